@@ -25,6 +25,8 @@ struct CommandLine {
   std::string only;
   /// In the process of one model: the file for its rows.
   std::string rows_to;
+  /// The devices of a process of one model, some of those that the user named; empty: all of them.
+  std::vector<std::string> rows_of;
   /// How comparisons measure, in performance runs.
   Options measuring;
   /// The YAML file; empty: the program's own.

@@ -32,11 +32,11 @@ struct Dependencies {
   std::function<std::vector<std::string>()> default_devices = [] { return std::vector<std::string>{"cpu"}; };
   /// Called in the process that runs a model, before it does.
   std::function<void(const CommandLine&)> prepare = [](const CommandLine&) {};
-  /// Compiles packages of these models on these devices, into a folder or, if it is empty, to where they are kept.
+  /// Compiles packages of these models on their devices, into a folder or, if it is empty, to where they are kept.
   /// Returns how many could not be compiled.
-  using Compile = std::function<std::size_t(
-      const std::vector<std::string>& models, const std::vector<std::string>& devices, const benches::models::Settings&,
-      const benches::models::Config&, const std::string& folder, std::ostream& log)>;
+  using Compile =
+      std::function<std::size_t(const std::vector<ChosenModel>& models, const benches::models::Settings&,
+                                const benches::models::Config&, const std::string& folder, std::ostream& log)>;
   Compile compile = {};
   /// What one run must have in common with another to go on from it, beside options: LibTorch, processor, GPUs. Asked
   /// for once options that choose GPUs have been heeded.

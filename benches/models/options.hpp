@@ -337,6 +337,14 @@ inline constexpr const char* why_no_freezing =
          args::on_or_off(line.allow_undecided)},
         {"--allow-unmeasured", "pace: exit code 0, not 4, if no model could be run here",
          args::on_or_off(line.allow_unmeasured)},
+        Option("--rows-of", "of the process of one model: the device that it is run on; again for another",
+               {"device", "a device",
+                [&line](Text text) {
+                  line.rows_of.emplace_back(text);
+                  return true;
+                },
+                ""})
+            .hidden(),
         Option("--rows-to", "of the process of one model: hand its rows over there", args::file(line.rows_to))
             .hidden()}},
       {"torchbench's options without a meaning here", detail::refused_options()},

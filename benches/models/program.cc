@@ -35,15 +35,15 @@ void prepare(const pace::benches::models::CommandLine& line) {
   pace::benches::aot::use_fuser(pace::benches::aot::parse_fuser(line.fuser));
 }
 
-std::size_t compile(const std::vector<std::string>& names, const std::vector<std::string>& devices,
-                    models::Settings settings, const models::Config& config, const std::string& folder,
-                    std::ostream& log) {
+std::size_t compile(const std::vector<models::ChosenModel>& chosen, models::Settings settings,
+                    const models::Config& config, const std::string& folder, std::ostream& log) {
   if (settings.threads) at::set_num_threads(*settings.threads);
   models::PackageSet packages;
-  for (const auto& device : devices) {
-    settings.device = device;
-    for (const auto& name : names) packages.add(find_entry(name), settings, config, log);
-  }
+  for (const auto& model : chosen)
+    for (const auto& device : model.devices) {
+      settings.device = device;
+      packages.add(find_entry(model.name), settings, config, log);
+    }
   packages.compile(folder, log);
   return packages.failed();
 }

@@ -344,6 +344,7 @@ inline void resolve(CommandLine& line, const args::Arguments& arguments) {
         "packages");
   static_cast<void>(args::choose_one(arguments, {"--batch-size", "--batch-size-file"}));
   if (!line.rows_to.empty() && line.only.empty()) detail::refuse("--rows-to: expected --only beside it");
+  if (!line.rows_of.empty() && line.rows_to.empty()) detail::refuse("--rows-of: expected --rows-to beside it");
   if (line.only.starts_with("path:"))
     detail::refuse("--only=path:... loads Python; a model of one's own is a C++ file with a Registered in it");
   if (line.ci && has_statuses(settings.mode)) settings.repeat = std::min<std::int64_t>(settings.repeat, 2);

@@ -12,6 +12,7 @@
 #include <ios>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -57,6 +58,7 @@ inline void resolve_paths(CommandLine& line, const Dependencies& dependencies) {
   for (auto& path : settings.packages) read(path);
   if (line.config_file.empty()) line.config_file = dependencies.config_file;
   if (line.devices.empty()) line.devices = dependencies.default_devices();
+  if (!line.rows_of.empty()) line.devices = line.rows_of;
 }
 
 /// What is wrong with paths, back ends and devices is found before a model is run. Throws InputError.
@@ -222,14 +224,17 @@ class Run {
     return account.exit_code(0, line_.allow_undecided, line_.allow_unmeasured, errors_);
   }
 
-  [[nodiscard]] std::vector<KnownModel> selected() const {
-    if (!line_.only.empty()) return {find_model(dependencies_.models, line_.only)};
+  [[nodiscard]] std::vector<ChosenModel> selected() const {
+    if (!line_.only.empty()) return {{find_model(dependencies_.models, line_.only), line_.devices}};
     const auto chosen = select_models(dependencies_.models, line_.selection, config_, line_.settings, line_.devices);
-    for (const auto& [model, reason] : chosen.skipped)
-      if (line_.verbose) note(model + " is skipped by " + reason);
-    if (!line_.verbose && !chosen.skipped.empty())
-      note(std::to_string(chosen.skipped.size()) + (chosen.skipped.size() == 1 ? " model is" : " models are") +
-           " skipped by " + line_.config_file + "; --verbose lists them, --no-skip runs them");
+    std::set<std::string> skipped;
+    for (const auto& [model, device, reason] : chosen.skipped) {
+      skipped.insert(model);
+      if (line_.verbose) note(model + (device.empty() ? "" : " on " + device) + " is skipped by " + reason);
+    }
+    if (!line_.verbose && !skipped.empty())
+      note(std::to_string(skipped.size()) + (skipped.size() == 1 ? " model is" : " models are") + " skipped by " +
+           line_.config_file + "; --verbose lists them, --no-skip runs them");
     if (chosen.models.empty()) note("this partition holds none of the models that are asked for");
     if (line_.settings.mode == Mode::performance) files_->require_baseline_of(chosen.models);
     if (batch_sizes_)
@@ -239,17 +244,15 @@ class Run {
 
   [[nodiscard]] int compile() {
     if (!dependencies_.compile) throw InputError({}, "--compile-only: this program compiles nothing");
-    std::vector<std::string> names;
-    for (const auto& model : selected()) names.push_back(model.name);
+    const auto chosen = selected();
     dependencies_.prepare(line_);
-    const auto failed = dependencies_.compile(names, line_.devices, line_.settings, config_, line_.compile_to, errors_);
+    const auto failed = dependencies_.compile(chosen, line_.settings, config_, line_.compile_to, errors_);
     return failed == 0 ? 0 : pace::exit_failed;
   }
 
   [[nodiscard]] DriverOptions driver_options() const {
     DriverOptions options{.program = words_};
     options.program.insert(options.program.begin(), program_);
-    options.devices = line_.devices;
     options.limits = dependencies_.limits;
     options.limits.timeout = line_.timeout;
     options.packages = line_.packages;

@@ -99,9 +99,10 @@ TEST_CASE("a signal to its parent ends it") {
 }
 
 TEST_CASE("what a model's process is called with") {
-  CHECK(child_arguments({"/p", "--accuracy"}, "m", "/f", false) ==
-        Strings{"/p", "--accuracy", "--only=m", "--rows-to=/f"});
-  CHECK(child_arguments({"/p"}, "m", "/f", true) == Strings{"/p", "--only=m", "--rows-to=/f", "--repeat=1"});
+  CHECK(child_arguments({"/p", "--accuracy"}, {{.name = "m"}, {"cpu", "cuda:1"}}, "/f", false) ==
+        Strings{"/p", "--accuracy", "--only=m", "--rows-of=cpu", "--rows-of=cuda:1", "--rows-to=/f"});
+  CHECK(child_arguments({"/p"}, {{.name = "m"}, {"cpu"}}, "/f", true) ==
+        Strings{"/p", "--only=m", "--rows-of=cpu", "--rows-to=/f", "--repeat=1"});
 }
 
 TEST_CASE("what is handed over, but for a line that was cut off") {

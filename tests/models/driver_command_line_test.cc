@@ -193,6 +193,8 @@ TEST_CASE("each option has an effect") {
       {{"--compile-only"}, [](const auto& l) { return l.compile_only && l.compile_to.empty(); }},
       {{"--compile-to=folder"}, [](const auto& l) { return l.compile_only && l.compile_to == "folder"; }},
       {{"--rows-to=r", "--only=m"}, [](const auto& l) { return l.rows_to == "r"; }},
+      {{"--rows-to=r", "--only=m", "--rows-of=cuda:1", "--rows-of=cpu"},
+       [](const auto& l) { return l.rows_of == Strings{"cuda:1", "cpu"}; }},
   };
   const std::vector<std::pair<Strings, std::function<bool(const CommandLine&)>>> in_training{
       {{"--optimizer-on-cpu"}, [](const auto& l) { return l.settings.optimizer_on_cpu; }},
@@ -300,6 +302,7 @@ TEST_CASE("what does not go together") {
   refuses({"--list", "--resume"}, "--resume: expected no --list");
   CHECK(parse_command_line({"--list", "-k", "x", "--suite=timm"}).selection.suite == Suite::timm);
   bad({"--rows-to=r"}, "--rows-to: expected --only beside it");
+  bad({"--rows-of=cpu"}, "--rows-of: expected --rows-to beside it");
   bad({"--compat", "--no-slower-than=1"}, "--no-slower-than does not go with --compat");
   refuses({"--accuracy", "--inference", "--no-slower-than=1"}, "--no-slower-than: expected --performance beside it");
   const std::string nothing =

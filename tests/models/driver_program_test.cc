@@ -127,6 +127,18 @@ TEST_CASE("several back ends have a file each, and several devices a row each") 
   CHECK_THAT(bench.printed, ContainsSubstring("Summary for tag=t:\n\nSummary for backend=torchscript:\n"));
 }
 
+TEST_CASE("a model that the YAML file skips on one device has its rows of the others") {
+  Bench bench;
+  const auto config = "--config=" + bench.scratch.write("m.yaml", "skip:\n  device:\n    cpu: [good]\n");
+  CHECK(bench.performance({"-k^good$", "-k^better$", "--device=cpu,cuda", "--verbose", config}) == 0);
+  CHECK_THAT(bench.csv(), ContainsSubstring("cuda,good") && ContainsSubstring("cpu,better") &&
+                              ContainsSubstring("cuda,better") && !ContainsSubstring("cpu,good"));
+  CHECK_THAT(bench.printed, ContainsSubstring("pace: good on cpu is skipped by skip.device.cpu\n"));
+  // What was not asked for is not missing from an earlier run.
+  CHECK(bench.performance({"-k^good$", "-k^better$", "--device=cpu,cuda", "--verbose", "--resume", config}) == 0);
+  CHECK_THAT(bench.printed, ContainsSubstring("2 models of the earlier run kept"));
+}
+
 TEST_CASE("a model that hangs is ended, with all that it has started") {
   Bench bench;
   CHECK(bench.performance({"-k", "hangs", "--timeout=2000", "--device=cuda,cpu"}) == 0);

@@ -93,6 +93,23 @@ TEST_CASE("a partition that is not there") {
   CHECK_THROWS_AS(dependencies.choose(), pace::InputError);
 }
 
+TEST_CASE("a model that is skipped on one device is run on the others") {
+  Dependencies dependencies;
+  dependencies.devices = {"cuda:1", "cpu"};
+  dependencies.config.skip.cpu = {"vgg16", "mixer"};
+  dependencies.config.skip.cuda = {"vgg16"};
+  const auto chosen = dependencies.choose();
+  REQUIRE(chosen.models.size() == 4);
+  CHECK(chosen.models[1].name == "mixer");
+  CHECK(chosen.models[1].devices == Strings{"cuda:1"});
+  CHECK(chosen.models[2].devices == Strings{"cuda:1", "cpu"});
+  CHECK(chosen.skipped == std::vector<Skipped>{{"mixer", "cpu", "skip.device.cpu"},
+                                               {"vgg16", "cuda:1", "skip.device.cuda"},
+                                               {"vgg16", "cpu", "skip.device.cpu"}});
+  dependencies.selection.no_skip = true;
+  CHECK(dependencies.choose().models[1].devices == Strings{"cuda:1", "cpu"});
+}
+
 TEST_CASE("the YAML file skips models, and each of its sections only where it applies") {
   struct Case {
     const char* section;
@@ -103,10 +120,6 @@ TEST_CASE("the YAML file skips models, and each of its sections only where it ap
       {"skip.test.training", [](Config& c) -> Names& { return c.skip.training; },
        [](Dependencies& w) { w.settings.training = true; }},
       {"slow", [](Config& c) -> Names& { return c.slow; }, [](Dependencies& w) { w.selection.fast = true; }},
-      {"skip.device.cpu", [](Config& c) -> Names& { return c.skip.cpu; },
-       [](Dependencies& w) { w.devices = {"cuda", "cpu"}; }},
-      {"skip.device.cuda", [](Config& c) -> Names& { return c.skip.cuda; },
-       [](Dependencies& w) { w.devices = {"cuda:1"}; }},
       {"skip.control_flow", [](Config& c) -> Names& { return c.skip.control_flow; },
        [](Dependencies& w) { w.settings.backends = {"torchscript", "aot_inductor"}; }},
   };
@@ -119,7 +132,7 @@ TEST_CASE("the YAML file skips models, and each of its sections only where it ap
     CHECK(dependencies.names().size() == 5);
     each.apply(dependencies);
     CHECK(dependencies.names().size() == 4);
-    CHECK(dependencies.choose().skipped == std::vector<std::pair<std::string, std::string>>{{"vgg16", each.section}});
+    CHECK(dependencies.choose().skipped == std::vector<Skipped>{{"vgg16", "", each.section}});
     dependencies.selection.no_skip = true;
     CHECK(dependencies.names().size() == 5);
   }
@@ -127,7 +140,7 @@ TEST_CASE("the YAML file skips models, and each of its sections only where it ap
   dependencies.config.skip.all = {"vgg16"};
   dependencies.config.skip.multiprocess = {"vgg16", "mixer"};
   CHECK(dependencies.names() == Strings{"Bert", "resnet18", "resnet50"});
-  CHECK(dependencies.choose().skipped.back().second == "skip.all, skip.multiprocess");
+  CHECK(dependencies.choose().skipped.back().reason == "skip.all, skip.multiprocess");
 }
 
 TEST_CASE("each filter and each exclusion is about some model") {

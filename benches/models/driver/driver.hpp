@@ -34,7 +34,6 @@ enum class Packages { kept, cold, warm };
 struct DriverOptions {
   /// Path and arguments of this program, to which `--only` and `--rows-to` are added.
   std::vector<std::string> program;
-  std::vector<std::string> devices = {"cpu"};
   ChildLimits limits = {};
   Packages packages = Packages::kept;
   bool progress = false;
@@ -55,12 +54,13 @@ struct DriverOutcome {
   bool output_lost = false;
 };
 
-/// What the process of one model is called with: what this one was, and which model. `first_of_two`: the run that fills
-/// the packages of --warm-start-latency.
+/// What the process of one model is called with: what this one was, which model, and on which of the devices.
+/// `first_of_two`: the run that fills the packages of --warm-start-latency.
 [[nodiscard]] inline std::vector<std::string> child_arguments(std::vector<std::string> program,
-                                                              const std::string& model, const std::string& rows_to,
+                                                              const ChosenModel& model, const std::string& rows_to,
                                                               bool first_of_two) {
-  program.push_back("--only=" + model);
+  program.push_back("--only=" + model.name);
+  for (const auto& device : model.devices) program.push_back("--rows-of=" + device);
   program.push_back("--rows-to=" + rows_to);
   // No option that others refuse: a process of one model writes no result files anyway.
   if (first_of_two) program.push_back("--repeat=1");
@@ -74,14 +74,14 @@ class Driver {
 
   /// Runs all models but those that `earlier` has. Throws InputError where a model's process says that nothing can be
   /// run like that.
-  [[nodiscard]] DriverOutcome run(const std::vector<KnownModel>& models, const EarlierRun* earlier = nullptr) {
+  [[nodiscard]] DriverOutcome run(const std::vector<ChosenModel>& models, const EarlierRun* earlier = nullptr) {
     const Interrupts interrupts;
     DriverOutcome outcome;
     for (std::size_t i = 0; i < models.size() && outcome.interrupted == 0; ++i) {
-      const std::string& model = models[i].name;
-      if (earlier != nullptr && earlier->has(model, options_.devices)) {
+      const ChosenModel& model = models[i];
+      if (earlier != nullptr && earlier->has(model.name, model.devices)) {
         ++outcome.resumed;
-        for (const auto result : earlier->results(model, options_.devices)) outcome.rows.add(result);
+        for (const auto result : earlier->results(model.name, model.devices)) outcome.rows.add(result);
         continue;
       }
       if (options_.progress) out_ << "Running model " << i + 1 << '/' << models.size() << '\n';
@@ -118,7 +118,7 @@ class Driver {
     std::optional<std::string> before_;
   };
 
-  void run(const std::string& model, DriverOutcome& outcome) {
+  void run(const ChosenModel& model, DriverOutcome& outcome) {
     const Folder folder(options_.scratch, options_.packages != Packages::kept);
     const std::string rows_to = (folder.path / "rows").string();
     ChildEnd end;
@@ -142,12 +142,12 @@ class Driver {
   }
 
   /// Rows of what the process did not come to.
-  void write_missing(const std::string& model, const ChildEnd& end, const std::vector<Row>& rows,
+  void write_missing(const ChosenModel& model, const ChildEnd& end, const std::vector<Row>& rows,
                      DriverOutcome& outcome, const std::string& which = "its process ") {
     std::set<std::string> there;
     for (const auto& row : rows) there.insert(row.device + ' ' + row.backend);
     std::vector<std::pair<std::string, std::string>> missing;
-    for (const auto& device : options_.devices)
+    for (const auto& device : model.devices)
       for (const auto& backend : candidates(settings_))
         if (!there.contains(device + ' ' + backend)) missing.emplace_back(device, backend);
     if (missing.empty() && end.status.ok() && !end.timed_out) return;
@@ -165,13 +165,13 @@ class Driver {
     }
     // The process has not come to the end of the model's line.
     if (!missing.empty()) out_ << status << '\n' << std::flush;
-    errors_ << "pace: " << model << ": " << why << '\n' << std::flush;
+    errors_ << "pace: " << model.name << ": " << why << '\n' << std::flush;
     // torchbench writes none for a process that failed.
     if (settings_.compat && !end.timed_out) {
       if (!missing.empty()) outcome.rows.add(RowResult::failed);
     } else {
       for (const auto& [device, backend] : missing)
-        write(status_row(settings_, device, model, backend, status, why), outcome);
+        write(status_row(settings_, device, model.name, backend, status, why), outcome);
     }
   }
 

@@ -17,7 +17,13 @@ struct KnownModel {
   std::int64_t training_batch = 1, inference_batch = 1;
 };
 
-[[nodiscard]] inline std::set<std::string, std::less<>> names_of(const std::vector<KnownModel>& models) {
+/// A model that is run, and the devices that it is run on.
+struct ChosenModel : KnownModel {
+  std::vector<std::string> devices;
+};
+
+template <class Model>
+[[nodiscard]] std::set<std::string, std::less<>> names_of(const std::vector<Model>& models) {
   std::set<std::string, std::less<>> names;
   for (const auto& model : models) names.insert(model.name);
   return names;

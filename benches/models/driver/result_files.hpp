@@ -125,7 +125,7 @@ class ResultFiles {
   }
 
   /// Throws InputError where the older file is about none of the models that are run.
-  void require_baseline_of(const std::vector<KnownModel>& models) const {
+  void require_baseline_of(const std::vector<ChosenModel>& models) const {
     if (!baseline_ || models.empty()) return;
     if (std::ranges::any_of(models, [&](const auto& model) { return baseline_->has(model.name); })) return;
     throw InputError({options_.baseline}, "--baseline: expected results of the models that are run (" +

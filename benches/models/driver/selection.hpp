@@ -31,10 +31,18 @@ struct Selection {
   bool fast = false, no_skip = false;
 };
 
-/// Models that are run, by name, and those that would be but for the YAML file, with the sections that say so.
+/// What would be run but for the YAML file, with the sections that say so.
+struct Skipped {
+  std::string model;
+  std::string device;  ///< the one that it is not run on; empty: any
+  std::string reason;
+  bool operator==(const Skipped&) const = default;
+};
+
+/// Models that are run, by name, and those that are not, or not on all devices.
 struct Chosen {
-  std::vector<KnownModel> models;
-  std::vector<std::pair<std::string, std::string>> skipped;
+  std::vector<ChosenModel> models;
+  std::vector<Skipped> skipped;
 };
 
 namespace detail {
@@ -74,23 +82,25 @@ class AnyOf {
   std::vector<std::regex> expressions_;
 };
 
-/// The sections of the YAML file that skip a model, or nothing.
+/// The section of the YAML file that skips a model on a device, or nothing.
+[[nodiscard]] inline std::string reason_to_skip_on(const std::string& device, const std::string& model,
+                                                   const Config& config) {
+  if (device.starts_with("cpu") && config.skip.cpu.contains(model)) return "skip.device.cpu";
+  if (device.starts_with("cuda") && config.skip.cuda.contains(model)) return "skip.device.cuda";
+  return {};
+}
+
+/// The sections of the YAML file that skip a model on every device, or nothing.
 [[nodiscard]] inline std::string reason_to_skip(const std::string& model, const Config& config,
-                                                const Selection& selection, const Settings& settings,
-                                                const std::vector<std::string>& devices) {
+                                                const Selection& selection, const Settings& settings) {
   std::string reasons;
   const auto look = [&](const Names& names, const char* section) {
     if (names.contains(model)) reasons += (reasons.empty() ? "" : ", ") + std::string(section);
-  };
-  const auto on = [&](std::string_view kind) {
-    return std::ranges::any_of(devices, [&](const std::string& device) { return device.starts_with(kind); });
   };
   const auto& skip = config.skip;
   look(skip.all, "skip.all");
   if (settings.training) look(skip.training, "skip.test.training");
   if (selection.fast) look(config.slow, "slow");
-  if (on("cpu")) look(skip.cpu, "skip.device.cpu");
-  if (on("cuda")) look(skip.cuda, "skip.device.cuda");
   // Each model has one process, so that several are never wanted.
   look(skip.multiprocess, "skip.multiprocess");
   if (any_has(settings.backends, &BackendTraits::has_package)) look(skip.control_flow, "skip.control_flow");
@@ -165,7 +175,8 @@ class SelectedNames {
 
 /// Models are sorted by name and sliced into partitions before filters are applied, so that every partition is the same
 /// whatever is asked for. Throws InputError for a partition that is not there, where one of the filters or exclusions
-/// matches no model, where they leave none, and where all that they leave is skipped; a partition may be empty.
+/// matches no model, where they leave none, and where all that they leave is skipped on every device; a partition may be
+/// empty.
 [[nodiscard]] inline Chosen select_models(const std::vector<KnownModel>& all, const Selection& selection,
                                           const Config& config, const Settings& settings,
                                           const std::vector<std::string>& devices) {
@@ -180,15 +191,26 @@ class SelectedNames {
     const std::string& name = models[i].name;
     if (!selected.has(name)) continue;
     ++matches;
-    const std::string reason =
-        selection.no_skip ? "" : detail::reason_to_skip(name, config, selection, settings, devices);
-    runs += reason.empty() ? 1 : 0;
-    if (!reason.empty()) why += (why.empty() ? "" : "; ") + name + " by " + reason;
-    if (i < first || i >= last) continue;
-    if (reason.empty())
-      chosen.models.push_back(models[i]);
-    else
-      chosen.skipped.emplace_back(name, reason);
+    const auto skip = [&](const std::string& device, const std::string& reason) {
+      why += (why.empty() ? "" : "; ") + name + " by " + reason;
+      if (i >= first && i < last) chosen.skipped.push_back({name, device, reason});
+    };
+    const std::string everywhere = selection.no_skip ? "" : detail::reason_to_skip(name, config, selection, settings);
+    if (!everywhere.empty()) {
+      skip("", everywhere);
+      continue;
+    }
+    ChosenModel model{models[i], {}};
+    for (const auto& device : devices) {
+      const std::string reason = selection.no_skip ? "" : detail::reason_to_skip_on(device, name, config);
+      if (reason.empty())
+        model.devices.push_back(device);
+      else
+        skip(device, reason);
+    }
+    if (model.devices.empty()) continue;
+    ++runs;
+    if (i >= first && i < last) chosen.models.push_back(std::move(model));
   }
   if (matches == 0) throw InputError({}, "no model matches the filters; there are " + listed(names_of(models)));
   if (runs == 0)
