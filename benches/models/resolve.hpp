@@ -172,6 +172,7 @@ struct Effect {
 
        "no --only, which runs its model in the program's own process"},
       {{"--backend"}, !eager_alone, "another mode, for this one runs eager alone"},
+      {{"--tf32"}, !batch && !settings.deterministic, "no --deterministic, nor a mode that is, for they have no TF32"},
       {{"--deterministic"}, !batch, "another mode, for this one is deterministic always"},
       {{"--dashboard"}, performance, "--performance"},
       {{"--retain-output", "--resume", "--disable-output"},

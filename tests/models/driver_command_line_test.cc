@@ -137,6 +137,7 @@ TEST_CASE("each option has an effect") {
       {{"--dashboard"}, [](const auto& l) { return l.settings.warm_peak_memory; }},
       {{"--collect-outputs", "--compat"}, [](const auto& l) { return l.settings.collect_outputs; }},
       {{"--deterministic"}, [](const auto& l) { return l.settings.deterministic; }},
+      {{"--tf32=off"}, [](const auto& l) { return l.settings.tf32 == "off"; }},
       {{"--no-slower-than=1.1"}, [](const auto& l) { return l.settings.no_slower_than == 1.1; }},
       {{"--confidence=0.9"}, [](const auto& l) { return l.measuring.confidence == 0.9; }},
       {{"--alpha=0.1", "--no-slower-than=2"}, [](const auto& l) { return l.measuring.alpha == 0.1; }},
@@ -350,6 +351,8 @@ TEST_CASE("options that act in other runs only are refused") {
   here("--iterations", {"--performance", "--inference", "--iterations=3"}, "--accuracy");
   here("--use-eval-mode", {"--performance", "--inference", "--use-eval-mode"}, "--training");
   here("--deterministic", {"--accuracy", "--inference", "--deterministic"}, "another mode");
+  here("--tf32", {"--accuracy", "--inference", "--tf32=on"}, "no --deterministic, nor a mode that is");
+  here("--tf32", {"--performance", "--inference", "--tf32=on", "--deterministic"}, "no --deterministic");
   here("--dashboard", {"--accuracy", "--inference", "--dashboard"}, "--performance");
   here("--inductor-config", {"--performance", "--inference", "--backend=eager", "-c", "a=1"}, "--backend aot_inductor");
   here("--dynamic-batch-only", {"--performance", "--inference", "--backend=eager", "--dynamic-batch-only"},

@@ -168,6 +168,7 @@ TEST_CASE("memory on a CPU is what a back end allocates itself, whatever ran bef
 TEST_CASE("products may be TF32 as in torchbench, but for runs that are deterministic", "[models]") {
   std::vector<bool> seen;
   auto entry = pace::test::mlp();
+  entry.suite = Suite::torchbench;
   entry.make = [make = entry.make, &seen](const ModelRequest& request) {
     auto model = make(request);
     model.forward = [&seen, forward = model.forward](const torch::jit::Stack& inputs) {
@@ -196,6 +197,17 @@ TEST_CASE("products may be TF32 as in torchbench, but for runs that are determin
   REQUIRE_FALSE(allowed(settings));
   settings.mode = Mode::tolerance;
   REQUIRE(allowed(settings));
+  // The other suites' programs leave LibTorch's default; --tf32 is for all.
+  for (const auto suite : {Suite::huggingface, Suite::timm}) {
+    entry.suite = suite;
+    settings.tf32 = "default";
+    REQUIRE_FALSE(allowed(settings));
+    settings.tf32 = "on";
+    REQUIRE(allowed(settings));
+  }
+  entry.suite = Suite::torchbench;
+  settings.tf32 = "off";
+  REQUIRE_FALSE(allowed(settings));
 }
 
 TEST_CASE("in every precision", "[models]") {

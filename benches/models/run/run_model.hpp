@@ -33,6 +33,15 @@ namespace pace::benches::models {
 
 namespace detail {
 
+/// Sets what products of float32 may be computed in on a GPU. torchbench.py allows TF32 in products when it starts;
+/// huggingface.py and timm_models.py leave LibTorch's default, which has it in cuDNN alone. What makes a run
+/// deterministic takes it back.
+inline void set_tf32(const std::string& tf32, Suite suite) {
+  auto& context = at::globalContext();
+  if (tf32 != "default") context.setAllowTF32CuDNN(tf32 == "on");
+  context.setAllowTF32CuBLAS(tf32 == "default" ? suite == Suite::torchbench || suite == Suite::own : tf32 == "on");
+}
+
 /// Extras of all that runs; what goes wrong there is printed and fails no row.
 inline void run_extras(const ModelRun& run, std::vector<Candidate*> candidates) {
   const auto& settings = run.settings;
@@ -147,8 +156,7 @@ class Threads {
     if (settings.training) throw InputError({}, "batch invariance is checked of inference; expected no --training");
   }
   const ContextFlagsKept flags;
-  // torchbench sets it when it starts; what makes a run deterministic takes it back.
-  at::globalContext().setAllowTF32CuBLAS(true);
+  detail::set_tf32(settings.tf32, entry.suite);
   std::optional<Deterministic> deterministic;
   const bool accuracy = settings.mode == Mode::accuracy || settings.mode == Mode::batch_invariance;
   const bool warn_only =
