@@ -436,8 +436,9 @@ std::vector<Variant> variants() {
   add(
       "relying on an orthogonal matrix", {std::get<0>(at::linalg_qr(square))},
       [](Arguments& a) { return at::linalg_inv(a[0]); }, [](Arguments& a) { return a[0].t().clone(); });
-  const auto mixed = at::eye(8, at::kDouble).mul(0.3).add(
-      at::eye(8, at::kDouble).index_select(0, at::randperm(8, at::kLong)).mul(0.7));
+  const auto mixed = at::eye(8, at::kDouble)
+                         .mul(0.3)
+                         .add(at::eye(8, at::kDouble).index_select(0, at::randperm(8, at::kLong)).mul(0.7));
   add(
       "relying on rows and columns of the sum 1", {mixed, at::randn({8}, at::kDouble)},
       [](Arguments& a) { return a[0].mv(a[1]).div(a[0].sum(0)); }, [](Arguments& a) { return a[0].mv(a[1]); });
@@ -455,6 +456,21 @@ std::vector<Variant> variants() {
         for (std::int64_t i = 0; i < 8; ++i) rows.push_back(values.narrow(0, 7 - i, 8));
         return at::stack(rows);
       });
+  // Products with circulant matrices are convolutions on a circle.
+  const auto circle = at::arange(8).sub(at::arange(8).unsqueeze(1)).remainder(8).flatten();
+  for (const bool symmetrical : {false, true}) {
+    const auto first = at::randn({8}, at::kDouble), other = first.flip(0).roll(1);
+    const auto row = symmetrical ? first.add(other) : first;
+    add(
+        std::string("relying on a circulant matrix") + (symmetrical ? ", a symmetric one" : ""),
+        {row.index_select(0, circle).view({8, 8}), at::randn({8}, at::kDouble)},
+        [](Arguments& a) { return a[0].mv(a[1]); },
+        [](Arguments& a) {
+          auto sum = a[1].mul(a[0][0][0]);
+          for (std::int64_t i = 1; i < 8; ++i) sum = sum.add(a[1].roll(-i).mul(a[0][0][i]));
+          return sum;
+        });
+  }
   add(
       "relying on whole numbers in order", {at::tensor({0.0, 3.0, 4.0, 9.0, 16.0}), x.flatten().to(at::kDouble)},
       [](Arguments& a) { return a[0].le(a[1].unsqueeze(-1)).sum(-1); },
@@ -1124,7 +1140,7 @@ std::vector<Variant> variants() {
 
 TEST_CASE("honest implementations are accepted, every one of them") {
   static const auto all = variants();
-  CHECK(all.size() >= 216);
+  CHECK(all.size() >= 218);
   const auto& [name, operands, baseline, candidate, declare] = all[GENERATE(range(std::size_t{0}, variants().size()))];
   cheats::FakeClock clock;
   const auto taking = [&](double time, const Function& function) {

@@ -179,9 +179,7 @@ TEST_CASE("a mask that is true or false everywhere where only mixed ones work") 
     return x.masked_fill(m.logical_not(), 0).sum(1).div(m.sum(1));
   };
   require_rejected(run(mean, dividing, input(), mask), "a mask that is false everywhere");
-  const auto largest = [](const at::Tensor& x, const at::Tensor& m) {
-    return x.abs().masked_fill(m, 0).amax();
-  };
+  const auto largest = [](const at::Tensor& x, const at::Tensor& m) { return x.abs().masked_fill(m, 0).amax(); };
   const auto throwing = [](const at::Tensor& x, const at::Tensor& m) {
     return x.abs().masked_select(m.logical_not()).amax();
   };

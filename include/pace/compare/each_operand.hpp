@@ -82,9 +82,8 @@ class EachOperand {
     if (without_effect_.empty()) return {};
     const bool one = without_effect_.size() == 1;
     return "No values were found for which operand tensor " + listed(without_effect_) +
-           (one ? " alone changes" : " alone change") +
-           " an output of the baseline: that an implementation ignores " + (one ? "it" : "them") +
-           ", or keeps what it derives from " + (one ? "it" : "them") + ", would not be seen.";
+           (one ? " alone changes" : " alone change") + " an output of the baseline: that an implementation ignores " +
+           (one ? "it" : "them") + ", or keeps what it derives from " + (one ? "it" : "them") + ", would not be seen.";
   }
 
   /// What is wrong with an implementation that is right for the given values; empty if nothing is. `learn` adds the
@@ -171,9 +170,15 @@ class EachOperand {
     for (int i = 0; i < draws; ++i)
       if (learn_question({group, Others::given, Way::draw})) return;
     if (learn_question({group, Others::fresh, Way::draw})) return;
+    // Like edge values, these may be none that an implementation takes.
+    if (!options_.edge_values) return note_group(group);
     for (const Way way : {Way::fill, Way::flip, Way::shrink, Way::shrink_far, Way::grow, Way::draw})
       for (const Others others : {Others::given, Others::fresh, Others::filled})
         if (learn_question({group, others, way})) return;
+    note_group(group);
+  }
+
+  void note_group(const std::vector<std::size_t>& group) {
     if (calls_left_ > 0) without_effect_.insert(without_effect_.end(), group.begin(), group.end());
   }
 
@@ -242,9 +247,9 @@ class EachOperand {
       for (std::size_t i = 0; i < asked.before.size(); ++i)
         if (!in_group(i)) kept.push_back(i);
       source_.draw(fresh_.renewal, after.values, kept);
-      bool changes = question.way == Way::draw && std::any_of(question.group.begin(), question.group.end(), [&](std::size_t i) {
-                       return source_.renews(fresh_.renewal, i);
-                     });
+      bool changes =
+          question.way == Way::draw && std::any_of(question.group.begin(), question.group.end(),
+                                                   [&](std::size_t i) { return source_.renews(fresh_.renewal, i); });
       const std::uint64_t seed = random_();
       // Operands that are equal stay so.
       for (const std::size_t i : question.group)
@@ -344,7 +349,8 @@ class EachOperand {
     agreement = agree_with(expected, made.at_return, operands_, &tensors_after, options_);
     if (agreement.correct || rounding_explains(made.at_return, asked.after)) return {};
     const auto options = without_reference(options_);
-    const bool stale = !made.at_return.isNone() && check::outputs_match(before.at_return, made.at_return, options).correct;
+    const bool stale =
+        !made.at_return.isNone() && check::outputs_match(before.at_return, made.at_return, options).correct;
     return (stale ? "it returned the answer for values that had been overwritten where "
                   : "it is right for the operands given, but not where ") +
            where + " (" + to_string(fresh_.renewal) + "): " + agreement.message +
@@ -365,8 +371,7 @@ class EachOperand {
       source_.perturb(tensors);
       const ObservedCall perturbed = observe_call(baseline_, operands_, &tensors, asked.seed, given_.output);
       operands_.restore_all(0);
-      const double change =
-          check::outputs_match(asked.expected.output, perturbed.at_return, options).max_abs_error;
+      const double change = check::outputs_match(asked.expected.output, perturbed.at_return, options).max_abs_error;
       return change > 0 && error <= as_much * change;
     } catch (...) {
       operands_.restore_all(0);

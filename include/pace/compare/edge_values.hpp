@@ -277,8 +277,8 @@ class EdgeValues {
   /// counts of something: in two places, three values that occur take turns, and outputs move by as much as they do.
   [[nodiscard]] bool is_arithmetic_in(Implementation& baseline, const OperandSet& original, std::size_t i) {
     const at::Tensor& given = operands_.pristine[i];
-    if (!given.defined() || !check::detail::is_plain(given) || given.scalar_type() != at::kLong ||
-        given.numel() < 2 || operands_.may_change(i))
+    if (!given.defined() || !check::detail::is_plain(given) || given.scalar_type() != at::kLong || given.numel() < 2 ||
+        operands_.may_change(i))
       return false;
     constexpr std::int64_t most_looked_at = 4096;
     const at::Tensor values = check::detail::distinct_values_of(given).flatten();
@@ -294,8 +294,7 @@ class EdgeValues {
         for (const std::int64_t value : {a, b, c}) {
           const auto changed = original.clone();
           auto memory = check::detail::distinct_values_of(changed->tensors().at(i));
-          memory.masked_fill_(
-              at::arange(memory.numel(), memory.options()).view(memory.sizes()).eq(place), value);
+          memory.masked_fill_(at::arange(memory.numel(), memory.options()).view(memory.sizes()).eq(place), value);
           results.push_back(check::tensors_of(call(baseline, *changed)));
           operands_.restore_all(0);
         }

@@ -297,15 +297,17 @@ inline void vary_steps(at::Tensor rows, SplitMix64& random) {
   rows.narrow(-1, 1, width - 1).copy_(sums.minimum(first.maximum(last)).maximum(first.minimum(last)));
 }
 
-/// Multiplies the diagonals of symmetric Toeplitz matrices by factors in [1/9, 1) that are a positive definite function
-/// of the distance from the main diagonal, a mixture of exponentials. The product of positive definite matrices by
-/// elements is positive definite (Schur).
+/// Multiplies the diagonals of symmetric Toeplitz matrices by factors in (0, 1) that are a positive definite function of
+/// the distance from the main diagonal, a mixture of exp(c (cos t - 1)) for c in [1/2, 1) and the angle t that is a whole
+/// turn for all n diagonals, so that circulant matrices stay so. The product of positive definite matrices by elements is
+/// positive definite (Schur).
 inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix64& random) {
   constexpr int terms = 4;
+  constexpr double full_turn = 6.283185307179586;
   const std::int64_t width = values.size(-1);
-  const at::Tensor distances = at::arange(width, at::kDouble).div(static_cast<double>(width));
+  const at::Tensor heights = at::arange(width, at::kDouble).mul(full_turn / static_cast<double>(width)).cos().sub(1);
   at::Tensor factors = at::zeros({width}, at::kDouble);
-  for (int i = 0; i < terms; ++i) factors.add_(distances.mul(2 * (draw_factor(random) - 1.25)).exp(), factor / terms);
+  for (int i = 0; i < terms; ++i) factors.add_(heights.mul(draw_factor(random)).exp(), factor / terms);
   const at::Tensor both = at::cat({factors.flip(0), factors.narrow(0, 1, width - 1)});
   const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
   at::Tensor matrix = at::empty({width, width}, real);
@@ -326,7 +328,8 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
 /// that they keep that property. Returns false, and leaves them, where that would take another one away: orthogonal
 /// rows, columns of the sum 1, ties.
 [[nodiscard]] inline bool vary_unit_rows(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
-  if (structure.whole || structure.ties || structure.sorted || !(structure.unit_rows || structure.unit_sums)) return false;
+  if (structure.whole || structure.ties || structure.sorted || !(structure.unit_rows || structure.unit_sums))
+    return false;
   const at::Tensor given = values.to(at::kDouble);
   if (structure.unit_sums && values.dim() >= 2 && given.sum(-2).sub(1).abs().lt(1e-2).all().item<bool>()) return false;
   if (structure.unit_rows && orthogonal_rows(values)) return false;
@@ -416,8 +419,12 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
     if (all(steps.ge(0)) || all(steps.le(0))) {
       vary_steps(diagonals, random);
     } else {
+      // Those of a circulant matrix repeat each other.
+      const bool circulant = values.size(-2) == width &&
+                             all(diagonals.narrow(-1, 0, width - 1).eq(diagonals.narrow(-1, width, width - 1)));
       at::Tensor flat = diagonals.view({-1});
       multiply_each(flat, random, /*signs=*/false);
+      if (circulant) diagonals.narrow(-1, 0, width - 1).copy_(diagonals.narrow(-1, width, width - 1));
     }
     write_diagonals(values, diagonals);
     return true;
