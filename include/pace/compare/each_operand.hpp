@@ -41,8 +41,8 @@ namespace pace::detail {
 /// the first and the last index of a range do.
 class EachOperand {
  public:
-  /// Whether outputs that are compared by `options` can be compared for such values. Declared ratios and orders may hold
-  /// between operands.
+  /// Whether outputs that are compared by `options` can be compared for such values. Declared ratios and orders may
+  /// hold between operands.
   [[nodiscard]] static bool applies(const check::CheckOptions& options) {
     using Method = check::CheckOptions::Method;
     return options.fresh_values == check::CheckOptions::FreshValues::varied && options.method != Method::none &&
@@ -51,7 +51,8 @@ class EachOperand {
 
   using Learn = std::function<void(Expected&, const OperandSet&)>;
 
-  /// `seed` is that of the values, and `seed_of_calls` that of the random numbers which calls draw. All must outlive it.
+  /// `seed` is that of the values, and `seed_of_calls` that of the random numbers which calls draw. All must outlive
+  /// it.
   EachOperand(Implementation& baseline, OperandSets& operands, const OperandSet& original, const Expected& given,
               const check::CheckOptions& options, std::uint64_t seed, std::uint64_t seed_of_calls)
       : baseline_(baseline),

@@ -67,8 +67,8 @@ struct EdgeKind {
   return known != nullptr && known->terms <= most_terms;
 }
 
-/// Multiplies the values of operands that may be large or small by `factor`: those of both signs, or else of one sign, as
-/// `both_signs` says. Those of float16 have no small numbers of their precision, and stay if the factor is below 1.
+/// Multiplies the values of operands that may be large or small by `factor`: those of both signs, or else of one sign,
+/// as `both_signs` says. Those of float16 have no small numbers of their precision, and stay if the factor is below 1.
 [[nodiscard]] inline bool scale(const std::vector<at::Tensor>& tensors, double factor, bool both_signs) {
   bool changed = false;
   for (const auto& tensor : tensors) {
@@ -120,7 +120,8 @@ struct EdgeKind {
   return changed;
 }
 
-/// Multiplies the integers of an operand so that the largest one has about 40 bits, of which the last one is set in some.
+/// Multiplies the integers of an operand so that the largest one has about 40 bits, of which the last one is set in
+/// some.
 inline void enlarge(const at::Tensor& tensor) {
   auto values = check::detail::distinct_values_of(tensor);
   const auto largest = std::max<std::int64_t>(values.abs().max().item<std::int64_t>(), 1);
@@ -273,8 +274,9 @@ class EdgeValues {
     return check::clone_ivalue(output);
   }
 
-  /// Whether the outputs of the baseline are linear in the integers of operand `i`, so that they are no indices, lengths or
-  /// counts of something: in two places, three values that occur take turns, and outputs move by as much as they do.
+  /// Whether the outputs of the baseline are linear in the integers of operand `i`, so that they are no indices,
+  /// lengths or counts of something: in two places, three values that occur take turns, and outputs move by as much as
+  /// they do.
   [[nodiscard]] bool is_arithmetic_in(Implementation& baseline, const OperandSet& original, std::size_t i) {
     const at::Tensor& given = operands_.pristine[i];
     if (!given.defined() || !check::detail::is_plain(given) || given.scalar_type() != at::kLong || given.numel() < 2 ||

@@ -71,8 +71,8 @@ class FirstCalls {
   [[nodiscard]] bool can_ask_again() const {
     return longest_call_ <= longest_call_to_ask_again && bytes_of(prepared_.operands->pristine) <= most_bytes_to_keep;
   }
-  /// Returns what is wrong with an implementation on edge values, with its gradients or its random numbers, or where one
-  /// operand has other values, as text; empty if nothing is.
+  /// Returns what is wrong with an implementation on edge values, with its gradients or its random numbers, or where
+  /// one operand has other values, as text; empty if nothing is.
   [[nodiscard]] std::string ask_elsewhere(Implementation& implementation) {
     if (each_operand_) {
       const auto learn = [&](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); };

@@ -297,10 +297,10 @@ inline void vary_steps(at::Tensor rows, SplitMix64& random) {
   rows.narrow(-1, 1, width - 1).copy_(sums.minimum(first.maximum(last)).maximum(first.minimum(last)));
 }
 
-/// Multiplies the diagonals of symmetric Toeplitz matrices by factors in (0, 1) that are a positive definite function of
-/// the distance from the main diagonal, a mixture of exp(c (cos t - 1)) for c in [1/2, 1) and the angle t that is a whole
-/// turn for all n diagonals, so that circulant matrices stay so. The product of positive definite matrices by elements is
-/// positive definite (Schur).
+/// Multiplies the diagonals of symmetric Toeplitz matrices by factors in (0, 1) that are a positive definite function
+/// of the distance from the main diagonal, a mixture of exp(c (cos t - 1)) for c in [1/2, 1) and the angle t that is a
+/// whole turn for all n diagonals, so that circulant matrices stay so. The product of positive definite matrices by
+/// elements is positive definite (Schur).
 inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix64& random) {
   constexpr int terms = 4;
   constexpr double full_turn = 6.283185307179586;
@@ -324,8 +324,8 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
   return products.sub(at::eye(some.size(-2), products.options())).abs().lt(1e-2).all().item<bool>();
 }
 
-/// Multiplies the values of rows of length 1 or with the sum 1 by random factors of their own, and then rows as wholes, so
-/// that they keep that property. Returns false, and leaves them, where that would take another one away: orthogonal
+/// Multiplies the values of rows of length 1 or with the sum 1 by random factors of their own, and then rows as wholes,
+/// so that they keep that property. Returns false, and leaves them, where that would take another one away: orthogonal
 /// rows, columns of the sum 1, ties.
 [[nodiscard]] inline bool vary_unit_rows(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
   if (structure.whole || structure.ties || structure.sorted || !(structure.unit_rows || structure.unit_sums))
@@ -346,18 +346,18 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
 /// Gives `values`, a view of what is to be renewed, other ones in place that have the structure that `structure` says.
 /// Returns false, and leaves them, where there are none but scaled ones.
 ///
-/// - Symmetric matrices become B = D A D for a diagonal matrix D of random numbers in [0.7, 1), which keeps signs, zeros
-///   and positive definiteness. Without zeros off the diagonal they become (1 - c) B + c P B P^T for a random permutation P
-///   and c in [0.1, 0.2), whose inverse is no scaled one of A; a constant diagonal gets its values back by another D.
-///   Where that would take a property away, they become P A P^T. A multiple of the identity becomes another diagonal
-///   matrix.
-/// - Toeplitz matrices get other values on each diagonal, symmetric ones as in vary_symmetric_toeplitz(). Those of whole
-///   numbers, and those of zeros and one other value, stay.
+/// - Symmetric matrices become B = D A D for a diagonal matrix D of random numbers in [0.7, 1), which keeps signs,
+///   zeros and positive definiteness. Without zeros off the diagonal they become (1 - c) B + c P B P^T for a random
+///   permutation P and c in [0.1, 0.2), whose inverse is no scaled one of A; a constant diagonal gets its values back
+///   by another D. Where that would take a property away, they become P A P^T. A multiple of the identity becomes
+///   another diagonal matrix.
+/// - Toeplitz matrices get other values on each diagonal, symmetric ones as in vary_symmetric_toeplitz(). Those of
+///   whole numbers, and those of zeros and one other value, stay.
 /// - Rows in order get other steps between equal ends; equal neighbours stay equal. Whole numbers in order get the same
 ///   steps in another order.
 /// - Rows of length 1 or with the sum 1 get other values as in vary_unit_rows().
-/// - Whole numbers, ties, and rows that vary_unit_rows() leaves get other places: slices of each dimension are permuted.
-///   Triangular matrices stay.
+/// - Whole numbers, ties, and rows that vary_unit_rows() leaves get other places: slices of each dimension are
+///   permuted. Triangular matrices stay.
 [[nodiscard]] inline bool rearrange_values(at::Tensor& values, const ValueStructure& structure, double factor,
                                            SplitMix64& random) {
   const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
@@ -466,8 +466,8 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
   return std::max_element(values.sizes().begin(), values.sizes().end()) - values.sizes().begin();
 }
 
-/// Returns the longest dimension of one-hot rows but their own; nothing for other values, and where each row occurs once,
-/// as in a permutation matrix.
+/// Returns the longest dimension of one-hot rows but their own; nothing for other values, and where each row occurs
+/// once, as in a permutation matrix.
 [[nodiscard]] inline std::optional<std::int64_t> one_hot_dim(const at::Tensor& values) {
   const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
   if (values.dim() < 2 || values.is_complex() || values.size(-1) < 2 || values.numel() < 3 * values.size(-1))
@@ -556,8 +556,8 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
 }
 
 /// Returns the dimension along which whole numbers, or bools, of a tensor may be replaced: the one of place_free_dim()
-/// for integers and bools, and the longest one of floating-point values of `structure`; that of one_hot_dim() for one-hot
-/// rows; nothing where may_replace() forbids it.
+/// for integers and bools, and the longest one of floating-point values of `structure`; that of one_hot_dim() for
+/// one-hot rows; nothing where may_replace() forbids it.
 [[nodiscard]] inline std::optional<std::int64_t> replace_dim(const at::Tensor& tensor, const ValueStructure& structure,
                                                              std::optional<std::int64_t> place_free) {
   try {
