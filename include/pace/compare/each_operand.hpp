@@ -124,6 +124,23 @@ class EachOperand {
     /// One in eight of the bools takes the other value.
     flip
   };
+  [[nodiscard]] static std::string describe(Way way) {
+    switch (way) {
+      case Way::draw:
+        break;
+      case Way::shrink:
+        return ", and divided by 16";
+      case Way::shrink_far:
+        return ", and divided by 256";
+      case Way::grow:
+        return ", and times 16";
+      case Way::fill:
+        return ", and numbers in place of zeros";
+      case Way::flip:
+        return ", and some bools negated";
+    }
+    return {};
+  }
   struct Question {
     std::vector<std::size_t> group;
     Others others;
@@ -354,9 +371,10 @@ class EachOperand {
         !made.at_return.isNone() && check::outputs_match(before.at_return, made.at_return, options).correct;
     return (stale ? "it returned the answer for values that had been overwritten where "
                   : "it is right for the operands given, but not where ") +
-           where + " (" + to_string(fresh_.renewal) + "): " + agreement.message +
+           where + " (" + to_string(fresh_.renewal) + describe(question.way) + "): " + agreement.message +
            ". If it relies on what is special about the operands, choose other values or none "
-           "(check::CheckOptions::fresh_values)";
+           "(check::CheckOptions::" +
+           (question.way == Way::draw ? "fresh_values)" : "fresh_values, edge_values)");
   }
 
   /// Whether the baseline's output changes about as much as `output` is off, if operands change in their last places.

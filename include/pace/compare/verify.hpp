@@ -74,12 +74,12 @@ class FirstCalls {
   /// Returns what is wrong with an implementation on edge values, with its gradients or its random numbers, or where
   /// one operand has other values, as text; empty if nothing is.
   [[nodiscard]] std::string ask_elsewhere(Implementation& implementation) {
+    if (edge_values_)
+      if (auto problem = edge_values_->examine(implementation); !problem.empty()) return problem;
     if (each_operand_) {
       const auto learn = [&](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); };
       if (auto problem = each_operand_->examine(implementation, learn); !problem.empty()) return problem;
     }
-    if (edge_values_)
-      if (auto problem = edge_values_->examine(implementation); !problem.empty()) return problem;
     if (gradients_)
       if (auto problem = gradients_->examine(implementation); !problem.empty()) return problem;
     if (draws_)
