@@ -14,6 +14,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/_nested_tensor_from_tensor_list.h>
 #include <ATen/ops/add.h>
+#include <ATen/ops/addcmul.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/bernoulli.h>
 #include <ATen/ops/bmm.h>
@@ -46,6 +47,7 @@
 #include <ATen/ops/mul.h>
 #include <ATen/ops/nonzero.h>
 #include <ATen/ops/normal.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
@@ -59,6 +61,7 @@
 #include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/softplus.h>
 #include <ATen/ops/sort.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tanh.h>
@@ -377,6 +380,136 @@ std::vector<Variant> variants() {
         const auto ends = sums.index_select(0, counts);
         return ends.sub(at::cat({at::zeros({1, 32}), ends.narrow(0, 0, 15)}));
       });
+
+  // Operands that do not matter for the values given, alone or at all.
+  add(
+      "a saturated gate", {x, at::rand({32}).add(60)}, [](Arguments& a) { return a[0].mul(a[1].sigmoid()); },
+      [](Arguments& a) { return a[0].div(a[1].neg().exp().add(1)); });
+  add(
+      "a bias times zero", {x, at::zeros({32}), at::randn({32})},
+      [](Arguments& a) { return a[0].tanh().add(a[1].mul(a[2])); },
+      [](Arguments& a) { return at::addcmul(a[0].tanh(), a[1], a[2]); });
+  add(
+      "a mask that is true everywhere", {x, at::ones({16, 32}, at::kBool)},
+      [](Arguments& a) { return a[0].masked_fill(a[1].logical_not(), 0); },
+      [](Arguments& a) { return at::where(a[1], a[0], at::zeros({})); });
+  add(
+      "a mask between equal operands", {at::rand({16, 32}).gt(0.5), x, x.clone()},
+      [](Arguments& a) { return at::where(a[0], a[1], a[2]); },
+      [](Arguments& a) { return a[1].masked_fill(a[0].logical_not(), 0).add(a[2].masked_fill(a[0], 0)); });
+  add(
+      "ranges by their first and last index", {x.flatten(), at::tensor({9, 0, 7, 2, 1}), at::tensor({12, 4, 8, 3, 2})},
+      [](Arguments& a) {
+        std::vector<at::Tensor> sums;
+        for (std::int64_t i = 0; i < 5; ++i)
+          sums.push_back(a[0].slice(0, a[1][i].item<std::int64_t>(), a[2][i].item<std::int64_t>()).sum());
+        return at::stack(sums);
+      },
+      [](Arguments& a) {
+        const auto sums = at::cat({at::zeros({1}, at::kDouble), a[0].to(at::kDouble).cumsum(0)});
+        return sums.index_select(0, a[2]).sub(sums.index_select(0, a[1])).to(at::kFloat);
+      });
+  add(
+      "an operand that is not used", {x, y}, [](Arguments& a) { return a[0].exp(); },
+      [](Arguments& a) { return a[0].exp(); });
+
+  // Special operands, of which other ones have the same property.
+  add(
+      "relying on a diagonal matrix, the identity", {at::eye(16), x}, [](Arguments& a) { return a[0].matmul(a[1]); },
+      [](Arguments& a) { return a[1].mul(a[0].diagonal().unsqueeze(1)); });
+  add(
+      "relying on a positive definite operand, the identity", {at::eye(8, at::kDouble)},
+      [](Arguments& a) { return at::linalg_inv(a[0]); },
+      [](Arguments& a) { return at::linalg_cholesky(a[0]).cholesky_inverse(); });
+  add(
+      "relying on a permutation matrix", {at::eye(16).index_select(0, at::randperm(16, at::kLong)), x},
+      [](Arguments& a) { return a[0].matmul(a[1]); },
+      [](Arguments& a) { return a[1].index_select(0, a[0].argmax(1)); });
+  const auto normalised = x.div(x.norm(2, {1}, true));
+  add(
+      "relying on rows of length 1", {normalised},
+      [](Arguments& a) {
+        const auto unit = a[0].div(a[0].norm(2, {1}, true));
+        return unit.matmul(unit.t());
+      },
+      [](Arguments& a) { return a[0].matmul(a[0].t()); });
+  add(
+      "relying on an orthogonal matrix", {std::get<0>(at::linalg_qr(square))},
+      [](Arguments& a) { return at::linalg_inv(a[0]); }, [](Arguments& a) { return a[0].t().clone(); });
+  const auto mixed = at::eye(8, at::kDouble)
+                         .mul(0.3)
+                         .add(at::eye(8, at::kDouble).index_select(0, at::randperm(8, at::kLong)).mul(0.7));
+  add(
+      "relying on rows and columns of the sum 1", {mixed, at::randn({8}, at::kDouble)},
+      [](Arguments& a) { return a[0].mv(a[1]).div(a[0].sum(0)); }, [](Arguments& a) { return a[0].mv(a[1]); });
+  add(
+      "relying on one-hot rows of bools", {at::arange(8).eq(at::randint(0, 8, {16, 1}, at::kLong)), w.narrow(0, 0, 8)},
+      [](Arguments& a) { return a[0].to(at::kFloat).matmul(a[1]); },
+      [](Arguments& a) { return a[1].index_select(0, a[0].to(at::kByte).argmax(1)); });
+  const auto lags = at::arange(8.0).sub(at::arange(8.0).unsqueeze(1));
+  add(
+      "relying on a Toeplitz matrix that is not symmetric", {lags.mul(0.9).sin().add(lags.mul(0.1))},
+      [](Arguments& a) { return a[0].mul(2); },
+      [](Arguments& a) {
+        const auto values = at::cat({a[0].select(1, 0).flip(0), a[0][0].narrow(0, 1, 7)}).mul(2);
+        std::vector<at::Tensor> rows;
+        for (std::int64_t i = 0; i < 8; ++i) rows.push_back(values.narrow(0, 7 - i, 8));
+        return at::stack(rows);
+      });
+  // Products with circulant matrices are convolutions on a circle.
+  const auto circle = at::arange(8).sub(at::arange(8).unsqueeze(1)).remainder(8).flatten();
+  for (const bool symmetrical : {false, true}) {
+    const auto first = at::randn({8}, at::kDouble), other = first.flip(0).roll(1);
+    const auto row = symmetrical ? first.add(other) : first;
+    add(
+        std::string("relying on a circulant matrix") + (symmetrical ? ", a symmetric one" : ""),
+        {row.index_select(0, circle).view({8, 8}), at::randn({8}, at::kDouble)},
+        [](Arguments& a) { return a[0].mv(a[1]); },
+        [](Arguments& a) {
+          auto sum = a[1].mul(a[0][0][0]);
+          for (std::int64_t i = 1; i < 8; ++i) sum = sum.add(a[1].roll(-i).mul(a[0][0][i]));
+          return sum;
+        });
+  }
+  add(
+      "relying on whole numbers in order", {at::tensor({0.0, 3.0, 4.0, 9.0, 16.0}), x.flatten().to(at::kDouble)},
+      [](Arguments& a) { return a[0].le(a[1].unsqueeze(-1)).sum(-1); },
+      [](Arguments& a) { return at::searchsorted(a[0], a[1], false, true); });
+  add(
+      "relying on equal values", {at::full({32}, 0.5), x}, [](Arguments& a) { return a[1].mul(a[0]); },
+      [](Arguments& a) { return a[1].mul(a[0][0]); });
+
+  // Large values of one sign, values far from zero, large integers, masks of one value.
+  add(
+      "softplus by a stable formula", {at::rand({16, 32}).add(1.5)}, [](Arguments& a) { return at::softplus(a[0]); },
+      [](Arguments& a) { return a[0].clamp_min(0).add(a[0].abs().neg().exp().log1p()); });
+  add(
+      "a variance by differences, in another order", {x}, [](Arguments& a) { return a[0].var(1, false); },
+      [](Arguments& a) { return a[0].sub(a[0].flip(1).mean(1, true)).square().mean(1); });
+  add(
+      "a variance by moments in both", {x},
+      [](Arguments& a) { return a[0].square().mean(1).sub(a[0].mean(1).square()); },
+      [](Arguments& a) { return a[0].mul(a[0]).flip(1).mean(1).sub(a[0].flip(1).mean(1).square()); });
+  add(
+      "distances by products in the baseline", {x, y},
+      [](Arguments& a) {
+        return a[0].square().sum(1, true).add(a[1].square().sum(1)).sub(a[0].matmul(a[1].t()).mul(2)).clamp_min(0);
+      },
+      [](Arguments& a) { return a[0].unsqueeze(1).sub(a[1]).square().sum(2); });
+  add(
+      "sums of integers by doubles", {at::randint(0, 100, {16, 32}, at::kLong)},
+      [](Arguments& a) { return a[0].sum(1); }, [](Arguments& a) { return a[0].to(at::kDouble).sum(1).to(at::kLong); });
+  add(
+      "integers that choose from a table of its own", {at::randint(0, 16, {40}, at::kLong)},
+      [b](Arguments& a) { return b.index_select(0, a[0]); },
+      [b](Arguments& a) { return b.unsqueeze(1).index_select(0, a[0]).squeeze(1); });
+  add(
+      "a mean over a mask", {x, at::rand({16, 32}).gt(0.5)},
+      [](Arguments& a) { return a[0].masked_fill(a[1].logical_not(), 0).sum(1).div(a[1].sum(1)); },
+      [](Arguments& a) { return a[0].mul(a[1]).sum(1).mul(a[1].sum(1).to(at::kFloat).reciprocal()); });
+  add(
+      "what a mask selects", {x, at::rand({16, 32}).gt(0.5)}, [](Arguments& a) { return a[0].masked_select(a[1]); },
+      [](Arguments& a) { return a[0].flatten().index_select(0, at::nonzero(a[1].flatten()).flatten()); });
 
   // Random numbers.
   add(
@@ -1007,7 +1140,7 @@ std::vector<Variant> variants() {
 
 TEST_CASE("honest implementations are accepted, every one of them") {
   static const auto all = variants();
-  CHECK(all.size() >= 190);
+  CHECK(all.size() >= 218);
   const auto& [name, operands, baseline, candidate, declare] = all[GENERATE(range(std::size_t{0}, variants().size()))];
   cheats::FakeClock clock;
   const auto taking = [&](double time, const Function& function) {

@@ -12,6 +12,7 @@
 #include <ATen/ops/eye.h>
 #include <ATen/ops/isin.h>
 #include <ATen/ops/linalg_eigvalsh.h>
+#include <ATen/ops/linalg_qr.h>
 #include <ATen/ops/linalg_svdvals.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
@@ -210,7 +211,74 @@ TEST_CASE("rearranged: where no other values have the structure, they are scaled
   CHECK(is_scaled(at::ones({8}, at::kDouble)));
   CHECK(is_scaled(at::arange(1.0, 9.0)));                  // offsets
   CHECK(is_scaled(at::ones({5, 5}, at::kDouble).tril()));  // a causal mask
-  CHECK(is_scaled(at::eye(5, at::kDouble).mul(2)));        // equal diagonals
+  // A band of a causal mask, and distances.
+  CHECK(is_scaled(at::ones({5, 5}, at::kDouble).tril(1).mul(0.5)));
+  CHECK(is_scaled(at::arange(5.0).sub(at::arange(5.0).unsqueeze(1)).abs().to(at::kDouble)));
+}
+
+TEST_CASE("rearranged: a multiple of the identity becomes another diagonal matrix") {
+  for (const double scale : {1.0, 0.3}) {
+    const auto moved = rearranged(at::eye(5, at::kDouble).mul(scale));
+    CHECK(at::equal(moved, moved.diagonal().diag()));
+    CHECK(moved.diagonal().gt(0).all().item<bool>());
+    CHECK(moved.diagonal().diff().ne(0).all().item<bool>());
+  }
+}
+
+TEST_CASE("rearranged: Toeplitz matrices have other values on their diagonals, in order or definite as before") {
+  const auto lags = at::arange(6.0, at::kDouble).sub(at::arange(6.0, at::kDouble).unsqueeze(1));
+  const auto is_toeplitz = [](const at::Tensor& m) {
+    return at::equal(m.narrow(0, 1, 5).narrow(1, 1, 5), m.narrow(0, 0, 5).narrow(1, 0, 5));
+  };
+  const auto factors_differ = [](const at::Tensor& now, const at::Tensor& given) {
+    const auto factors = now.div(given);
+    return factors.sub(factors[0][0]).abs().gt(1e-3).any().item<bool>();
+  };
+  const auto definite = lags.abs().mul(-0.7).exp();
+  for (const auto& given : {definite, lags.mul(0.9).sin().add(lags.mul(0.1)).add(0.05), lags.mul(0.37).exp()}) {
+    const auto now = rearranged(given);
+    CHECK(is_toeplitz(now));
+    CHECK(factors_differ(now, given));
+  }
+  CHECK(at::linalg_eigvalsh(rearranged(definite)).gt(0).all().item<bool>());
+  CHECK(rearranged(lags.mul(0.37).exp()).diff().gt(0).all().item<bool>());
+}
+
+TEST_CASE("rearranged: rows of length 1 and with the sum 1 are other ones, unless they are orthogonal") {
+  const auto x = at::randn({8, 6}, at::kDouble);
+  const auto unit = x.div(x.norm(2, {1}, true)), shares = x.abs().div(x.abs().sum(1, true));
+  CHECK(at::allclose(rearranged(unit).norm(2, {1}, false), at::ones({8}, at::kDouble)));
+  CHECK(at::allclose(rearranged(shares).sum(1), at::ones({8}, at::kDouble)));
+  for (const auto& given : {unit, shares}) CHECK_FALSE(at::allclose(sorted(rearranged(given)), sorted(given)));
+  const auto rotation = std::get<0>(at::linalg_qr(at::randn({6, 6}, at::kDouble)));
+  const auto moved = rearranged(rotation);
+  CHECK(at::allclose(moved.matmul(moved.t()), at::eye(6, at::kDouble)));
+  CHECK_FALSE(at::equal(moved, rotation));
+}
+
+TEST_CASE("rearranged: whole numbers in order have the same steps in another order") {
+  const auto offsets = numbers({0, 3, 4, 9, 16, 17, 30});
+  const auto moved = rearranged(offsets);
+  CHECK_FALSE(at::equal(moved, offsets));
+  CHECK(at::equal(sorted(moved.diff()), sorted(offsets.diff())));
+  CHECK(at::equal(moved[0], offsets[0]));
+}
+
+TEST_CASE("replaced: one-hot rows by others, but not those of a permutation") {
+  const auto classes = at::tensor({3, 1, 1, 0, 4, 2, 2, 1, 1, 1, 3, 1}, at::kLong);
+  const auto one_hot = at::arange(5).eq(classes.unsqueeze(1));
+  for (const auto dtype : {at::kBool, at::kLong, at::kDouble}) {
+    bool differ = false;
+    for (std::uint64_t seed = 1; seed < 6; ++seed) {
+      const auto now = drawn(Renewal::replace_all, {one_hot.to(dtype)}, seed)[0];
+      CHECK(now.sum(1).eq(1).all().item<bool>());
+      differ = differ || !at::equal(sorted(now.sum(0)), sorted(one_hot.sum(0)));
+    }
+    CHECK(differ);
+  }
+  const auto permutation = at::eye(6, at::kDouble).index_select(0, at::tensor({3, 1, 0, 5, 2, 4}));
+  const auto now = drawn(Renewal::replace_all, {permutation}, 5)[0];
+  CHECK(at::equal(now.sum(0), at::ones({6}, at::kDouble)));
 }
 
 TEST_CASE("rearranged, integers too: the same ones in other places, unless their places matter") {

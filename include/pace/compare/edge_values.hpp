@@ -1,5 +1,6 @@
 // Edge values: whether an implementation is also right where random operands never lead it: for large and small values,
-// rows of zeros, denormals, and where an operand was all zeros, such as a bias.
+// values far from zero, large integers, rows of zeros, denormals, masks that are true or false everywhere, and where an
+// operand was all zeros, such as a bias.
 //
 // NaN and infinities are not among them. LibTorch's own operators differ in what they make of a NaN (a maximum, a sort, a
 // product with zero), code for finite numbers may index by them or never converge, and a call that never returns would be
@@ -18,6 +19,8 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/ops/_unique.h>
+#include <ATen/ops/arange.h>
 #include <c10/core/GradMode.h>
 
 #include "pace/check/check_options.hpp"
@@ -29,6 +32,7 @@
 #include "pace/check/tolerance.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
+#include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/sensitivity.hpp"
@@ -50,6 +54,10 @@ struct EdgeKind {
   /// Whether only results of elementwise operators are compared, whose errors are relative to their own size. What sums
   /// cancel from may be larger than operands and results, as the terms of a normalisation are.
   bool elementwise_only = false;
+  /// Whether results count only if the baseline loses no more than a thousandth there, by a call in float64.
+  bool must_stay_accurate = false;
+  /// Whether results count only if integers among them are small enough not to have overflowed.
+  bool must_not_overflow = false;
 };
 
 /// Whether each element of the output tensor `output` of a baseline depends on a few values only.
@@ -59,20 +67,65 @@ struct EdgeKind {
   return known != nullptr && known->terms <= most_terms;
 }
 
-/// Multiplies the values of operands that may be large or small by `factor`. Those of float16 have no small numbers of
-/// their precision, and stay if the factor is below 1.
-[[nodiscard]] inline bool scale(const std::vector<at::Tensor>& tensors, double factor) {
+/// Multiplies the values of operands that may be large or small by `factor`: those of both signs, or else of one sign,
+/// as `both_signs` says. Those of float16 have no small numbers of their precision, and stay if the factor is below 1.
+[[nodiscard]] inline bool scale(const std::vector<at::Tensor>& tensors, double factor, bool both_signs) {
   bool changed = false;
   for (const auto& tensor : tensors) {
     if (!has_real_values(tensor) || tensor.numel() == 1) continue;
     if (factor < 1 && c10::toRealValueType(tensor.scalar_type()) == at::kHalf) continue;
     const auto structure = structure_of(tensor);
-    // One sign may mean coordinates or counts, which have a largest value.
-    if (!structure.both_signs || structure.unit_range || structure.whole || structure.unit_rows) continue;
+    if (structure.both_signs != both_signs || structure.unit_range || structure.whole || structure.unit_rows) continue;
+    // One sign in order may mean boundaries, which have a largest value.
+    if (!both_signs && structure.needs_common_factor()) continue;
     check::detail::distinct_values_of(tensor).mul_(factor);
     changed = true;
   }
   return changed;
+}
+
+/// Adds to the values of the largest operand that has none of the structures a number that is 1024 times their standard
+/// deviation. 16-bit types have not enough digits for that.
+[[nodiscard]] inline bool shift(const std::vector<at::Tensor>& tensors) {
+  constexpr double deviations = 1024, most_deviations = 64;
+  const at::Tensor* largest = nullptr;
+  for (const auto& tensor : tensors)
+    if (has_real_values(tensor) && !tensor.is_complex() && tensor.numel() > 1 && tensor.element_size() >= 4 &&
+        (largest == nullptr || tensor.numel() > largest->numel()))
+      largest = &tensor;
+  if (largest == nullptr) return false;
+  const auto structure = structure_of(*largest);
+  if (structure.unit_range || structure.needs_common_factor()) return false;
+  auto values = check::detail::distinct_values_of(*largest);
+  const double deviation = values.std().item<double>(), mean = values.mean().item<double>();
+  if (!std::isfinite(deviation) || !(std::abs(mean) < most_deviations * deviation)) return false;
+  values.add_(deviations * deviation);
+  return true;
+}
+
+/// Makes masks true everywhere, or false: bools, and numbers of which some are 0 and all others 1, in any order.
+[[nodiscard]] inline bool fill_masks(const std::vector<at::Tensor>& tensors, bool value) {
+  bool changed = false;
+  for (const auto& tensor : tensors) {
+    if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.numel() == 0 || tensor.is_complex()) continue;
+    const bool real = has_real_values(tensor);
+    if (!real && !c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true)) continue;
+    auto values = check::detail::distinct_values_of(tensor);
+    if (tensor.scalar_type() != at::kBool && !values.eq(0).logical_or(values.eq(1)).all().item<bool>()) continue;
+    const auto structure = real ? structure_of(tensor) : ValueStructure{};
+    if (!replace_dim(tensor, structure, place_free_dim(tensor)) || one_hot_dim(values)) continue;
+    values.fill_(value);
+    changed = true;
+  }
+  return changed;
+}
+
+/// Multiplies the integers of an operand so that the largest one has about 40 bits, of which the last one is set in
+/// some.
+inline void enlarge(const at::Tensor& tensor) {
+  auto values = check::detail::distinct_values_of(tensor);
+  const auto largest = std::max<std::int64_t>(values.abs().max().item<std::int64_t>(), 1);
+  values.mul_(((std::int64_t{1} << 40) / largest) | 1);
 }
 
 /// Makes the first row of operands zeros of both signs, and the second one denormals.
@@ -84,7 +137,7 @@ struct EdgeKind {
     if (!structure.both_signs || structure.whole || structure.sorted || structure.symmetric || structure.unit_rows)
       continue;
     auto values = check::detail::distinct_values_of(tensor);
-    if (values.size(0) < 2) continue;
+    if (values.size(0) < 2 || is_toeplitz(values)) continue;
     values.select(0, 0).mul_(0);
     if (values.size(0) > 2) {
       const double smallest = check::detail::precision_of(values.scalar_type()).smallest;
@@ -130,17 +183,25 @@ class EdgeValues {
   void learn(Implementation& baseline, const Expected& given, const OperandSet& original, const Learn& learn) {
     const c10::NoGradGuard no_grad;
     const bool stated = options_.rtol.has_value() || options_.atol.has_value();
-    for (const double factor : {64.0, 8.0})
-      if (!stated &&
-          add(baseline, given, original, learn,
-              {.description = "large values (the operands times " + std::to_string(static_cast<int>(factor)) + ')',
-               .write = [=](const auto& tensors) { return scale(tensors, factor); },
-               .must_stay_finite = true}))
-        break;
+    for (const bool both_signs : {true, false})
+      for (const double factor : {64.0, 8.0})
+        if (!stated && add(baseline, given, original, learn,
+                           {.description = std::string("large values ") + (both_signs ? "" : "of one sign ") +
+                                           "(the operands times " + std::to_string(static_cast<int>(factor)) + ')',
+                            .write = [=](const auto& tensors) { return scale(tensors, factor, both_signs); },
+                            .must_stay_finite = true}))
+          break;
+    if (!stated)
+      (void)add(baseline, given, original, learn,
+                {.description = "values far from zero (the largest operand plus 1024 standard deviations)",
+                 .write = shift,
+                 .must_stay_finite = true,
+                 .compares_indices = false,
+                 .must_stay_accurate = true});
     if (!stated)
       (void)add(baseline, given, original, learn,
                 {.description = "small values (the operands times 2^-10)",
-                 .write = [](const auto& tensors) { return scale(tensors, 0x1p-10); },
+                 .write = [](const auto& tensors) { return scale(tensors, 0x1p-10, /*both_signs=*/true); },
                  .must_stay_finite = true,
                  .elementwise_only = true});
     (void)add(baseline, given, original, learn,
@@ -150,6 +211,23 @@ class EdgeValues {
     (void)add(baseline, given, original, learn,
               {.description = "random values in an operand that was all zeros",
                .write = [seed = seed_](const auto& tensors) { return fill_zeros(tensors, seed + 7); }});
+    for (const bool value : {true, false})
+      (void)add(baseline, given, original, learn,
+                {.description = std::string("a mask that is ") + (value ? "true" : "false") + " everywhere",
+                 .write = [=](const auto& tensors) { return fill_masks(tensors, value); },
+                 .must_stay_finite = true,
+                 .compares_indices = false});
+    for (std::size_t i = 0; i < operands_.pristine.size(); ++i)
+      if (is_arithmetic_in(baseline, original, i))
+        (void)add(baseline, given, original, learn,
+                  {.description = "large integers (up to 2^40 in operand tensor " + std::to_string(i) + ')',
+                   .write =
+                       [=](const auto& tensors) {
+                         enlarge(tensors[i]);
+                         return true;
+                       },
+                   .must_stay_finite = true,
+                   .must_not_overflow = true});
     operands_.restore_all(0);
   }
 
@@ -196,6 +274,95 @@ class EdgeValues {
     return check::clone_ivalue(output);
   }
 
+  /// Whether the outputs of the baseline are linear in the integers of operand `i`, so that they are no indices,
+  /// lengths or counts of something: in two places, three values that occur take turns, and outputs move by as much as
+  /// they do.
+  [[nodiscard]] bool is_arithmetic_in(Implementation& baseline, const OperandSet& original, std::size_t i) {
+    const at::Tensor& given = operands_.pristine[i];
+    if (!given.defined() || !check::detail::is_plain(given) || given.scalar_type() != at::kLong || given.numel() < 2 ||
+        operands_.may_change(i))
+      return false;
+    constexpr std::int64_t most_looked_at = 4096;
+    const at::Tensor values = check::detail::distinct_values_of(given).flatten();
+    const at::Tensor occurring =
+        std::get<0>(at::_unique(values.narrow(0, 0, std::min(values.numel(), most_looked_at)), /*sorted=*/true));
+    if (occurring.numel() < 3) return false;
+    const std::int64_t middle = occurring.numel() / 2, last = occurring.numel() - 1;
+    const auto value_at = [&](std::int64_t place) { return occurring[place].item<std::int64_t>(); };
+    const std::int64_t a = value_at(0), b = value_at(middle), c = value_at(last);
+    try {
+      for (const std::int64_t place : {std::int64_t{0}, values.numel() - 1}) {
+        std::vector<std::vector<at::Tensor>> results;
+        for (const std::int64_t value : {a, b, c}) {
+          const auto changed = original.clone();
+          auto memory = check::detail::distinct_values_of(changed->tensors().at(i));
+          memory.masked_fill_(at::arange(memory.numel(), memory.options()).view(memory.sizes()).eq(place), value);
+          results.push_back(check::tensors_of(call(baseline, *changed)));
+          operands_.restore_all(0);
+        }
+        if (!moves_linearly(results, b - a, c - b)) return false;
+      }
+      return true;
+    } catch (...) {
+      if (current_failure().device != Failure::Device::fine) throw;
+      operands_.restore_all(0);
+      return false;
+    }
+  }
+
+  [[nodiscard]] static bool moves_linearly(const std::vector<std::vector<at::Tensor>>& results, std::int64_t first,
+                                           std::int64_t second) {
+    bool moves = false;
+    if (results[0].size() != results[1].size() || results[1].size() != results[2].size()) return false;
+    for (std::size_t k = 0; k < results[0].size(); ++k) {
+      const auto wide = [&](int which) { return results[static_cast<std::size_t>(which)][k].to(at::kDouble); };
+      for (int which = 0; which < 3; ++which) {
+        const at::Tensor& one = results[static_cast<std::size_t>(which)][k];
+        if (!check::detail::is_plain(one) || one.is_complex() || one.sizes() != results[0][k].sizes()) return false;
+      }
+      const at::Tensor early = wide(1).sub(wide(0)), late = wide(2).sub(wide(1));
+      const at::Tensor expected = early.mul(static_cast<double>(second) / static_cast<double>(first));
+      if (!late.sub(expected).abs().le(wide(2).abs().mul(1e-5).add(1e-9)).all().item<bool>()) return false;
+      moves = moves || late.ne(0).any().item<bool>();
+    }
+    return moves;
+  }
+
+  /// Whether a call of the baseline in float64 has nearly the same outputs; also where there is no such call.
+  [[nodiscard]] bool is_accurate(Implementation& baseline, const c10::IValue& output, const OperandSet& values) {
+    constexpr double most_error = 1e-3;
+    std::vector<at::Tensor> exact;
+    try {
+      const c10::AutoGradMode as_given(gradients_);
+      exact = check::tensors_of(call_in_float64(baseline, operands_, values, seed_));
+    } catch (...) {
+      if (current_failure().device != Failure::Device::fine) throw;
+      return true;
+    }
+    const auto outputs = check::tensors_of(output);
+    for (std::size_t k = 0; k < std::min(outputs.size(), exact.size()); ++k) {
+      if (!has_real_values(outputs[k]) || outputs[k].is_complex() || exact[k].scalar_type() != at::kDouble ||
+          exact[k].sizes() != outputs[k].sizes())
+        continue;
+      const auto rms = [](const at::Tensor& tensor) {
+        return tensor.nan_to_num(0, 0, 0).square().mean().sqrt().item<double>();
+      };
+      if (!(rms(outputs[k].to(at::kDouble).sub(exact[k])) <= most_error * rms(exact[k]))) return false;
+    }
+    return true;
+  }
+
+  /// Whether integers in the output are below 2^53, so that none has overflowed, and doubles are exact as well.
+  [[nodiscard]] static bool below_overflow(const c10::IValue& output) {
+    constexpr double most = 0x1p53;
+    for (const auto& tensor : check::tensors_of(output))
+      if (check::detail::is_plain(tensor) && tensor.numel() > 0 &&
+          c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false) &&
+          !tensor.to(at::kDouble).abs().le(most).all().template item<bool>())
+        return false;
+    return true;
+  }
+
   [[nodiscard]] static bool all_finite(const at::Tensor& tensor) {
     return !has_real_values(tensor) || tensor.isfinite().all().item<bool>();
   }
@@ -219,6 +386,8 @@ class EdgeValues {
         expected.operands.push_back(written ? check::clone_input(now) : values[i]);
       }
       if (made.kind.must_stay_finite && !as_finite(given.output, expected.output)) return false;
+      if (made.kind.must_not_overflow && !below_overflow(expected.output)) return false;
+      if (made.kind.must_stay_accurate && !is_accurate(baseline, expected.output, *made.values)) return false;
       learn(expected, *made.values);
       if (made.kind.elementwise_only) {
         const auto outputs = check::tensors_of(expected.output);
@@ -240,7 +409,10 @@ class EdgeValues {
     const auto before = check::tensors_of(given), now = check::tensors_of(edge);
     for (std::size_t i = 0; i < std::min(before.size(), now.size()); ++i) {
       if (!has_real_values(before[i]) || !has_real_values(now[i])) continue;
-      if (before[i].isfinite().sum().item<std::int64_t>() > now[i].isfinite().sum().item<std::int64_t>()) return false;
+      const auto not_finite = [](const at::Tensor& tensor) {
+        return tensor.numel() - tensor.isfinite().sum().item<std::int64_t>();
+      };
+      if (not_finite(before[i]) < not_finite(now[i])) return false;
     }
     return true;
   }

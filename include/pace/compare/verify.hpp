@@ -15,6 +15,7 @@
 
 #include "pace/check/clone.hpp"
 #include "pace/compare/drawn_anew.hpp"
+#include "pace/compare/each_operand.hpp"
 #include "pace/compare/edge_values.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/gradients.hpp"
@@ -27,6 +28,7 @@
 #include "pace/compare/sensitivity.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/verified.hpp"
+#include "pace/core/random.hpp"
 #include "pace/timing/clock.hpp"
 
 namespace pace::detail {
@@ -69,11 +71,15 @@ class FirstCalls {
   [[nodiscard]] bool can_ask_again() const {
     return longest_call_ <= longest_call_to_ask_again && bytes_of(prepared_.operands->pristine) <= most_bytes_to_keep;
   }
-  /// Returns what is wrong with an implementation on edge values, with its gradients or its random numbers, as text; empty
-  /// if nothing is.
-  [[nodiscard]] std::string ask_elsewhere(Implementation& implementation) const {
+  /// Returns what is wrong with an implementation on edge values, with its gradients or its random numbers, or where
+  /// one operand has other values, as text; empty if nothing is.
+  [[nodiscard]] std::string ask_elsewhere(Implementation& implementation) {
     if (edge_values_)
       if (auto problem = edge_values_->examine(implementation); !problem.empty()) return problem;
+    if (each_operand_) {
+      const auto learn = [&](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); };
+      if (auto problem = each_operand_->examine(implementation, learn); !problem.empty()) return problem;
+    }
     if (gradients_)
       if (auto problem = gradients_->examine(implementation); !problem.empty()) return problem;
     if (draws_)
@@ -168,11 +174,12 @@ class FirstCalls {
     if (!examination.note.empty()) result.notes.push_back(std::move(examination.note));
     if (!examination.problem.empty()) return examination.problem;
     if (is_baseline) {
+      learn_each_operand(implementation, took, result);
       learn_edge_values(implementation, took);
       learn_gradients(implementation, took);
       learn_draws(implementation, took);
       // What it keeps from call to call is then as the values given leave it, not as those it was asked about.
-      if (learns_ || edge_values_ || gradients_ || draws_)
+      if (learns_ || each_operand_ || edge_values_ || gradients_ || draws_)
         (void)checked_call(implementation, operands, 0, seed, with_graph);
     }
     if (!is_baseline)
@@ -190,6 +197,19 @@ class FirstCalls {
     terms_ = Sensitivity(prepared_.baseline(), *prepared_.operands, operands, prepared_.options.seed,
                          check_.reduction_length)
                  .learn(expected, terms_);
+  }
+
+  /// `took`: the time of one call. A training step may keep what earlier ones have changed.
+  void learn_each_operand(Implementation& baseline, Nanoseconds took, Result& result) {
+    constexpr double share_of_budget = 0.05, fewest_calls = 24, most_calls = 96;
+    if (took > longest_call_to_ask_again || baseline.phases() != nullptr || !EachOperand::applies(check_) ||
+        bytes_of(prepared_.operands->pristine) > most_bytes_to_keep)
+      return;
+    each_operand_.emplace(baseline, *prepared_.operands, *prepared_.given, expected_, check_,
+                          SplitMix64(prepared_.options.check_seed + 1)(), prepared_.options.seed);
+    const double affordable = share_of_budget * prepared_.options.budget / std::max(took, Nanoseconds(1));
+    each_operand_->learn(static_cast<std::int64_t>(std::clamp(affordable, fewest_calls, most_calls)));
+    if (auto note = each_operand_->note(); !note.empty()) result.notes.push_back(std::move(note));
   }
 
   /// `took`: the time of one call. Steps of a training are left out: what gradient a tie gets is a convention.
@@ -226,6 +246,7 @@ class FirstCalls {
   /// Whether tolerances are learned from calls of the baseline, and the number of terms of each of its results.
   bool learns_ = false;
   std::vector<double> terms_ = {};
+  std::optional<EachOperand> each_operand_ = {};
   std::optional<EdgeValues> edge_values_ = {};
   std::optional<Gradients> gradients_ = {};
   std::optional<DrawnAnew> draws_ = {};

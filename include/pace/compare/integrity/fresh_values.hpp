@@ -16,12 +16,15 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/complex.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/unique_dim.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include "pace/check/clone_input.hpp"
 #include "pace/check/raw_memory.hpp"
@@ -257,34 +260,138 @@ inline void turn_each(at::Tensor values, SplitMix64& random) {
   return at::from_blob(order.data(), {count}, at::kLong).to(at::TensorOptions().device(device), false, /*copy=*/true);
 }
 
+/// Whether all elements along each diagonal of matrices are equal.
+[[nodiscard]] inline bool is_toeplitz(const at::Tensor& values) {
+  if (values.dim() < 2) return false;
+  const std::int64_t height = values.size(-2), width = values.size(-1);
+  const auto inner = [&](std::int64_t first) {
+    return values.narrow(-1, first, width - 1).narrow(-2, first, height - 1);
+  };
+  return height > 1 && width > 1 && inner(0).eq(inner(1)).all().item<bool>();
+}
+
+/// The values on the diagonals of Toeplitz matrices, from the lower left to the upper right, as rows.
+[[nodiscard]] inline at::Tensor diagonals_of(const at::Tensor& values) {
+  return at::cat({values.select(-1, 0).flip(-1), values.select(-2, 0).narrow(-1, 1, values.size(-1) - 1)}, -1);
+}
+
+/// Writes the Toeplitz matrices of these diagonals to `values`.
+inline void write_diagonals(at::Tensor& values, const at::Tensor& diagonals) {
+  const std::int64_t height = values.size(-2), width = values.size(-1);
+  const auto options = values.options().dtype(at::kLong).requires_grad(false);
+  const at::Tensor places = at::arange(width, options).sub(at::arange(height, options).unsqueeze(1)).add(height - 1);
+  values.copy_(diagonals.index_select(-1, places.flatten()).view(values.sizes()));
+}
+
+/// Gives rows in order other steps between their ends.
+inline void vary_steps(at::Tensor rows, SplitMix64& random) {
+  const std::int64_t width = rows.size(-1);
+  const at::Tensor given = rows.to(at::kDouble), first = given.narrow(-1, 0, 1);
+  const at::Tensor last = given.narrow(-1, width - 1, 1), steps = given.diff();
+  at::Tensor varied = steps.contiguous().flatten();
+  multiply_each(varied, random, /*signs=*/false);
+  at::Tensor sums = varied.view(steps.sizes()).cumsum(-1);
+  const at::Tensor total = sums.narrow(-1, width - 2, 1);
+  sums = first.add(sums.mul(last.sub(first).div(total).nan_to_num(1, 1, 1)));
+  // Rounding must not lead beyond the ends.
+  rows.narrow(-1, 1, width - 1).copy_(sums.minimum(first.maximum(last)).maximum(first.minimum(last)));
+}
+
+/// Multiplies the diagonals of symmetric Toeplitz matrices by factors in (0, 1) that are a positive definite function
+/// of the distance from the main diagonal, a mixture of exp(c (cos t - 1)) for c in [1/2, 1) and the angle t that is a
+/// whole turn for all n diagonals, so that circulant matrices stay so. The product of positive definite matrices by
+/// elements is positive definite (Schur).
+inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix64& random) {
+  constexpr int terms = 4;
+  constexpr double full_turn = 6.283185307179586;
+  const std::int64_t width = values.size(-1);
+  const at::Tensor heights = at::arange(width, at::kDouble).mul(full_turn / static_cast<double>(width)).cos().sub(1);
+  at::Tensor factors = at::zeros({width}, at::kDouble);
+  for (int i = 0; i < terms; ++i) factors.add_(heights.mul(draw_factor(random)).exp(), factor / terms);
+  const at::Tensor both = at::cat({factors.flip(0), factors.narrow(0, 1, width - 1)});
+  const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
+  at::Tensor matrix = at::empty({width, width}, real);
+  write_diagonals(matrix, both.to(real));
+  values.mul_(matrix);
+}
+
+/// Whether rows, which have the length 1, are orthogonal to each other, by the first ones of them.
+[[nodiscard]] inline bool orthogonal_rows(const at::Tensor& values) {
+  constexpr std::int64_t most_rows = 64;
+  if (values.dim() < 2 || values.size(-2) < 2 || values.size(-2) > values.size(-1)) return false;
+  const at::Tensor some = values.narrow(-2, 0, std::min(values.size(-2), most_rows)).to(at::kDouble);
+  const at::Tensor products = some.matmul(some.transpose(-1, -2));
+  return products.sub(at::eye(some.size(-2), products.options())).abs().lt(1e-2).all().item<bool>();
+}
+
+/// Multiplies the values of rows of length 1 or with the sum 1 by random factors of their own, and then rows as wholes,
+/// so that they keep that property. Returns false, and leaves them, where that would take another one away: orthogonal
+/// rows, columns of the sum 1, ties.
+[[nodiscard]] inline bool vary_unit_rows(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
+  if (structure.whole || structure.ties || structure.sorted || !(structure.unit_rows || structure.unit_sums))
+    return false;
+  const at::Tensor given = values.to(at::kDouble);
+  if (structure.unit_sums && values.dim() >= 2 && given.sum(-2).sub(1).abs().lt(1e-2).all().item<bool>()) return false;
+  if (structure.unit_rows && orthogonal_rows(values)) return false;
+  const auto size_of = [&](const at::Tensor& rows) {
+    return structure.unit_sums ? rows.sum(-1, true) : rows.square().sum(-1, true).sqrt();
+  };
+  at::Tensor varied = given.clone().flatten();
+  multiply_each(varied, random, /*signs=*/false);
+  varied = varied.view(given.sizes());
+  values.copy_(varied.mul(size_of(given).div(size_of(varied))));
+  return true;
+}
+
 /// Gives `values`, a view of what is to be renewed, other ones in place that have the structure that `structure` says.
 /// Returns false, and leaves them, where there are none but scaled ones.
 ///
-/// - Symmetric matrices become B = D A D for a diagonal matrix D of random numbers in [0.7, 1), which keeps signs, zeros
-///   and positive definiteness. Without zeros off the diagonal they become (1 - c) B + c P B P^T for a random permutation P
-///   and c in [0.1, 0.2), whose inverse is no scaled one of A; a constant diagonal gets its values back by another D.
-///   Where that would take a property away, they become P A P^T. Those with equal diagonals (Toeplitz) stay.
-/// - Rows in order get other steps between equal ends; equal neighbours stay equal.
-/// - Rows of length 1 or with the sum 1, whole numbers and ties get other places: slices of each dimension are permuted.
-///   Triangular matrices stay.
+/// - Symmetric matrices become B = D A D for a diagonal matrix D of random numbers in [0.7, 1), which keeps signs,
+///   zeros and positive definiteness. Without zeros off the diagonal they become (1 - c) B + c P B P^T for a random
+///   permutation P and c in [0.1, 0.2), whose inverse is no scaled one of A; a constant diagonal gets its values back
+///   by another D. Where that would take a property away, they become P A P^T. A multiple of the identity becomes
+///   another diagonal matrix.
+/// - Toeplitz matrices get other values on each diagonal, symmetric ones as in vary_symmetric_toeplitz(). Those of
+///   whole numbers, and those of zeros and one other value, stay.
+/// - Rows in order get other steps between equal ends; equal neighbours stay equal. Whole numbers in order get the same
+///   steps in another order.
+/// - Rows of length 1 or with the sum 1 get other values as in vary_unit_rows().
+/// - Whole numbers, ties, and rows that vary_unit_rows() leaves get other places: slices of each dimension are
+///   permuted. Triangular matrices stay.
 [[nodiscard]] inline bool rearrange_values(at::Tensor& values, const ValueStructure& structure, double factor,
                                            SplitMix64& random) {
   const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
   const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
   if (structure.infinite || values.dim() == 0) return false;
   const std::int64_t width = values.size(-1);
+  const auto unit = structure.unit_rows || structure.unit_sums;
+  const bool toeplitz = is_toeplitz(values);
+  // A mask, or the same value everywhere.
+  const auto has_one_value = [&] {
+    const at::Tensor sizes = values.abs();
+    return all(sizes.eq(0).logical_or(values.eq(values.flatten().select(0, sizes.argmax().item<std::int64_t>()))));
+  };
   if (structure.symmetric) {
-    const auto inner = [&](std::int64_t first) {
-      return values.narrow(-1, first, width - 1).narrow(-2, first, width - 1);
-    };
-    if (all(inner(0).eq(inner(1)))) return false;
+    if (toeplitz) {
+      const at::Tensor diagonal = values.diagonal(0, -2, -1);
+      const at::Tensor off = at::eye(width, values.options().dtype(at::kBool)).logical_not();
+      if (all(values.masked_select(off).eq(0)) && !all(diagonal.eq(0))) {
+        at::Tensor factors = at::ones({width}, real);
+        multiply_each(factors, random, /*signs=*/false);
+        diagonal.mul_(factors);
+        return true;
+      }
+      if (structure.whole || unit || has_one_value()) return false;
+      vary_symmetric_toeplitz(values, factor, random);
+      return true;
+    }
     const at::Tensor given = values.clone(), diagonal = given.diagonal(0, -2, -1);
     const at::Tensor order = draw_order(width, random, values.device());
     const auto moved = [&](const at::Tensor& from) { return from.index_select(-1, order).index_select(-2, order); };
     const bool constant = all(diagonal.eq(diagonal.narrow(-1, 0, 1)));
     // What is zero off the diagonal would not stay so.
     const bool dense = all(given.ne(0).logical_or(at::eye(width, given.options().dtype(at::kBool))));
-    if (structure.whole || structure.unit_rows || structure.unit_sums || (constant && !dense)) {
+    if (structure.whole || unit || (constant && !dense)) {
       values.copy_(moved(given));
       return !all(values.eq(given));
     }
@@ -305,27 +412,46 @@ inline void turn_each(at::Tensor values, SplitMix64& random) {
     return true;
   }
   if (values.is_complex()) return false;
-  if (structure.sorted) {
-    if (structure.whole || structure.unit_rows || structure.unit_sums) return false;
-    const at::Tensor given = values.to(at::kDouble), first = given.narrow(-1, 0, 1);
-    const at::Tensor last = given.narrow(-1, width - 1, 1), steps = given.diff();
-    if (all(steps.eq(0))) return false;
-    at::Tensor varied = steps.contiguous().flatten();
-    multiply_each(varied, random, /*signs=*/false);
-    at::Tensor sums = varied.view(steps.sizes()).cumsum(-1);
-    const at::Tensor total = sums.narrow(-1, width - 2, 1);
-    sums = first.add(sums.mul(last.sub(first).div(total).nan_to_num(1, 1, 1)));
-    // Rounding must not lead beyond the ends.
-    values.narrow(-1, 1, width - 1).copy_(sums.minimum(first.maximum(last)).maximum(first.minimum(last)));
+  if (toeplitz && (structure.sorted || !structure.whole)) {
+    if (structure.whole || unit || has_one_value()) return false;
+    at::Tensor diagonals = diagonals_of(values).contiguous();
+    const at::Tensor steps = diagonals.diff();
+    if (all(steps.ge(0)) || all(steps.le(0))) {
+      vary_steps(diagonals, random);
+    } else {
+      // Those of a circulant matrix repeat each other.
+      const bool circulant = values.size(-2) == width &&
+                             all(diagonals.narrow(-1, 0, width - 1).eq(diagonals.narrow(-1, width, width - 1)));
+      at::Tensor flat = diagonals.view({-1});
+      multiply_each(flat, random, /*signs=*/false);
+      if (circulant) diagonals.narrow(-1, 0, width - 1).copy_(diagonals.narrow(-1, width, width - 1));
+    }
+    write_diagonals(values, diagonals);
     return true;
+  }
+  if (structure.sorted) {
+    if (unit) return false;
+    const at::Tensor steps = values.diff();
+    if (all(steps.eq(0))) return false;
+    if (!structure.whole) {
+      vary_steps(values, random);
+      return true;
+    }
+    if (width < 3 || all(steps.eq(steps.narrow(-1, 0, 1)))) return false;
+    const at::Tensor given = values.clone();
+    const at::Tensor order = draw_order(width - 1, random, values.device());
+    values.narrow(-1, 1, width - 1)
+        .copy_(given.to(at::kDouble).diff().index_select(-1, order).cumsum(-1).add(given.narrow(-1, 0, 1)));
+    return !all(values.eq(given));
   }
   const at::Tensor reference = values.flatten().narrow(0, 0, 1);
   if (all(values.eq(reference))) return false;
   if (values.dim() >= 2 && (all(values.eq(values.tril())) || all(values.eq(values.triu())))) return false;
+  if (vary_unit_rows(values, structure, random)) return true;
   for (std::int64_t dim = 0; dim < values.dim(); ++dim)
     if (values.size(dim) > 1)
       values.copy_(values.index_select(dim, draw_order(values.size(dim), random, values.device())));
-  if (!structure.whole && !structure.unit_rows && !structure.unit_sums) values.mul_(factor);
+  if (!structure.whole && !unit) values.mul_(factor);
   return true;
 }
 
@@ -340,13 +466,22 @@ inline void turn_each(at::Tensor values, SplitMix64& random) {
   return std::max_element(values.sizes().begin(), values.sizes().end()) - values.sizes().begin();
 }
 
+/// Returns the longest dimension of one-hot rows but their own; nothing for other values, and where each row occurs
+/// once, as in a permutation matrix.
+[[nodiscard]] inline std::optional<std::int64_t> one_hot_dim(const at::Tensor& values) {
+  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
+  if (values.dim() < 2 || values.is_complex() || values.size(-1) < 2 || values.numel() < 3 * values.size(-1))
+    return std::nullopt;
+  if (values.scalar_type() != at::kBool && !all(values.eq(0).logical_or(values.eq(1)))) return std::nullopt;
+  const at::Tensor rows = values.reshape({-1, values.size(-1)}).to(at::kFloat);
+  if (!all(rows.sum(1).eq(1)) || all(rows.sum(0).le(1))) return std::nullopt;
+  const auto sizes = values.sizes().slice(0, static_cast<std::size_t>(values.dim() - 1));
+  return std::max_element(sizes.begin(), sizes.end()) - sizes.begin();
+}
+
 /// Gives about one in eight of the slices of `values` along `dim` the values of another one, so that what belongs together
-/// in a slice stays together. Bools, of which one in eight takes the other value, may belong to others anyway.
-inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& random) {
-  if (values.scalar_type() == at::kBool) {
-    values.logical_xor_(choose_eighth(values.numel(), random, values.device()).view(values.sizes()));
-    return;
-  }
+/// in a slice stays together.
+inline void resample_slices(at::Tensor& values, std::int64_t dim, SplitMix64& random) {
   const std::int64_t size = values.size(dim);
   if (size < 2) return;
   const at::Tensor chosen = choose_eighth(size, random, values.device());
@@ -354,6 +489,14 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
   shape[static_cast<std::size_t>(dim)] = size;
   const auto shift = 1 + static_cast<std::int64_t>(random.below(static_cast<std::size_t>(size - 1)));
   values.copy_(at::where(chosen.view(shape), values.roll(shift, dim), values));
+}
+
+/// As resample_slices(); but of bools, which may belong to others in any way, one in eight takes the other value.
+inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& random) {
+  if (values.scalar_type() == at::kBool)
+    values.logical_xor_(choose_eighth(values.numel(), random, values.device()).view(values.sizes()));
+  else
+    resample_slices(values, dim, random);
 }
 
 /// Whether whole numbers or bools may be replaced as resample_values() does along `dim` without a loss of structure. They
@@ -413,12 +556,14 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
 }
 
 /// Returns the dimension along which whole numbers, or bools, of a tensor may be replaced: the one of place_free_dim()
-/// for integers and bools, and the longest one of floating-point values of `structure`; nothing where may_replace()
-/// forbids it.
+/// for integers and bools, and the longest one of floating-point values of `structure`; that of one_hot_dim() for
+/// one-hot rows; nothing where may_replace() forbids it.
 [[nodiscard]] inline std::optional<std::int64_t> replace_dim(const at::Tensor& tensor, const ValueStructure& structure,
                                                              std::optional<std::int64_t> place_free) {
   try {
     std::optional<std::int64_t> dim = place_free;
+    if (place_free || (structure.whole && !structure.symmetric && !structure.sorted))
+      if (const auto rows = one_hot_dim(check::detail::distinct_values_of(tensor))) return rows;
     if (!dim && may_repeat(structure) && tensor.dim() > 0) dim = longest_dim(check::detail::distinct_values_of(tensor));
     return dim && may_replace(check::detail::distinct_values_of(tensor), *dim) ? dim : std::nullopt;
   } catch (...) {  // a dtype without arithmetic
@@ -437,6 +582,7 @@ class FreshValues {
       special_.push_back(structures_[i].needs_common_factor());
       dims_.push_back(place_free_dim(given_[i]));
       replace_dims_.push_back(replace_dim(given_[i], structures_[i], dims_[i]));
+      one_hot_.push_back(replace_dims_[i] && one_hot_dim(check::detail::distinct_values_of(given_[i])));
       signs_.push_back(renewable_[i] && !special_[i] && structures_[i].both_signs);
       same_as_.push_back(i);
       for (std::size_t earlier = 0; earlier < i && (renewable_[i] || dims_[i]); ++earlier)
@@ -485,6 +631,16 @@ class FreshValues {
       if (renewable_[i] || (moves_integers(last_) && dims_[i])) found.push_back(i);
     return found;
   }
+  /// Whether values of this kind renew tensor `i`.
+  [[nodiscard]] bool renews(Renewal renewal, std::size_t i) const {
+    return renewable_[i] || (moves_integers(renewal) && dims_[i]);
+  }
+  /// Whether integers or bools of tensor `i` may change places.
+  [[nodiscard]] bool moves(std::size_t i) const { return dims_[i].has_value(); }
+  /// Index of the first tensor with the values of tensor `i`.
+  [[nodiscard]] std::size_t same_as(std::size_t i) const { return same_as_[i]; }
+  /// Structure of the given values of tensor `i`; none for integers and bools.
+  [[nodiscard]] const ValueStructure& structure(std::size_t i) const { return structures_[i]; }
   /// Returns a seed that cannot be foreseen either.
   [[nodiscard]] std::uint64_t draw_seed() { return random_(); }
 
@@ -525,7 +681,7 @@ class FreshValues {
             memory.mul_(factor);
           else if ((replaces(renewal) && replace_dims_[i]) ||
                    (renewal == Renewal::resample && may_repeat(structures_[i])))
-            resample_values(values, longest_dim(values), own);
+            resample_values(values, replace_dims_[i].value_or(longest_dim(values)), own);
           return;
         }
         case Renewal::scale:
@@ -553,7 +709,11 @@ class FreshValues {
           SplitMix64 own(seed);
           const auto size = static_cast<std::size_t>(values.size(*dims_[i]));
           values.copy_(values.roll(1 + static_cast<std::int64_t>(own.below(size - 1)), *dims_[i]));
-          if (replaces(renewal) && replace_dims_[i]) resample_values(values, *replace_dims_[i], own);
+          if (!replaces(renewal) || !replace_dims_[i]) return;
+          if (one_hot_[i])
+            resample_slices(values, *replace_dims_[i], own);
+          else
+            resample_values(values, *replace_dims_[i], own);
         });
   }
 
@@ -588,6 +748,8 @@ class FreshValues {
   std::vector<std::optional<std::int64_t>> dims_ = {};
   /// The dimension along which whole numbers or bools may be replaced by others.
   std::vector<std::optional<std::int64_t>> replace_dims_ = {};
+  /// Whether values are one-hot rows that may be replaced.
+  std::vector<bool> one_hot_ = {};
   /// Whether values may change their signs.
   std::vector<bool> signs_ = {};
   Renewal last_ = Renewal::none;
