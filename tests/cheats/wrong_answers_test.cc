@@ -25,6 +25,7 @@
 #include <ATen/ops/zeros.h>
 #include <catch2/matchers/catch_matchers_quantifiers.hpp>
 
+#include "pace/core/random.hpp"
 #include "tests/cheats/rejected.hpp"
 
 namespace {
@@ -61,6 +62,31 @@ TEST_CASE("wrong only while it is timed, and right again at the end") {
     return calls > 100 && calls < 3000 ? x.mul(1) : honest(x);
   };
   require_rejected(run(honest, cheat, input()), "in a timed call");
+}
+
+TEST_CASE("wrong in one of 50 calls, and only for the values given") {
+  // Audits call it on other values, where it is right.
+  pace::SplitMix64 random(5);
+  at::Tensor given;
+  int calls = 0;
+  const auto cheat = [&](const at::Tensor& x) {
+    if (!given.defined()) given = x.clone();
+    auto answer = honest(x);
+    return ++calls > 300 && random.below(50) == 0 && x.equal(given) ? answer.mul(1.5) : answer;
+  };
+  require_rejected(run(honest, cheat, input()), "in a timed call: ");
+}
+
+TEST_CASE("... and hidden among outputs whose last bits differ from call to call") {
+  pace::SplitMix64 random(6);
+  at::Tensor given;
+  int calls = 0;
+  const auto cheat = [&](const at::Tensor& x) {
+    if (!given.defined()) given = x.clone();
+    auto answer = honest(x).mul(1 + 1e-7 * static_cast<double>(random.below(8)));
+    return ++calls > 300 && random.below(50) == 0 && x.equal(given) ? answer.mul(1.5) : answer;
+  };
+  require_rejected(run(honest, cheat, input()), "in a timed call: ");
 }
 
 TEST_CASE("a product in half the precision, or less, returned as float32") {

@@ -94,6 +94,8 @@ class Implementation : public timing::Subject {
   virtual c10::IValue call(std::size_t set) = 0;
   /// Moves out the output of the last timed call.
   virtual c10::IValue take_output() = 0;
+  /// Returns the copy of the output of the last timed call, after finish(); null if there is none, or no cheap one.
+  [[nodiscard]] virtual const c10::IValue* kept_output() const { return nullptr; }
   /// Sets the expected sizes of outputs, so that memory of these sizes is poisoned before each sample.
   virtual void expect_outputs_like(const c10::IValue& output);
 

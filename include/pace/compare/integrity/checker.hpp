@@ -31,6 +31,7 @@
 #include "pace/compare/integrity/novelty.hpp"
 #include "pace/compare/integrity/observed_call.hpp"
 #include "pace/compare/integrity/process_settings.hpp"
+#include "pace/compare/integrity/timed_outputs.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/participants.hpp"
 #include "pace/compare/prepare.hpp"
@@ -109,13 +110,17 @@ class IntegrityChecker final : public Auditor {
   void round_started(std::size_t round) override;
   /// The output of the sample that begins takes the place of what the last audit has left.
   void sample_started() override { audited_last_.reset(); }
-  /// Between cycles, at moments that cannot be foreseen, audits one candidate or looks at the output of a timed call; for
-  /// at most `audit_share` of the time.
+  /// Looks at the output that was kept of the sample of the implementation at this place among those that are timed.
+  void sample_ended(std::size_t place) override;
+  /// Judges outputs of timed calls of this cycle that have other bits than those that are known to be right.
+  void judge_timed_outputs();
+  /// Judges them, and audits one candidate between cycles, at moments that cannot be foreseen, for at most `audit_share`
+  /// of the time.
   void cycle_ended(const timing::Rounds& so_far) override;
-  [[nodiscard]] Nanoseconds took() const override { return took_; }
-  /// Returns whether an audit found a fault, so that the rounds end.
+  [[nodiscard]] Nanoseconds took() const override { return took_ + timed_outputs_.took(); }
+  /// Returns whether an audit or the output of a timed call shows a fault, so that the rounds end.
   [[nodiscard]] bool found() const override { return found_.has_value(); }
-  /// Audits one implementation, or looks at the output of a timed call of it, whatever share of the time that takes.
+  /// Audits one candidate, whatever share of the time that takes.
   void audit_one(std::size_t index);
   /// The rounds are timed in another process: they lasted for `elapsed`, and `shortest` has for each implementation of
   /// begin_rounds() the shortest time of a call in a sample.
@@ -141,7 +146,7 @@ class IntegrityChecker final : public Auditor {
   // The questions.
   [[nodiscard]] std::string audit(Implementation& implementation);
   [[nodiscard]] std::string audit_replay(Implementation& implementation);
-  [[nodiscard]] std::string look_at_timed_output(Implementation& implementation);
+  [[nodiscard]] std::string judge_timed_output(const c10::IValue& output);
   [[nodiscard]] std::string ask_after_rounds(Implementation& implementation);
   [[nodiscard]] std::string take_exception(std::size_t index);
   [[nodiscard]] std::string ask_for_novelty(Implementation& implementation);
@@ -218,6 +223,7 @@ class IntegrityChecker final : public Auditor {
   std::vector<std::size_t> timed_;
   std::int64_t iterations_ = 1;
   Nanoseconds took_{}, longest_{}, elapsed_{};
+  TimedOutputs timed_outputs_;
   /// The implementation whose last output was taken after the last cycle.
   std::optional<std::size_t> audited_last_;
   std::optional<Drop> found_;
@@ -234,7 +240,8 @@ inline IntegrityChecker::IntegrityChecker(timing::Clock& clock, const Prepared& 
       operands_(*prepared.operands),
       options_(prepared.options),
       baseline_(prepared.participants.baseline()),
-      random_(prepared.options.check_seed) {}
+      random_(prepared.options.check_seed),
+      timed_outputs_(clock, random_()) {}
 
 // The first calls.
 
@@ -383,6 +390,8 @@ inline void IntegrityChecker::begin_pass() {
   if (std::exchange(measured_before_, true)) busy_before_ = background_work_goes_on();
   changed_operands_.clear();
   changed_settings_.clear();
+  // Samples before the rounds are not looked at.
+  timed_.clear();
   operands_.renewed.clear();
   for (std::size_t set = 0; set < operands_.sets.size(); ++set) {
     repair(set);
@@ -397,6 +406,7 @@ inline void IntegrityChecker::begin_rounds(const std::vector<std::size_t>& timed
   iterations_ = iterations;
   shortest_.assign(timed.size(), Nanoseconds(std::numeric_limits<double>::infinity()));
   took_ = {};
+  timed_outputs_.begin(timed.size());
   audited_last_.reset();
   found_.reset();
 }
@@ -407,9 +417,24 @@ inline void IntegrityChecker::round_started(std::size_t) {
   if (clock_.modes() == nullptr && random_.below(one_in) == 0) operands_.kept_call = random_();
 }
 
+/// Where rounds have values of their own, or calls change what later ones return, the right output is not known; and what
+/// is captured has the same output whenever it is replayed.
+inline void IntegrityChecker::sample_ended(std::size_t place) {
+  if (timed_.empty() || !answers_->checks() || calls_add_up() || prepared_.renew || clock_.modes() != nullptr) return;
+  const auto* const output = prepared_.implementations[timed_[place]]->kept_output();
+  if (output != nullptr) timed_outputs_.look_at(place, *output, answers_->given.output);
+}
+
+inline void IntegrityChecker::judge_timed_outputs() {
+  auto fault = timed_outputs_.judge([&](std::size_t, const c10::IValue& output) { return judge_timed_output(output); });
+  if (fault && !found_) found_ = Drop{timed_[fault->place], Outcome::wrong, std::move(fault->problem)};
+}
+
 inline void IntegrityChecker::cycle_ended(const timing::Rounds& so_far) {
   audited_last_.reset();
   operands_.kept_call.reset();
+  judge_timed_outputs();
+  if (found()) return;
   elapsed_ = so_far.elapsed;
   if (!answers_->checks() || timed_.size() < 2) return;
   for (std::size_t place = 0; place < timed_.size(); ++place)
@@ -428,15 +453,10 @@ inline void IntegrityChecker::cycle_ended(const timing::Rounds& so_far) {
 inline void IntegrityChecker::audit_one(std::size_t index) {
   operands_.kept_call.reset();
   if (!answers_->checks()) return;
-  auto& implementation = *prepared_.implementations[index];
-  std::string problem;
-  if (random_.below(2) == 0) {
-    problem = look_at_timed_output(implementation);
-  } else if (index != baseline_) {
-    draw_fresh_values();
-    problem = audit(implementation);
-    audited_last_ = index;
-  }
+  if (index == baseline_ || found()) return;
+  draw_fresh_values();
+  auto problem = audit(*prepared_.implementations[index]);
+  audited_last_ = index;
   if (!problem.empty()) found_ = Drop{index, Outcome::wrong, std::move(problem)};
 }
 
@@ -634,13 +654,9 @@ inline bool IntegrityChecker::rounding_explains(const c10::IValue& output, const
   }
 }
 
-/// Whether the output that was kept of a timed call in the last cycle is right. Where rounds have values of their own,
-/// or calls change what later ones return, the right output is not known.
-inline std::string IntegrityChecker::look_at_timed_output(Implementation& implementation) {
-  if (calls_add_up() || prepared_.renew || clock_.modes() != nullptr) return {};
-  audited_last_ = implementation.index;
-  const Agreement agreement =
-      agree(answers_->given, implementation.take_output(), operands_, std::nullopt, answers_->options);
+/// Whether the output that was kept of a timed call on the values given is right.
+inline std::string IntegrityChecker::judge_timed_output(const c10::IValue& output) {
+  const Agreement agreement = agree(answers_->given, output, operands_, std::nullopt, answers_->options);
   if (agreement.correct) return {};
   // On operands that one implementation has changed, all are wrong; check() finds which one.
   for (std::size_t set = 0; set < operands_.sets.size(); ++set) notice_changed_operands(set);

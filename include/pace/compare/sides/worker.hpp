@@ -202,6 +202,8 @@ class SideWorker {
       if (memory_.iterations > 0) subject.run(set, memory_.iterations);
       memory_.done.store(request.number, std::memory_order_release);
       subject.finish();
+      integrity_->sample_ended(timed().size() - 1);
+      integrity_->judge_timed_outputs();
     } catch (...) {
       send_failure();
       memory_.failed.store(true, std::memory_order_release);
