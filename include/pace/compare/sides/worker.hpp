@@ -169,10 +169,8 @@ class SideWorker {
   }
 
   void audit(MessageWriter& answer) {
-    integrity_->audit_one(own_);
-    std::string problem;
-    if (integrity_->found()) problem = integrity_->check().dropped.at(0).message;
-    answer << problem;
+    // An output of a sample may have shown a fault before.
+    answer << (integrity_->found() ? integrity_->check().dropped.at(0).message : integrity_->audit_one(own_));
   }
 
   void check(const SideRequest& request, MessageWriter& answer) {
@@ -187,7 +185,8 @@ class SideWorker {
     for (const auto& each : findings.dropped)
       if (problem.empty() || each.index == own_)
         problem = each.index == own_ ? each.message : "in its process the baseline is not what it was: " + each.message;
-    answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keep_operands.empty();
+    answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keep_operands.empty()
+           << (integrity_->draws_anew() ? integrity_->repetitions_of(own_) : std::vector<Repetitions>());
   }
 
   void take_sample(const SideRequest& request) {
@@ -195,6 +194,7 @@ class SideWorker {
     const std::size_t set = request.set % prepared_->operands->sets.size();
     try {
       prepared_->operands->kept_call = request.kept_call;
+      prepared_->operands->round_seed = integrity_->draws_anew() ? request.round_seed : std::nullopt;
       integrity_->sample_started();
       subject.prepare(set);
       memory_.ready.store(request.number, std::memory_order_release);
