@@ -69,7 +69,7 @@ struct IntegrityFindings {
   /// What readers of the times must know.
   std::vector<std::string> notes = {};
   /// Indices of the implementations that keep what they derive from an operand.
-  std::vector<std::size_t> keep_operands = {};
+  std::vector<std::size_t> keeps = {};
   /// One that was dropped spoilt the samples of the others.
   bool measure_again = false;
 
@@ -105,7 +105,7 @@ class IntegrityChecker final : public Auditor {
   /// counts what it does.
   [[nodiscard]] Examination examine(Implementation& implementation);
 
-  /// Sets how each candidate is asked once more after the rounds for what it was asked beside its first calls: returns what
+  /// Sets how each candidate is asked once more after the rounds for what it was asked beside its first calls. It returns what
   /// is wrong, as text; empty if nothing is.
   void ask_again_by(std::function<std::string(Implementation&)> question) { ask_again_ = std::move(question); }
 
@@ -244,7 +244,7 @@ class IntegrityChecker final : public Auditor {
   /// The implementation whose last output was taken after the last cycle.
   std::optional<std::size_t> audited_last_;
   std::vector<std::string> notes_;
-  std::vector<std::size_t> keep_operands_;
+  std::vector<std::size_t> keeps_;
   std::function<std::string(Implementation&)> ask_again_;
 };
 
@@ -490,7 +490,7 @@ inline IntegrityFindings IntegrityChecker::check() {
   find_repeated_numbers(findings);
   inspect(findings);
   findings.notes = std::exchange(notes_, {});
-  findings.keep_operands = std::exchange(keep_operands_, {});
+  findings.keeps = std::exchange(keeps_, {});
   return findings;
 }
 
@@ -795,7 +795,7 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
                 keeps_hint();
       else if (wrong.empty()) {
         notes_.push_back(note_on_kept_operands(implementation, kept));
-        keep_operands_.push_back(implementation.index);
+        keeps_.push_back(implementation.index);
       }
     }
   }

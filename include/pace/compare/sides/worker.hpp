@@ -148,7 +148,7 @@ class SideWorker {
     verified.participants.enter(result);
     const auto& row = result.implementations[own_];
     answer << stays_on << row.outcome << row.message << row.checked << row.max_abs_error << row.first_call << row.counts
-           << row.why_uncounted << row.context.repeats_outputs << row.context.keeps_operand << result.notes
+           << row.why_uncounted << row.context.repeats_outputs << row.context.keeps << result.notes
            << verified.options.max_iterations << verified.traffic << clock_.now();
   }
 
@@ -165,7 +165,7 @@ class SideWorker {
   void begin_pass() {
     integrity_->begin_pass();
     Calibration own{.subjects = {&implementation()}, .options = verified_options_};
-    touch_spares(*prepared_->operands, own);
+    touch_operands(*prepared_->operands, own, /*captured=*/false);
   }
 
   void audit(MessageWriter& answer) {
@@ -185,7 +185,7 @@ class SideWorker {
     for (const auto& each : findings.dropped)
       if (problem.empty() || each.index == own_)
         problem = each.index == own_ ? each.message : "in its process the baseline is not what it was: " + each.message;
-    answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keep_operands.empty()
+    answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keeps.empty()
            << (integrity_->draws_anew() ? integrity_->repetitions_of(own_) : std::vector<Repetitions>());
   }
 
