@@ -93,9 +93,8 @@ class TimedOutputs {
     ++samples_;
     const Nanoseconds start = clock_.now();
     if (!is_chosen(of, start - began_)) return;
-    const bool known = same_bits(output, right) || std::any_of(of.known.begin(), of.known.end(), [&](const auto& one) {
-                         return same_bits(output, one);
-                       });
+    const bool known = same_bits(output, right) || std::any_of(of.known.begin(), of.known.end(),
+                                                               [&](const auto& one) { return same_bits(output, one); });
     if (!known && may_wait(of, start - began_)) of.waiting.push_back(output);
     ++of.compared;
     const Nanoseconds took = clock_.now() - start;
