@@ -1,5 +1,6 @@
 // The bench's options: every spelling, beside Catch2's and pace's own, and invalid values.
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -129,6 +130,8 @@ TEST_CASE("options without effect are refused, those that others give an effect 
   REQUIRE(why({"--print-json=oss", "--sep=x"}) == "--sep has no meaning here: --print-json prints no table");
   REQUIRE_THAT(why({"--cuda-pointwise-block-size=1"}), StartsWith("--cuda-pointwise-block-size has no meaning here: "));
   REQUIRE(why({"--cuda-pointwise-block-size=1"}, scripted) == nothing);
+  REQUIRE(why({"--compat", "--print-json=oss", "--sep=x"}) == nothing);
+  REQUIRE(why({"--compat", "--cuda-pointwise-block-size=1"}) == nothing);
   REQUIRE_THAT(why({"--packages=a"}), StartsWith("--packages has no meaning here: "));
   REQUIRE(why({"--packages=a", "--rnns=py_aot_inductor"}, compiled) == nothing);
   REQUIRE_THAT(why({"--group=rnns", "--images=2"}), StartsWith("--images has no meaning here: "));
@@ -173,8 +176,24 @@ TEST_CASE("--print-json means oss if nothing follows") {
   REQUIRE(parse({"--print-json"}).print_json == JsonFormat::oss);
   REQUIRE(parse({"--print-json", "--nloops", "3"}).print_json == JsonFormat::oss);
   REQUIRE(parse({"--print-json", "oss"}).print_json == JsonFormat::oss);
-  REQUIRE(error_of({"--print-json", "yaml"}) == "--print-json: invalid value 'yaml'; expected oss or pep");
-  REQUIRE(error_of({"--print-json=yaml"}) == "--print-json: invalid value 'yaml'; expected oss or pep");
+  for (const Names& given : {Names{"--print-json", "yaml"}, Names{"--print-json=yaml"}}) {
+    REQUIRE(pace::test::why<pace::InputError>([&] { refuse_other_json(parse(given)); }) ==
+            "--print-json: invalid value 'yaml'; expected oss or pep, or with --compat any word, at which nothing is "
+            "printed");
+  }
+  REQUIRE_NOTHROW(refuse_other_json(parse({"--print-json", "pep"})));
+  // The last one counts.
+  REQUIRE_NOTHROW(refuse_other_json(parse({"--print-json", "yaml", "--print-json", "oss"})));
+}
+
+TEST_CASE("with --compat any word may follow --print-json, and nothing is printed at one that fastrnns does not know") {
+  const auto line = parse({"--compat", "--print-json", "yaml"});
+  REQUIRE_NOTHROW(refuse_other_json(line));
+  REQUIRE(line.print_json == JsonFormat::other);
+  REQUIRE_THAT(namespace_text(line), ContainsSubstring("print_json='yaml'"));
+  std::ostringstream out;
+  print_json(line.print_json, {{.group = "lstm"}}, out);
+  REQUIRE(out.str() == "");
 }
 
 TEST_CASE("separators, also an empty one") {
@@ -198,6 +217,10 @@ TEST_CASE("groups run in one order, whatever order they were asked for in") {
   REQUIRE_THROWS_WITH(groups_of(parse({"--rnns", "py", "--group", "cnns"})),
                       "--rnns has no meaning without the group rnns; expected --group rnns or both");
   REQUIRE_THROWS_WITH(groups_of(parse({"--group"})), "--group: there is nothing to run; expected rnns, cnns or both");
+  // As fastrnns, which runs what there is.
+  REQUIRE(keys({"--compat", "--cnns", "resnet18", "--group", "rnns"}) == Names{"lstm"});
+  REQUIRE(keys({"--compat", "--rnns", "py", "--group", "cnns"}) == Names{"resnet"});
+  REQUIRE(keys({"--compat", "--group"}) == Names{});
 
   const auto groups = groups_of(parse({"--variable-lstms", "--cnns", "resnet50"}));
   REQUIRE(groups.at(0).title == "variable-length sequence LSTM");

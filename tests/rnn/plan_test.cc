@@ -96,7 +96,7 @@ TEST_CASE("cuDNN's runners need a GPU, but not in fastrnns' own loop") {
     Sizes of = sizes(1, "cpu");
     REQUIRE_THAT(pace::test::why<pace::Unsupported>([&] { check(find_planned(name), of); }),
                  Catch::Matchers::ContainsSubstring("runs on a GPU only"));
-    of.cudnn_anywhere = true;
+    of.original = true;
     REQUIRE_NOTHROW(check(find_planned(name), of));
     of.sequence = 3, of.input = 4, of.hidden = 5, of.batch = 2;
     ModelDef model = find_planned(name).runner->make(of);

@@ -9,6 +9,7 @@
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/randn_like.h>
 
 #include "benches/rnn/draw.hpp"
 #include "benches/rnn/steps.hpp"
@@ -141,6 +142,61 @@ TEST_CASE("The gradient to go back with is drawn once, and kept") {
   Sizes square = small(1, 4);
   ModelDef other = find_runner("py").make(square);
   REQUIRE_FALSE(at::equal(start_of(other), other.inputs[0].toTensor()));
+}
+
+Sizes of_original(std::int64_t layers = 1) {
+  Sizes sizes = small(layers);
+  sizes.original = true;
+  sizes.seed.reset();
+  return sizes;
+}
+
+TEST_CASE("As in fastrnns, the gradient to go back with is drawn for each step by the default generator") {
+  for (const char* name : {"py", "jit_simple", "aten", "vl_py", "resnet18"}) {
+    INFO(name);
+    Sizes sizes = of_original();
+    sizes.images = 2;
+    sizes.image_side = 32;
+    ModelDef model = find_runner(name).make(sizes);
+    at::Generator generator = at::detail::getDefaultCPUGenerator();
+    const c10::IValue output = model.step.forward(model.inputs);
+    const auto start = [&] { return part(model.step.backward_setup(output), 1).toTensor(); };
+    generator.set_current_seed(1);
+    const at::Tensor first = start(), second = start();
+    REQUIRE_FALSE(at::equal(first, second));
+    generator.set_current_seed(1);
+    REQUIRE(at::equal(start(), first));
+    REQUIRE(at::equal(at::randn_like(second), second));
+  }
+}
+
+TEST_CASE("As in fastrnns, layers beyond the one that a loop reads have weights that get no gradient") {
+  for (const char* name : {"py", "jit", "jit_premul", "jit_premul_bias", "jit_simple", "vl_py"}) {
+    INFO(name);
+    ModelDef model = find_runner(name).make(of_original(2));
+    REQUIRE(model.step.parameters.size() == 8);
+    model.step.backward(model.step.backward_setup(model.step.forward(model.inputs)));
+    for (std::size_t i = 0; i < 8; ++i) REQUIRE(model.step.parameters[i].grad().defined() == (i < 4));
+  }
+}
+
+TEST_CASE("As in fastrnns, LSTMs with layer norm or dropout are made on a GPU alone") {
+  const Sizes sizes = of_original(3);
+  for (const char* name : {"jit_layernorm", "jit_layernorm_decom", "jit_dropout", "py_layernorm", "py_dropout",
+                           "cudnn_layernorm"}) {
+    INFO(name);
+    REQUIRE(find_runner(name).needs_cuda_in_original);
+    REQUIRE_THROWS_AS(find_runner(name).make(sizes), pace::Unsupported);
+    REQUIRE_THROWS_WITH(find_runner(name).make(sizes),
+                        "--device: fastrnns makes " + std::string(name) +
+                            " on a GPU, whatever the device is; expected cuda, found cpu");
+    REQUIRE(find_runner(name).zeroed_once_in_original == (std::string(name) != "cudnn_layernorm"));
+  }
+  for (const char* name : {"jit", "py", "cudnn", "aten", "vl_jit", "resnet50"}) {
+    INFO(name);
+    REQUIRE_FALSE(find_runner(name).needs_cuda_in_original);
+    REQUIRE_FALSE(find_runner(name).zeroed_once_in_original);
+  }
 }
 
 TEST_CASE("aten switches cuDNN off around forward and backward alone") {
