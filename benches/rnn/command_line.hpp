@@ -48,6 +48,10 @@ struct CommandLine {
   std::string tf32 = "default";
   /// Where operators' inputs are recorded to. Empty: they are not.
   std::string log_operator_inputs;
+  /// none, sgd or adam; and which code of LibTorch: single, foreach or fused.
+  std::string optimizer = "none", optimizer_code = "single";
+  /// Whether gradients are taken away before each step instead of zeroed.
+  bool set_to_none = false;
   /// Forwards alone.
   bool inference = false;
   /// Paths of compiled packages.
@@ -98,6 +102,8 @@ struct Effects {
   bool on_gpu = false;
   /// Whether a runner is TorchScript; whether one is compiled.
   bool scripted = false, compiled = false;
+  /// Whether one is captured in CUDA graphs.
+  bool graphed = false;
 };
 
 /// Throws InputError for options that would have no effect with the others, on the device and runners that are chosen.
@@ -106,6 +112,12 @@ inline void refuse_without_effect(const CommandLine& line, const args::Arguments
   const auto refuse = [&](const std::string& option, const std::string& why) {
     if (given.has(option)) throw InputError({}, option + " has no meaning here: " + why);
   };
+  if (line.inference)
+    for (const char* const option : {"--optimizer", "--set-to-none"})
+      refuse(option, "--inference leaves the backward out, which makes the gradients");
+  if (line.optimizer == "none") refuse("--optimizer-code", "no optimiser is asked for; expected --optimizer sgd or adam");
+  if (effects.graphed)
+    refuse("--set-to-none", "a runner is captured in CUDA graphs, which add to gradients at fixed addresses");
   // Users of fastrnns give its own options whatever they run.
   if (!line.compat && line.print_json != JsonFormat::none) refuse("--sep", "--print-json prints no table");
   if (!line.compat && !effects.on_gpu)
@@ -139,6 +151,8 @@ inline void refuse_with_compat(const args::Arguments& given) {
   };
   for (const char* const option : {"--baseline-runner", "--no-slower-than"})
     refuse(option, "fastrnns' loop runs one runner after another and compares none");
+  for (const char* const option : {"--optimizer", "--optimizer-code", "--set-to-none"})
+    refuse(option, "fastrnns' loop zeroes gradients in place and updates no parameters");
   runner::SessionOptions session;
   for (const auto& option : args::names_of(runner::pace_options(session)))
     if (option != "--threads" && option != "--isolation" && option != "--no-table")
@@ -254,6 +268,16 @@ inline constexpr std::int64_t most_steps = 1'000'000;
         {"--variable-lstms", "also sequences of different lengths, which takes long and ignores --seq-length",
          args::flag(line.variable_lstms)},
         {"--inference", "forwards alone, without gradients", args::flag(line.inference)},
+        {"--optimizer", "update the parameters in each step, as a phase of its own",
+         args::one_of(line.optimizer, {"none", "sgd", "adam"})},
+        {"--optimizer-code",
+         "what updates: torch::optim one parameter after the other, or LibTorch's operators for all of them",
+         args::one_of(line.optimizer_code, {"single", "foreach", "fused"})},
+        {"--set-to-none", "take gradients away before each step, so that the backward allocates them",
+         args::flag(line.set_to_none)},
+        Option::refused("--grad-scaler",
+                        "LibTorch has no gradient scaler in C++, and the runners compute in float32, whose gradients "
+                        "need none; //benches/models has --amp --grad-scaler"),
         {"--packages", "packages compiled beforehand, for runners such as py_aot_inductor; again for another",
          args::each(line.packages, "folder", "a folder's name")},
         {"--log-operator-inputs",

@@ -120,6 +120,19 @@ ModelDef make_baseline(const Planned& planned, pace::benches::rnn::ModelMaker& m
   }
 }
 
+/// `use` with the step as --optimizer and --set-to-none have it.
+template <class Use>
+void with_update(pace::benches::rnn::Step step, const Use& use) {
+  using Options = pace::OptimizerOptions;
+  step.set_to_none = line.set_to_none;
+  if (line.optimizer == "none") return use(std::move(step));
+  use(pace::with_optimizer(
+      std::move(step), Options{.algorithm = line.optimizer == "adam" ? Options::Algorithm::adam : Options::Algorithm::sgd,
+                               .code = line.optimizer_code == "fused"     ? Options::Code::fused
+                                       : line.optimizer_code == "foreach" ? Options::Code::foreach
+                                                                          : Options::Code::single}));
+}
+
 /// Interleaved, checked against the baseline, and judged; the runners that were measured, as fastrnns prints them.
 std::vector<BenchResult> compare(const Family& family, pace::benches::rnn::ModelMaker& maker) {
   record(family.baseline);
@@ -138,11 +151,15 @@ std::vector<BenchResult> compare(const Family& family, pace::benches::rnn::Model
     // The most that PyTorch's own rule allows: few switches make few errors, and those large.
     check.error_factor = 10;
   }
-  comparison.options(options).check(check).baseline(family.baseline.name, baseline.step);
-  if (by_reference) comparison.float64_reference(maker.make_in_float64(*family.baseline.runner).step);
+  comparison.options(options).check(check);
+  with_update(baseline.step, [&](auto step) { comparison.baseline(family.baseline.name, std::move(step)); });
+  if (by_reference)
+    with_update(maker.make_in_float64(*family.baseline.runner).step,
+                [&](auto step) { comparison.float64_reference(std::move(step)); });
   for (const Planned& candidate : family.candidates) {
     try {
-      comparison.candidate(candidate.name, maker.make(candidate).step);
+      with_update(maker.make(candidate).step,
+                  [&](auto step) { comparison.candidate(candidate.name, std::move(step)); });
     } catch (const pace::Unsupported& refusal) {
       comparison.refused({.name = candidate.name, .reason = refusal.what()});
     } catch (...) {

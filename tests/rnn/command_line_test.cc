@@ -151,6 +151,36 @@ TEST_CASE("options without effect are refused, those that others give an effect 
   }
 }
 
+TEST_CASE("an optimiser and gradients that are taken away need a backward; a scaler is refused") {
+  const auto why = [](const Names& given, const Effects& effects = {}) {
+    const Parsed parsed(given);
+    REQUIRE(parsed.error == "");
+    const auto groups = groups_of(parsed.line);
+    return pace::test::why<pace::InputError>(
+        [&] { refuse_without_effect(parsed.line, parsed.given, groups, effects); });
+  };
+  const auto line = parse({"--optimizer", "adam", "--optimizer-code=fused", "--set-to-none"});
+  REQUIRE(line.optimizer == "adam");
+  REQUIRE(line.optimizer_code == "fused");
+  REQUIRE(line.set_to_none);
+  REQUIRE(parse({}).optimizer == "none");
+  REQUIRE_FALSE(parse({}).set_to_none);
+  REQUIRE(why({"--optimizer=sgd", "--optimizer-code=foreach", "--set-to-none"}) == "nothing was thrown");
+  for (const std::string option : {"--optimizer", "--set-to-none"}) {
+    INFO(option);
+    const std::string word = option == "--optimizer" ? "--optimizer=sgd" : option;
+    REQUIRE(why({"--inference", word}) ==
+            option + " has no meaning here: --inference leaves the backward out, which makes the gradients");
+  }
+  REQUIRE(why({"--optimizer-code=fused"}) ==
+          "--optimizer-code has no meaning here: no optimiser is asked for; expected --optimizer sgd or adam");
+  REQUIRE(why({"--set-to-none"}, {.graphed = true}) ==
+          "--set-to-none has no meaning here: a runner is captured in CUDA graphs, which add to gradients at fixed "
+          "addresses");
+  REQUIRE_THAT(error_of({"--optimizer", "lion"}), StartsWith("--optimizer: invalid value 'lion'; expected none, sgd"));
+  REQUIRE_THAT(error_of({"--grad-scaler"}), ContainsSubstring("LibTorch has no gradient scaler in C++"));
+}
+
 TEST_CASE("clocks and figures of a GPU are known for what they are") {
   using Given = std::vector<std::string>;
   const auto for_gpu = [](const Given& given) { return pace::options_for_gpu(Parsed(given).session.measuring); };
@@ -277,6 +307,12 @@ TEST_CASE("with --compat, options that fastrnns' loop does not have are refused 
   REQUIRE(why("--baseline-runner") ==
           "--baseline-runner does not go together with --compat: fastrnns' loop runs one runner "
           "after another and compares none");
+  for (const char* const each : {"--optimizer", "--optimizer-code", "--set-to-none"}) {
+    INFO(each);
+    REQUIRE(why(each) == std::string(each) +
+                             " does not go together with --compat: fastrnns' loop zeroes gradients in place and updates "
+                             "no parameters");
+  }
   REQUIRE_THAT(why("--no-slower-than=1.1"), StartsWith("--no-slower-than does not go together with --compat: "));
   for (const char* const each : {"--budget", "--warm-up", "--json", "--csv", "--junit", "--baseline", "--save-baseline",
                                  "--processes", "--resume", "--seed", "--time-limit", "--max-rounds", "--clock"}) {

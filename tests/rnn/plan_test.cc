@@ -84,6 +84,8 @@ TEST_CASE("what is asked for is TorchScript, or compiled, as its runners are") {
   REQUIRE(effects({"py_aot_inductor"}) == "compiled");
   REQUIRE(effects({"jit"}, "aot_inductor") == "scripted compiled");
   REQUIRE(effects_of({}, {}, c10::Device("cuda")).on_gpu);
+  REQUIRE(effects_of({}, "py_graph", c10::Device("cuda")).graphed);
+  REQUIRE_FALSE(effects_of({}, "py", c10::Device("cuda")).graphed);
 }
 
 TEST_CASE("a step in TorchScript is not compiled a second time") {

@@ -117,6 +117,10 @@ case="forwards alone"
 run_counted --group rnns --rnns py --inference --compat --nloops 2 --warmup 0 --print-json; succeeds
 run --group rnns --rnns py jit --inference --nloops 3; succeeds; prints "jit over aten"
 
+case="a step with an optimiser: a phase of its own, with gradients that the backward allocates"
+run --group rnns --rnns py jit --nloops 3 --optimizer adam --optimizer-code fused --set-to-none; succeeds
+prints "lstm/update"; prints "jit over aten"
+
 case="recorded operators"
 run --group rnns --rnns py --nloops 2 --log-operator-inputs "$work/recorded"; succeeds
 holds "$work/recorded/py_training.txt" '^Operator: aten.mm.default$'
