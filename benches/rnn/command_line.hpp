@@ -115,7 +115,8 @@ inline void refuse_without_effect(const CommandLine& line, const args::Arguments
   if (line.inference)
     for (const char* const option : {"--optimizer", "--set-to-none"})
       refuse(option, "--inference leaves the backward out, which makes the gradients");
-  if (line.optimizer == "none") refuse("--optimizer-code", "no optimiser is asked for; expected --optimizer sgd or adam");
+  if (line.optimizer == "none")
+    refuse("--optimizer-code", "no optimiser is asked for; expected --optimizer sgd or adam");
   if (effects.graphed)
     refuse("--set-to-none", "a runner is captured in CUDA graphs, which add to gradients at fixed addresses");
   // Users of fastrnns give its own options whatever they run.
@@ -180,16 +181,17 @@ inline void refuse_with_compat(const args::Arguments& given) {
   };
   const auto maybe = [](const auto& value, auto&& tell) { return value ? tell(*value) : std::string("None"); };
   const auto number = [](std::int64_t value) { return std::to_string(value); };
-  const std::string json =
-      text(line.print_json == JsonFormat::oss ? "oss" : line.print_json == JsonFormat::pep ? "pep" : line.other_json);
+  const std::string json = text(line.print_json == JsonFormat::oss   ? "oss"
+                                : line.print_json == JsonFormat::pep ? "pep"
+                                                                     : line.other_json);
   return "Namespace(seqLength=" + number(line.seq_length) + ", numLayers=" + number(line.num_layers) +
          ", inputSize=" + number(line.input_size) + ", hiddenSize=" + number(line.hidden_size) +
          ", miniBatch=" + number(line.mini_batch) + ", warmup=" + number(line.warmup_of_loop()) +
          ", nloops=" + number(line.nloops_of_loop()) + ", device=" + maybe(line.device, text) +
          ", variable_lstms=" + (line.variable_lstms ? "True" : "False") + ", sep=" + text(line.sep) +
-         ", print_json=" + (line.print_json == JsonFormat::none ? std::string("None") : json) + ", rnns=" + maybe(line.rnns, list) +
-         ", cnns=" + maybe(line.cnns, list) + ", group=" + list(line.group) + ", fuser=" + text(line.fuser) +
-         ", executor=" + maybe(line.executor, text) +
+         ", print_json=" + (line.print_json == JsonFormat::none ? std::string("None") : json) +
+         ", rnns=" + maybe(line.rnns, list) + ", cnns=" + maybe(line.cnns, list) + ", group=" + list(line.group) +
+         ", fuser=" + text(line.fuser) + ", executor=" + maybe(line.executor, text) +
          ", cuda_pointwise_loop_level=" + maybe(line.cuda_pointwise_loop_level, number) +
          ", cuda_pointwise_block_count=" + maybe(line.cuda_pointwise_block_count, number) +
          ", cuda_pointwise_block_size=" + maybe(line.cuda_pointwise_block_size, number) + ')';

@@ -127,10 +127,11 @@ void with_update(pace::benches::rnn::Step step, const Use& use) {
   step.set_to_none = line.set_to_none;
   if (line.optimizer == "none") return use(std::move(step));
   use(pace::with_optimizer(
-      std::move(step), Options{.algorithm = line.optimizer == "adam" ? Options::Algorithm::adam : Options::Algorithm::sgd,
-                               .code = line.optimizer_code == "fused"     ? Options::Code::fused
-                                       : line.optimizer_code == "foreach" ? Options::Code::foreach
-                                                                          : Options::Code::single}));
+      std::move(step),
+      Options{.algorithm = line.optimizer == "adam" ? Options::Algorithm::adam : Options::Algorithm::sgd,
+              .code = line.optimizer_code == "fused"     ? Options::Code::fused
+                      : line.optimizer_code == "foreach" ? Options::Code::foreach
+                                                         : Options::Code::single}));
 }
 
 /// Interleaved, checked against the baseline, and judged; the runners that were measured, as fastrnns prints them.

@@ -309,9 +309,10 @@ TEST_CASE("with --compat, options that fastrnns' loop does not have are refused 
           "after another and compares none");
   for (const char* const each : {"--optimizer", "--optimizer-code", "--set-to-none"}) {
     INFO(each);
-    REQUIRE(why(each) == std::string(each) +
-                             " does not go together with --compat: fastrnns' loop zeroes gradients in place and updates "
-                             "no parameters");
+    REQUIRE(why(each) ==
+            std::string(each) +
+                " does not go together with --compat: fastrnns' loop zeroes gradients in place and updates "
+                "no parameters");
   }
   REQUIRE_THAT(why("--no-slower-than=1.1"), StartsWith("--no-slower-than does not go together with --compat: "));
   for (const char* const each : {"--budget", "--warm-up", "--json", "--csv", "--junit", "--baseline", "--save-baseline",

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randn_like.h>
 
+#include "benches/aot/traced_model.hpp"
 #include "benches/rnn/draw.hpp"
 #include "benches/rnn/steps.hpp"
 #include "pace/core/error.hpp"
@@ -182,8 +184,8 @@ TEST_CASE("As in fastrnns, layers beyond the one that a loop reads have weights 
 
 TEST_CASE("As in fastrnns, LSTMs with layer norm or dropout are made on a GPU alone") {
   const Sizes sizes = of_original(3);
-  for (const char* name : {"jit_layernorm", "jit_layernorm_decom", "jit_dropout", "py_layernorm", "py_dropout",
-                           "cudnn_layernorm"}) {
+  for (const char* name :
+       {"jit_layernorm", "jit_layernorm_decom", "jit_dropout", "py_layernorm", "py_dropout", "cudnn_layernorm"}) {
     INFO(name);
     REQUIRE(find_runner(name).needs_cuda_in_original);
     REQUIRE_THROWS_AS(find_runner(name).make(sizes), pace::Unsupported);
@@ -197,6 +199,25 @@ TEST_CASE("As in fastrnns, LSTMs with layer norm or dropout are made on a GPU al
     REQUIRE_FALSE(find_runner(name).needs_cuda_in_original);
     REQUIRE_FALSE(find_runner(name).zeroed_once_in_original);
   }
+}
+
+TEST_CASE("Steps that are opened with copies have parameters, gradients and buffers of their own") {
+  const at::Tensor weight = at::ones({2}).set_requires_grad(true), average = at::ones({2}), frozen = at::ones({2});
+  weight.mutable_grad() = at::ones({2});
+  pace::benches::aot::ModelStep model;
+  model.step.parameters = {weight, frozen};
+  model.buffers = {average};
+  pace::benches::aot::detail::copy_state(model);
+  at::Tensor& copy = model.step.parameters[0];
+  REQUIRE(at::equal(copy, weight));
+  REQUIRE(copy.is_leaf());
+  REQUIRE(copy.requires_grad());
+  REQUIRE_FALSE(model.step.parameters[1].requires_grad());
+  REQUIRE_FALSE(copy.grad().defined());
+  copy.mul(3).sum().backward();
+  model.buffers[0].add_(1);
+  REQUIRE(at::equal(weight.grad(), at::ones({2})));
+  REQUIRE(at::equal(average, at::ones({2})));
 }
 
 TEST_CASE("aten switches cuDNN off around forward and backward alone") {

@@ -192,10 +192,8 @@ TEST_CASE("gradients are taken away, outside of the timing, where that is asked 
       found += w.grad().defined() ? 1 : 0;
       inner(prepared);
     };
-    const auto result = pace::compare("product", at::randn({3, 4}))
-                            .options(few_rounds())
-                            .baseline("eager", step)
-                            .run(clock);
+    const auto result =
+        pace::compare("product", at::randn({3, 4})).options(few_rounds()).baseline("eager", step).run(clock);
     REQUIRE(result.baseline().outcome == Outcome::measured);
     REQUIRE(backwards > 2);
     REQUIRE(found == (set_to_none ? 0 : backwards - 1));

@@ -161,11 +161,10 @@ PACE_INLINE Updater::Updater(std::vector<at::Tensor> parameters, const Optimizer
   }
   if (single && adam) {
     state_->optimizer = std::make_unique<torch::optim::Adam>(
-        std::move(parameters),
-        torch::optim::AdamOptions(options.rate)
-            .betas(std::make_tuple(detail::adam_decay, detail::adam_decay_of_squares))
-            .eps(detail::adam_epsilon)
-            .weight_decay(options.weight_decay));
+        std::move(parameters), torch::optim::AdamOptions(options.rate)
+                                   .betas(std::make_tuple(detail::adam_decay, detail::adam_decay_of_squares))
+                                   .eps(detail::adam_epsilon)
+                                   .weight_decay(options.weight_decay));
     state_->make_state();
   } else if (single) {
     state_->optimizer = std::make_unique<torch::optim::SGD>(

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ATen/Context.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros_like.h>

@@ -106,15 +106,14 @@ TEST_CASE("a step with an optimiser has a third phase, whichever code updates", 
     const auto step = [&](Options::Code code, bool set_to_none = false) {
       return pace::with_optimizer(layers(), Options{.algorithm = algorithm, .code = code, .set_to_none = set_to_none});
     };
-    const auto result =
-        pace::compare("layers", input())
-            .budget(std::chrono::milliseconds(300))
-            .baseline("single", step(Options::Code::single))
-            .candidate("foreach", step(Options::Code::foreach))
-            .candidate("fused", step(Options::Code::fused))
-            .candidate("set to none", step(Options::Code::fused, true))
-            .candidate("graphed", pace::graphed_step(at::Device(at::kCUDA), step(Options::Code::fused)))
-            .run();
+    const auto result = pace::compare("layers", input())
+                            .budget(std::chrono::milliseconds(300))
+                            .baseline("single", step(Options::Code::single))
+                            .candidate("foreach", step(Options::Code::foreach))
+                            .candidate("fused", step(Options::Code::fused))
+                            .candidate("set to none", step(Options::Code::fused, true))
+                            .candidate("graphed", pace::graphed_step(at::Device(at::kCUDA), step(Options::Code::fused)))
+                            .run();
     for (const char* const name : {"single", "foreach", "fused", "set to none", "graphed"}) {
       INFO(name << ": " << result[name].message);
       CHECK(result[name].outcome == pace::Outcome::measured);
