@@ -36,9 +36,9 @@ inline constexpr double adam_decay = 0.9, adam_decay_of_squares = 0.999, adam_ep
 /// What an optimiser keeps of one parameter.
 struct Kept {
   at::Tensor parameter, first_value;
-  at::Tensor momentum;  ///< sgd's buffer, adam's mean of gradients
-  at::Tensor squares;   ///< adam's mean of squared gradients
-  at::Tensor steps;     ///< their number, float32
+  at::Tensor momentum = {};  ///< sgd's buffer, adam's mean of gradients
+  at::Tensor squares = {};   ///< adam's mean of squared gradients
+  at::Tensor steps = {};     ///< their number, float32
 };
 
 /// All parameters that have gradients, as operators take them.

@@ -34,11 +34,11 @@ struct OptimizerOptions {
               ///< so that a CUDA graph of it counts on; PyTorch's Python calls such an optimiser capturable
   };
 
-  Algorithm algorithm = Algorithm::sgd;
-  Code code = Code::single;
-  double rate = 0.01;       ///< learning rate, at least 0
-  double momentum = 0;      ///< of sgd alone, from 0 to less than 1
-  double weight_decay = 0;  ///< times the parameter, added to its gradient; at least 0
+  Algorithm algorithm = Algorithm::sgd;  ///< its formula
+  Code code = Code::single;              ///< what computes it
+  double rate = 0.01;                    ///< learning rate, at least 0
+  double momentum = 0;                   ///< of sgd alone, from 0 to less than 1
+  double weight_decay = 0;               ///< times the parameter, added to its gradient; at least 0
   /// Whether gradients are taken away before each step, so that the backward allocates them, instead of set to 0 in
   /// place; see TrainingStep::set_to_none.
   bool set_to_none = false;
@@ -88,15 +88,17 @@ template <class... Operands>
 /// The result of with_optimizer() for a training_step().
 template <class F>
 struct UpdatingOf {
-  TrainingOf<F> step;
-  OptimizerOptions options;
+  TrainingOf<F> step;        ///< the step without its optimiser
+  OptimizerOptions options;  ///< of its optimiser
 
+  /// Returns an UpdatingStep with an Updater of its own. Throws what validate() throws.
   template <class... Operands>
   operator UpdatingStep<Operands...>() const {  // NOLINT: this is what it is for
     return with_optimizer(static_cast<TrainingStep<Operands...>>(step), options);
   }
 };
 
+/// As above for a training_step(). Throws what validate() throws.
 template <class F>
 [[nodiscard]] UpdatingOf<F> with_optimizer(TrainingOf<F> step, const OptimizerOptions& options = {}) {
   validate(options);
