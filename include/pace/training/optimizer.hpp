@@ -23,10 +23,12 @@ namespace pace {
 
 /// Which optimiser updates the parameters, by which code of LibTorch, and with which figures.
 struct OptimizerOptions {
+  /// The formula.
   enum class Algorithm {
     sgd,  ///< with momentum and without dampening
     adam  ///< Kingma and Ba, "Adam: A Method for Stochastic Optimization", with decay 0.9 and 0.999 and epsilon 1e-8
   };
+  /// What of LibTorch computes it.
   enum class Code {
     single,   ///< torch::optim, one parameter after the other
     foreach,  ///< operators that take all parameters at once (at::_foreach_...)
@@ -34,7 +36,7 @@ struct OptimizerOptions {
               ///< so that a CUDA graph of it counts on; PyTorch's Python calls such an optimiser capturable
   };
 
-  Algorithm algorithm = Algorithm::sgd;  ///< its formula
+  Algorithm algorithm = Algorithm::sgd;  ///< which formula
   Code code = Code::single;              ///< what computes it
   double rate = 0.01;                    ///< learning rate, at least 0
   double momentum = 0;                   ///< of sgd alone, from 0 to less than 1
