@@ -54,9 +54,17 @@ inline void append_tensors(const torch::jit::Stack& inputs, std::vector<at::Tens
     for (auto& tensor : check::tensors_of(input)) tensors.push_back(std::move(tensor));
 }
 
+/// Replaces parameters, which lose their gradients, and buffers by copies of their values.
+inline void copy_state(ModelStep& model) {
+  const at::NoGradGuard values_alone;
+  for (at::Tensor& parameter : model.step.parameters)
+    parameter = parameter.detach().clone().set_requires_grad(parameter.requires_grad());
+  for (at::Tensor& buffer : model.buffers) buffer = buffer.detach().clone();
+}
+
 }  // namespace detail
 
-/// All steps made of one share the parameters and buffers of the model that was traced.
+/// Steps made of one share the parameters and buffers of the model that was traced, unless they are opened with copies.
 class TracedModel {
  public:
   /// A step, and what making it took.
@@ -85,17 +93,20 @@ class TracedModel {
   [[nodiscard]] const benches::aot::Traced& traced() const noexcept { return traced_; }
 
 #if PACE_HAS_AOT_INDUCTOR
-  /// As AOTInductor's code. Compiles what is not there yet. Throws Unsupported with the reason if it cannot be.
-  [[nodiscard]] Opened open_package(benches::aot::DefinitionStore& store) const {
+  /// As AOTInductor's code. Compiles what is not there yet. `with_copies`: parameters and buffers are copies, so that no
+  /// other step writes to them or to their gradients. Throws Unsupported with the reason if it cannot be compiled.
+  [[nodiscard]] Opened open_package(benches::aot::DefinitionStore& store, bool with_copies = false) const {
     Opened opened{.model = model_};
+    if (with_copies) detail::copy_state(opened.model);
     if (model_.step.backward) {
       auto package =
           std::make_shared<benches::aot::TrainingPackage>(benches::aot::TrainingPackage::open(store, traced_));
       opened.costs = package->costs();
-      opened.model.step = training_step(std::move(package), model_.step.parameters, gradient_, traced_.differentiated);
+      opened.model.step =
+          training_step(std::move(package), opened.model.step.parameters, gradient_, traced_.differentiated);
       if (!model_.buffers.empty())
         opened.model.step.forward = [inner = std::move(opened.model.step.forward),
-                                     buffers = model_.buffers](torch::jit::Stack& inputs) {
+                                     buffers = opened.model.buffers](torch::jit::Stack& inputs) {
           torch::jit::Stack operands = inputs;
           operands.insert(operands.end(), buffers.begin(), buffers.end());
           return inner(operands);
@@ -105,8 +116,8 @@ class TracedModel {
           std::make_shared<benches::aot::InferencePackage>(benches::aot::InferencePackage::open(store, traced_));
       opened.costs = package->costs();
       opened.batch = package->batch();
-      opened.model.step.forward = [package, parameters = model_.step.parameters,
-                                   buffers = model_.buffers](torch::jit::Stack& inputs) -> c10::IValue {
+      opened.model.step.forward = [package, parameters = opened.model.step.parameters,
+                                   buffers = opened.model.buffers](torch::jit::Stack& inputs) -> c10::IValue {
         std::vector<at::Tensor> operands = parameters;
         detail::append_tensors(inputs, operands);
         operands.insert(operands.end(), buffers.begin(), buffers.end());
@@ -118,7 +129,7 @@ class TracedModel {
     return opened;
   }
 #else
-  [[nodiscard]] Opened open_package(benches::aot::DefinitionStore&) const {
+  [[nodiscard]] Opened open_package(benches::aot::DefinitionStore&, bool = false) const {
     throw Unsupported("this LibTorch has no loader for AOTInductor's packages");
   }
 #endif

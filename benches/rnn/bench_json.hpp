@@ -12,7 +12,8 @@
 
 namespace pace::benches::rnn {
 
-enum class JsonFormat { none, oss, pep };
+/// `other`: a word that is neither oss nor pep, at which fastrnns prints nothing at all.
+enum class JsonFormat { none, oss, pep, other };
 
 namespace detail {
 

@@ -13,6 +13,7 @@
 #include "pace/args/command_line.hpp"
 #include "pace/core/error.hpp"
 #include "pace/corpus/python_repr.hpp"
+#include "pace/report/text.hpp"
 #include "pace/runner/session_options.hpp"
 
 namespace pace::benches::rnn {
@@ -26,6 +27,8 @@ struct CommandLine {
   bool variable_lstms = false;
   std::string sep = " ";
   JsonFormat print_json = JsonFormat::none;
+  /// What --print-json was given where that is JsonFormat::other.
+  std::string other_json = {};
   /// None: the lists below.
   std::optional<std::vector<std::string>> rnns, cnns;
   std::vector<std::string> group = {"cnns", "rnns"};
@@ -45,6 +48,10 @@ struct CommandLine {
   std::string tf32 = "default";
   /// Where operators' inputs are recorded to. Empty: they are not.
   std::string log_operator_inputs;
+  /// none, sgd or adam; and which code of LibTorch: single, foreach or fused.
+  std::string optimizer = "none", optimizer_code = "single";
+  /// Whether gradients are taken away before each step instead of zeroed.
+  bool set_to_none = false;
   /// Forwards alone.
   bool inference = false;
   /// Paths of compiled packages.
@@ -69,7 +76,8 @@ struct Group {
   bool by_name = false;
 };
 
-/// In the order in which they run, which is not that of the command line. Throws InputError if there are none.
+/// In the order in which they run, which is not that of the command line. Throws InputError if there are none, or if
+/// runners of a group that does not run are given; with --compat, as in fastrnns, neither is an error.
 [[nodiscard]] inline std::vector<Group> groups_of(const CommandLine& line) {
   const auto has_group = [&line](const char* name) { return std::ranges::find(line.group, name) != line.group.end(); };
   std::vector<Group> groups;
@@ -77,6 +85,8 @@ struct Group {
   if (has_group("rnns")) groups.push_back({"lstm", "LSTM", line.rnns.value_or(default_rnns), line.rnns.has_value()});
   if (has_group("cnns"))
     groups.push_back({"resnet", "ResNet", line.cnns.value_or(default_cnns), line.cnns.has_value()});
+  // As in fastrnns, where lists of groups that do not run have no effect.
+  if (line.compat) return groups;
   const auto refuse = [](const std::string& option, const std::string& group) {
     throw InputError(
         {}, option + " has no meaning without the group " + group + "; expected --group " + group + " or both");
@@ -92,6 +102,8 @@ struct Effects {
   bool on_gpu = false;
   /// Whether a runner is TorchScript; whether one is compiled.
   bool scripted = false, compiled = false;
+  /// Whether one is captured in CUDA graphs.
+  bool graphed = false;
 };
 
 /// Throws InputError for options that would have no effect with the others, on the device and runners that are chosen.
@@ -100,13 +112,20 @@ inline void refuse_without_effect(const CommandLine& line, const args::Arguments
   const auto refuse = [&](const std::string& option, const std::string& why) {
     if (given.has(option)) throw InputError({}, option + " has no meaning here: " + why);
   };
-  if (line.print_json != JsonFormat::none) refuse("--sep", "--print-json prints no table");
-  if (!effects.on_gpu)
+  if (line.inference)
+    for (const char* const option : {"--optimizer", "--set-to-none"})
+      refuse(option, "--inference leaves the backward out, which makes the gradients");
+  if (line.optimizer == "none")
+    refuse("--optimizer-code", "no optimiser is asked for; expected --optimizer sgd or adam");
+  if (effects.graphed)
+    refuse("--set-to-none", "a runner is captured in CUDA graphs, which add to gradients at fixed addresses");
+  // Users of fastrnns give its own options whatever they run.
+  if (!line.compat && line.print_json != JsonFormat::none) refuse("--sep", "--print-json prints no table");
+  if (!line.compat && !effects.on_gpu)
     for (const char* const option :
          {"--cuda-pointwise-loop-level", "--cuda-pointwise-block-count", "--cuda-pointwise-block-size"})
       refuse(option, "runners on the CPU have no kernels of a GPU; expected --device cuda");
   if (!effects.compiled) refuse("--packages", "no compiled runner is asked for; expected one such as py_aot_inductor");
-  // fastrnns' users give these whatever they run.
   if (!line.compat && !effects.scripted)
     for (const char* const option : {"--fuser", "--executor", "--cuda-pointwise-loop-level",
                                      "--cuda-pointwise-block-count", "--cuda-pointwise-block-size"})
@@ -118,6 +137,13 @@ inline void refuse_without_effect(const CommandLine& line, const args::Arguments
     for (const char* const option : {"--images", "--image-side"}) refuse(option, "no convolutional network is run");
 }
 
+/// Throws InputError for a word after --print-json that is neither oss nor pep; fastrnns takes any.
+inline void refuse_other_json(const CommandLine& line) {
+  if (line.print_json == JsonFormat::other && !line.compat)
+    throw InputError({}, "--print-json: invalid value '" + report::printable(line.other_json) +
+                             "'; expected oss or pep, or with --compat any word, at which nothing is printed");
+}
+
 /// Throws InputError for options that ask fastrnns' loop for what it does not have: comparisons with a baseline, and
 /// everything that steers pace's own measuring.
 inline void refuse_with_compat(const args::Arguments& given) {
@@ -126,6 +152,8 @@ inline void refuse_with_compat(const args::Arguments& given) {
   };
   for (const char* const option : {"--baseline-runner", "--no-slower-than"})
     refuse(option, "fastrnns' loop runs one runner after another and compares none");
+  for (const char* const option : {"--optimizer", "--optimizer-code", "--set-to-none"})
+    refuse(option, "fastrnns' loop zeroes gradients in place and updates no parameters");
   runner::SessionOptions session;
   for (const auto& option : args::names_of(runner::pace_options(session)))
     if (option != "--threads" && option != "--isolation" && option != "--no-table")
@@ -153,15 +181,17 @@ inline void refuse_with_compat(const args::Arguments& given) {
   };
   const auto maybe = [](const auto& value, auto&& tell) { return value ? tell(*value) : std::string("None"); };
   const auto number = [](std::int64_t value) { return std::to_string(value); };
-  const char* const json = line.print_json == JsonFormat::oss ? "'oss'" : "'pep'";
+  const std::string json = text(line.print_json == JsonFormat::oss   ? "oss"
+                                : line.print_json == JsonFormat::pep ? "pep"
+                                                                     : line.other_json);
   return "Namespace(seqLength=" + number(line.seq_length) + ", numLayers=" + number(line.num_layers) +
          ", inputSize=" + number(line.input_size) + ", hiddenSize=" + number(line.hidden_size) +
          ", miniBatch=" + number(line.mini_batch) + ", warmup=" + number(line.warmup_of_loop()) +
          ", nloops=" + number(line.nloops_of_loop()) + ", device=" + maybe(line.device, text) +
          ", variable_lstms=" + (line.variable_lstms ? "True" : "False") + ", sep=" + text(line.sep) +
-         ", print_json=" + (line.print_json == JsonFormat::none ? "None" : json) + ", rnns=" + maybe(line.rnns, list) +
-         ", cnns=" + maybe(line.cnns, list) + ", group=" + list(line.group) + ", fuser=" + text(line.fuser) +
-         ", executor=" + maybe(line.executor, text) +
+         ", print_json=" + (line.print_json == JsonFormat::none ? std::string("None") : json) +
+         ", rnns=" + maybe(line.rnns, list) + ", cnns=" + maybe(line.cnns, list) + ", group=" + list(line.group) +
+         ", fuser=" + text(line.fuser) + ", executor=" + maybe(line.executor, text) +
          ", cuda_pointwise_loop_level=" + maybe(line.cuda_pointwise_loop_level, number) +
          ", cuda_pointwise_block_count=" + maybe(line.cuda_pointwise_block_count, number) +
          ", cuda_pointwise_block_size=" + maybe(line.cuda_pointwise_block_size, number) + ')';
@@ -240,6 +270,16 @@ inline constexpr std::int64_t most_steps = 1'000'000;
         {"--variable-lstms", "also sequences of different lengths, which takes long and ignores --seq-length",
          args::flag(line.variable_lstms)},
         {"--inference", "forwards alone, without gradients", args::flag(line.inference)},
+        {"--optimizer", "update the parameters in each step, as a phase of its own",
+         args::one_of(line.optimizer, {"none", "sgd", "adam"})},
+        {"--optimizer-code",
+         "what updates: torch::optim one parameter after the other, or LibTorch's operators for all of them",
+         args::one_of(line.optimizer_code, {"single", "foreach", "fused"})},
+        {"--set-to-none", "take gradients away before each step, so that the backward allocates them",
+         args::flag(line.set_to_none)},
+        Option::refused("--grad-scaler",
+                        "LibTorch has no gradient scaler in C++, and the runners compute in float32, whose gradients "
+                        "need none; //benches/models has --amp --grad-scaler"),
         {"--packages", "packages compiled beforehand, for runners such as py_aot_inductor; again for another",
          args::each(line.packages, "folder", "a folder's name")},
         {"--log-operator-inputs",
@@ -286,7 +326,15 @@ inline constexpr std::int64_t most_steps = 1'000'000;
        {Option("--sep", "between the columns of the table",
                {"text", "a text", [&line](Text text) { return line.sep = text, true; }, "a space"}),
         Option("--print-json", "JSON instead of the table: of means, or of single times; oss if nothing follows",
-               args::choice(line.print_json, {{"oss", JsonFormat::oss}, {"pep", JsonFormat::pep}}))
+               {"oss|pep", "oss or pep",
+                [&line](Text text) {
+                  line.print_json = text == "oss"   ? JsonFormat::oss
+                                    : text == "pep" ? JsonFormat::pep
+                                                    : JsonFormat::other;
+                  line.other_json = line.print_json == JsonFormat::other ? text : "";
+                  return true;
+                },
+                ""})
             .value_optional("oss")}},
   };
 }

@@ -7,6 +7,7 @@
 #include <c10/core/Device.h>
 
 #include "benches/aot/device.hpp"
+#include "pace/core/error.hpp"
 
 namespace pace::benches::rnn {
 
@@ -18,6 +19,18 @@ namespace pace::benches::rnn {
   if (cuda::device_count() > 0) return benches::aot::parse_device("cuda");
 #endif
   return c10::kCPU;
+}
+
+/// The device of that name, without one fastrnns' default, `cuda`. Throws InputError.
+[[nodiscard]] inline c10::Device device_of_original(const std::optional<std::string>& name) {
+  if (name) return benches::aot::parse_device(*name);
+  try {
+    return benches::aot::parse_device("cuda");
+  } catch (const InputError& error) {
+    throw InputError({}, std::string(error.what()) +
+                             "; with --compat cuda is the default as in fastrnns; expected --device cpu beside it "
+                             "where there is no GPU");
+  }
 }
 
 }  // namespace pace::benches::rnn

@@ -83,7 +83,7 @@ class ModelMaker {
     prepare({planned});
     const Entry& entry = compiled_.at(planned.runner->name);
     if (!entry.model) throw Unsupported(entry.refusal);
-    return entry.model->open_package(store_).model;
+    return entry.model->open_package(store_, /*with_copies=*/true).model;
   }
 
   Sizes sizes_;

@@ -119,6 +119,7 @@ inline void check_baseline(const std::string& baseline, const std::vector<std::s
     const Planned planned = find_planned(name);
     effects.scripted |= planned.runner->form == Form::scripted;
     effects.compiled |= planned.compiled;
+    effects.graphed |= planned.graphed;
   };
   for (const Group& group : groups)
     for (const auto& name : group.runners) add(name);

@@ -23,10 +23,16 @@ Registered::Registered(Runner runner) { registered().push_back(std::move(runner)
 
 void check(const Runner& runner, const Sizes& sizes) {
   validate(sizes);
+  if (sizes.original) {
+    if (runner.needs_cuda_in_original && !sizes.device.is_cuda())
+      throw Unsupported("--device: fastrnns makes " + runner.name +
+                        " on a GPU, whatever the device is; expected cuda, found " + sizes.device.str());
+    return;
+  }
   if (sizes.layers > runner.max_layers)
     throw InputError({}, "--numLayers: " + runner.name + " has " + std::to_string(runner.max_layers) +
                              " layer and no more; expected 1, found " + std::to_string(sizes.layers));
-  if (runner.needs_cuda && !sizes.cudnn_anywhere && !sizes.device.is_cuda())
+  if (runner.needs_cuda && !sizes.device.is_cuda())
     throw Unsupported("--device: " + runner.name + " runs on a GPU only; " +
                       (runner.without_cuda.empty()
                            ? ""

@@ -31,6 +31,11 @@ struct Runner {
   /// The others of its kind are compared with it, where it runs; see reference_rank.
   bool leads = false;
   bool needs_cuda = false;
+  /// fastrnns makes it on a GPU, whatever --device says: with Sizes::original it needs one.
+  bool needs_cuda_in_original = false;
+  /// fastrnns keeps its parameters as a generator, which is exhausted after the first step: its loop zeroes their
+  /// gradients once, and later steps add to them.
+  bool zeroed_once_in_original = false;
   /// The runner that is the same without CUDA, for the error that refuses the CPU; empty: there is none.
   std::string without_cuda = {};
   std::int64_t max_layers = any_number_of_layers;
@@ -56,7 +61,8 @@ struct Registered {
   explicit Registered(Runner runner);
 };
 
-/// Throws InputError naming the option if the runner cannot take the sizes, Unsupported if it needs another device.
+/// Throws InputError naming the option if the runner cannot take the sizes, Unsupported if it needs another device. With
+/// Sizes::original, only what fastrnns cannot make either is refused.
 void check(const Runner& runner, const Sizes& sizes);
 
 /// All that are registered, sorted by name. Throws Error if two have one name, or one has no name or makes nothing.

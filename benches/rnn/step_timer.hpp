@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <string>
 #include <utility>
 
 #include <c10/core/Device.h>
@@ -71,6 +72,12 @@ class DeviceTimer {
 };
 
 static_assert(StepTimer<HostTimer<>>);
+
+/// Where fastrnns takes the times of what runs on `device`, which --device names `name`: by events on a GPU that is
+/// called `cuda` and nothing else. `cuda:0` is timed by the host's clock, which waits for nothing.
+[[nodiscard]] inline c10::Device timed_device(const std::string& name, const c10::Device& device) {
+  return name == "cuda" ? device : c10::Device(c10::kCPU);
+}
 
 /// Calls `use` with the timer of a device; `cuda:1` is as much a GPU as `cuda` is. Throws Unsupported for a GPU if this
 /// program was built without CUDA.

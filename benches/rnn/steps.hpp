@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/ops/randn_like.h>
 
 #include "benches/rnn/draw.hpp"
 #include "benches/rnn/model_def.hpp"
@@ -61,14 +61,23 @@ using Differentiated = std::function<at::Tensor(const c10::IValue& output)>;
 
 [[nodiscard]] inline at::Tensor first_of_pair(const c10::IValue& output) { return part(output, 0).toTensor(); }
 
-/// The usual backward: from one tensor, with a gradient that depends on the seed and the shape alone.
-inline void add_backward(Step& step, std::optional<std::uint64_t> seed, Differentiated differentiated = first_of_pair) {
-  step.backward_setup = [gradient = seed ? OutputGradient(*seed) : OutputGradient(),
-                         differentiated = std::move(differentiated)](const c10::IValue& output) {
-    at::Tensor tensor = differentiated(output);
-    at::Tensor start = gradient.of(tensor);
-    return tuple(std::move(tensor), std::move(start));
-  };
+/// The usual backward: from one tensor, with a gradient that depends on the seed and the shape alone. With
+/// Sizes::original it is drawn for each step by the device's default generator, as fastrnns does.
+inline void add_backward(Step& step, const Sizes& sizes, Differentiated differentiated = first_of_pair) {
+  if (sizes.original) {
+    step.backward_setup = [differentiated = std::move(differentiated)](const c10::IValue& output) {
+      at::Tensor tensor = differentiated(output);
+      at::Tensor start = at::randn_like(tensor);
+      return tuple(std::move(tensor), std::move(start));
+    };
+  } else {
+    step.backward_setup = [gradient = sizes.seed ? OutputGradient(*sizes.seed) : OutputGradient(),
+                           differentiated = std::move(differentiated)](const c10::IValue& output) {
+      at::Tensor tensor = differentiated(output);
+      at::Tensor start = gradient.of(tensor);
+      return tuple(std::move(tensor), std::move(start));
+    };
+  }
   step.backward = run_backward;
 }
 

@@ -26,6 +26,8 @@ namespace pace::benches::rnn {
 
 struct LoopOptions {
   std::int64_t nloops = 100, warmup = 10;
+  /// Gradients are zeroed after the first of all steps alone; see Runner::zeroed_once_in_original.
+  bool zeroed_once = false;
   /// Times on the CPU are in seconds and taken for milliseconds, as in the original.
   bool compat = false;
   /// Forwards alone, in which nothing is recorded for a backward.
@@ -83,10 +85,11 @@ template <StepTimer T>
     return static_cast<float>(time.count() / (options.compat && T::on_host ? per_second : per_millisecond));
   };
   const at::AutoGradMode with_gradients(!options.inference);
-  for (std::int64_t i = 0; i < options.warmup; ++i) static_cast<void>(train_batch(timer, name, model));
   std::vector<float> forward, backward;
-  for (std::int64_t i = 0; i < options.nloops; ++i) {
+  for (std::int64_t i = 0; i < options.warmup + options.nloops; ++i) {
     const StepTimes times = train_batch(timer, name, model);
+    if (options.zeroed_once) model.step.parameters.clear();
+    if (i < options.warmup) continue;
     forward.push_back(figure(times.forward));
     backward.push_back(figure(times.backward));
   }
@@ -97,6 +100,8 @@ template <StepTimer T>
 struct Entry {
   std::string name;
   std::function<ModelDef()> make;
+  /// See Runner::zeroed_once_in_original, which counts with `compat` alone.
+  bool zeroed_once = false;
 };
 
 struct GroupOptions : LoopOptions {
@@ -125,7 +130,9 @@ template <StepTimer T>
   };
   const auto run = [&](const Entry& runner) {
     ModelDef model = runner.make();
-    BenchResult result = train_bench(timer, runner.name, model, options);
+    LoopOptions own = options;
+    own.zeroed_once = options.compat && runner.zeroed_once;
+    BenchResult result = train_bench(timer, runner.name, model, own);
     say(table_line(result, options.separator));
     models.push_back(std::move(result));
   };

@@ -34,7 +34,7 @@ ModelDef make(const Sizes& sizes) {
     return run(inputs[0].toTensor(), inputs[1].toTensor(), inputs[2].toTensor(), w);
   };
   model.step.answer = output_and_last_states;  // what is compared
-  add_backward(model.step, sizes.seed);        // from the output
+  add_backward(model.step, sizes);             // from the output
   return model;
 }
 

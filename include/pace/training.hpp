@@ -10,4 +10,5 @@
 #pragma once
 
 #include "pace/compare.hpp"
+#include "pace/training/optimizer.hpp"
 #include "pace/training/training.hpp"

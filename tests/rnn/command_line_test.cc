@@ -1,5 +1,6 @@
 // The bench's options: every spelling, beside Catch2's and pace's own, and invalid values.
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -129,6 +130,8 @@ TEST_CASE("options without effect are refused, those that others give an effect 
   REQUIRE(why({"--print-json=oss", "--sep=x"}) == "--sep has no meaning here: --print-json prints no table");
   REQUIRE_THAT(why({"--cuda-pointwise-block-size=1"}), StartsWith("--cuda-pointwise-block-size has no meaning here: "));
   REQUIRE(why({"--cuda-pointwise-block-size=1"}, scripted) == nothing);
+  REQUIRE(why({"--compat", "--print-json=oss", "--sep=x"}) == nothing);
+  REQUIRE(why({"--compat", "--cuda-pointwise-block-size=1"}) == nothing);
   REQUIRE_THAT(why({"--packages=a"}), StartsWith("--packages has no meaning here: "));
   REQUIRE(why({"--packages=a", "--rnns=py_aot_inductor"}, compiled) == nothing);
   REQUIRE_THAT(why({"--group=rnns", "--images=2"}), StartsWith("--images has no meaning here: "));
@@ -146,6 +149,36 @@ TEST_CASE("options without effect are refused, those that others give an effect 
     REQUIRE(why({"--group=cnns", "--cnns=resnet18_jit", option}, scripted) == nothing);
     REQUIRE(why({"--group=cnns", "--cnns=resnet18", option}, on_gpu) != nothing);
   }
+}
+
+TEST_CASE("an optimiser and gradients that are taken away need a backward; a scaler is refused") {
+  const auto why = [](const Names& given, const Effects& effects = {}) {
+    const Parsed parsed(given);
+    REQUIRE(parsed.error == "");
+    const auto groups = groups_of(parsed.line);
+    return pace::test::why<pace::InputError>(
+        [&] { refuse_without_effect(parsed.line, parsed.given, groups, effects); });
+  };
+  const auto line = parse({"--optimizer", "adam", "--optimizer-code=fused", "--set-to-none"});
+  REQUIRE(line.optimizer == "adam");
+  REQUIRE(line.optimizer_code == "fused");
+  REQUIRE(line.set_to_none);
+  REQUIRE(parse({}).optimizer == "none");
+  REQUIRE_FALSE(parse({}).set_to_none);
+  REQUIRE(why({"--optimizer=sgd", "--optimizer-code=foreach", "--set-to-none"}) == "nothing was thrown");
+  for (const std::string option : {"--optimizer", "--set-to-none"}) {
+    INFO(option);
+    const std::string word = option == "--optimizer" ? "--optimizer=sgd" : option;
+    REQUIRE(why({"--inference", word}) ==
+            option + " has no meaning here: --inference leaves the backward out, which makes the gradients");
+  }
+  REQUIRE(why({"--optimizer-code=fused"}) ==
+          "--optimizer-code has no meaning here: no optimiser is asked for; expected --optimizer sgd or adam");
+  REQUIRE(why({"--set-to-none"}, {.graphed = true}) ==
+          "--set-to-none has no meaning here: a runner is captured in CUDA graphs, which add to gradients at fixed "
+          "addresses");
+  REQUIRE_THAT(error_of({"--optimizer", "lion"}), StartsWith("--optimizer: invalid value 'lion'; expected none, sgd"));
+  REQUIRE_THAT(error_of({"--grad-scaler"}), ContainsSubstring("LibTorch has no gradient scaler in C++"));
 }
 
 TEST_CASE("clocks and figures of a GPU are known for what they are") {
@@ -173,8 +206,24 @@ TEST_CASE("--print-json means oss if nothing follows") {
   REQUIRE(parse({"--print-json"}).print_json == JsonFormat::oss);
   REQUIRE(parse({"--print-json", "--nloops", "3"}).print_json == JsonFormat::oss);
   REQUIRE(parse({"--print-json", "oss"}).print_json == JsonFormat::oss);
-  REQUIRE(error_of({"--print-json", "yaml"}) == "--print-json: invalid value 'yaml'; expected oss or pep");
-  REQUIRE(error_of({"--print-json=yaml"}) == "--print-json: invalid value 'yaml'; expected oss or pep");
+  for (const Names& given : {Names{"--print-json", "yaml"}, Names{"--print-json=yaml"}}) {
+    REQUIRE(pace::test::why<pace::InputError>([&] { refuse_other_json(parse(given)); }) ==
+            "--print-json: invalid value 'yaml'; expected oss or pep, or with --compat any word, at which nothing is "
+            "printed");
+  }
+  REQUIRE_NOTHROW(refuse_other_json(parse({"--print-json", "pep"})));
+  // The last one counts.
+  REQUIRE_NOTHROW(refuse_other_json(parse({"--print-json", "yaml", "--print-json", "oss"})));
+}
+
+TEST_CASE("with --compat any word may follow --print-json, and nothing is printed at one that fastrnns does not know") {
+  const auto line = parse({"--compat", "--print-json", "yaml"});
+  REQUIRE_NOTHROW(refuse_other_json(line));
+  REQUIRE(line.print_json == JsonFormat::other);
+  REQUIRE_THAT(namespace_text(line), ContainsSubstring("print_json='yaml'"));
+  std::ostringstream out;
+  print_json(line.print_json, {{.group = "lstm"}}, out);
+  REQUIRE(out.str() == "");
 }
 
 TEST_CASE("separators, also an empty one") {
@@ -198,6 +247,10 @@ TEST_CASE("groups run in one order, whatever order they were asked for in") {
   REQUIRE_THROWS_WITH(groups_of(parse({"--rnns", "py", "--group", "cnns"})),
                       "--rnns has no meaning without the group rnns; expected --group rnns or both");
   REQUIRE_THROWS_WITH(groups_of(parse({"--group"})), "--group: there is nothing to run; expected rnns, cnns or both");
+  // As fastrnns, which runs what there is.
+  REQUIRE(keys({"--compat", "--cnns", "resnet18", "--group", "rnns"}) == Names{"lstm"});
+  REQUIRE(keys({"--compat", "--rnns", "py", "--group", "cnns"}) == Names{"resnet"});
+  REQUIRE(keys({"--compat", "--group"}) == Names{});
 
   const auto groups = groups_of(parse({"--variable-lstms", "--cnns", "resnet50"}));
   REQUIRE(groups.at(0).title == "variable-length sequence LSTM");
@@ -254,6 +307,13 @@ TEST_CASE("with --compat, options that fastrnns' loop does not have are refused 
   REQUIRE(why("--baseline-runner") ==
           "--baseline-runner does not go together with --compat: fastrnns' loop runs one runner "
           "after another and compares none");
+  for (const char* const each : {"--optimizer", "--optimizer-code", "--set-to-none"}) {
+    INFO(each);
+    REQUIRE(why(each) ==
+            std::string(each) +
+                " does not go together with --compat: fastrnns' loop zeroes gradients in place and updates "
+                "no parameters");
+  }
   REQUIRE_THAT(why("--no-slower-than=1.1"), StartsWith("--no-slower-than does not go together with --compat: "));
   for (const char* const each : {"--budget", "--warm-up", "--json", "--csv", "--junit", "--baseline", "--save-baseline",
                                  "--processes", "--resume", "--seed", "--time-limit", "--max-rounds", "--clock"}) {

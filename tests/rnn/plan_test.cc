@@ -84,6 +84,8 @@ TEST_CASE("what is asked for is TorchScript, or compiled, as its runners are") {
   REQUIRE(effects({"py_aot_inductor"}) == "compiled");
   REQUIRE(effects({"jit"}, "aot_inductor") == "scripted compiled");
   REQUIRE(effects_of({}, {}, c10::Device("cuda")).on_gpu);
+  REQUIRE(effects_of({}, "py_graph", c10::Device("cuda")).graphed);
+  REQUIRE_FALSE(effects_of({}, "py", c10::Device("cuda")).graphed);
 }
 
 TEST_CASE("a step in TorchScript is not compiled a second time") {
@@ -96,7 +98,7 @@ TEST_CASE("cuDNN's runners need a GPU, but not in fastrnns' own loop") {
     Sizes of = sizes(1, "cpu");
     REQUIRE_THAT(pace::test::why<pace::Unsupported>([&] { check(find_planned(name), of); }),
                  Catch::Matchers::ContainsSubstring("runs on a GPU only"));
-    of.cudnn_anywhere = true;
+    of.original = true;
     REQUIRE_NOTHROW(check(find_planned(name), of));
     of.sequence = 3, of.input = 4, of.hidden = 5, of.batch = 2;
     ModelDef model = find_planned(name).runner->make(of);

@@ -72,6 +72,29 @@ case="fastrnns' own loop has cuDNN's runners on the CPU, too, and records operat
 run_counted --group rnns --nloops 1 --warmup 0 --compat --print-json --log-operator-inputs "$work/of_loop"; succeeds
 [[ $output == '{"lstm": {"cudnn": '*'"py": '*'"lstm-backward": {"cudnn": '* ]] || complain "not all of fastrnns' runners"
 holds "$work/of_loop/py_training.txt" '^Operator: aten.mm.default$'
+case="fastrnns' own loop: weights that a loop does not read have no gradient, which it says, or with JSON does not"
+run_counted --group rnns --rnns aten py --numLayers 2 --nloops 1 --warmup 0 --compat; fails
+says "runner 'py': parameter 4 has no gradient after the backward step; expected one for each of its 8 parameters"
+run_counted --group rnns --rnns aten py --numLayers 2 --nloops 1 --warmup 0 --compat --print-json; succeeds
+[[ $output == '{"lstm": {"aten": '*'}, "lstm-backward": {"aten": '*'}}' && $output != *py* ]] || complain "not aten alone"
+[[ $errors != *gradient* ]] || complain "a word of the runner that failed"
+case="fastrnns' own loop: runners that fastrnns makes on a GPU fail on the CPU when it is their turn"
+run_counted --group rnns --rnns py jit_layernorm aten --nloops 1 --warmup 0 --compat; fails
+says "fastrnns makes jit_layernorm on a GPU, whatever the device is; expected cuda, found cpu"
+holds "$work/err" '^ +py '; [[ $errors != *" aten "*[0-9]" "*None* ]] || complain "the next one ran"
+run_counted --group rnns --rnns jit_layernorm cudnn_layernorm jit_dropout --nloops 1 --warmup 0 --compat --print-json
+succeeds; [[ $output == '{"lstm": {}, "lstm-backward": {}}' ]] || complain "not the JSON of no runner"
+case="fastrnns' own loop: any word after --print-json, lists of groups that do not run, a table's separator for JSON"
+run_counted --group rnns --rnns py --cnns resnet18 --nloops 1 --warmup 0 --compat --print-json xml --sep x; succeeds
+[[ -z $output && $errors != *Benchmarking* ]] || complain "something is printed"
+run_counted --group none --nloops 1 --warmup 0 --compat --print-json --cuda-pointwise-block-size 32; succeeds
+[[ $output == "{}" ]] || complain "not the JSON of no group"
+case="fastrnns' own loop: the device is cuda unless another is named"
+"$program" --group rnns --rnns py --nloops 1 --warmup 0 --seqLength 2 --compat >"$work/out" 2>"$work/err" </dev/null
+code=$? output=$(<"$work/out") errors=$(<"$work/err")
+if [[ $errors != *"device='cuda'"* ]]; then
+  fails; says "with --compat cuda is the default as in fastrnns; expected --device cpu beside it where there is no GPU"
+fi
 case="fastrnns' own loop takes no options of comparisons"
 for option in "--no-slower-than 1.1" "--baseline-runner py" "--json $work/empty.json" "--budget 3"; do
   run_counted --group rnns --rnns jit --nloops 1 --compat $option; fails
@@ -94,6 +117,10 @@ case="forwards alone"
 run_counted --group rnns --rnns py --inference --compat --nloops 2 --warmup 0 --print-json; succeeds
 run --group rnns --rnns py jit --inference --nloops 3; succeeds; prints "jit over aten"
 
+case="a step with an optimiser: a phase of its own, with gradients that the backward allocates"
+run --group rnns --rnns py jit --nloops 3 --optimizer adam --optimizer-code fused --set-to-none; succeeds
+prints "lstm/update"; prints "jit over aten"
+
 case="recorded operators"
 run --group rnns --rnns py --nloops 2 --log-operator-inputs "$work/recorded"; succeeds
 holds "$work/recorded/py_training.txt" '^Operator: aten.mm.default$'
@@ -112,7 +139,7 @@ run --group rnns --rnns cudnn; fails; says "cudnn runs on a GPU only; aten is th
 run --group rnns --rnns py_graph; fails; says "captured in CUDA graphs"
 run --group rnns --device cuda:0; fails
 case="another word after --print-json"
-run --print-json xml; fails; says "--print-json: invalid value 'xml'; expected oss or pep"
+run --print-json xml; fails; says "--print-json: invalid value 'xml'; expected oss or pep, or with --compat any word"
 run --group rnns --rnns py --print-json --processes 2; fails; says "--print-json does not go with --processes"
 case="a baseline that nothing is compared with"
 run --group rnns --rnns py --baseline-runner resnet18; fails; says "none of the runners that were asked for is compared with"

@@ -8,8 +8,11 @@
 #include <vector>
 
 #include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/randn_like.h>
 
+#include "benches/aot/traced_model.hpp"
 #include "benches/rnn/draw.hpp"
 #include "benches/rnn/steps.hpp"
 #include "pace/core/error.hpp"
@@ -141,6 +144,80 @@ TEST_CASE("The gradient to go back with is drawn once, and kept") {
   Sizes square = small(1, 4);
   ModelDef other = find_runner("py").make(square);
   REQUIRE_FALSE(at::equal(start_of(other), other.inputs[0].toTensor()));
+}
+
+Sizes of_original(std::int64_t layers = 1) {
+  Sizes sizes = small(layers);
+  sizes.original = true;
+  sizes.seed.reset();
+  return sizes;
+}
+
+TEST_CASE("As in fastrnns, the gradient to go back with is drawn for each step by the default generator") {
+  for (const char* name : {"py", "jit_simple", "aten", "vl_py", "resnet18"}) {
+    INFO(name);
+    Sizes sizes = of_original();
+    sizes.images = 2;
+    sizes.image_side = 32;
+    ModelDef model = find_runner(name).make(sizes);
+    at::Generator generator = at::detail::getDefaultCPUGenerator();
+    const c10::IValue output = model.step.forward(model.inputs);
+    const auto start = [&] { return part(model.step.backward_setup(output), 1).toTensor(); };
+    generator.set_current_seed(1);
+    const at::Tensor first = start(), second = start();
+    REQUIRE_FALSE(at::equal(first, second));
+    generator.set_current_seed(1);
+    REQUIRE(at::equal(start(), first));
+    REQUIRE(at::equal(at::randn_like(second), second));
+  }
+}
+
+TEST_CASE("As in fastrnns, layers beyond the one that a loop reads have weights that get no gradient") {
+  for (const char* name : {"py", "jit", "jit_premul", "jit_premul_bias", "jit_simple", "vl_py"}) {
+    INFO(name);
+    ModelDef model = find_runner(name).make(of_original(2));
+    REQUIRE(model.step.parameters.size() == 8);
+    model.step.backward(model.step.backward_setup(model.step.forward(model.inputs)));
+    for (std::size_t i = 0; i < 8; ++i) REQUIRE(model.step.parameters[i].grad().defined() == (i < 4));
+  }
+}
+
+TEST_CASE("As in fastrnns, LSTMs with layer norm or dropout are made on a GPU alone") {
+  const Sizes sizes = of_original(3);
+  for (const char* name :
+       {"jit_layernorm", "jit_layernorm_decom", "jit_dropout", "py_layernorm", "py_dropout", "cudnn_layernorm"}) {
+    INFO(name);
+    REQUIRE(find_runner(name).needs_cuda_in_original);
+    REQUIRE_THROWS_AS(find_runner(name).make(sizes), pace::Unsupported);
+    REQUIRE_THROWS_WITH(find_runner(name).make(sizes),
+                        "--device: fastrnns makes " + std::string(name) +
+                            " on a GPU, whatever the device is; expected cuda, found cpu");
+    REQUIRE(find_runner(name).zeroed_once_in_original == (std::string(name) != "cudnn_layernorm"));
+  }
+  for (const char* name : {"jit", "py", "cudnn", "aten", "vl_jit", "resnet50"}) {
+    INFO(name);
+    REQUIRE_FALSE(find_runner(name).needs_cuda_in_original);
+    REQUIRE_FALSE(find_runner(name).zeroed_once_in_original);
+  }
+}
+
+TEST_CASE("Steps that are opened with copies have parameters, gradients and buffers of their own") {
+  const at::Tensor weight = at::ones({2}).set_requires_grad(true), average = at::ones({2}), frozen = at::ones({2});
+  weight.mutable_grad() = at::ones({2});
+  pace::benches::aot::ModelStep model;
+  model.step.parameters = {weight, frozen};
+  model.buffers = {average};
+  pace::benches::aot::detail::copy_state(model);
+  at::Tensor& copy = model.step.parameters[0];
+  REQUIRE(at::equal(copy, weight));
+  REQUIRE(copy.is_leaf());
+  REQUIRE(copy.requires_grad());
+  REQUIRE_FALSE(model.step.parameters[1].requires_grad());
+  REQUIRE_FALSE(copy.grad().defined());
+  copy.mul(3).sum().backward();
+  model.buffers[0].add_(1);
+  REQUIRE(at::equal(weight.grad(), at::ones({2})));
+  REQUIRE(at::equal(average, at::ones({2})));
 }
 
 TEST_CASE("aten switches cuDNN off around forward and backward alone") {

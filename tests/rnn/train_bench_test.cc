@@ -217,6 +217,14 @@ TEST_CASE("compat: seconds on the host, milliseconds on a device") {
   REQUIRE(train_bench(device, "py", def, options).info_fwd == std::vector<float>{2});
 }
 
+TEST_CASE("compat: fastrnns' events are a GPU's for cuda and nothing else") {
+  const c10::Device gpu("cuda:0"), cpu(c10::kCPU);
+  REQUIRE(timed_device("cuda", gpu) == gpu);
+  REQUIRE(timed_device("cuda:0", gpu) == cpu);
+  REQUIRE(timed_device("cuda:1", c10::Device("cuda:1")) == cpu);
+  REQUIRE(timed_device("cpu", cpu) == cpu);
+}
+
 struct Dependencies {
   Log log;
   FakeTimer<false> timer{log};
@@ -311,6 +319,27 @@ TEST_CASE("compat: an exception ends everything, but with JSON the runner is lef
   REQUIRE(silent.err.str() == "");
   REQUIRE(names(outcome) == std::vector<std::string>{"good", "late"});
   REQUIRE(outcome.failed == std::vector<std::string>{});
+}
+
+TEST_CASE("compat: gradients of a generator of parameters are zeroed after the first step, warm-up or not") {
+  const auto starts = [](bool compat, bool zeroed_once, std::int64_t warmup) {
+    Dependencies dependencies;
+    GroupOptions options = group_options(compat, false);
+    options.nloops = 3;
+    options.warmup = warmup;
+    static_cast<void>(dependencies.run(
+        options,
+        {{.name = "x", .make = [&dependencies] { return model(dependencies.log); }, .zeroed_once = zeroed_once}}));
+    std::string text;
+    for (const auto& line : dependencies.log.lines)
+      if (line.starts_with("backward ")) text += line.ends_with("on zeros") ? '0' : '+';
+    return text;
+  };
+  // The second step starts from the zeros that the first one left.
+  REQUIRE(starts(true, true, 2) == "00+++");
+  REQUIRE(starts(true, true, 0) == "00+");
+  REQUIRE(starts(true, false, 2) == "00000");
+  REQUIRE(starts(false, true, 2) == "00000");
 }
 
 TEST_CASE("a device that is lost ends everything") {

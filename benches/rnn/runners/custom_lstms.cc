@@ -54,7 +54,7 @@ Drawn draw(const Sizes& sizes, const Create& create) {
   for (std::int64_t i = 0; i < 2 * sizes.layers; ++i)
     inputs.emplace_back(at::randn({sizes.batch, sizes.hidden}, at::kFloat).to(sizes.device));
   drawn.module = create();
-  {
+  if (!sizes.original) {
     // As torch::nn::LSTM has them. The original's are sqrt(hidden) times as large: gates that are open or shut, and
     // states in which a rounding error grows with every step, so that no two orders of summing agree in the end.
     const at::NoGradGuard values_alone;
@@ -65,7 +65,7 @@ Drawn draw(const Sizes& sizes, const Create& create) {
   Step& step = drawn.model.step;
   step.parameters = drawn.module->parameters();
   step.answer = output_and_stacked_states;
-  add_backward(step, sizes.seed);
+  add_backward(step, sizes);
   return drawn;
 }
 
@@ -148,6 +148,8 @@ Runner layernorm(std::string name, std::string kind, Form form, bool decompose) 
   return {.name = std::move(name),
           .compared_with = std::move(kind),
           .form = form,
+          .needs_cuda_in_original = true,
+          .zeroed_once_in_original = true,
           .max_layers = 1,
           .magnifies_rounding = true,
           .make = [=](const Sizes& sizes) { return lnlstm(sizes, form, decompose); }};
@@ -163,6 +165,8 @@ Runner dropout(std::string name, Form form) {
   return {.name = std::move(name),
           .compared_with = "dropout",
           .form = form,
+          .needs_cuda_in_original = true,
+          .zeroed_once_in_original = true,
           .draws = true,
           .make = [=](const Sizes& sizes) { return dropoutlstm(sizes, form); }};
 }

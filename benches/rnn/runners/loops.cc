@@ -27,7 +27,7 @@ ModelDef model_of(const LstmData& data, const Sizes& sizes) {
   model.inputs = {data.x, data.hx, data.cx};
   model.step.parameters = data.weights;
   model.step.answer = output_and_last_states;
-  add_backward(model.step, sizes.seed);
+  add_backward(model.step, sizes);
   return model;
 }
 

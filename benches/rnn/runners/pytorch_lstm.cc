@@ -36,7 +36,7 @@ ModelDef pytorch_lstm(const Sizes& sizes, const PytorchLstm& options) {
     return tuple(std::move(output), tuple(std::move(hy), std::move(cy)));
   };
   if (!options.last_state) model.step.answer = output_and_last_states;
-  add_backward(model.step, sizes.seed);
+  add_backward(model.step, sizes);
   if (!options.cudnn) disable_cudnn(model.step);
   return model;
 }
@@ -112,6 +112,7 @@ const Registered aten_simple({.name = "aten_simple",
 const Registered cudnn_layernorm({.name = "cudnn_layernorm",
                                   .compared_with = "layernorm bound",
                                   .form = Form::module,
+                                  .needs_cuda_in_original = true,
                                   .magnifies_rounding = true,
                                   .make = layernorm_pytorch_lstm});
 

@@ -49,7 +49,7 @@ ModelDef imagenet_cnn(std::shared_ptr<ResNet> (*make_net)(), const Sizes& sizes,
   } else {
     model.step.forward = [net](Stack& inputs) { return net->forward(inputs[0].toTensor()); };
   }
-  add_backward(model.step, sizes.seed, [](const c10::IValue& output) { return output.toTensor(); });
+  add_backward(model.step, sizes, [](const c10::IValue& output) { return output.toTensor(); });
   return model;
 }
 

@@ -53,7 +53,7 @@ ModelDef varlen_pytorch_lstm(const Sizes& sizes, bool cudnn) {
     return tuple(std::get<0>(packing::pad_packed_sequence(output)), tuple(std::move(hy), std::move(cy)));
   };
   model.step.answer = output_and_last_states;
-  add_backward(model.step, sizes.seed);
+  add_backward(model.step, sizes);
   if (!cudnn) disable_cudnn(model.step);
   return model;
 }
@@ -75,7 +75,7 @@ ModelDef varlen_lstm(const Sizes& sizes, Form form) {
     };
   }
   model.step.answer = padded;
-  add_backward(model.step, sizes.seed, padded_outputs);
+  add_backward(model.step, sizes, padded_outputs);
   return model;
 }
 

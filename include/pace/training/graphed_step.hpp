@@ -120,6 +120,8 @@ inline void require_graphs_on(c10::Device device) {
 /// CUDA device or the program was built without CUDA; the first forward throws if the step cannot be captured.
 template <class... Operands>
 [[nodiscard]] TrainingStep<Operands...> graphed_step(c10::Device device, TrainingStep<Operands...> step) {
+  if (step.set_to_none)
+    throw Unsupported("a CUDA graph adds to gradients at fixed addresses; expected a step whose set_to_none is false");
   require_graphs_on(device);
   auto graphed = std::make_shared<detail::GraphedStep<Operands...>>(device.has_index() ? device.index() : 0, step);
   const bool trains = static_cast<bool>(step.backward);
@@ -143,5 +145,18 @@ template <class... Operands>
 }
 
 #endif  // PACE_CUDA
+
+/// As above for a step with an update, which is called as it is, after the graph of the backward.
+template <class... Operands>
+[[nodiscard]] UpdatingStep<Operands...> graphed_step(c10::Device device, UpdatingStep<Operands...> step) {
+  if (step.set_to_none)
+    throw Unsupported(
+        "a CUDA graph adds to gradients at fixed addresses; expected a step whose set_to_none is false before it is "
+        "captured");
+  UpdatingStep<Operands...> graphed{graphed_step(device, TrainingStep<Operands...>(step))};
+  graphed.update = std::move(step.update);
+  graphed.restore = std::move(step.restore);
+  return graphed;
+}
 
 }  // namespace pace

@@ -48,8 +48,13 @@ PACE_INLINE c10::IValue TrainingImplementation::take_output() {
     for (const auto& parameter : step_.parameters)
       gradients.push_back(parameter.grad().defined() ? parameter.grad() : at::zeros_like(parameter));
   }
-  auto answer = check::clone_ivalue(
-      c10::ivalue::Tuple::create({step_.answer ? step_.answer(output_) : output_, c10::IValue(std::move(gradients))}));
+  std::vector<c10::IValue> parts{step_.answer ? step_.answer(output_) : output_, c10::IValue(std::move(gradients))};
+  if (step_.restore) {
+    std::vector<at::Tensor> updated;
+    for (const auto& parameter : step_.parameters) updated.push_back(parameter.detach());
+    parts.emplace_back(std::move(updated));
+  }
+  auto answer = check::clone_ivalue(c10::ivalue::Tuple::create(std::move(parts)));
   forget();
   return answer;
 }
@@ -75,13 +80,34 @@ PACE_INLINE void TrainingImplementation::prepare(std::size_t set) {
 PACE_INLINE std::shared_ptr<void> TrainingImplementation::keep_output() {
   c10::IValue output = detached(output_);
   forget();
+  if (step_.set_to_none) {
+    std::vector<at::Tensor> gradients;
+    std::vector<std::int64_t> positions;
+    for (std::size_t i = 0; i < step_.parameters.size(); ++i) {
+      if (!step_.parameters[i].grad().defined()) continue;
+      gradients.push_back(step_.parameters[i].grad());
+      positions.push_back(static_cast<std::int64_t>(i));
+    }
+    output = c10::ivalue::Tuple::create(
+        {std::move(output), c10::IValue(std::move(gradients)), c10::IValue(std::move(positions))});
+  }
   return captured(std::move(output));
 }
 
 PACE_INLINE void TrainingImplementation::put_back_output(const std::shared_ptr<void>& output) {
   const at::NoGradGuard values_alone;
   output_ = replayed(output);
-  // A replay that does nothing must not pass by the gradients of an earlier replay.
+  if (step_.set_to_none) {
+    const c10::IValue kept = std::exchange(output_, {});
+    const auto& parts = kept.toTupleRef().elements();
+    output_ = parts[0];
+    const auto gradients = parts[1].toTensorVector();
+    const auto positions = parts[2].toIntVector();
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      step_.parameters[static_cast<std::size_t>(positions[i])].mutable_grad() = gradients[i];
+  }
+  // A replay that does nothing must not pass by the gradients of an earlier replay, nor by its parameters.
+  if (step_.restore) step_.restore();
   for (const auto& parameter : step_.parameters)
     if (parameter.grad().defined()) check::poison_(parameter.mutable_grad());
 }
@@ -103,7 +129,11 @@ PACE_INLINE void TrainingImplementation::forget() {
 
 PACE_INLINE void TrainingImplementation::iterate(std::size_t set) {
   forget();
-  zero_gradients(step_.parameters);
+  if (step_.set_to_none)
+    remove_gradients(step_.parameters);
+  else
+    zero_gradients(step_.parameters);
+  if (step_.restore) step_.restore();
   const at::AutoGradMode with_gradients(static_cast<bool>(step_.backward));
   phases_.begin(0);
   output_ = step_.forward(*operands().sets[set]);

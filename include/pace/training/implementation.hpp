@@ -31,7 +31,9 @@ struct AnyTrainingStep {
   std::function<void(const c10::IValue& prepared)> backward;
   std::function<c10::IValue(const c10::IValue& output)> answer;
   std::function<std::vector<at::Tensor>()> gradients;
+  bool set_to_none = false;
   std::function<void()> update;
+  std::function<void()> restore;
 };
 
 template <class... Operands>
@@ -45,12 +47,15 @@ template <class... Operands>
           .backward = step.backward,
           .answer = step.answer,
           .gradients = step.gradients,
-          .update = {}};
+          .set_to_none = step.set_to_none,
+          .update = {},
+          .restore = {}};
 }
 
-/// A training step as an Implementation. A call is a whole step and returns the pair of the answer and all gradients.
-/// In timed iterations, forward, backward and the update (if there is one) are phases; freeing the output of the last
-/// step, zeroing its gradients and preparing the backward take place between them.
+/// A training step as an Implementation. A call is a whole step and returns a tuple of the answer and all gradients,
+/// and of all parameters where `restore` makes every step the same. In timed iterations, forward, backward and the
+/// update (if there is one) are phases; freeing the output of the last step, zeroing its gradients, restoring the
+/// parameters and preparing the backward take place between them.
 class TrainingImplementation final : public Implementation {
  public:
   TrainingImplementation(AnyTrainingStep step, const OperandSets& operands);
@@ -61,7 +66,8 @@ class TrainingImplementation final : public Implementation {
   void expect_outputs_like(const c10::IValue& answer) override;
   void run(std::size_t set, std::int64_t iterations) override;
   void prepare(std::size_t set) override;
-  /// Returns the output of a captured step, detached from the autograd graph.
+  /// Returns the output of a captured step, detached from the autograd graph, and the gradients where the backward
+  /// allocates them.
   std::shared_ptr<void> keep_output() override;
   void put_back_output(const std::shared_ptr<void>& output) override;
   /// Does not move the gradients, whose parameters belong to this step alone.
@@ -83,7 +89,10 @@ template <class Own, class... Operands>
 struct ImplementationOf<Own, Operands...> {
   [[nodiscard]] static std::unique_ptr<Implementation> make(const Own& step, const OperandSets& operands) {
     AnyTrainingStep any = any_step<Operands...>(step);
-    if constexpr (std::is_base_of_v<UpdatingStep<Operands...>, Own>) any.update = step.update;
+    if constexpr (std::is_base_of_v<UpdatingStep<Operands...>, Own>) {
+      any.update = step.update;
+      any.restore = step.restore;
+    }
     return std::make_unique<TrainingImplementation>(std::move(any), operands);
   }
   [[nodiscard]] static bool has_no_function(const Own& step) { return is_null(step.forward); }

@@ -30,17 +30,28 @@ struct TrainingStep {
   /// Untimed: the gradients that are compared, in an order and in shapes that all implementations have. Empty: those of
   /// `parameters`, in order; a parameter without one counts as zeros.
   std::function<std::vector<at::Tensor>()> gradients = {};
+  /// Whether the gradients of `parameters` are taken away before each step, as PyTorch's zero_grad does by default, so
+  /// that the backward allocates them and writes instead of adding. Otherwise they are set to 0 in place.
+  bool set_to_none = false;
 };
 
 /// A training step with an update of its parameters, which is timed as a phase of its own.
 template <class... Operands>
 struct UpdatingStep : TrainingStep<Operands...> {
-  /// Timed: called after the backward, such as an optimiser's step. The numbers of calls differ between
-  /// implementations, so that their answers differ if the update changes the output of the next step.
+  /// Timed: called after the backward, such as an optimiser's step.
   std::function<void()> update = {};
+  /// Untimed: called before each step; sets the parameters, in place, and what the update keeps to the same values each
+  /// time. With it, `parameters` are compared as the update leaves them. Without it, answers differ if the update
+  /// changes the output of the next step, since implementations are not called equally often.
+  std::function<void()> restore = {};
 };
 
 namespace detail {
+
+/// Takes the gradients of `parameters` away.
+inline void remove_gradients(const std::vector<at::Tensor>& parameters) {
+  for (const auto& parameter : parameters) parameter.mutable_grad().reset();
+}
 
 /// Sets the gradients of `parameters` to 0 in place, so that their addresses stay; undefined gradients stay undefined.
 inline void zero_gradients(const std::vector<at::Tensor>& parameters) {

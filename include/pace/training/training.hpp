@@ -47,7 +47,7 @@ struct TrainingOf {
   }
 };
 
-/// Returns a training step without the optimiser, for a comparison.
+/// Returns a training step without the optimiser, for a comparison; with_optimizer() of optimizer.hpp adds one.
 ///
 /// `forward` is called with the operands and returns a loss (a scalar), or one or several outputs, of which the first
 /// gets a fixed normal gradient. The backward adds to the gradients of `parameters`, which are zeroed before each step

@@ -12,6 +12,7 @@
 #include "pace/catch2.hpp"
 #include "pace/pace.hpp"
 #include "pace/training/graphed_step.hpp"
+#include "pace/training/optimizer.hpp"
 #include "pace/training/training.hpp"
 #include "tests/gpu/cuda/gpu.hpp"
 
@@ -96,6 +97,29 @@ TEST_CASE("a graphed step takes operands at other addresses, and adds to gradien
   // The values that are there when it is launched.
   inputs[0].mul_(0.5);
   CHECK(gradient_of(graphed, inputs[0]).allclose(gradient_of(plain, inputs[0]), 1e-4, 1e-6));
+}
+
+TEST_CASE("a step with an optimiser has a third phase, whichever code updates", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  using Options = pace::OptimizerOptions;
+  for (const auto algorithm : {Options::Algorithm::sgd, Options::Algorithm::adam}) {
+    const auto step = [&](Options::Code code, bool set_to_none = false) {
+      return pace::with_optimizer(layers(), Options{.algorithm = algorithm, .code = code, .set_to_none = set_to_none});
+    };
+    const auto result = pace::compare("layers", input())
+                            .budget(std::chrono::milliseconds(300))
+                            .baseline("single", step(Options::Code::single))
+                            .candidate("foreach", step(Options::Code::foreach))
+                            .candidate("fused", step(Options::Code::fused))
+                            .candidate("set to none", step(Options::Code::fused, true))
+                            .candidate("graphed", pace::graphed_step(at::Device(at::kCUDA), step(Options::Code::fused)))
+                            .run();
+    for (const char* const name : {"single", "foreach", "fused", "set to none", "graphed"}) {
+      INFO(name << ": " << result[name].message);
+      CHECK(result[name].outcome == pace::Outcome::measured);
+      CHECK(result.in_phase("update")[name].time);
+    }
+  }
 }
 
 TEST_CASE("what cannot be captured says why in its first step", "[gpu]") {
