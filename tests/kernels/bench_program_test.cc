@@ -270,8 +270,9 @@ TEST_CASE("bandwidths of all kernels, each time that one runs, and of the whole"
   const std::string add = "0.020ms    \t0.008 GB \t  400.00GB/s \t triton_poi_fused_add_0\n";
   CHECK(fakes.run({"-k", "--profile-bandwidth"}) == 0);
   CHECK(fakes.printed() == list + add + add + "SUMMARY (bench.pt2)\n0.04ms   \t 0.02 GB\t 400.00GB/s\n");
-  CHECK(fakes.said() ==
-        "kernels: --profile-bandwidth: gemm is not in the summary of bandwidths: how many bytes it moves is not known\n");
+  CHECK(
+      fakes.said() ==
+      "kernels: --profile-bandwidth: gemm is not in the summary of bandwidths: how many bytes it moves is not known\n");
 
   // With --compat, the time is that of PyTorch's timer, which the third kernel does not have.
   fakes.report.kernels[2].bytes = 4e6;
@@ -286,7 +287,8 @@ TEST_CASE("bandwidths of all kernels, each time that one runs, and of the whole"
         "kernels: --profile-bandwidth: gemm is not in the summary of bandwidths: PyTorch's timer has no time of it\n");
   fakes.report.kernels[2].why_not_alone = "it waits for other GPUs";
   CHECK(fakes.run({"-k", "--compat", "--profile-bandwidth"}) == 0);
-  CHECK_THAT(fakes.said(), ContainsSubstring("gemm is not in the summary of bandwidths: it has no time, since it waits"));
+  CHECK_THAT(fakes.said(),
+             ContainsSubstring("gemm is not in the summary of bandwidths: it has no time, since it waits"));
 }
 
 TEST_CASE("bandwidths of the kernels whose names begin with a match") {

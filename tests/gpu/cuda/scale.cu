@@ -1,5 +1,7 @@
 #include "tests/gpu/cuda/scale.hpp"
 
+#include <stdexcept>
+
 namespace pace::testing {
 namespace {
 
@@ -22,10 +24,36 @@ __global__ void wait_kernel(const volatile int* flag) {
   }
 }
 
+void launch_scale(const float* x, float* y, float factor, std::int64_t n, cudaLaunchAttribute attribute,
+                  cudaStream_t stream) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>((n + 255) / 256));
+  config.blockDim = dim3(256);
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  const cudaError_t error = cudaLaunchKernelEx(&config, scale_kernel, x, y, factor, n);
+  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
+}
+
 }  // namespace
 
 void scale(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream) {
   scale_kernel<<<static_cast<unsigned>((n + 255) / 256), 256, 0, stream>>>(x, y, factor, n);
+}
+void scale_in_clusters(const float* x, float* y, float factor, std::int64_t n, unsigned blocks, cudaStream_t stream) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = blocks;
+  attribute.val.clusterDim.y = 1;
+  attribute.val.clusterDim.z = 1;
+  launch_scale(x, y, factor, n, attribute, stream);
+}
+void scale_cooperatively(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  launch_scale(x, y, factor, n, attribute, stream);
 }
 void spin(std::int64_t microseconds, cudaStream_t stream) { spin_kernel<<<1, 1, 0, stream>>>(1000 * microseconds); }
 void write_nowhere(cudaStream_t stream) { write_nowhere_kernel<<<1, 1, 0, stream>>>(reinterpret_cast<int*>(64)); }
