@@ -38,8 +38,10 @@ block -k --profile-bandwidth=cpp_ --profile-bandwidth-output "$work/bandwidth"; 
 has_line $'^[0-9]+\\.[0-9]{3}ms    \t[0-9.]+ GB \t[ 0-9.]+GB/s \t cpp_fused_0$'
 has_line "^SUMMARY \\(.*block\\.pt2\\)$"
 block -k --profile-bandwidth --profile-bandwidth-output "$work/bandwidth"; ends_with 0
-says "aoti_torch_cpu_addmm_out is not in the summary of bandwidths: how many bytes it moves is not known"
+has_line $'GB/s \t aoti_torch_cpu_addmm_out$'
 (($(grep -c '^TRITON KERNELS BANDWIDTH INFO (.*block.pt2)$' "$work/bandwidth") == 2)) || complain "expected two summaries"
+(($(grep -c '%.*cpp_fused_0$' "$work/bandwidth") == 2)) || complain "expected the kernel in both"
+(($(grep -c '%.*aoti_torch_cpu_addmm_out$' "$work/bandwidth") == 1)) || complain "expected the call of LibTorch in one"
 
 case="the original lists Triton's kernels alone, of which there are none on the CPU"
 block -k --compat; ends_with 1; prints "No kernel with benchmark functionality found."

@@ -328,12 +328,14 @@ TEST_CASE("clusters and cooperative launches are reported, and replayed as such"
       [&](at::Tensor& x) {
         pace::testing::scale_cooperatively(x.const_data_ptr<float>(), x.mutable_data_ptr<float>(), 2, x.numel(),
                                            current());
-        if (has_clusters)
-          pace::testing::scale_in_clusters(x.const_data_ptr<float>(), x.mutable_data_ptr<float>(), 2, x.numel(), 2,
-                                           current());
+        if (!has_clusters) return;
+        pace::testing::scale_in_clusters(x.const_data_ptr<float>(), x.mutable_data_ptr<float>(), 2, x.numel(), 4,
+                                         current());
+        pace::testing::scale_in_compiled_clusters(x.const_data_ptr<float>(), x.mutable_data_ptr<float>(), 2, x.numel(),
+                                                  current());
       },
       x);
-  REQUIRE(report.kernels.size() == (has_clusters ? 2 : 1));
+  REQUIRE(report.kernels.size() == (has_clusters ? 3 : 1));
   for (const auto& kernel : report.kernels) {
     CHECK(kernel.why_not_alone == "");
     REQUIRE(kernel.launch);
@@ -342,7 +344,8 @@ TEST_CASE("clusters and cooperative launches are reported, and replayed as such"
   CHECK(report.kernels[0].launch->cluster == std::array<std::uint32_t, 3>{1, 1, 1});
   if (!has_clusters) SKIP("clusters need a GPU of compute capability 9.0");
   CHECK_FALSE(report.kernels[1].launch->cooperative);
-  CHECK(report.kernels[1].launch->cluster == std::array<std::uint32_t, 3>{2, 1, 1});
+  CHECK(report.kernels[1].launch->cluster == std::array<std::uint32_t, 3>{4, 1, 1});
+  CHECK(report.kernels[2].launch->cluster == std::array<std::uint32_t, 3>{2, 1, 1});
 }
 
 TEST_CASE("a provider that fails on one kernel costs neither it nor the others their times", "[gpu]") {

@@ -10,6 +10,18 @@ __global__ void scale_kernel(const float* x, float* y, float factor, std::int64_
   if (i < n) y[i] = factor * x[i];
 }
 
+// Code for an older GPU has no clusters.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define PACE_IN_PAIRS __cluster_dims__(2, 1, 1)
+#else
+#define PACE_IN_PAIRS
+#endif
+
+__global__ void PACE_IN_PAIRS scale_in_pairs_kernel(const float* x, float* y, float factor, std::int64_t n) {
+  const std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x;
+  if (i < n) y[i] = factor * x[i];
+}
+
 __global__ void spin_kernel(std::int64_t nanoseconds) {
   std::uint64_t start, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
@@ -48,6 +60,11 @@ void scale_in_clusters(const float* x, float* y, float factor, std::int64_t n, u
   attribute.val.clusterDim.y = 1;
   attribute.val.clusterDim.z = 1;
   launch_scale(x, y, factor, n, attribute, stream);
+}
+void scale_in_compiled_clusters(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream) {
+  scale_in_pairs_kernel<<<static_cast<unsigned>((n + 255) / 256), 256, 0, stream>>>(x, y, factor, n);
+  const cudaError_t error = cudaGetLastError();
+  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
 }
 void scale_cooperatively(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream) {
   cudaLaunchAttribute attribute{};
