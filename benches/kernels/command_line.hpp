@@ -9,6 +9,7 @@
 #include <regex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "benches/kernels/compat/timer.hpp"
@@ -40,6 +41,11 @@ struct CommandLine {
   /// 0: LibTorch's own number.
   int threads = 0;
   std::string csv, json;
+  /// Which kernels the summary of bandwidths has, by an expression that matches at the start of their names; none: there
+  /// is no summary.
+  std::optional<std::string> profile_bandwidth;
+  /// The file to which the summary is appended; empty: it is printed only.
+  std::string bandwidth_output;
   /// Where traces, snapshots and reports of Nsight Compute go; empty: a new folder for temporary files.
   std::string output_directory;
   /// Gates.
@@ -58,6 +64,8 @@ struct CommandLine {
   using args::Option;
   using Text = const std::string&;
   const std::vector<std::string> listing{"--benchmark-kernels"}, ncu{"--ncu"};
+  const std::string expected_filter =
+      "a regular expression of at most 256 characters that repeats nothing more than 50 times, without back-references";
   const std::string lists_alone = "that lists kernels and does nothing else";
   return {
       {"What is measured",
@@ -86,11 +94,20 @@ struct CommandLine {
                args::flag(line.count_bytes))
             .needs(listing),
         Option("--kernel", "show kernels whose names match",
-               {"regex",
-                "a regular expression of at most 256 characters that repeats nothing more than 50 times, without "
-                "back-references",
+               {"regex", expected_filter,
                 [&to = line.filter](Text text) { return NameFilter::parse(to = text).has_value(); }, ""})
             .needs(listing),
+        Option("--profile-bandwidth",
+               "print the bandwidth of each kernel and of all as Inductor's mode of that name does; of kernels whose "
+               "names begin with a match",
+               {"regex", expected_filter,
+                [&to = line.profile_bandwidth](Text text) { return NameFilter::parse(to.emplace(text)).has_value(); },
+                "all"})
+            .value_optional("")
+            .needs(listing),
+        Option("--profile-bandwidth-output", "append the summary to it, the slowest kernel first",
+               args::file(line.bandwidth_output))
+            .needs({"--profile-bandwidth"}),
         Option("--kernels-at-most", "fail if there are more", args::whole_from(line.kernels_at_most, 0)).needs(listing),
         Option("--spills-at-most", "fail if a thread of a GPU's kernel spills more words",
                args::whole_from(line.spills_at_most, 0))
@@ -160,8 +177,13 @@ inline void check(const CommandLine& line) {
   const auto place = [](const std::string& path) {
     return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
   };
-  if (!line.csv.empty() && !line.json.empty() && place(line.csv) == place(line.json))
-    fail("--csv and --json name the same file, '" + line.csv + "'");
+  const std::array<std::pair<const char*, const std::string*>, 3> files{
+      {{"--csv", &line.csv}, {"--json", &line.json}, {"--profile-bandwidth-output", &line.bandwidth_output}}};
+  for (std::size_t i = 0; i < files.size(); ++i)
+    for (std::size_t j = i + 1; j < files.size(); ++j)
+      if (const auto& [first, second] = std::pair(files[i], files[j]);
+          !first.second->empty() && !second.second->empty() && place(*first.second) == place(*second.second))
+        fail(std::string(first.first) + " and " + second.first + " name the same file, '" + *first.second + "'");
   constexpr std::array<const char*, 3> names{"the original form", "PyTorch 2.6", "today's form"};
   for (const auto& option : line.given.given)
     if (const auto since = detail::since(option); since && line.as_of() < *since)

@@ -40,21 +40,25 @@ class NameFilter {
  public:
   static constexpr std::size_t most_characters = 256, most_repetitions = 50;
 
+  /// Where in a name the expression must match.
+  enum class Where { anywhere, at_start };
+
   /// None: it is no regular expression, or a larger one.
-  [[nodiscard]] static std::optional<NameFilter> parse(const std::string& pattern) {
+  [[nodiscard]] static std::optional<NameFilter> parse(const std::string& pattern, Where where = Where::anywhere) {
     if (pattern.size() > most_characters || detail::repetitions(pattern, most_repetitions + 1) > most_repetitions)
       return std::nullopt;
     constexpr auto how =
         std::regex_constants::ECMAScript | std::regex_constants::nosubs | std::regex_constants::__polynomial;
     try {
       static_cast<void>(std::regex(pattern, how));  // of itself, with parentheses that match
-      return NameFilter(std::regex("[\\s\\S]*(?:" + pattern + ")[\\s\\S]*", how));
+      const std::string before = where == Where::anywhere ? "[\\s\\S]*" : "";
+      return NameFilter(std::regex(before + "(?:" + pattern + ")[\\s\\S]*", how));
     } catch (const std::regex_error&) {
       return std::nullopt;
     }
   }
 
-  /// Whether a part of `name` matches.
+  /// Whether a part of `name` matches, which is its beginning for Where::at_start.
   [[nodiscard]] bool operator()(const std::string& name) const { return std::regex_match(name, expression_); }
 
  private:

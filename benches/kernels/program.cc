@@ -186,6 +186,7 @@ void resolve(CommandLine& line, pace::benches::kernels::Dependencies& dependenci
   line.package = pace::user_path(line.package);
   line.csv = line.csv.empty() ? "" : pace::output_path(line.csv);
   line.json = line.json.empty() ? "" : pace::output_path(line.json);
+  line.bandwidth_output = line.bandwidth_output.empty() ? "" : pace::output_path(line.bandwidth_output);
   if (line.name.empty()) line.name = std::filesystem::path(line.package).stem().string();
   if (!line.output_directory.empty()) {
     dependencies.temporary_folder = pace::output_path(line.output_directory);

@@ -19,7 +19,9 @@
 #include <nlohmann/json.hpp>
 
 #include "benches/aot/package_facts.hpp"
+#include "benches/kernels/bandwidth.hpp"
 #include "benches/kernels/command_line.hpp"
+#include "benches/kernels/compat/bandwidth_summary.hpp"
 #include "benches/kernels/compat/profile_report.hpp"
 #include "benches/kernels/compat_lines.hpp"
 #include "benches/kernels/counted_bytes.hpp"
@@ -86,6 +88,10 @@ class Bench {
     // Files first: that one cannot be written must not be found out after the measurement.
     if (!line_.csv.empty()) csv_ = std::make_unique<OutputFile>(line_.csv);
     if (!line_.json.empty()) json_ = std::make_unique<OutputFile>(line_.json);
+    if (!line_.bandwidth_output.empty()) {
+      bandwidth_ = std::make_unique<OutputFile>(line_.bandwidth_output);
+      bandwidth_->keep();
+    }
     if ((line_.ncu || line_.count_bytes) && !is_in_path("ncu", std::getenv("PATH"))) return no_ncu();
     package_ = dependencies_.open(line_);
     if (line_.count_bytes && package_.device == "cpu")
@@ -97,7 +103,7 @@ class Bench {
     if (line_.all_configs) require_configurations();
     const int code = line_.benchmark_kernels ? list_kernels() : run_whole();
     // Closing reports what a network file system or a quota has not written.
-    for (auto* const file : {csv_.get(), json_.get()})
+    for (auto* const file : {csv_.get(), json_.get(), bandwidth_.get()})
       if (file != nullptr) file->close();
     return code;
   }
@@ -156,10 +162,43 @@ class Bench {
         if (!shown || shown(kernel)) csv_->append(kernel::csv_row(report, kernel));
     }
     if (json_) json_->append(kernel::to_json(report, shown).dump(1) + '\n');
+    if (line_.profile_bandwidth && !summarise_bandwidths(report, shown)) code = 1;
     const bool limits_hold = judge(report);
     // What could not be listed or counted might have broken a limit, too; the limits that hold say less than it.
     if (!counted) code = pace::exit_error;
     return limits_hold || code != 0 ? code : pace::exit_failed;
+  }
+
+  /// Whether any kernel has a line. `shown`: as --kernel says; empty: all are.
+  bool summarise_bandwidths(const kernel::KernelReport& report,
+                            const std::function<bool(const kernel::Kernel&)>& shown) {
+    const auto filter = *NameFilter::parse(*line_.profile_bandwidth, NameFilter::Where::at_start);
+    auto found = bandwidths_of(report, line_.compat,
+                               [&](const auto& kernel) { return filter(kernel.name) && (!shown || shown(kernel)); });
+    for (const auto& message : found.missing)
+      log_ << "kernels: --profile-bandwidth: " << report::printable(message) << '\n';
+    if (found.kernels.empty()) {
+      log_ << "kernels: --profile-bandwidth: "
+           << (found.missing.empty() ? "no kernel has a name that begins with a match of '" +
+                                           report::printable(*line_.profile_bandwidth) + "'"
+                                     : "no kernel has a known bandwidth")
+           << "; there is no summary\n";
+      // It is closed as it was found.
+      bandwidth_.reset();
+      return false;
+    }
+    for (auto& kernel : found.kernels) {
+      kernel.name = report::printable(kernel.name);
+      out_ << compat::bandwidth_line(kernel, dependencies_.colour) << '\n';
+    }
+    const std::string package = report::printable(line_.package);
+    out_ << compat::bandwidth_summary(package, found.kernels) << '\n';
+    if (bandwidth_) {
+      std::ostringstream text;
+      compat::write_bandwidth_info(package, found.kernels, text);
+      bandwidth_->append(text.str());
+    }
+    return true;
   }
 
   /// What is wrong; empty if nothing is.
@@ -300,7 +339,7 @@ class Bench {
   const CommandLine& line_;
   const Dependencies& dependencies_;
   std::ostream &out_, &log_;
-  std::unique_ptr<OutputFile> csv_, json_;
+  std::unique_ptr<OutputFile> csv_, json_, bandwidth_;
   OpenPackage package_;
 };
 

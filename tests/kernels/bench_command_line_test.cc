@@ -45,6 +45,10 @@ TEST_CASE("short and long names, with values behind them or behind a sign") {
   CHECK(line.inputs == "(T([4], f32),)");
   CHECK(line.device == "cuda:1");
   CHECK(parsed({"--benchmark-kernels", "--benchmark-all-configs"}).all_configs);
+  CHECK(parsed({"-k", "--profile-bandwidth=triton_.*"}).profile_bandwidth == "triton_.*");
+  CHECK(parsed({"--profile-bandwidth", "-k"}).profile_bandwidth == "");
+  CHECK_FALSE(parsed({"-k"}).profile_bandwidth);
+  CHECK(parsed({"-k", "--profile-bandwidth", "--profile-bandwidth-output", "b.txt"}).bandwidth_output == "b.txt");
   CHECK(parsed({}).times == 10);
   CHECK(parsed({}).repeat == 10);
 }
@@ -60,6 +64,10 @@ TEST_CASE("invalid values") {
            {{"--kernel", std::string(20'000, '(') + std::string(20'000, ')')}, "of at most 256 characters"},
            {{"--kernel", "(a{8}){8}"}, "--kernel: invalid value '(a{8}){8}'"},
            {{"--kernel", "(a)\\1"}, "without back-references"},
+           {{"-k", "--profile-bandwidth=a)(b"}, "--profile-bandwidth: invalid value 'a)(b'; expected a regular"},
+           {{"-k", "--profile-bandwidth-output", "b"},
+            "--profile-bandwidth-output goes together with --profile-bandwidth, which was not given"},
+           {{"--profile-bandwidth"}, "--profile-bandwidth goes together with --benchmark-kernels (-k)"},
            {{"--threads", "100000"}, "--threads: invalid value '100000'; expected a whole number from 1 to "},
            {{"--times", "2147483647"}, "--times: invalid value '2147483647'"},
            {{"--bandwidth-at-least", "1e-320"},
@@ -95,6 +103,8 @@ TEST_CASE("what does not go together, and what cannot be") {
                                "nothing else");
   refuses({"-k", "--times", "3"}, "--times does not go together with");
   refuses({"-k", "--repeat", "3"}, "--repeat does not go together with");
+  refuses({"-k", "--profile-bandwidth", "--csv", "k.out", "--profile-bandwidth-output", "./k.out"},
+          "--csv and --profile-bandwidth-output name the same file, 'k.out'");
   refuses({"--csv", "k.out", "--json", "./k.out"}, "--csv and --json name the same file, 'k.out'");
 }
 
@@ -167,6 +177,12 @@ TEST_CASE("names that match, also where there are very many ways to match") {
   CHECK(matches("at::native|^gemm", "void at::native::reduce_kernel<512, 1>"));
   CHECK_FALSE(matches("native$|^gemm", "void at::native::gemm<512, 1>"));
   CHECK(matches("", "gemm"));
+  using pace::benches::kernels::NameFilter;
+  const auto at_start = NameFilter::parse("gemm|red", NameFilter::Where::at_start).value();
+  CHECK(at_start("gemm_f32"));
+  CHECK(at_start("reduce"));
+  CHECK_FALSE(at_start("sm90_gemm"));
+  CHECK_FALSE(NameFilter::parse("a)(b", NameFilter::Where::at_start).has_value());
   CHECK_FALSE(pace::benches::kernels::NameFilter::parse("a)(b").has_value());
   CHECK_FALSE(matches("(.*)*(.*)*(.*)*(.*)*(.*)*(.*)*x$", std::string(200, 'a')));
   CHECK_FALSE(matches("(a|a)*b", std::string(2000, 'a')));

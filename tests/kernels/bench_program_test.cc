@@ -264,6 +264,76 @@ TEST_CASE("all kernels as the original lists them: Inductor's own, each once, by
              ContainsSubstring("bench.pt2 runs on the CPU, and the original lists Triton's kernels alone"));
 }
 
+TEST_CASE("bandwidths of all kernels, each time that one runs, and of the whole") {
+  Fakes fakes;
+  const std::string list = (fakes.run({"-k"}), fakes.printed());
+  const std::string add = "0.020ms    \t0.008 GB \t  400.00GB/s \t triton_poi_fused_add_0\n";
+  CHECK(fakes.run({"-k", "--profile-bandwidth"}) == 0);
+  CHECK(fakes.printed() == list + add + add + "SUMMARY (bench.pt2)\n0.04ms   \t 0.02 GB\t 400.00GB/s\n");
+  CHECK(
+      fakes.said() ==
+      "kernels: --profile-bandwidth: gemm is not in the summary of bandwidths: how many bytes it moves is not known\n");
+
+  // With --compat, the time is that of PyTorch's timer, which the third kernel does not have.
+  fakes.report.kernels[2].bytes = 4e6;
+  fakes.report.kernels[1].compatible = 75us;
+  const std::string compatible = (fakes.run({"-k", "--compat"}), fakes.printed());
+  CHECK(fakes.run({"-k", "--compat", "--profile-bandwidth"}) == 0);
+  CHECK(fakes.printed() == compatible +
+                               "0.025ms    \t0.008 GB \t  320.00GB/s \t triton_poi_fused_add_0\n"
+                               "0.075ms    \t0.008 GB \t  106.67GB/s \t triton_poi_fused_add_0\n"
+                               "SUMMARY (bench.pt2)\n0.10ms   \t 0.02 GB\t 160.00GB/s\n");
+  CHECK(fakes.said() ==
+        "kernels: --profile-bandwidth: gemm is not in the summary of bandwidths: PyTorch's timer has no time of it\n");
+  fakes.report.kernels[2].why_not_alone = "it waits for other GPUs";
+  CHECK(fakes.run({"-k", "--compat", "--profile-bandwidth"}) == 0);
+  CHECK_THAT(fakes.said(),
+             ContainsSubstring("gemm is not in the summary of bandwidths: it has no time, since it waits"));
+}
+
+TEST_CASE("bandwidths of the kernels whose names begin with a match") {
+  Fakes fakes;
+  fakes.report.kernels[2].bytes = 6e6;
+  CHECK(fakes.run({"-k", "--profile-bandwidth=gem+"}) == 0);
+  CHECK_THAT(fakes.printed(), EndsWith("\n0.060ms    \t0.006 GB \t  100.00GB/s \t gemm\n"
+                                       "SUMMARY (bench.pt2)\n0.06ms   \t 0.01 GB\t 100.00GB/s\n"));
+  CHECK_THAT(fakes.printed(), !ContainsSubstring("400.00GB/s"));
+  CHECK(fakes.said().empty());
+  // --kernel limits this list, too.
+  CHECK(fakes.run({"-k", "--kernel", "gemm", "--profile-bandwidth"}) == 0);
+  CHECK_THAT(fakes.printed(), ContainsSubstring("SUMMARY (bench.pt2)\n0.06ms") && !ContainsSubstring("400.00GB/s"));
+  const std::string output = fakes.folder / "bandwidth";
+  CHECK(fakes.run({"-k", "--profile-bandwidth=emm", "--profile-bandwidth-output", output}) == 1);
+  CHECK_THAT(fakes.printed(), !ContainsSubstring("SUMMARY"));
+  CHECK(fakes.said() ==
+        "kernels: --profile-bandwidth: no kernel has a name that begins with a match of 'emm'; there is no summary\n");
+  CHECK_FALSE(fakes.folder.has("bandwidth"));
+  fakes.report.kernels[2].bytes.reset();
+  CHECK(fakes.run({"-k", "--profile-bandwidth=gemm"}) == 1);
+  CHECK_THAT(fakes.said(), EndsWith("no kernel has a known bandwidth; there is no summary\n"));
+  // What is missing does not become what a gate found.
+  CHECK(fakes.run({"-k", "--profile-bandwidth=gemm", "--kernels-at-most", "2"}) == 1);
+}
+
+TEST_CASE("a file of bandwidths grows by each run, with the slowest kernel first") {
+  Fakes fakes;
+  fakes.report.kernels[2].bytes = 6e6;
+  fakes.report.kernels[2].name = "gemm\nfoo";
+  const std::string output = fakes.folder.write("bandwidth", "earlier\n");
+  const std::string block =
+      "====================\nTRITON KERNELS BANDWIDTH INFO (bench.pt2)\n"
+      "0.060ms    \t0.006 GB \t  100.00GB/s \t 60.00% \t gemm\\nfoo\n"
+      "0.020ms    \t0.008 GB \t  400.00GB/s \t 20.00% \t triton_poi_fused_add_0\n"
+      "0.020ms    \t0.008 GB \t  400.00GB/s \t 20.00% \t triton_poi_fused_add_0\n"
+      "SUMMARY (bench.pt2)\n0.10ms   \t 0.02 GB\t 220.00GB/s\n\n";
+  CHECK(fakes.run({"-k", "--profile-bandwidth", "--profile-bandwidth-output", output}) == 0);
+  CHECK(fakes.folder.read("bandwidth") == "earlier\n" + block);
+  CHECK(fakes.run({"-k", "--profile-bandwidth", "--profile-bandwidth-output", output}) == 0);
+  CHECK(fakes.folder.read("bandwidth") == "earlier\n" + block + block);
+  CHECK(fakes.run({"-k", "--profile-bandwidth", "--profile-bandwidth-output", fakes.folder / "no/where"}) == 1);
+  CHECK_THAT(fakes.said(), ContainsSubstring("cannot open") && ContainsSubstring("no/where"));
+}
+
 TEST_CASE("limits are judged, and a broken one is the exit code") {
   Fakes fakes;
   CHECK(fakes.run({"-k", "--kernels-at-most", "3", "--spills-at-most", "2", "--registers-at-most", "255"}) == 0);

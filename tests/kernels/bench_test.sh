@@ -33,6 +33,16 @@ block -k --kernel addmm; ends_with 0; prints ": 3 kernels"; [[ $output != *cpp_f
 block -k --kernels-at-most 2; ends_with 42; says "failed: at most 2 kernels; it has 3"
 block -k --registers-at-most 9; ends_with 42; says "runs on the CPU, where launches have no registers"
 
+case="bandwidths of all kernels, and a file that grows"
+block -k --profile-bandwidth=cpp_ --profile-bandwidth-output "$work/bandwidth"; ends_with 0
+has_line $'^[0-9]+\\.[0-9]{3}ms    \t[0-9.]+ GB \t[ 0-9.]+GB/s \t cpp_fused_0$'
+has_line "^SUMMARY \\(.*block\\.pt2\\)$"
+block -k --profile-bandwidth --profile-bandwidth-output "$work/bandwidth"; ends_with 0
+has_line $'GB/s \t aoti_torch_cpu_addmm_out$'
+(($(grep -c '^TRITON KERNELS BANDWIDTH INFO (.*block.pt2)$' "$work/bandwidth") == 2)) || complain "expected two summaries"
+(($(grep -c '%.*cpp_fused_0$' "$work/bandwidth") == 2)) || complain "expected the kernel in both"
+(($(grep -c '%.*aoti_torch_cpu_addmm_out$' "$work/bandwidth") == 1)) || complain "expected the call of LibTorch in one"
+
 case="the original lists Triton's kernels alone, of which there are none on the CPU"
 block -k --compat; ends_with 1; prints "No kernel with benchmark functionality found."
 says "runs on the CPU, and the original lists Triton's kernels alone"

@@ -78,6 +78,40 @@ TEST_CASE("what the driver does not tell is left empty") {
   CHECK_THAT(squeezed(out.str()), ContainsSubstring("... UNK [30.0 us] 60 %\n"));
 }
 
+TEST_CASE("clusters and cooperative launches stand behind the grid") {
+  KernelReport made = report();
+  made.kernels[0].launch->cluster = {2, 1, 1};
+  made.kernels[1].launch->cluster = {2, 4, 2};
+  made.kernels[1].launch->cooperative = true;
+  std::ostringstream out;
+  pace::kernel::print_table(made, out);
+  CHECK_THAT(squeezed(out.str()), ContainsSubstring(" 4096, cluster 2 128 ") &&
+                                      ContainsSubstring(" 16x8x2, cluster 2x4x2, cooperative 256 "));
+  made.kernels[0].launch->cluster = {1, 1, 1};
+  made.kernels[0].launch->cooperative = true;
+  std::ostringstream again;
+  pace::kernel::print_table(made, again);
+  CHECK_THAT(squeezed(again.str()), ContainsSubstring(" 4096, cooperative 128 "));
+}
+
+TEST_CASE("other nodes of a graph are among the totals, and host functions that ran again have a note") {
+  KernelReport made = report();
+  made.other_nodes = {{"host function", 2}, {"event record", 1}};
+  made.host_function_runs = 38;
+  std::ostringstream out;
+  pace::kernel::print_table(made, out);
+  CHECK_THAT(out.str(),
+             StartsWith("block on a GPU: 2 kernels, 0 copies, 1 fills, 1 event record, 2 host functions; as"));
+  CHECK_THAT(out.str(),
+             EndsWith("\nhost functions of the graph ran 38 times for this list, since no launch of the graph can "
+                      "leave them out; their time is a part of the whole, and of no kernel\n"));
+  made.fills = 0;
+  made.other_nodes.erase("event record");
+  std::ostringstream fewer;
+  pace::kernel::print_table(made, fewer);
+  CHECK_THAT(fewer.str(), StartsWith("block on a GPU: 2 kernels, 2 host functions; as"));
+}
+
 TEST_CASE("a report by ranges gives the spread of each kernel, and what recording costs") {
   KernelReport made;
   made.name = "block";

@@ -42,11 +42,16 @@ TEST_CASE("a row has a field for each column, empty where nothing is known") {
   CHECK(
       csv_row(made, made.kernels[0]) ==
       "\"a, b\",a GPU,1e+05,0.8,4e+12,triton_poi_0,triton_poi_0,pointwise,0.75,,,,60000,59000,61000,80000,79000,81000,"
-      "8e+07,1e+12,32,2,0,4096,2,1,128,1,1,0.5,,\n");
+      "8e+07,1e+12,32,2,0,4096,2,1,128,1,1,0.5,,,1,1,1,false\n");
   CHECK(csv_row(made, made.kernels[1]) ==
-        "\"a, b\",a GPU,1e+05,0.8,4e+12,gemm,gemm,unknown,0.25,20000,19000,21000,,,,,,,,,,,,,,,,,,,it waits,\n");
+        "\"a, b\",a GPU,1e+05,0.8,4e+12,gemm,gemm,unknown,0.25,20000,19000,21000,,,,,,,,,,,,,,,,,,,it waits,,,,,\n");
   const std::string header(pace::kernel::csv_header()), row = csv_row(made, made.kernels[1]);
   CHECK(std::ranges::count(header, ',') + 1 == std::ranges::count(row, ','));  // one is in the name
+  KernelReport clustered = made;
+  clustered.kernels[0].launch->cluster = {2, 4, 3};
+  clustered.kernels[0].launch->cooperative = true;
+  CHECK_THAT(csv_row(clustered, clustered.kernels[0]), Catch::Matchers::EndsWith(",0.5,,,2,4,3,true\n"));
+  CHECK_THAT(header, Catch::Matchers::EndsWith(",counted_bytes,cluster_x,cluster_y,cluster_z,cooperative\n"));
   KernelReport unmeasured = made;
   unmeasured.peak_bandwidth = 0;
   CHECK_THAT(csv_row(unmeasured, made.kernels[1]), Catch::Matchers::ContainsSubstring("0.8,,gemm"));
@@ -59,6 +64,10 @@ TEST_CASE("as JSON, of all kernels or of some") {
   CHECK(json["explained"] == 0.8);
   REQUIRE(json["kernels"].size() == 2);
   CHECK(json["kernels"][0]["launch"]["grid"] == std::vector<int>{4096, 2, 1});
+  CHECK(json["kernels"][0]["launch"]["cluster"] == std::vector<int>{1, 1, 1});
+  CHECK(json["kernels"][0]["launch"]["cooperative"] == false);
+  CHECK(json["other_nodes"].dump() == "{}");
+  CHECK(json["host_function_runs"] == 0);
   CHECK(json["kernels"][0]["cold"]["median_ns"] == 80000);
   CHECK(json["kernels"][0]["under_profiler"]["by_profiler_ns"] == 63500);
   CHECK(json["kernels"][0]["under_profiler"]["by_clock_ns"] == 64000);
@@ -75,10 +84,18 @@ TEST_CASE("as JSON, of all kernels or of some") {
   KernelReport noted = made;
   noted.conditionals = 1;
   noted.notes = {"a note"};
+  noted.other_nodes = {{"host function", 2}};
+  noted.host_function_runs = 38;
+  noted.kernels[0].launch->cluster = {2, 4, 3};
+  noted.kernels[0].launch->cooperative = true;
   noted.kernels[0].compatible = 25us;
   const auto with_notes = to_json(noted);
   CHECK(with_notes["conditional_nodes"] == 1);
-  REQUIRE(with_notes["notes"].size() == 2);
+  CHECK(with_notes["other_nodes"]["host function"] == 2);
+  CHECK(with_notes["host_function_runs"] == 38);
+  CHECK(with_notes["kernels"][0]["launch"]["cluster"] == std::vector<int>{2, 4, 3});
+  CHECK(with_notes["kernels"][0]["launch"]["cooperative"] == true);
+  REQUIRE(with_notes["notes"].size() == 3);
   CHECK(with_notes["notes"][0] == "a note");
   CHECK(with_notes["kernels"][0]["compatible_ns"] == 25000);
   const auto some = to_json(made, [](const Kernel& kernel) { return kernel.name == "gemm"; });

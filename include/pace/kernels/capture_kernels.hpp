@@ -31,6 +31,7 @@
 #include "pace/kernels/attempt.hpp"
 #include "pace/kernels/launch_of.hpp"
 #include "pace/kernels/match_activities.hpp"
+#include "pace/kernels/nested_graphs.hpp"
 #include "pace/kernels/options.hpp"
 #include "pace/kernels/replay.hpp"
 #include "pace/kernels/report.hpp"
@@ -109,10 +110,17 @@ inline constexpr std::size_t profiled_launches = 11;
   std::vector<std::size_t> places, own;     // of each kernel: which node it is, and which of the replayable ones
   std::vector<std::string> names;
   std::vector<std::vector<Build>> builds;  // of each kernel
+  std::vector<bool> nested;                // of each node: whether a launch of a part cannot leave it out
+  for (const auto& node : nodes) nested.push_back(node.nested && cuda::changes_memory(node.type));
+  bool allocates = false;
+  std::size_t host_functions = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     report.copies += nodes[i].type == cudaGraphNodeTypeMemcpy;
     report.fills += nodes[i].type == cudaGraphNodeTypeMemset;
     report.conditionals += nodes[i].type == cudaGraphNodeTypeConditional;
+    if (auto other = cuda::name_of_other(nodes[i].type); !other.empty()) ++report.other_nodes[std::move(other)];
+    allocates = allocates || nodes[i].type == cudaGraphNodeTypeMemAlloc || nodes[i].type == cudaGraphNodeTypeMemFree;
+    host_functions += nodes[i].type == cudaGraphNodeTypeHost;
     if (nodes[i].type != cudaGraphNodeTypeKernel) continue;
     Kernel kernel;
     places.push_back(i);
@@ -126,7 +134,7 @@ inline constexpr std::size_t profiled_launches = 11;
     });
     if (kernel.why_not_alone.empty()) {
       builds.back() = learn(options.providers, kernel, report);
-      if (waits_for_others(kernel.symbol)) kernel.why_not_alone = "it waits for other GPUs";
+      kernel.why_not_alone = waits_for_others(kernel.symbol) ? "it waits for other GPUs" : why_not_prepared(nested, i);
     } else if (kernel.name.empty()) {
       kernel.name = "(unknown)";
     }
@@ -139,7 +147,12 @@ inline constexpr std::size_t profiled_launches = 11;
         "; expected operands on the GPU, and work on its current stream" +
         (report.conditionals > 0 ? "; kernels in the bodies of its conditional nodes cannot be listed" : ""));
 
-  const auto launch_whole = [&] { device.launch(graph.get(), device.current_stream()); };
+  // Each of the two calls at the beginning has run them once.
+  report.host_function_runs = 2 * host_functions;
+  const auto launch_whole = [&] {
+    report.host_function_runs += host_functions;
+    device.launch(graph.get(), device.current_stream());
+  };
   {
     restore();
     launch_whole();
@@ -158,12 +171,14 @@ inline constexpr std::size_t profiled_launches = 11;
   }
 
   if (options.peak_bandwidth) report.peak_bandwidth = cuda::measure_limits(device).memory();
-  if (report.conditionals > 0) {
+  if (report.conditionals > 0 || allocates) {
     // The driver allows one instance of such a graph at a time, and no nesting in other graphs.
     report.whole = report.profiled_span;
     for (Kernel& kernel : report.kernels)
       if (kernel.why_not_alone.empty())
-        kernel.why_not_alone = "it runs in its place only: a graph with conditional nodes is launched as a whole";
+        kernel.why_not_alone = "it runs in its place only: a graph with " +
+                               std::string(report.conditionals > 0 ? "conditional nodes" : "allocations of memory") +
+                               " is launched as a whole";
     return report;
   }
 
@@ -180,6 +195,7 @@ inline constexpr std::size_t profiled_launches = 11;
     if (!kernel.why_not_alone.empty()) continue;
     const auto prepare = [&] {
       restore();
+      report.host_function_runs += host_functions;
       partial.launch(places[i], device.current_stream().stream());
       device.synchronise();
     };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,12 @@ struct KernelReport {
   /// Conditional nodes of the graph, whose bodies run depending on a value on the device. The kernels of their bodies
   /// are not listed.
   std::size_t conditionals = 0;
+  /// Other nodes of the graph that do something, by what one of them is, such as `host function`, `event record` or
+  /// `memory allocation`.
+  std::map<std::string, std::size_t> other_nodes = {};
+  /// How often host functions of the graph ran for this report, all of them together: replaying a kernel needs a launch
+  /// of the graph before it, in which host functions cannot be left out.
+  std::size_t host_function_runs = 0;
   std::vector<std::string> notes = {};  ///< facts that could not be determined, in sentences
   Nanoseconds copying{};                ///< time that copies and fills add to the kernels that follow them
   /// Time of one launch of the call as a graph, without the host; on the CPU, of one call that is not recorded.
@@ -45,7 +52,8 @@ struct KernelReport {
   }
   /// The time of all gaps, one after each kernel.
   [[nodiscard]] Nanoseconds gaps() const { return gap * static_cast<double>(kernels.size()); }
-  /// The share of `whole` that kernels, copies, fills and gaps are; 0 if `whole` is 0.
+  /// The share of `whole` that kernels, copies, fills and gaps are; 0 if `whole` is 0. The time of `other_nodes` is in
+  /// `whole` alone.
   [[nodiscard]] double explained() const {
     return whole.count() > 0 ? (sum() + copying + gaps()).count() / whole.count() : 0;
   }

@@ -42,11 +42,24 @@ namespace detail {
   return text;
 }
 
+/// The size of the grid and, where they are not the usual ones, the blocks of a cluster and that the launch is
+/// cooperative.
+[[nodiscard]] inline std::string grid_of(const Launch& launch) {
+  std::string text = dimensions(launch.grid);
+  if (launch.cluster != Launch().cluster) text += ", cluster " + dimensions(launch.cluster);
+  if (launch.cooperative) text += ", cooperative";
+  return text;
+}
+
 }  // namespace detail
 
-/// Returns the notes of a report, with a note on conditional nodes, in sentences.
+/// Returns the notes of a report, with notes on host functions and on conditional nodes, in sentences.
 [[nodiscard]] inline std::vector<std::string> notes_of(const KernelReport& report) {
   std::vector<std::string> notes = report.notes;
+  if (report.host_function_runs > 0)
+    notes.push_back("host functions of the graph ran " + std::to_string(report.host_function_runs) +
+                    " times for this list, since no launch of the graph can leave them out; their time is a part of "
+                    "the whole, and of no kernel");
   if (report.conditionals > 0)
     notes.push_back(std::to_string(report.conditionals) + " conditional node" + (report.conditionals == 1 ? "" : "s") +
                     " of the graph (if, while or switch): kernels in the bodies are neither listed nor timed alone");
@@ -58,6 +71,8 @@ namespace detail {
 /// Prints the totals of a report of a GPU.
 inline void print_totals(const KernelReport& report, std::ostream& out) {
   if (report.copies + report.fills > 0) out << ", " << report.copies << " copies, " << report.fills << " fills";
+  for (const auto& [name, count] : report.other_nodes)
+    out << ", " << count << ' ' << report::printable(name) << (count == 1 ? "" : "s");
   out << "; as a graph " << format_time(report.whole) << " = kernels " << format_time(report.sum());
   if (report.copying.count() > 0) out << " + copies and fills " << format_time(report.copying);
   out << " + gaps " << format_time(report.gaps()) << " (" << format_percent(report.explained()) << ")\n";
@@ -74,9 +89,12 @@ inline void print_range_totals(const KernelReport& report, std::ostream& out) {
 
 [[nodiscard]] inline std::vector<report::Cell> launch_cells(const std::optional<Launch>& launch) {
   if (!launch) return std::vector<report::Cell>(6);
-  return {
-      {std::to_string(launch->registers)}, {std::to_string(launch->spills())}, {std::to_string(launch->shared_bytes())},
-      {dimensions(launch->grid)},          {dimensions(launch->block)},        {format_percent(launch->occupancy)}};
+  return {{std::to_string(launch->registers)},
+          {std::to_string(launch->spills())},
+          {std::to_string(launch->shared_bytes())},
+          {grid_of(*launch)},
+          {dimensions(launch->block)},
+          {format_percent(launch->occupancy)}};
 }
 
 /// On the CPU, the median, the least and the largest time of a kernel in its place. On a GPU, the time alone (hot) or,

@@ -21,7 +21,8 @@ namespace pace::kernel {
   return "call,device,whole_ns,explained,peak_bytes_per_s,kernel,symbol,category,share,in_place_ns,in_place_least_ns,"
          "in_place_most_ns,hot_ns,hot_least_ns,hot_most_ns,cold_ns,cold_least_ns,cold_most_ns,bytes,bytes_per_s,"
          "registers,"
-         "spills,shared_bytes,grid_x,grid_y,grid_z,block_x,block_y,block_z,occupancy,why_not_alone,counted_bytes\n";
+         "spills,shared_bytes,grid_x,grid_y,grid_z,block_x,block_y,block_z,occupancy,why_not_alone,counted_bytes,"
+         "cluster_x,cluster_y,cluster_z,cooperative\n";
 }
 
 namespace detail {
@@ -42,7 +43,9 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
           {"registers", launch->registers},
           {"spills", launch->spills()},
           {"shared_bytes", launch->shared_bytes()},
-          {"occupancy", launch->occupancy}};
+          {"occupancy", launch->occupancy},
+          {"cluster", launch->cluster},
+          {"cooperative", launch->cooperative}};
 }
 
 [[nodiscard]] inline nlohmann::ordered_json under_profiler_json(const std::optional<UnderProfiler>& seen) {
@@ -68,7 +71,14 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
   } else {
     row.blank(10);
   }
-  return row.text(kernel.why_not_alone).number(kernel.counted_bytes).line();
+  row.text(kernel.why_not_alone).number(kernel.counted_bytes);
+  if (const auto& launch = kernel.launch) {
+    for (const auto size : launch->cluster) row.number(size);
+    row.flag(launch->cooperative);
+  } else {
+    row.blank(4);
+  }
+  return row.line();
 }
 
 /// Returns the report as JSON, with the kernels for which `shown` returns true, or all without `shown`; shares are
@@ -85,6 +95,8 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
             {"copies", report.copies},
             {"fills", report.fills},
             {"conditional_nodes", report.conditionals},
+            {"other_nodes", report.other_nodes},
+            {"host_function_runs", report.host_function_runs},
             {"notes", notes_of(report)},
             {"copying_ns", report.copying.count()},
             {"gap_ns", report.gap.count()},

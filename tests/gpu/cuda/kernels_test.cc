@@ -1,7 +1,10 @@
 // Kernels of captured calls on a GPU: what the driver reports of them, replays, and what is left alone.
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -20,6 +23,7 @@
 #include "pace/gpu/cuda/device.hpp"
 #include "pace/gpu/cuda/error.hpp"
 #include "pace/kernels.hpp"
+#include "pace/kernels/table.hpp"
 #include "tests/gpu/cuda/gpu.hpp"
 #include "tests/gpu/cuda/scale.hpp"
 
@@ -39,38 +43,78 @@ pace::KernelsOptions quickly() {
   return options;
 }
 
-/// In a capture, a node whose body scales `x` once; elsewhere, the same without a node.
-void scale_in_a_body(at::Tensor& x) {
+cudaStream_t current() { return c10::cuda::getCurrentCUDAStream().stream(); }
+
+/// In a capture, the graph so far has the node that `make(graph, after, count)` returns behind its last nodes `after`,
+/// and the capture goes on behind it. False, and nothing is done, elsewhere.
+bool add_to_capture(const std::function<cudaGraphNode_t(cudaGraph_t, const cudaGraphNode_t*, std::size_t)>& make) {
   using pace::cuda::check;
-  const cudaStream_t stream = c10::cuda::getCurrentCUDAStream().stream();
-  const auto scale = [&](cudaStream_t on) {
-    pace::testing::scale(x.const_data_ptr<float>(), x.mutable_data_ptr<float>(), 2, x.numel(), on);
-  };
   cudaStreamCaptureStatus status{};
   cudaGraph_t graph = nullptr;
   const cudaGraphNode_t* after = nullptr;
   std::size_t count = 0;
-  check(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, &after, nullptr, &count), "looking at the stream");
-  if (status != cudaStreamCaptureStatusActive) return scale(stream);
-  cudaGraphConditionalHandle handle{};
-  check(cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault), "making a condition");
-  cudaGraphNodeParams conditional{};
-  conditional.type = cudaGraphNodeTypeConditional;
-  conditional.conditional.handle = handle;
-  conditional.conditional.type = cudaGraphCondTypeIf;
-  conditional.conditional.size = 1;
-  cudaGraphNode_t node = nullptr;
-  check(cudaGraphAddNode(&node, graph, after, nullptr, count, &conditional), "adding a conditional node");
+  check(cudaStreamGetCaptureInfo(current(), &status, nullptr, &graph, &after, nullptr, &count),
+        "looking at the stream");
+  if (status != cudaStreamCaptureStatusActive) return false;
+  cudaGraphNode_t node = make(graph, after, count);
+  check(cudaStreamUpdateCaptureDependencies(current(), &node, nullptr, 1, cudaStreamSetCaptureDependencies),
+        "going on behind a node");
+  return true;
+}
+
+/// Captures what `call` queues on the stream that it is given into `graph`.
+void capture_into(cudaGraph_t graph, const std::function<void(cudaStream_t)>& call) {
+  using pace::cuda::check;
   cudaStream_t side = nullptr;
   check(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking), "making a stream");
-  check(cudaStreamBeginCaptureToGraph(side, conditional.conditional.phGraph_out[0], nullptr, nullptr, 0,
-                                      cudaStreamCaptureModeThreadLocal),
+  check(cudaStreamBeginCaptureToGraph(side, graph, nullptr, nullptr, 0, cudaStreamCaptureModeThreadLocal),
         "capturing a body");
-  scale(side);
+  call(side);
   check(cudaStreamEndCapture(side, nullptr), "capturing a body");
   check(cudaStreamDestroy(side), "destroying a stream");
-  check(cudaStreamUpdateCaptureDependencies(stream, &node, nullptr, 1, cudaStreamSetCaptureDependencies),
-        "going on behind a node");
+}
+
+/// `x` times `factor`, in place.
+void scale(at::Tensor& x, float factor, cudaStream_t on) {
+  pace::testing::scale(x.const_data_ptr<float>(), x.mutable_data_ptr<float>(), factor, x.numel(), on);
+}
+
+/// In a capture, a node whose body scales `x` once; elsewhere, the same without a node.
+void scale_in_a_body(at::Tensor& x) {
+  using pace::cuda::check;
+  const auto make = [&](cudaGraph_t graph, const cudaGraphNode_t* after, std::size_t count) {
+    cudaGraphConditionalHandle handle{};
+    check(cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault), "making a condition");
+    cudaGraphNodeParams conditional{};
+    conditional.type = cudaGraphNodeTypeConditional;
+    conditional.conditional.handle = handle;
+    conditional.conditional.type = cudaGraphCondTypeIf;
+    conditional.conditional.size = 1;
+    cudaGraphNode_t node = nullptr;
+    check(cudaGraphAddNode(&node, graph, after, nullptr, count, &conditional), "adding a conditional node");
+    capture_into(conditional.conditional.phGraph_out[0], [&](cudaStream_t side) { scale(x, 2, side); });
+    return node;
+  };
+  if (!add_to_capture(make)) scale(x, 2, current());
+}
+
+/// In a capture, a nested graph that scales `x` twice; elsewhere, the same without a graph.
+void scale_twice_in_a_nested_graph(at::Tensor& x) {
+  using pace::cuda::check;
+  const auto twice = [&](cudaStream_t on) {
+    scale(x, 2, on);
+    scale(x, 3, on);
+  };
+  const auto make = [&](cudaGraph_t graph, const cudaGraphNode_t* after, std::size_t count) {
+    cudaGraph_t inner = nullptr;
+    check(cudaGraphCreate(&inner, 0), "making a graph");
+    capture_into(inner, twice);
+    cudaGraphNode_t node = nullptr;
+    check(cudaGraphAddChildGraphNode(&node, graph, after, count, inner), "adding a nested graph");
+    check(cudaGraphDestroy(inner), "destroying a graph");
+    return node;
+  };
+  if (!add_to_capture(make)) twice(current());
 }
 
 }  // namespace
@@ -192,6 +236,116 @@ TEST_CASE("kernels in the body of a conditional node are missing with a note, an
   CHECK(report.whole > report.sum());
   CHECK(pace::AtMost(pace::kernel::Count::kernels, 2).judge(report).verdict == pace::Verdict::invalid);
   CHECK(x.equal(at::ones({1000}, on_cuda())));
+}
+
+TEST_CASE("kernels of a nested graph, and those before it, are not replayed alone", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  at::Tensor x = at::ones({1000}, on_cuda());
+  const auto report = pace::kernels(
+      quickly(), "nested",
+      [](at::Tensor& x) {
+        x.add_(1);
+        scale_twice_in_a_nested_graph(x);
+        x.mul_(2);
+      },
+      x);
+  REQUIRE(report.kernels.size() == 4);
+  CHECK_THAT(report.kernels[0].why_not_alone, ContainsSubstring("a nested graph that runs after it"));
+  for (const std::size_t i : {1U, 2U}) {
+    CHECK_THAT(report.kernels[i].name, ContainsSubstring("scale_kernel"));
+    CHECK_THAT(report.kernels[i].why_not_alone, ContainsSubstring("it is in a nested graph"));
+  }
+  CHECK(report.kernels[3].why_not_alone == "");
+  CHECK(report.kernels[3].hot);
+  for (const auto& kernel : report.kernels) CHECK(kernel.profiled);
+  CHECK(x.equal(at::ones({1000}, on_cuda())));
+}
+
+TEST_CASE("host functions and events are counted, and how often the functions ran", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  using pace::cuda::check;
+  at::Tensor x = at::ones({1000}, on_cuda());
+  std::atomic<std::size_t> runs = 0;
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
+  const auto report = pace::kernels(
+      quickly(), "host functions",
+      [&](at::Tensor& x) {
+        x.add_(1);
+        for (int i = 0; i < 2; ++i)
+          check(cudaLaunchHostFunc(
+                    current(), [](void* at) { ++*static_cast<std::atomic<std::size_t>*>(at); }, &runs),
+                "queueing a host function");
+        cudaStreamCaptureStatus status{};
+        check(cudaStreamIsCapturing(current(), &status), "looking at the stream");
+        // An event can be external in a capture alone.
+        if (status == cudaStreamCaptureStatusActive)
+          check(cudaEventRecordWithFlags(event, current(), cudaEventRecordExternal), "recording an event");
+        x.mul_(2);
+      },
+      x);
+  check(cudaDeviceSynchronize(), "waiting");
+  check(cudaEventDestroy(event), "destroying an event");
+  CHECK(report.other_nodes == std::map<std::string, std::size_t>{{"event record", 1}, {"host function", 2}});
+  CHECK(report.host_function_runs == runs.load());
+  REQUIRE(report.kernels.size() == 2);
+  for (const auto& kernel : report.kernels) CHECK(kernel.why_not_alone == "");
+  const auto notes = pace::kernel::notes_of(report);
+  REQUIRE(notes.size() == 1);
+  CHECK_THAT(notes[0], ContainsSubstring("ran " + std::to_string(runs.load()) + " times"));
+}
+
+TEST_CASE("a graph that allocates memory is listed as a whole, with the allocations counted", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  using pace::cuda::check;
+  at::Tensor x = at::ones({1000}, on_cuda());
+  const auto report = pace::kernels(
+      quickly(), "allocates",
+      [](at::Tensor& x) {
+        void* memory = nullptr;
+        check(cudaMallocAsync(&memory, 4 * static_cast<std::size_t>(x.numel()), current()), "allocating");
+        auto* const between = static_cast<float*>(memory);
+        pace::testing::scale(x.const_data_ptr<float>(), between, 2, x.numel(), current());
+        pace::testing::scale(between, x.mutable_data_ptr<float>(), 3, x.numel(), current());
+        check(cudaFreeAsync(memory, current()), "releasing");
+      },
+      x);
+  CHECK(report.other_nodes == std::map<std::string, std::size_t>{{"memory allocation", 1}, {"memory release", 1}});
+  REQUIRE(report.kernels.size() == 2);
+  for (const auto& kernel : report.kernels) {
+    CHECK_THAT(kernel.why_not_alone, ContainsSubstring("a graph with allocations of memory is launched as a whole"));
+    CHECK(kernel.profiled);
+  }
+  CHECK(x.equal(at::ones({1000}, on_cuda())));
+}
+
+TEST_CASE("clusters and cooperative launches are reported, and replayed as such", "[gpu]") {
+  const auto& device = pace::testing::on_gpu();
+  at::Tensor x = at::ones({1024}, on_cuda());
+  const bool has_clusters = device.properties().major >= 9;
+  const auto report = pace::kernels(
+      quickly(), "attributes",
+      [&](at::Tensor& x) {
+        pace::testing::scale_cooperatively(x.const_data_ptr<float>(), x.mutable_data_ptr<float>(), 2, x.numel(),
+                                           current());
+        if (!has_clusters) return;
+        pace::testing::scale_in_clusters(x.const_data_ptr<float>(), x.mutable_data_ptr<float>(), 2, x.numel(), 4,
+                                         current());
+        pace::testing::scale_in_compiled_clusters(x.const_data_ptr<float>(), x.mutable_data_ptr<float>(), 2, x.numel(),
+                                                  current());
+      },
+      x);
+  REQUIRE(report.kernels.size() == (has_clusters ? 3 : 1));
+  for (const auto& kernel : report.kernels) {
+    CHECK(kernel.why_not_alone == "");
+    REQUIRE(kernel.launch);
+  }
+  CHECK(report.kernels[0].launch->cooperative);
+  CHECK(report.kernels[0].launch->cluster == std::array<std::uint32_t, 3>{1, 1, 1});
+  if (!has_clusters) SKIP("clusters need a GPU of compute capability 9.0");
+  CHECK_FALSE(report.kernels[1].launch->cooperative);
+  CHECK(report.kernels[1].launch->cluster == std::array<std::uint32_t, 3>{4, 1, 1});
+  CHECK(report.kernels[2].launch->cluster == std::array<std::uint32_t, 3>{2, 1, 1});
 }
 
 TEST_CASE("a provider that fails on one kernel costs neither it nor the others their times", "[gpu]") {

@@ -1,9 +1,23 @@
 #include "tests/gpu/cuda/scale.hpp"
 
+#include <stdexcept>
+
 namespace pace::testing {
 namespace {
 
 __global__ void scale_kernel(const float* x, float* y, float factor, std::int64_t n) {
+  const std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x;
+  if (i < n) y[i] = factor * x[i];
+}
+
+// Code for an older GPU has no clusters.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define PACE_IN_PAIRS __cluster_dims__(2, 1, 1)
+#else
+#define PACE_IN_PAIRS
+#endif
+
+__global__ void PACE_IN_PAIRS scale_in_pairs_kernel(const float* x, float* y, float factor, std::int64_t n) {
   const std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x;
   if (i < n) y[i] = factor * x[i];
 }
@@ -22,10 +36,41 @@ __global__ void wait_kernel(const volatile int* flag) {
   }
 }
 
+void launch_scale(const float* x, float* y, float factor, std::int64_t n, cudaLaunchAttribute attribute,
+                  cudaStream_t stream) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>((n + 255) / 256));
+  config.blockDim = dim3(256);
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  const cudaError_t error = cudaLaunchKernelEx(&config, scale_kernel, x, y, factor, n);
+  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
+}
+
 }  // namespace
 
 void scale(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream) {
   scale_kernel<<<static_cast<unsigned>((n + 255) / 256), 256, 0, stream>>>(x, y, factor, n);
+}
+void scale_in_clusters(const float* x, float* y, float factor, std::int64_t n, unsigned blocks, cudaStream_t stream) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = blocks;
+  attribute.val.clusterDim.y = 1;
+  attribute.val.clusterDim.z = 1;
+  launch_scale(x, y, factor, n, attribute, stream);
+}
+void scale_in_compiled_clusters(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream) {
+  scale_in_pairs_kernel<<<static_cast<unsigned>((n + 255) / 256), 256, 0, stream>>>(x, y, factor, n);
+  const cudaError_t error = cudaGetLastError();
+  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
+}
+void scale_cooperatively(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  launch_scale(x, y, factor, n, attribute, stream);
 }
 void spin(std::int64_t microseconds, cudaStream_t stream) { spin_kernel<<<1, 1, 0, stream>>>(1000 * microseconds); }
 void write_nowhere(cudaStream_t stream) { write_nowhere_kernel<<<1, 1, 0, stream>>>(reinterpret_cast<int*>(64)); }

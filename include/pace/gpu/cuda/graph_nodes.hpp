@@ -67,6 +67,43 @@ inline void append_nodes(cudaGraph_t graph, bool nested, std::vector<GraphNode>&
 
 }  // namespace detail
 
+/// Whether a node of this type moves or computes data in the device's memory by itself.
+[[nodiscard]] inline bool changes_memory(cudaGraphNodeType type) {
+  return type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeMemset;
+}
+
+/// Returns what a node is that is none of kernel, copy, fill, conditional node, nested graph and empty node, for which
+/// the text is empty.
+[[nodiscard]] inline std::string name_of_other(cudaGraphNodeType type) {
+  // Not a value of the runtime's enumeration in CUDA 13.
+  if (static_cast<int>(type) == static_cast<int>(CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)) return "batched memory operation";
+  switch (type) {
+    case cudaGraphNodeTypeKernel:
+    case cudaGraphNodeTypeMemcpy:
+    case cudaGraphNodeTypeMemset:
+    case cudaGraphNodeTypeGraph:
+    case cudaGraphNodeTypeEmpty:
+    case cudaGraphNodeTypeConditional:
+      return {};
+    case cudaGraphNodeTypeHost:
+      return "host function";
+    case cudaGraphNodeTypeWaitEvent:
+      return "event wait";
+    case cudaGraphNodeTypeEventRecord:
+      return "event record";
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+      return "semaphore signal";
+    case cudaGraphNodeTypeExtSemaphoreWait:
+      return "semaphore wait";
+    case cudaGraphNodeTypeMemAlloc:
+      return "memory allocation";
+    case cudaGraphNodeTypeMemFree:
+      return "memory release";
+    default:
+      return "node of CUDA's type " + std::to_string(static_cast<int>(type));
+  }
+}
+
 /// Returns the nodes of a graph in an order in which they can run, with the nodes of a nested graph in its place. Empty
 /// nodes are included. Throws as check() does.
 [[nodiscard]] inline std::vector<GraphNode> nodes_in_order(cudaGraph_t graph) {
@@ -114,12 +151,11 @@ class PartialGraph {
   PartialGraph(const PartialGraph&) = delete;
   ~PartialGraph() { static_cast<void>(cudaGraphExecDestroy(graph_)); }
 
-  /// Queues the first `count` nodes on `stream`. Nodes that cannot be disabled run in any case.
+  /// Queues the first `count` nodes on `stream`. Nodes that cannot be disabled run in any case: those of nested graphs,
+  /// and those for which changes_memory() is false.
   void launch(std::size_t count, cudaStream_t stream) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      const bool can = nodes_[i].type == cudaGraphNodeTypeKernel || nodes_[i].type == cudaGraphNodeTypeMemcpy ||
-                       nodes_[i].type == cudaGraphNodeTypeMemset;
-      if (can && !nodes_[i].nested)
+      if (changes_memory(nodes_[i].type) && !nodes_[i].nested)
         check(cudaGraphNodeSetEnabled(graph_, nodes_[i].node, i < count ? 1 : 0), "leaving out a graph's node");
     }
     check(cudaGraphLaunch(graph_, stream), "launching a part of a graph");

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -65,7 +66,8 @@ class KernelNode {
     facts.symbol = name;
     facts.grid = shape.grid;
     facts.block = shape.block;
-    facts.cluster = cluster_;
+    // A size that the kernel was compiled for need not be an attribute of its launch.
+    facts.cluster = clustered_ ? cluster_ : compiled_cluster_of(function);
     facts.cooperative = cooperative_;
     const auto attribute = [&](CUfunction_attribute which) {
       int value = 0;
@@ -129,6 +131,20 @@ class KernelNode {
   using LaunchKernel = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**);
   using GetParameter = CUresult (*)(CUfunction, std::size_t, std::size_t*, std::size_t*);
 
+  /// The cluster that a kernel was compiled for (`__cluster_dims__`), in blocks; all 1 where it has none, or where the
+  /// driver does not know the attributes.
+  [[nodiscard]] static std::array<std::uint32_t, 3> compiled_cluster_of(CUfunction function) {
+    static const auto attribute_of = driver_function<GetAttribute>("cuFuncGetAttribute");
+    std::array<std::uint32_t, 3> cluster{1, 1, 1};
+    const CUfunction_attribute which[] = {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+                                          CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
+                                          CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH};
+    for (std::size_t i = 0; i < cluster.size(); ++i)
+      if (int blocks = 0; attribute_of(&blocks, which[i], function) == CUDA_SUCCESS && blocks > 0)
+        cluster[i] = static_cast<std::uint32_t>(blocks);
+    return cluster;
+  }
+
   /// Sizes of a kernel's parameters, in bytes.
   [[nodiscard]] static std::vector<std::size_t> parameters_of(CUfunction function) {
     static const auto get = driver_function<GetParameter>("cuFuncGetParamInfo", 12040);
@@ -154,6 +170,7 @@ class KernelNode {
     CUlaunchAttributeValue value{};
     if (read(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value) && value.clusterDim.x > 0) {
       cluster_ = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+      clustered_ = true;
       keep(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value);
     }
     value = {};
@@ -170,7 +187,7 @@ class KernelNode {
   cudaGraphNode_t node_;
   CUDA_KERNEL_NODE_PARAMS params_{};
   std::array<std::uint32_t, 3> cluster_{1, 1, 1};
-  bool cooperative_ = false;
+  bool cooperative_ = false, clustered_ = false;
   std::vector<CUlaunchAttribute> attributes_;
 };
 

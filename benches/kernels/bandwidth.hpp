@@ -1,0 +1,47 @@
+// The kernels of a report as Inductor's mode `profile_bandwidth` takes them.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "benches/kernels/compat/bandwidth_summary.hpp"
+#include "pace/kernels/report.hpp"
+
+namespace pace::benches::kernels {
+
+/// The lines of a summary of bandwidths, and the kernels that have none.
+struct Bandwidths {
+  std::vector<compat::KernelBandwidth> kernels = {};
+  /// One message for each name without a line, with the reason.
+  std::vector<std::string> missing = {};
+};
+
+/// The kernels of `report` for which `shown` returns true, in the order in which they run, one line for each time that
+/// one runs. The time is that of PyTorch's timer if `compatible`, otherwise Kernel::memory_time(), as in the table.
+[[nodiscard]] inline Bandwidths bandwidths_of(const kernel::KernelReport& report, bool compatible,
+                                              const std::function<bool(const kernel::Kernel&)>& shown) {
+  Bandwidths all;
+  for (const auto& kernel : report.kernels) {
+    if (!shown(kernel)) continue;
+    const auto time = compatible ? kernel.compatible : kernel.memory_time();
+    const bool timed = time && time->count() > 0;
+    if (kernel.bytes && timed) {
+      all.kernels.push_back(
+          {.name = kernel.name, .info = {.milliseconds = time->count() * 1e-6, .gigabytes = *kernel.bytes * 1e-9}});
+      continue;
+    }
+    std::string message = kernel.name + " is not in the summary of bandwidths: ";
+    if (!kernel.bytes)
+      message += "how many bytes it moves is not known";
+    else if (!kernel.why_not_alone.empty())
+      message += "it has no time, since " + kernel.why_not_alone;
+    else
+      message += compatible ? "PyTorch's timer has no time of it" : "it has no time";
+    if (std::ranges::find(all.missing, message) == all.missing.end()) all.missing.push_back(std::move(message));
+  }
+  return all;
+}
+
+}  // namespace pace::benches::kernels
