@@ -172,9 +172,9 @@ class EdgeValues {
            (options.method == Method::allclose || options.method == Method::bitwise || options.method == Method::ties);
   }
 
-  /// All must outlive it.
-  EdgeValues(OperandSets& operands, std::uint64_t seed, const check::CheckOptions& options)
-      : operands_(operands), seed_(seed), options_(options) {}
+  /// All must outlive it. `calls`: how many calls in a row each answer is that of the last one of.
+  EdgeValues(OperandSets& operands, std::uint64_t seed, std::int64_t calls, const check::CheckOptions& options)
+      : operands_(operands), seed_(seed), calls_(calls), options_(options) {}
 
   using Learn = std::function<void(Expected&, const OperandSet&)>;
 
@@ -269,7 +269,7 @@ class EdgeValues {
     const check::PoisonedAllocations poisoned;
     // Gradients are recorded as in the first calls, since an implementation may take some.
     const c10::AutoGradMode as_given(gradients_);
-    const c10::IValue output = implementation.call(0);
+    const c10::IValue output = call_in_a_row(implementation, operands_, calls_);
     const c10::NoGradGuard no_grad;
     return check::clone_ivalue(output);
   }
@@ -459,6 +459,7 @@ class EdgeValues {
 
   OperandSets& operands_;
   std::uint64_t seed_;
+  std::int64_t calls_;
   const check::CheckOptions& options_;
   bool gradients_ = c10::GradMode::is_enabled();
   std::vector<Learned> learned_ = {};

@@ -46,8 +46,9 @@ class Gradients {
                                       options.method == Method::float64_reference || options.method == Method::bitwise);
   }
 
-  /// `operands` must outlive it.
-  Gradients(OperandSets& operands, std::uint64_t seed) : operands_(operands), seed_(seed) {}
+  /// `operands` must outlive it. `calls`: how many calls in a row a backward pass is that of the last one of.
+  Gradients(OperandSets& operands, std::uint64_t seed, std::int64_t calls)
+      : operands_(operands), seed_(seed), calls_(calls) {}
 
   /// Takes the baseline's gradients at the values that `original` holds and at others. Nothing is learned, and nothing
   /// compared, where no output with a graph depends on an operand that requires gradients, and where the baseline's own
@@ -136,7 +137,7 @@ class Gradients {
     c10::IValue output;
     {
       const c10::AutoGradMode as_given(gradients_);
-      output = implementation.call(0);
+      output = call_in_a_row(implementation, operands_, calls_);
     }
     const at::Generator generator = at::detail::createCPUGenerator(seed_ + 11);
     const auto tensors = check::detail::tensors_in_order(output);
@@ -291,6 +292,7 @@ class Gradients {
 
   OperandSets& operands_;
   std::uint64_t seed_;
+  std::int64_t calls_;
   bool gradients_ = c10::GradMode::is_enabled();
   /// Whether each output tensor of the baseline has a graph.
   std::vector<bool> with_graph_ = {};

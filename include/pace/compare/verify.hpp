@@ -191,6 +191,17 @@ class FirstCalls {
     return {};
   }
 
+  /// How many calls in a row are asked for one answer: an unpredictable number, of which all take about a millisecond
+  /// where `took` is the time of one call.
+  [[nodiscard]] std::int64_t calls_in_a_row(Nanoseconds took) const {
+    constexpr Nanoseconds together = std::chrono::milliseconds(1);
+    constexpr double fewest = 2, most = 16;
+    const double affordable = std::clamp(together / std::max(took, Nanoseconds(1)), fewest, most);
+    SplitMix64 random(prepared_.options.check_seed + 2);
+    return static_cast<std::int64_t>(fewest) +
+           static_cast<std::int64_t>(random.below(static_cast<std::size_t>(affordable - fewest + 1)));
+  }
+
   /// Adds the tolerances of outputs on the values of `operands`.
   void learn_tolerances(Expected& expected, const OperandSet& operands) {
     if (!learns_) return;
@@ -215,7 +226,7 @@ class FirstCalls {
   /// `took`: the time of one call. Steps of a training are left out: what gradient a tie gets is a convention.
   void learn_edge_values(Implementation& baseline, Nanoseconds took) {
     if (took > longest_call_to_learn_by || baseline.phases() != nullptr || !EdgeValues::applies(check_)) return;
-    edge_values_.emplace(*prepared_.operands, prepared_.options.seed, check_);
+    edge_values_.emplace(*prepared_.operands, prepared_.options.seed, calls_in_a_row(took), check_);
     edge_values_->learn(baseline, expected_, *prepared_.given,
                         [&](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); });
   }
@@ -226,7 +237,7 @@ class FirstCalls {
     if (took > longest_call_to_learn_by || baseline.phases() != nullptr || !Gradients::applies(check_) ||
         std::find(with_graph.begin(), with_graph.end(), true) == with_graph.end())
       return;
-    gradients_.emplace(*prepared_.operands, prepared_.options.seed);
+    gradients_.emplace(*prepared_.operands, prepared_.options.seed, calls_in_a_row(took));
     gradients_->learn(baseline, *prepared_.given);
   }
 

@@ -120,6 +120,10 @@ struct CallCounts {
 
   /// Returns whether all counts are equal.
   [[nodiscard]] bool operator==(const CallCounts&) const = default;
+  /// Returns the counts of so many equal calls.
+  [[nodiscard]] friend CallCounts operator*(std::int64_t calls, const CallCounts& one) {
+    return {calls * one.operator_calls, calls * one.allocations, calls * one.bytes_allocated};
+  }
 };
 
 /// Times of the same calls by one clock of a GPU comparison.

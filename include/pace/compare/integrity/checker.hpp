@@ -166,7 +166,9 @@ class IntegrityChecker final : public Auditor {
   [[nodiscard]] std::string audit_replay(Implementation& implementation);
   [[nodiscard]] std::string judge_timed_output(const c10::IValue& output);
   [[nodiscard]] std::string ask_after_rounds(Implementation& implementation);
+  [[nodiscard]] std::string ask_for_more(std::size_t index, Outcome& outcome);
   [[nodiscard]] std::string take_exception(std::size_t index);
+  [[nodiscard]] std::string out_of_time(std::size_t index);
   [[nodiscard]] std::string ask_for_novelty(Implementation& implementation);
   [[nodiscard]] std::string judge_new_sample(Implementation& implementation, NewValueSamples& samples);
   [[nodiscard]] std::string take_disturbance();
@@ -243,6 +245,8 @@ class IntegrityChecker final : public Auditor {
   RepeatedNumbers repeated_numbers_;
   /// The implementation whose last output was taken after the last cycle.
   std::optional<std::size_t> audited_last_;
+  /// For each implementation, the longest time of calls in a row that no sample timed.
+  std::vector<Nanoseconds> longest_audits_;
   std::vector<std::string> notes_;
   std::vector<std::size_t> keeps_;
   std::function<std::string(Implementation&)> ask_again_;
@@ -256,7 +260,8 @@ inline IntegrityChecker::IntegrityChecker(timing::Clock& clock, const Prepared& 
       baseline_(prepared.participants.baseline()),
       random_(prepared.options.check_seed),
       schedule_(clock, random_()),
-      timed_outputs_(clock, random_()) {}
+      timed_outputs_(clock, random_()),
+      longest_audits_(prepared.implementations.size()) {}
 
 // The first calls.
 
@@ -326,6 +331,17 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
       found.counts.reset();
       found.why_uncounted =
           "its calls differ on the same operands (" + text_of(given.counts) + ", then " + text_of(again.counts) + ')';
+    }
+  }
+  if (found.counts && !calls_add_up()) {
+    // Calls that come back to back can be told apart from single ones.
+    const auto calls = 2 + static_cast<std::int64_t>(random_.below(3));
+    write_values(operands_, nullptr, 0);
+    const CallCounts all = count_in_a_row(implementation, calls);
+    if (all != calls * given.counts) {
+      found.counts.reset();
+      found.why_uncounted = "a single call counts " + text_of(given.counts) + ", and " + std::to_string(calls) +
+                            " calls in a row " + text_of(all);
     }
   }
   if (!answers_->renews()) return;
@@ -559,15 +575,7 @@ inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
     auto problem = audit(implementation);
     if (problem.empty() && clock_.modes() != nullptr) problem = audit_replay(implementation);
     auto outcome = Outcome::wrong;
-    if (problem.empty() && index != baseline_ && time_left(clock_).count() > 0) {
-      try {
-        problem = ask_after_rounds(implementation);
-        if (problem.empty()) problem = ask_for_novelty(implementation);
-      } catch (...) {
-        problem = take_exception(index);
-        outcome = Outcome::threw;
-      }
-    }
+    if (problem.empty() && index != baseline_) problem = ask_for_more(index, outcome);
     if (!problem.empty()) findings.dropped.push_back({index, outcome, std::move(problem)});
   }
   if (noticed.empty()) return;
@@ -580,6 +588,42 @@ inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
   findings.measure_again = !dropped(baseline_) && remaining.size() > findings.dropped.size() - dropped_before + 1;
 }
 
+/// What is wrong with a candidate that audits found nothing wrong with; sets `outcome` if it is not Outcome::wrong.
+inline std::string IntegrityChecker::ask_for_more(std::size_t index, Outcome& outcome) {
+  auto& implementation = *prepared_.implementations[index];
+  // Memory may run out once by what others have left.
+  for (const bool again : {false, true}) {
+    if (time_left(clock_).count() <= 0) return out_of_time(index);
+    try {
+      auto problem = ask_after_rounds(implementation);
+      return problem.empty() ? ask_for_novelty(implementation) : problem;
+    } catch (...) {
+      if (!again && current_failure().out_of_memory) {
+        repair(0);
+        continue;
+      }
+      outcome = Outcome::threw;
+      return take_exception(index);
+    }
+  }
+  return {};
+}
+
+/// What is said of a candidate that cannot be asked for more, since the deadline has passed: a note, or a fault if calls
+/// of its own that no sample timed have taken the time.
+inline std::string IntegrityChecker::out_of_time(std::size_t index) {
+  constexpr Nanoseconds long_time = std::chrono::seconds(1);
+  constexpr double times = 100;
+  const Nanoseconds longest = longest_audits_[index], usual = static_cast<double>(iterations_) * shortest_of(index);
+  if (usual.count() > 0 && longest > long_time && longest > times * usual)
+    return "calls in a row that no sample timed took " + format_time(longest) + ", and those of a sample at most about " +
+           format_time(usual) + ", so that it could not be asked for more before the time limit: it is fast only while "
+           "it is timed";
+  notes_.push_back('\'' + prepared_.result.implementations[index].name +
+                   "' was not asked for more after the rounds, since the time limit had passed.");
+  return {};
+}
+
 // The checks.
 
 /// One or more calls as they are timed, on the values given, and as many after these were overwritten by fresh ones:
@@ -589,7 +633,11 @@ inline std::string IntegrityChecker::audit(Implementation& implementation) {
   const bool renewed = answers_->renews();
   const auto run_some = [&] {
     const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, iterations_ / 2));
-    implementation.run(set, calls_add_up() ? 1 : 1 + static_cast<std::int64_t>(random_.below(most)));
+    const auto calls = calls_add_up() ? 1 : 1 + static_cast<std::int64_t>(random_.below(most));
+    const Nanoseconds start = clock_.now();
+    implementation.run(set, calls);
+    auto& longest = longest_audits_[implementation.index];
+    longest = std::max<Nanoseconds>(longest, clock_.now() - start);
   };
   // What was done before is noted, but need not be this one's doing.
   if (changed_settings_.empty()) changed_settings_ = settings_changed();
@@ -677,8 +725,7 @@ inline std::string IntegrityChecker::judge_timed_output(const c10::IValue& outpu
 }
 
 /// What the exception being handled, from the questions after the rounds to the implementation of this index, says of it;
-/// empty with a note if it is not to blame: the baseline does not take the values either, or memory ran out. Rethrows it
-/// if the device is lost.
+/// empty with a note if the baseline does not take the values either. Rethrows it if the device is lost.
 inline std::string IntegrityChecker::take_exception(std::size_t index) {
   bool of_baseline = false;
   try {
@@ -690,10 +737,10 @@ inline std::string IntegrityChecker::take_exception(std::size_t index) {
   const Failure failure = current_failure();
   if (failure.device != Failure::Device::fine) throw;
   repair(0);
-  if (!of_baseline && !failure.out_of_memory) return "after the rounds, on other values: " + failure.message;
+  if (!of_baseline) return "after the rounds, on other values: " + failure.message;
   notes_.push_back('\'' + prepared_.result.implementations[index].name +
                    "' was not asked for everything after the rounds, since " +
-                   (of_baseline ? "the baseline threw: " : "") + failure.message + '.');
+                   "the baseline threw: " + failure.message + '.');
   return {};
 }
 

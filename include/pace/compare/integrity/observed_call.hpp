@@ -48,6 +48,13 @@ inline void write_values(const OperandSets& operands, const std::vector<at::Tens
   return made;
 }
 
+/// Counts of so many calls in a row on set 0, together.
+[[nodiscard]] inline CallCounts count_in_a_row(Implementation& implementation, std::int64_t calls) {
+  const CallCounter counter;
+  for (; calls > 0; --calls) (void)implementation.call(0);
+  return counter.counts();
+}
+
 /// ... after the values were written; null: the original values.
 [[nodiscard]] inline ObservedCall observe_call(Implementation& implementation, const OperandSets& operands,
                                                const std::vector<at::Tensor>* values, std::uint64_t seed,
