@@ -97,6 +97,7 @@ struct EdgeKind {
   const auto structure = structure_of(*largest);
   if (structure.unit_range || structure.needs_common_factor()) return false;
   auto values = check::detail::distinct_values_of(*largest);
+  if (values.numel() < 2) return false;
   const double deviation = values.std().item<double>(), mean = values.mean().item<double>();
   if (!std::isfinite(deviation) || !(std::abs(mean) < most_deviations * deviation)) return false;
   values.add_(deviations * deviation);
