@@ -60,6 +60,9 @@ struct PackageKernel {
   std::string range = {};
   /// In the order of the attempts. Empty: not kept (record_configurations.py keeps them).
   std::vector<Configuration> configurations = {};
+  /// Bytes of each argument of a call of a Triton kernel, in order, as a whole tensor; none for an argument that is no
+  /// tensor. Empty: not known.
+  std::vector<std::optional<double>> argument_bytes = {};
 };
 
 /// What KEY.json beside KEY.pt2, or MODEL.json beside MODEL.pt2, holds.
@@ -128,6 +131,14 @@ namespace detail {
   object.get_if_known("key", "a text or null", kernel.key);
   object.get_if_known("range", "a text or null", kernel.range);
   object.get_if_known("arguments", "a list of names, or null", kernel.arguments);
+  const char* const bytes_of_arguments = "a list of numbers of bytes and nulls, or null";
+  std::vector<nlohmann::json> argument_bytes;
+  object.get_if_known("argument_bytes", bytes_of_arguments, argument_bytes);
+  for (const auto& each : argument_bytes) {
+    if (!each.is_null() && !(each.is_number() && each.get<double>() >= 0))
+      object.fail("argument_bytes", bytes_of_arguments, argument_bytes);
+    kernel.argument_bytes.push_back(each.is_null() ? std::nullopt : std::optional(each.get<double>()));
+  }
   if (object.has("bytes")) kernel.bytes = object.get<double>("bytes", "a number or null");
   if (kernel.bytes && !(*kernel.bytes >= 0)) object.fail("bytes", "a number of bytes, or null", *kernel.bytes);
   kernel.calls = 0;

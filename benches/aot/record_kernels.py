@@ -23,6 +23,8 @@ MODEL.json, which package_facts.hpp reads, holds an object with
                    is used inside alone; where the index is data, as many elements as there are indices. LibTorch: products and
                    convolutions.
         arguments  their names, in order; null for a call of LibTorch
+        argument_bytes  of each argument of a call of a Triton kernel, in order, the bytes of the whole tensor; null for
+                   one that is no tensor. Null where that is not known, or differs between calls
         range      what a package compiled with `cpp.enable_kernel_profile` announces on the CPU, less a `graph_N_`
                    that may stand before it; null: nothing, or not known
         calls      in one run; null in the branches of a graph, which may run or not
@@ -84,6 +86,7 @@ class Recording:
 
 class Graph:
     def __init__(self):
+        self.argument_bytes = {}  # by name, those of each call
         self.definitions = {}  # by name
         self.steps = []
         self.written = {}  # by name, those steps that Inductor wrote
@@ -104,7 +107,9 @@ class Graph:
             known = {**step, **self.definitions.get(step["name"], {})}
             if isinstance(known.get("bytes"), set):  # calls may differ in what they are given
                 known["bytes"] = next(iter(known["bytes"])) if len(known["bytes"]) == 1 else None
-            fields = ("name", "kind", "category", "key", "bytes", "arguments", "range", "calls")
+            calls = self.argument_bytes.get(step["name"], ())
+            known["argument_bytes"] = calls[0] if calls and calls.count(calls[0]) == len(calls) else None
+            fields = ("name", "kind", "category", "key", "bytes", "arguments", "argument_bytes", "range", "calls")
             return {field: known.get(field) for field in fields}
 
         return [described(step) for step in self.steps]
@@ -268,12 +273,32 @@ def define_source(graph, _, kernel_name, kernel_body, metadata=None, **__):
     graph.define(kernel_name, key=key)
 
 
-def call_kernel(graph, _, kernel_name, device=None, triton=True, raw_keys=None, **__):
+def bytes_of_arguments(names, types, nodes):
+    """Of each argument, by its name in the wrapper's code or, where the code has one, by its node; the type of a tensor is
+    its dtype. Throws where sizes are symbolic."""
+    import torch
+    from torch._inductor.virtualized import V
+
+    def size(name, node):
+        return int(node.get_numel() if hasattr(node, "get_numel") else V.graph.get_numel(name))
+
+    return [
+        kind.itemsize * size(name, node) if isinstance(kind, torch.dtype) else None
+        for name, kind, node in zip(names, types, nodes or [None] * len(names), strict=True)
+    ]
+
+
+def call_kernel(
+    graph, _, kernel_name, call_args=(), device=None, triton=True, arg_types=None, raw_keys=None, raw_args=None, **__
+):
     from torch._inductor.virtualized import V
 
     device = device or V.graph.get_current_device_or_throw()
     kind = "triton" if triton and device.type != "cpu" else "cpp" if device.type == "cpu" else "external"
     graph.call(kernel_name, kind, calls_of_one_run(), arguments=list(raw_keys) if raw_keys else None)
+    if kind == "triton":
+        sizes = quietly(bytes_of_arguments, call_args, arg_types, raw_args)
+        graph.argument_bytes.setdefault(kernel_name, []).append(sizes)
 
 
 def call_operator(graph, _, scheduler_node, **__):

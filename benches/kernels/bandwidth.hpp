@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "benches/aot/package_facts.hpp"
 #include "benches/kernels/compat/bandwidth_summary.hpp"
+#include "benches/kernels/compat_lines.hpp"
 #include "pace/kernels/report.hpp"
 
 namespace pace::benches::kernels {
@@ -19,21 +21,24 @@ struct Bandwidths {
 };
 
 /// The kernels of `report` for which `shown` returns true, in the order in which they run, one line for each time that
-/// one runs. The time is that of PyTorch's timer if `compatible`, otherwise Kernel::memory_time(), as in the table.
-[[nodiscard]] inline Bandwidths bandwidths_of(const kernel::KernelReport& report, bool compatible,
+/// one runs. If `compatible`, times are those of PyTorch's timer, and bytes are those of bytes_as_original(); otherwise,
+/// times are Kernel::memory_time(), as in the table.
+[[nodiscard]] inline Bandwidths bandwidths_of(const kernel::KernelReport& report,
+                                              const benches::aot::PackageFacts& facts, bool compatible,
                                               const std::function<bool(const kernel::Kernel&)>& shown) {
   Bandwidths all;
   for (const auto& kernel : report.kernels) {
     if (!shown(kernel)) continue;
     const auto time = compatible ? kernel.compatible : kernel.memory_time();
+    const auto bytes = compatible ? bytes_as_original(kernel, written_by_inductor(kernel, facts)) : kernel.bytes;
     const bool timed = time && time->count() > 0;
-    if (kernel.bytes && timed) {
+    if (bytes && timed) {
       all.kernels.push_back(
-          {.name = kernel.name, .info = {.milliseconds = time->count() * 1e-6, .gigabytes = *kernel.bytes * 1e-9}});
+          {.name = kernel.name, .info = {.milliseconds = time->count() * 1e-6, .gigabytes = *bytes * 1e-9}});
       continue;
     }
     std::string message = kernel.name + " is not in the summary of bandwidths: ";
-    if (!kernel.bytes)
+    if (!bytes)
       message += "how many bytes it moves is not known";
     else if (!kernel.why_not_alone.empty())
       message += "it has no time, since " + kernel.why_not_alone;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "benches/aot/package_facts.hpp"
+#include "benches/kernels/compat/bytes.hpp"
 #include "benches/kernels/compat/info_line.hpp"
 #include "benches/kernels/package_provider.hpp"
 #include "pace/kernels/report.hpp"
@@ -28,6 +29,16 @@ inline constexpr const char* no_kernels =
   const auto own = std::ranges::find_if(
       recorded, [](const auto* each) { return each->kind != benches::aot::PackageKernel::Kind::external; });
   return own == recorded.end() ? nullptr : *own;
+}
+
+/// What one run of `kernel` moves as the original counts it: what Inductor has estimated or, where it has not, the bytes
+/// of the arguments. `recorded`: what is known of the kernel, or null.
+[[nodiscard]] inline std::optional<double> bytes_as_original(const kernel::Kernel& kernel,
+                                                             const benches::aot::PackageKernel* recorded) {
+  if (kernel.bytes || recorded == nullptr || recorded->argument_bytes.empty()) return kernel.bytes;
+  const auto in_out = [](const std::string& name) { return name.starts_with("in_out_ptr"); };
+  return benches::kernels::compat::count_bytes(
+      recorded->argument_bytes, static_cast<std::size_t>(std::ranges::count_if(recorded->arguments, in_out)));
 }
 
 inline void tell_launch(const std::optional<kernel::Launch>& launch, benches::kernels::compat::InfoLine& info) {
@@ -56,13 +67,14 @@ inline std::size_t print_kernel_lines(const kernel::KernelReport& report, const 
       has_no_line(kernel.why_not_alone.empty() ? "the original's timer has no time of it" : kernel.why_not_alone);
       continue;
     }
-    if (!kernel.bytes) {
+    const auto bytes = bytes_as_original(kernel, known);
+    if (!bytes) {
       has_no_line("how many bytes it moves is not known");
       continue;
     }
     told.push_back(known);
     benches::kernels::compat::InfoLine info{.milliseconds = kernel.compatible->count() * 1e-6,
-                                            .gigabytes = *kernel.bytes * 1e-9};
+                                            .gigabytes = *bytes * 1e-9};
     const auto description = benches::kernels::compat::description(report.name, kernel.category, known->key);
     if (!all_configurations) {
       tell_launch(kernel.launch, info);

@@ -173,7 +173,7 @@ class Bench {
   bool summarise_bandwidths(const kernel::KernelReport& report,
                             const std::function<bool(const kernel::Kernel&)>& shown) {
     const auto filter = *NameFilter::parse(*line_.profile_bandwidth, NameFilter::Where::at_start);
-    auto found = bandwidths_of(report, line_.compat,
+    auto found = bandwidths_of(report, package_.facts.value_or(benches::aot::PackageFacts{}), line_.compat,
                                [&](const auto& kernel) { return filter(kernel.name) && (!shown || shown(kernel)); });
     for (const auto& message : found.missing)
       log_ << "kernels: --profile-bandwidth: " << report::printable(message) << '\n';

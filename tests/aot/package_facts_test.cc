@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,7 +66,7 @@ constexpr const char* good = R"({
   "inputs": [{"sizes": [2, 3], "strides": [1, 2], "dtype": "float16", "device": "cuda:1"}],
   "kernels": [
     {"name": "triton_poi_fused_add_0", "kind": "triton", "category": "pointwise", "key": "cabc", "bytes": 48,
-     "arguments": ["in_out_ptr0", "xnumel"], "range": null, "calls": 2},
+     "arguments": ["in_out_ptr0", "xnumel"], "range": null, "calls": 2, "argument_bytes": [24, null]},
     {"name": "aten::addmm", "kind": "external", "category": null, "key": null, "bytes": null, "arguments": null,
      "range": "aoti_torch_cpu_addmm_out", "calls": null},
     {"name": "cpp_fused_mul_1", "kind": "cpp"}
@@ -89,6 +90,7 @@ TEST_CASE("facts are read from beside the package, or from the file itself", "[a
     CHECK(triton.arguments == std::vector<std::string>{"in_out_ptr0", "xnumel"});
     CHECK(triton.range == "");
     CHECK(triton.calls == 2);
+    CHECK(triton.argument_bytes == std::vector<std::optional<double>>{24, std::nullopt});
     const auto& external = facts->kernels[1];
     CHECK(external.kind == Kind::external);
     CHECK(external.category == "");
@@ -96,6 +98,7 @@ TEST_CASE("facts are read from beside the package, or from the file itself", "[a
     CHECK(external.arguments.empty());
     CHECK(external.range == "aoti_torch_cpu_addmm_out");
     CHECK(external.calls == 0);
+    CHECK(external.argument_bytes.empty());
     CHECK(facts->kernels[2].kind == Kind::cpp);
   }
 }
@@ -181,6 +184,11 @@ TEST_CASE("a broken file is named, with the field and what was expected", "[aot]
   CHECK_THAT(field(R"("calls": -1)"), EndsWith("kernels[0].calls: expected a number of calls, or null, found -1"));
   CHECK_THAT(field(R"("arguments": [1])"),
              EndsWith("kernels[0].arguments: expected a list of names, or null, found [1]"));
+  for (const std::string bytes : {"[-1]", R"([1,"2"])"})
+    CHECK_THAT(
+        field(R"("argument_bytes": )" + bytes),
+        EndsWith("kernels[0].argument_bytes: expected a list of numbers of bytes and nulls, or null, found " + bytes));
+  CHECK_THAT(field(R"("argument_bytes": 3)"), EndsWith("a list of numbers of bytes and nulls, or null, found 3"));
   CHECK_THAT(field(R"("category": 1)"), EndsWith("kernels[0].category: expected a text or null, found 1"));
   CHECK_THAT(why(R"({"inputs": [], "kernels": [], "problem": [1]})"),
              EndsWith("problem: expected a text or null, found [1]"));

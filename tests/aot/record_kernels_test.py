@@ -151,6 +151,8 @@ class Kernels(unittest.TestCase):
         self.assertGreaterEqual(sum(k["bytes"] for k in sums), FLOAT * (ROWS * COLUMNS + COLUMNS))
         self.assertEqual([k for k in sums if not k["category"].endswith("reduction")], [])
         self.assertEqual(kernels[0]["arguments"], ["in_ptr0", "out_ptr0", "xnumel", "XBLOCK"])
+        self.assertEqual(kernels[0]["argument_bytes"], [FLOAT * ROWS * INNER] * 2 + [None])
+        self.assertIsNone(kernels[1]["argument_bytes"])
         for kernel in kernels:
             if kernel["kind"] == "triton":
                 self.assertIn(f"async_compile.triton('{kernel['name']}'", code)

@@ -245,6 +245,18 @@ TEST_CASE("all kernels as the original lists them: Inductor's own, each once, by
   CHECK(fakes.printed() == std::string(pace::benches::kernels::no_kernels) + '\n');
   fakes.report.kernels[0].bytes.reset();
   fakes.report.kernels.erase(fakes.report.kernels.begin() + 1);
+  // As the original does without an estimate: the bytes of all arguments, of the first one twice, for one is in and out.
+  auto& recorded = fakes.package.facts->kernels[0];
+  recorded.arguments = {"in_out_ptr0", "in_ptr0", "xnumel"};
+  recorded.argument_bytes = {4e6, 2e6, std::nullopt};
+  CHECK(fakes.run({"-k", "--compat", "--profile-bandwidth=triton"}) == 0);
+  CHECK(fakes.printed() ==
+        "bench                POI cabc123456 0.025ms    \t0.010 GB \t  400.00GB/s   32 regs    2 spills        64 "
+        "shared mem\n0.025ms    \t0.010 GB \t  400.00GB/s \t triton_poi_fused_add_0\n"
+        "SUMMARY (bench.pt2)\n0.02ms   \t 0.01 GB\t 400.00GB/s\n");
+  // What must be moved at least is another matter.
+  CHECK(fakes.run({"-k", "--profile-bandwidth=triton"}) == 1);
+  recorded.argument_bytes.clear();
   CHECK(fakes.run({"-k", "--compat"}) == 1);
   CHECK(fakes.printed() == std::string(pace::benches::kernels::no_kernels) + '\n');
   CHECK(fakes.said() == "triton_poi_fused_add_0 has no line: how many bytes it moves is not known\n");
