@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/core/random.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/corpus/load.hpp"
 
@@ -36,7 +38,14 @@ class AttributeValue {
   std::string text_, name_;
 };
 
-/// Cases of one operator. Every row of a list is combined with every value of the crossed attributes:
+/// Values of an attribute, each with the weight by which it is drawn.
+struct WeightedAttribute {
+  std::string name;
+  std::vector<std::pair<AttributeValue, double>> values;
+};
+
+/// Cases of one operator, or the same ones of several. Every row of a list is combined with every value of the crossed
+/// attributes:
 ///
 ///     CaseList("aten.addmm.default", "addmm")
 ///         .list({"M", "N", "K"}, {{1, 64, 64}, {128, 128, 256}})
@@ -50,8 +59,11 @@ class AttributeValue {
 class CaseList {
  public:
   /// `module`: the first part of the names. Throws InputError without an operator's name.
-  CaseList(std::string op, std::string module) : op_(std::move(op)), module_(std::move(module)) {
-    if (op_.empty() || module_.empty()) throw InputError({}, "cases need the names of an operator and of a module");
+  CaseList(std::string op, std::string module) : CaseList(Operators{{std::move(op), std::move(module)}}) {}
+  /// Operators with the names of their modules, which all have the cases that follow. Throws InputError without any,
+  /// and as the constructor does.
+  [[nodiscard]] static CaseList of(std::vector<std::pair<std::string, std::string>> operators) {
+    return CaseList(std::move(operators));
   }
 
   /// Rows of values for attributes that go together; once. Throws InputError if a row has another length.
@@ -59,7 +71,7 @@ class CaseList {
     std::vector<Attributes> listed;
     for (const auto& row : rows) {
       if (row.size() != names.size())
-        throw InputError({}, op_ + ": expected " + std::to_string(names.size()) +
+        throw InputError({}, op() + ": expected " + std::to_string(names.size()) +
                                  " values in each row of cases, found " + std::to_string(row.size()));
       auto& attributes = listed.emplace_back();
       for (std::size_t i = 0; i < names.size(); ++i) attributes.emplace_back(names[i], row[i]);
@@ -74,24 +86,82 @@ class CaseList {
     return combine(crossed);
   }
 
+  /// Every case so far with each of `total` rows, in which every attribute has one of its values, drawn with a
+  /// probability in proportion to its weight. Equal seeds draw equal rows, and a row may occur twice. Throws InputError
+  /// for no rows, and for weights that are negative or sum up to 0.
+  CaseList& sample(const std::vector<WeightedAttribute>& attributes, std::size_t total, std::uint64_t seed) {
+    if (total == 0) throw InputError({}, op() + ": expected at least one row of random cases, found 0");
+    SplitMix64 random(seed);
+    std::vector<Attributes> drawn(total);
+    for (auto& row : drawn)
+      for (const auto& attribute : attributes) row.emplace_back(attribute.name, draw(attribute, random));
+    return combine(drawn);
+  }
+
+  /// A word by which a program chooses these cases (`--tag`), such as `short`; again for another.
+  CaseList& tag(std::string word) { return tags_.push_back(std::move(word)), *this; }
+  [[nodiscard]] const std::vector<std::string>& tags() const { return tags_; }
+
   CaseList& call(std::string text) { return text_ = std::move(text), *this; }
 
   /// The cases on a kind of device and, unless `dtype` is empty, of that type (`f32`), as a recorded file would hold
   /// them. Where no attribute is named `device` or `dtype`, all of them. Throws InputError for an attribute in the call
   /// that no case has.
   [[nodiscard]] corpus::OperatorSamples samples(std::string_view device, std::string_view dtype) const {
+    return samples_of(operators_.front(), device, dtype);
+  }
+  /// The same of each operator, in the order in which they were given.
+  [[nodiscard]] std::vector<corpus::OperatorSamples> all_samples(std::string_view device,
+                                                                 std::string_view dtype) const {
+    std::vector<corpus::OperatorSamples> all;
+    for (const auto& each : operators_) all.push_back(samples_of(each, device, dtype));
+    return all;
+  }
+
+ private:
+  using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
+  using Operators = std::vector<std::pair<std::string, std::string>>;
+
+  explicit CaseList(Operators operators) : operators_(std::move(operators)) {
+    if (operators_.empty()) throw InputError({}, "cases need the name of at least one operator");
+    for (const auto& [op, module] : operators_)
+      if (op.empty() || module.empty()) throw InputError({}, "cases need the names of an operator and of a module");
+  }
+
+  [[nodiscard]] const std::string& op() const { return operators_.front().first; }
+
+  [[nodiscard]] corpus::OperatorSamples samples_of(const std::pair<std::string, std::string>& op_and_module,
+                                                   std::string_view device, std::string_view dtype) const {
     corpus::OperatorSamples samples;
-    samples.name = op_;
+    samples.name = op_and_module.first;
     for (const auto& attributes : cases_) {
       if (differs(attributes, "device", device) || (!dtype.empty() && differs(attributes, "dtype", dtype))) continue;
-      const std::string name = name_of(attributes);
+      const std::string name = name_of(op_and_module.second, attributes);
       samples.samples.push_back({filled_in(attributes), 1, {name}, name});
     }
     return samples;
   }
 
- private:
-  using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
+  [[nodiscard]] AttributeValue draw(const WeightedAttribute& attribute, SplitMix64& random) const {
+    double sum = 0;
+    for (const auto& [value, weight] : attribute.values) {
+      if (!(weight >= 0))
+        throw InputError({}, op() + ": '" + attribute.name + "' has a weight that is no number from 0");
+      sum += weight;
+    }
+    if (!(sum > 0))
+      throw InputError({}, op() + ": expected weights of '" + attribute.name + "' that sum up to more than 0");
+    constexpr double numbers = 18446744073709551616.0;  // 2^64
+    double left = static_cast<double>(random()) / numbers * sum;
+    const AttributeValue* drawn = nullptr;
+    for (const auto& [value, weight] : attribute.values) {
+      if (weight <= 0) continue;
+      drawn = &value;  // the last one, where rounding leaves a rest
+      if (left < weight) break;
+      left -= weight;
+    }
+    return *drawn;
+  }
 
   CaseList& combine(const std::vector<Attributes>& more) {
     std::vector<Attributes> all;
@@ -100,7 +170,7 @@ class CaseList {
         all.push_back(known);
         for (const auto& [name, value] : each) {
           const auto twice = std::ranges::find(known, name, &Attributes::value_type::first);
-          if (twice != known.end()) throw InputError({}, op_ + ": the attribute '" + name + "' is there twice");
+          if (twice != known.end()) throw InputError({}, op() + ": the attribute '" + name + "' is there twice");
           all.back().emplace_back(name, value);
         }
       }
@@ -114,8 +184,7 @@ class CaseList {
     return false;
   }
 
-  [[nodiscard]] std::string name_of(const Attributes& attributes) const {
-    std::string name = module_;
+  [[nodiscard]] static std::string name_of(std::string name, const Attributes& attributes) {
     for (const auto& [key, value] : attributes) name += '_' + (key == "device" ? "" : key) + value.name();
     return name;
   }
@@ -134,13 +203,15 @@ class CaseList {
       // Empty braces, or some with a quoted key, are the keyword arguments.
       const bool keywords = name.empty() || name.front() == '\'' || name.front() == '"';
       if (known == attributes.end() && !keywords)
-        throw InputError({}, op_ + ": the call has '{" + std::string(name) + "}', but no case has that attribute");
+        throw InputError({}, op() + ": the call has '{" + std::string(name) + "}', but no case has that attribute");
       text += keywords ? '{' + std::string(name) + '}' : known->second.text();
     }
     return text;
   }
 
-  std::string op_, module_, text_;
+  Operators operators_;
+  std::vector<std::string> tags_;
+  std::string text_;
   std::vector<Attributes> cases_ = {{}};
 };
 
@@ -159,10 +230,25 @@ inline bool declare_cases(CaseList (*make)()) {
   return true;
 }
 
-/// Everything that the program's source files declare. Throws InputError as CaseList does.
-[[nodiscard]] inline corpus::Corpus declared_corpus(std::string_view device, std::string_view dtype) {
+/// Everything that the program's source files declare with one of `tags`; no tags: everything. Throws InputError as
+/// CaseList does, and for a tag that no cases have.
+[[nodiscard]] inline corpus::Corpus declared_corpus(std::string_view device, std::string_view dtype,
+                                                    const std::vector<std::string>& tags = {}) {
   std::vector<corpus::OperatorSamples> all;
-  for (const auto make : detail::declared_cases()) all.push_back(make().samples(device, dtype));
+  std::set<std::string> known;
+  for (const auto make : detail::declared_cases()) {
+    const CaseList cases = make();
+    known.insert(cases.tags().begin(), cases.tags().end());
+    const auto is_wanted = [&](const std::string& tag) { return std::ranges::find(tags, tag) != tags.end(); };
+    if (!tags.empty() && std::ranges::none_of(cases.tags(), is_wanted)) continue;
+    for (auto& each : cases.all_samples(device, dtype)) all.push_back(std::move(each));
+  }
+  for (const auto& tag : tags)
+    if (!known.contains(tag)) {
+      std::string names;
+      for (const auto& each : known) names += (names.empty() ? "" : ", ") + each;
+      throw InputError({}, "--tag: no cases have the tag '" + tag + "'; there are " + (names.empty() ? "none" : names));
+    }
   return corpus::Corpus::from_samples(all);
 }
 

@@ -18,6 +18,9 @@
 
 namespace pace::benches::operators {
 
+/// What counts instructions.
+enum class Counter { callgrind, perf };
+
 struct CommandLine {
   benches::operators::ReplayOptions replay;
   std::optional<benches::operators::compat::Generation> compat;
@@ -29,8 +32,12 @@ struct CommandLine {
   std::vector<std::string> inductor_configs;
   /// A category of the shipped set; empty: all.
   std::string category;
+  /// Tags of declared cases; empty: all.
+  std::string tag;
   /// The folder of files that no option names.
   std::string output_dir;
+  /// What counts instructions in the place of times.
+  std::optional<Counter> counter;
   bool measure_nvfuser = false, no_nvfuser = false, profile = false;
   benches::aot::Fuser fuser = benches::aot::Fuser::standard;
 };
@@ -57,9 +64,10 @@ struct Meaningless {
 /// What pace measures and judges by, and PyTorch's operatorbench has no counterpart of.
 inline constexpr std::string_view fixed_repeats = "the original measures --repeats times, however long that takes";
 inline constexpr std::string_view nothing_judged = "the original judges nothing";
-inline constexpr std::array<Meaningless, 23> meaningless_in_compat = {{
+inline constexpr std::array<Meaningless, 27> meaningless_in_compat = {{
     {"--backends", "the original compares eager with Inductor; --inductor-config and --measure-nvfuser add to them"},
     {"--category", "the original knows no categories; expected --op"},
+    {"--tag", "the original replays recorded inputs alone"},
     {"--no-slower-than", nothing_judged},
     {"--save-baseline", nothing_judged},
     {"--baseline", nothing_judged},
@@ -81,6 +89,39 @@ inline constexpr std::array<Meaningless, 23> meaningless_in_compat = {{
     {"--clock", "the original's own clocks are part of what it does"},
     {"--mode-share", "the original times calls in one way"},
     {"--operands", "the original gives all models the same tensors"},
+    {"--least-duration", nothing_judged},
+    {"--check-seed", "the original checks by no other values than those that are timed"},
+    {"--isolate", "the original runs all models in one process"},
+}};
+inline constexpr std::string_view nothing_timed = "instructions are counted, and nothing is timed";
+inline constexpr std::array<Meaningless, 27> meaningless_for_counts = {{
+    {"--accuracy-checking", "a count checks the outputs, too; expected one of them"},
+    {"--repeats", "a count is repeated three times"},
+    {"--profile", "the profiler's work would be counted"},
+    {"--no-slower-than", nothing_timed},
+    {"--budget", nothing_timed},
+    {"--least-duration", nothing_timed},
+    {"--warm-up", nothing_timed},
+    {"--max-rounds", nothing_timed},
+    {"--stop", nothing_timed},
+    {"--operands", nothing_timed},
+    {"--check-seed", "a count checks the outputs by the values of --seed"},
+    {"--alpha", nothing_timed},
+    {"--suite-alpha", nothing_timed},
+    {"--beta", nothing_timed},
+    {"--confidence", nothing_timed},
+    {"--max-interference", nothing_timed},
+    {"--controls", nothing_timed},
+    {"--processes", nothing_timed},
+    {"--save-baseline", nothing_timed},
+    {"--baseline", nothing_timed},
+    {"--baseline-margin", nothing_timed},
+    {"--baseline-expires", nothing_timed},
+    {"--process-spread", nothing_timed},
+    {"--isolate", nothing_timed},
+    {"--clock", nothing_timed},
+    {"--mode-share", nothing_timed},
+    {"--compat", "the original counts no instructions"},
 }};
 inline constexpr std::string_view one_cycle = "correctness takes one cycle of rounds, which resolves no speed";
 inline constexpr std::array<Meaningless, 4> meaningless_for_accuracy = {{
@@ -103,6 +144,9 @@ void refuse_meaningless(const args::Arguments& given, const std::array<Meaningle
 /// Throws InputError for an option that says nothing in the mode that the others choose.
 inline void require_meaning(const CommandLine& line) {
   const auto refuse = [](const std::string& message) { throw InputError({}, message); };
+  if (line.counter) detail::refuse_meaningless(line.given, detail::meaningless_for_counts, "--count-instructions");
+  if (line.replay.instructions_at_most && !line.counter)
+    refuse("--instructions-at-most has no meaning without --count-instructions; expected both");
   if (line.compat) {
     detail::refuse_meaningless(line.given, detail::meaningless_in_compat, "--compat");
     if (line.given.has("--skip-rules") && line.replay.skip_rules != benches::operators::SkipRules::upstream)
@@ -148,6 +192,8 @@ inline void require_meaning(const CommandLine& line) {
         Option("--category", "categories of the shipped set, such as pointwise, or all (not with --compat)",
                args::text(line.category, "a,b|all", "names of categories, or all"))
             .by_default("a few operators of each"),
+        {"--tag", "tags of the cases that the program's source files declare, such as short",
+         args::text(line.tag, "a,b", "names of tags")},
         Option("--skip-rules",
                "upstream leaves out what PyTorch's operatorbench does not run on the device (with --compat always "
                "upstream)",
@@ -193,6 +239,14 @@ inline void require_meaning(const CommandLine& line) {
                "--accuracy-checking)",
                args::factor(replay.no_slower_than))
             .by_default("10 on most of the shipped inputs, none on others"),
+        Option("--count-instructions",
+               "instructions of one call in the place of times: callgrind runs the program under Valgrind's Callgrind, "
+               "perf reads the CPU's own counter",
+               args::choice(line.counter, {{"callgrind", Counter::callgrind}, {"perf", Counter::perf}}))
+            .value_optional("callgrind"),
+        {"--instructions-at-most",
+         "with --count-instructions: fail a candidate that executes more than this times the baseline's instructions",
+         args::factor(replay.instructions_at_most)},
         {"--profile", "a trace of each operator by LibTorch's profiler, in log/ in the output folder",
          args::flag(line.profile)},
         Option("--output-dir",

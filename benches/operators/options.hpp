@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 #include "pace/core/error.hpp"
 #include "pace/corpus/dtype.hpp"
 #include "pace/inputs/scalar_type.hpp"
+#include "pace/timing/instruction_counter.hpp"
 
 namespace pace::benches::operators {
 
@@ -51,6 +53,10 @@ struct ReplayOptions {
   bool accuracy_only = false;
   /// Rounds at most, as so many cycles of all back ends; none: as the budget goes.
   std::optional<std::size_t> repeats;
+  /// Counts instructions in the place of times; null: times are taken.
+  std::shared_ptr<timing::InstructionCounter> counter = {};
+  /// A candidate that executes more than this many times the baseline's instructions fails; none: that decides nothing.
+  std::optional<double> instructions_at_most = {};
   /// Where a trace of each operator goes, by LibTorch's profiler, in a pass of its own; empty: no traces.
   std::string traces;
 };

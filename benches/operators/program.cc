@@ -29,6 +29,7 @@
 #include "benches/operators/replay.hpp"
 #include "benches/operators/selection.hpp"
 #include "benches/operators/suite_report.hpp"
+#include "benches/operators/under_callgrind.hpp"
 #include "pace/catch2.hpp"
 #include "pace/core/bazel.hpp"
 #include "pace/core/new_folders.hpp"
@@ -49,6 +50,8 @@ bool shipped = false, declared = false;
 std::vector<pace::benches::operators::Category> categories;
 /// What the suite is called in names of files and in the summary.
 std::string suite_name;
+/// Why this process does not run under Callgrind although that was asked for; empty otherwise.
+std::string why_not_callgrind;
 /// The file of the table of operators; empty: none is kept.
 std::string table_path;
 
@@ -94,7 +97,8 @@ pace::corpus::Corpus inputs() {
   const std::string device = line.replay.device.substr(0, line.replay.device.find(':'));
   const auto dtype = line.dtype ? operators::parse_dtype(*line.dtype) : std::nullopt;
   const auto abbreviation = dtype ? pace::inputs::dtype_from_scalar_type(*dtype) : std::nullopt;
-  return operators::declared_corpus(device, abbreviation ? pace::corpus::abbreviation(*abbreviation) : "");
+  const auto tags = line.tag.empty() ? std::vector<std::string>() : operators::split_list(line.tag, "--tag");
+  return operators::declared_corpus(device, abbreviation ? pace::corpus::abbreviation(*abbreviation) : "", tags);
 }
 
 operators::compat::CompatOptions compat_options();
@@ -291,6 +295,52 @@ void resolve_compat(pace::runner::SessionOptions& session) {
   if (!line.given.has("--threads")) session.threads = 0;
 }
 
+/// Makes the counter of instructions. Throws InputError for what cannot be counted, Unsupported where there is none.
+void resolve_counter(const pace::runner::SessionOptions& session) {
+  auto& options = line.replay;
+  if (!pace::benches::aot::parse_device(options.device).is_cpu())
+    throw pace::InputError({}, "--count-instructions has no meaning with --device " + options.device +
+                                   ": instructions of the CPU are counted; expected --device cpu");
+  if (session.threads != 1)
+    throw pace::InputError({}, "--count-instructions does not go with --threads " + std::to_string(session.threads) +
+                                   ", since threads that wait execute instructions, too; expected --threads 1");
+  if (options.instructions_at_most && operators::split_list(options.backends, "--backends").size() < 2)
+    throw pace::InputError({}, "--instructions-at-most has nothing to judge: --backends names the baseline alone ('" +
+                                   options.backends + "'); expected a candidate beside it, such as " +
+                                   options.backends + ",torchscript");
+  options.no_slower_than.reset();
+  if (!session.measures) return;
+  if (*line.counter == operators::Counter::perf) {
+    options.counter = std::make_shared<pace::timing::PerfCounter>();
+    return;
+  }
+  if (!why_not_callgrind.empty()) throw pace::Unsupported(why_not_callgrind);
+  options.counter =
+      std::make_shared<pace::timing::CallgrindCounter>(pace::environment_variable(operators::callgrind_files_variable));
+}
+
+/// Replaces this process by the same program under Callgrind, if the options ask for that and can be read. What is
+/// wrong with them is found by the session, and sooner without Callgrind.
+void enter_callgrind_if_asked(int argc, char** argv) {
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  try {
+    operators::CommandLine asked;
+    pace::runner::SessionOptions session;
+    auto groups = operators::operator_options(asked, {});
+    for (auto& group : pace::runner::pace_options(session)) groups.push_back(std::move(group));
+    asked.given = pace::args::parse(groups, words, {.keeps_rest = true, .has_help = false});
+    if (asked.counter != operators::Counter::callgrind) return;
+    operators::require_meaning(asked);
+  } catch (const pace::Error&) {
+    return;
+  }
+  try {
+    operators::enter_callgrind(words);
+  } catch (const pace::Error& error) {
+    why_not_callgrind = error.what();
+  }
+}
+
 void resolve_options(pace::runner::SessionOptions& session) {
   auto& options = line.replay;
   line.given = session.given;
@@ -307,6 +357,10 @@ void resolve_options(pace::runner::SessionOptions& session) {
     throw pace::InputError({},
                            "--category chooses from the shipped inputs; it does not go with --inp-file, --suite-dir, "
                            "--suite or --op");
+  if (!line.tag.empty() && !declared)
+    throw pace::InputError({},
+                           "--tag chooses from the cases that the program's source files declare, and these inputs are "
+                           "recorded; expected no --tag");
   pace::benches::aot::use_fuser(line.fuser);
   resolve_backends();
   if (line.given.has("--no-slower-than") && operators::split_list(options.backends, "--backends").size() < 2)
@@ -314,6 +368,7 @@ void resolve_options(pace::runner::SessionOptions& session) {
                                    options.backends + "'); expected a candidate beside it, such as " +
                                    options.backends + ",torchscript");
   if (line.profile) options.traces = line.output_dir;
+  if (line.counter) resolve_counter(session);
   // Before anything is compiled or measured.
   if (line.compat) resolve_compat(session);
   (void)operators::parse_dtype(options.dtype);
@@ -327,12 +382,13 @@ void resolve_options(pace::runner::SessionOptions& session) {
     throw pace::InputError(
         {}, "--fuser has no meaning with --backends " + options.backends + ": none of them is TorchScript");
   // All of a user's suite: that takes a while, and is what the table and --resume are for.
-  const bool whole_suite = !line.compat && options.op == "all" && (!shipped || !pace::undeclared_outputs().empty());
+  const bool whole_suite =
+      !line.compat && !line.counter && options.op == "all" && (!shipped || !pace::undeclared_outputs().empty());
   if (line.given.has("--output-dir") && !whole_suite && !line.compat && !line.profile)
     throw pace::InputError(
         {},
         "--output-dir has no meaning here, since nothing is written there; expected all operators of "
-        "inputs that --suite, --suite-dir or --inp-file names, or --profile, or --compat");
+        "inputs that --suite, --suite-dir or --inp-file names and no --count-instructions, or --profile, or --compat");
   if (!whole_suite) return;
   require_folder(line.output_dir);
   const std::string stem =
@@ -350,6 +406,7 @@ pace::report::Configuration configuration() {
   all["--op"] = line.compat ? line.op.value_or("all") : options.op;
   all["--measure-nvfuser"] = line.measure_nvfuser ? "yes" : "no";
   all["--skip-rules"] = options.skip_rules == operators::SkipRules::none ? "none" : "upstream";
+  all["--tag"] = line.tag;
   all["--dtype"] = options.dtype;
   all["--device"] = options.device;
   all["--max-samples"] = std::to_string(options.max_samples);
@@ -358,6 +415,9 @@ pace::report::Configuration configuration() {
   all["--channels-last"] = options.channels_last ? "yes" : "no";
   all["--accuracy-checking"] = options.accuracy_only ? "yes" : "no";
   all["--repeats"] = options.repeats ? std::to_string(*options.repeats) : "";
+  all["--count-instructions"] = !line.counter                                    ? ""
+                                : *line.counter == operators::Counter::callgrind ? "callgrind"
+                                                                                 : "perf";
   all["--fuser"] = pace::benches::aot::to_string(line.fuser);
   std::ostringstream limit;
   if (options.no_slower_than) limit << *options.no_slower_than;
@@ -368,6 +428,7 @@ pace::report::Configuration configuration() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  enter_callgrind_if_asked(argc, argv);
   pace::runner::SessionConfig config;
   config.options.budget = std::chrono::milliseconds(300);
   // The table is the purpose; that no back end is far too slow is decided long before.

@@ -13,22 +13,28 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/core/ivalue.h>
+
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/valid_inputs.hpp"
 #include "benches/operators/channels_last.hpp"
+#include "benches/operators/count_instructions.hpp"
 #include "benches/operators/make_call.hpp"
 #include "benches/operators/options.hpp"
+#include "benches/operators/peak.hpp"
 #include "benches/operators/profile.hpp"
 #include "benches/operators/refusal.hpp"
 #include "benches/operators/selection.hpp"
 #include "benches/operators/slow_compile.hpp"
 #include "pace/check/check_options.hpp"
+#include "pace/check/outputs.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/compare/publish.hpp"
 #include "pace/core/activity.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
+#include "pace/gate/counts.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/timing/wall.hpp"
 
@@ -114,7 +120,9 @@ class Replay {
     for (const auto& fate : fates)  // making the inputs ended an earlier process
       if (fate.implementation < 0) return published(refusal(name, names_, fate.message, fate.outcome));
     try {
-      return compare_backends(name, inputs, call_of(selected, offset, copies()), fates);
+      const auto call = call_of(selected, offset, copies());
+      if (options_.counter) return published(count_instructions(name, inputs, call, fates));
+      return compare_backends(name, inputs, call, fates);
     } catch (const std::exception& error) {
       return published(refusal(name, names_, error.what()));
     }
@@ -190,7 +198,120 @@ class Replay {
     }
     if (is_gated(call.name())) comparison.expect(NoSlowerThan(*options_.no_slower_than));
     configure(comparison, benches::operators::result_is_uninitialised(call.name()));
-    return comparison.note(call.signature()).run();
+    const auto work = known_work(call);
+    if (work) comparison.bytes(work->bytes());
+    if (work && work->flops) comparison.flops(*work->flops);
+    const OfPeak of_peak(peak_, work, call);
+    Result result = comparison.note(call.signature()).run();
+    of_peak.enter(result);
+    return result;
+  }
+
+  /// The work of a call; nothing for one that throws, which its row will say.
+  [[nodiscard]] static std::optional<benches::operators::CallWork> known_work(
+      const benches::operators::OperatorCall& call) {
+    try {
+      activity()->running(0);
+      return work_of(call);
+    } catch (const std::exception&) {
+      return std::nullopt;
+    }
+  }
+
+  /// Enters the shares of the CPU's peak into the results of a comparison while the object lives. Those of a GPU are
+  /// the comparison's own.
+  class OfPeak final : public RunContext::Completion {
+   public:
+    OfPeak(HostPeak& peak, const std::optional<benches::operators::CallWork>& work,
+           const benches::operators::OperatorCall& call)
+        : peak_(peak), work_(work) {
+      if (!work || call.tensors().empty() || !call.tensors().front().is_cpu()) return;
+      dtype_ = call.tensors().front().scalar_type();
+      run_context().completion = this;
+    }
+    OfPeak(const OfPeak&) = delete;
+    OfPeak& operator=(const OfPeak&) = delete;
+    ~OfPeak() override { run_context().completion = nullptr; }
+    void complete(Result& result) override { enter(result); }
+    void enter(Result& result) const {
+      if (!dtype_) return;
+      for (auto& row : result.implementations)
+        if (row.outcome == Outcome::measured && row.time)
+          row.share_of_peak = peak_.share(*work_, *dtype_, row.time->median, at::get_num_threads());
+    }
+
+   private:
+    HostPeak& peak_;
+    const std::optional<benches::operators::CallWork>& work_;
+    std::optional<at::ScalarType> dtype_ = {};
+  };
+
+  /// Instructions in the place of times. The baseline's outputs are those that others are compared with, by
+  /// the tolerance of their type.
+  [[nodiscard]] Result count_instructions(const std::string& name, const std::string& inputs,
+                                          const benches::operators::OperatorCall& call,
+                                          const std::vector<RunContext::PriorFailure>& fates) {
+    Result result = refusal(name, names_, "");
+    result.inputs = inputs;
+    result.seed = run_context().options.seed;
+    result.notes.push_back(call.signature());
+    c10::IValue expected;
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      auto& row = result.implementations[i];
+      row.context.baseline = names_[0];
+      row.context.comparison = name;
+      const auto fate =
+          std::ranges::find(fates, static_cast<std::int64_t>(i), &RunContext::PriorFailure::implementation);
+      if (i > 0 && result.implementations[0].outcome != Outcome::measured) {
+        row.message = "there is no baseline to compare with: '" + names_[0] + "' " +
+                      to_string(result.implementations[0].outcome) + ": " + result.implementations[0].message;
+      } else if (fate != fates.end()) {
+        row.outcome = fate->outcome;
+        row.message = fate->message;
+      } else if (const auto& deadline = run_context().deadline;
+                 deadline && timing::WallClock().now() >= deadline->time) {
+        row.outcome = Outcome::unreached;
+        row.message = deadline->reason;
+      } else {
+        count_instructions(call, i, expected, row);
+      }
+      add_ratios(result.implementations[0], row);
+      if (i > 0 && options_.instructions_at_most)
+        row.judgements.push_back(InstructionsAtMost(*options_.instructions_at_most).judge(row));
+    }
+    return result;
+  }
+
+  /// Enters how checking and counting one back end ended. `expected`: outputs of the first one, which sets them.
+  void count_instructions(const benches::operators::OperatorCall& call, std::size_t backend, c10::IValue& expected,
+                          ImplementationResult& row) {
+    try {
+      const auto executable = make_ready(backend, call);
+      CountedCalls calls(call, *executable, static_cast<std::int64_t>(backend), run_context().options.seed);
+      row.outcome = Outcome::threw;  // what follows is the implementation's own
+      activity()->watch(true);
+      auto outputs = calls.outputs();
+      check::CheckOptions check;
+      if (benches::operators::result_is_uninitialised(call.name())) check.method = check::CheckOptions::Method::none;
+      check.equal_nan = true;
+      // The baseline is compared with itself: what two of its calls do not agree on cannot be asked of others.
+      const auto match = check::outputs_match(backend == 0 ? calls.outputs() : expected,
+                                              backend == 0 ? outputs : calls.outputs(), check);
+      if (backend == 0) expected = std::move(outputs);
+      row.checked = match.compared > 0;
+      row.max_abs_error = match.max_abs_error;
+      if (!match.correct) {
+        row.outcome = Outcome::wrong;
+        row.message = match.message;
+      } else {
+        const auto found = calls.count(*options_.counter);
+        row.instructions = InstructionCount{.low = found.low, .high = found.high, .counter = options_.counter->name()};
+        row.outcome = Outcome::measured;
+      }
+    } catch (const std::exception& error) {
+      row.message = error.what();
+    }
+    activity()->watch(false);
   }
 
   [[nodiscard]] Result without_baseline(const std::string& name, const RunContext::PriorFailure& fate) const {
@@ -283,6 +404,7 @@ class Replay {
   std::vector<std::string> names_;
   std::vector<benches::operators::Backend*> backends_;
   Nanoseconds making_inputs_{};
+  HostPeak peak_{*timing::WallClock().host_bandwidth()};
 };
 
 }  // namespace pace::benches::operators

@@ -40,13 +40,16 @@ struct BackendSummary {
   std::string why = {};
   /// Per sample on which it and the baseline were measured: time of the baseline over its own.
   std::vector<double> speedups = {};
-  /// Mean of its median times, in milliseconds, over those that it was measured on.
+  /// Samples that it was timed on: those that it was measured on, unless instructions were counted in the place of
+  /// times; and the sum of its median times on these.
+  std::size_t timed = 0;
   double sum_of_milliseconds = 0;
   WeightedTime weighted = {};
 
+  /// Mean of its median times in milliseconds.
   [[nodiscard]] std::optional<double> mean_milliseconds() const {
-    if (measured == 0) return std::nullopt;
-    return sum_of_milliseconds / static_cast<double>(measured);
+    if (timed == 0) return std::nullopt;
+    return sum_of_milliseconds / static_cast<double>(timed);
   }
 };
 
@@ -85,12 +88,17 @@ struct OperatorSummary {
 
   static void add(BackendSummary& backend, const ImplementationResult& row, const ImplementationResult& baseline,
                   double recorded_calls) {
+    if (row.outcome == Outcome::measured && row.instructions && !row.time) {
+      ++backend.measured;
+      return;
+    }
     if (!timed(row)) {
       ++backend.others[row.outcome];
       if (backend.why.empty()) backend.why = row.message;
       return;
     }
     ++backend.measured;
+    ++backend.timed;
     backend.sum_of_milliseconds += row.time->median.count() * 1e-6;
     if (&row == &baseline || !timed(baseline)) return;
     backend.speedups.push_back(baseline.time->median / row.time->median);

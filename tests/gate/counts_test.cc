@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <iterator>
+#include <limits>
+#include <optional>
 
 #include "pace/catch2.hpp"
 #include "tests/gate/rows.hpp"
@@ -109,6 +111,56 @@ TEST_CASE("what means nothing to a count is an error rather than ignored") {
 TEST_CASE("a negative count is an error") {
   CHECK_THROWS_AS(pace::AtMost(pace::Count::operator_calls, -1), pace::Error);
   CHECK_THROWS_AS(pace::Exactly(pace::Count::bytes_allocated, -1), pace::Error);
+}
+
+pace::ImplementationResult with_instructions(double ratio_low, double ratio_high) {
+  auto row = rows::measured("fused");
+  row.context.baseline = "eager";
+  row.instructions = pace::InstructionCount{900, 1000, ratio_low, ratio_high, "callgrind"};
+  return row;
+}
+
+TEST_CASE("a ratio of instructions passes up to its limit and fails beyond it, and the message names both") {
+  const auto passed = pace::InstructionsAtMost(1.02).judge(with_instructions(1.02, 1.02));
+  CHECK(passed.verdict == Verdict::passed);
+  CHECK(passed.acceptable);
+  CHECK(passed.expectation == "ratio of instructions of at most 1.02000x");
+  CHECK(passed.message ==
+        "'fused' executes 1.02000x the instructions of 'eager' in one call (at most 1.02000x allowed)");
+  const auto failed = pace::InstructionsAtMost(1.02).judge(with_instructions(1.0201, 1.0201));
+  CHECK(failed.verdict == Verdict::failed);
+  CHECK_FALSE(failed.acceptable);
+  CHECK(failed.message ==
+        "'fused' executes 1.02010x the instructions of 'eager' in one call, more than 1.02000x. Find what made it "
+        "longer, "
+        "or allow more");
+}
+
+TEST_CASE("counts that do not agree decide only what all of them decide") {
+  CHECK(pace::InstructionsAtMost(1.1).judge(with_instructions(0.9, 1.1)).verdict == Verdict::passed);
+  CHECK(pace::InstructionsAtMost(0.8).judge(with_instructions(0.9, 1.1)).verdict == Verdict::failed);
+  const auto open = pace::InstructionsAtMost(1).judge(with_instructions(0.9, 1.1));
+  CHECK(open.verdict == Verdict::undecided);
+  CHECK_FALSE(open.acceptable);
+  CHECK(open.message ==
+        "'fused' executes 0.900000x to 1.10000x the instructions of 'eager' in one call, and the counts lie on both "
+        "sides of "
+        "1.00000x; "
+        "expected counts that agree");
+}
+
+TEST_CASE("without counts there is no verdict on instructions, and a limit must be a positive number") {
+  const auto uncounted = pace::InstructionsAtMost(1).judge(rows::measured("fused"));
+  CHECK(uncounted.verdict == Verdict::invalid);
+  CHECK_FALSE(uncounted.acceptable);
+  auto alone = with_instructions(1, 1);
+  alone.instructions->ratio_low = alone.instructions->ratio_high = std::nullopt;
+  CHECK(pace::InstructionsAtMost(1).judge(alone).verdict == Verdict::invalid);
+  auto wrong = with_instructions(1, 1);
+  wrong.outcome = Outcome::wrong;
+  CHECK(pace::InstructionsAtMost(2).judge(wrong).verdict == Verdict::failed);
+  CHECK_THROWS_AS(pace::InstructionsAtMost(0), pace::Error);
+  CHECK_THROWS_AS(pace::InstructionsAtMost(std::numeric_limits<double>::quiet_NaN()), pace::Error);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include <ATen/ops/full_like.h>
+#include <ATen/record_function.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -270,6 +272,128 @@ TEST_CASE("an unknown back end is named with those that exist") {
   operators::ReplayOptions options;
   options.backends = "eager,quick";
   CHECK_THROWS_AS(operators::Replay(options, fixture.registry), pace::InputError);
+}
+
+TEST_CASE("rows have bytes, operations and their share of the peak, and listeners hear these") {
+  Fixture fixture(
+      "Operator: aten.mm.default\n"
+      "cnt: 1, ((T([8, 16], f32), T([16, 4], f32)), {})\n"
+      "Operator: aten.view.default\n"
+      "cnt: 1, ((T([8, 16], f32), [128]), {})\n");
+  std::vector<pace::Result> heard;
+  pace::run_context().on_result([&](const pace::Result& result) { heard.push_back(result); });
+  operators::ReplayOptions options;
+  options.backends = "eager,good";
+  const auto results = fixture.run(options);
+  pace::run_context().clear_listeners();
+  REQUIRE(results.size() == 2);
+  REQUIRE(heard.size() == 2);
+  for (const pace::Result* product : {&results[0], static_cast<const pace::Result*>(&heard[0])})
+    for (const auto& row : product->implementations) {
+      CHECK(row.bytes == 4 * (8 * 16 + 16 * 4 + 8 * 4));
+      CHECK(row.flops == 2 * 8 * 16 * 4);
+      CHECK(row.gigaflops_per_second());
+      REQUIRE(row.share_of_peak);
+      CHECK(*row.share_of_peak > 0);
+    }
+  for (const auto& row : heard[1].implementations) {
+    CHECK_FALSE(row.bytes);
+    CHECK_FALSE(row.share_of_peak);
+  }
+  CHECK(pace::run_context().completion == nullptr);
+}
+
+/// Counts the calls of the dispatcher that the work makes, a thousand instructions each, and a hundred for itself.
+class FakeCounter final : public pace::timing::InstructionCounter {
+ public:
+  [[nodiscard]] std::string name() const override { return "fake"; }
+  [[nodiscard]] std::int64_t count(pace::FunctionRef<void()> work) override {
+    std::int64_t calls = 0;
+    const at::CallbackHandle handle = at::addThreadLocalCallback(
+        at::RecordFunctionCallback([](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
+          ++dispatched;
+          return nullptr;
+        }).scopes({at::RecordScope::FUNCTION}));
+    dispatched = 0;
+    work();
+    calls = dispatched;
+    at::removeCallback(handle);
+    return 100 + 1000 * calls;
+  }
+  static inline std::int64_t dispatched = 0;
+};
+
+TEST_CASE("instructions are counted in the place of times, and the outputs are checked all the same") {
+  Fixture fixture(
+      "Operator: aten.mul.Tensor\n"
+      "cnt: 1, ((T([2], f32), T([2], f32)), {})\n"
+      "Operator: aten.add_.Tensor\n"
+      "cnt: 1, ((T([2], f32), T([2], f32)), {})\n");
+  operators::ReplayOptions options;
+  options.backends = "eager,good,bad";
+  options.counter = std::make_shared<FakeCounter>();
+  options.instructions_at_most = 1.5;
+  const auto results = fixture.run(options);
+  REQUIRE(results.size() == 2);
+  for (const auto& result : results) {
+    CAPTURE(result.name);
+    CHECK(result.rounds == 0);
+    CHECK_FALSE(result["eager"].time);
+    REQUIRE(result["eager"].instructions);
+    CHECK(result["eager"].instructions->low == 1000);
+    CHECK(result["eager"].instructions->high == 1000);
+    CHECK(result["eager"].instructions->counter == "fake");
+    CHECK_FALSE(result["eager"].instructions->ratio_low);
+    CHECK(result["eager"].judgements.empty());
+    CHECK(result["good"].checked);
+    REQUIRE(result["good"].instructions);
+    CHECK(result["good"].instructions->ratio_low == 1);
+    CHECK(result["good"].instructions->ratio_high == 1);
+    REQUIRE(result["good"].judgements.size() == 1);
+    CHECK(result["good"].judgements[0].verdict == pace::Verdict::passed);
+    // One of two elements is off by 1.
+    CHECK(result["bad"].outcome == Outcome::wrong);
+    CHECK_FALSE(result["bad"].instructions);
+    CHECK(result["bad"].judgements.at(0).verdict == pace::Verdict::failed);
+  }
+}
+
+TEST_CASE("a back end that executes more instructions than the limit allows fails") {
+  Fixture fixture("Operator: aten.mul.Tensor\ncnt: 1, ((T([64], f32), T([64], f32)), {})\n");
+  class Twice final : public pace::benches::operators::Backend {
+   public:
+    [[nodiscard]] std::string name() const override { return "twice"; }
+    [[nodiscard]] std::unique_ptr<pace::benches::operators::Executable> prepare(
+        const pace::benches::operators::OperatorCall& call) override {
+      class Run : public pace::benches::operators::Executable {
+       public:
+        explicit Run(std::unique_ptr<pace::benches::operators::Executable> eager) : eager_(std::move(eager)) {}
+        c10::IValue run(const std::vector<at::Tensor>& tensors) override {
+          static_cast<void>(eager_->run(tensors));
+          return eager_->run(tensors);
+        }
+
+       private:
+        std::unique_ptr<pace::benches::operators::Executable> eager_;
+      };
+      return std::make_unique<Run>(eager_.prepare(call));
+    }
+
+   private:
+    pace::benches::operators::EagerBackend eager_;
+  };
+  fixture.registry.add(std::make_unique<Twice>());
+  operators::ReplayOptions options;
+  options.backends = "eager,twice";
+  options.counter = std::make_shared<FakeCounter>();
+  for (const double limit : {1.9, 2.0}) {
+    options.instructions_at_most = limit;
+    const auto result = fixture.run(options).at(0);
+    REQUIRE(result["twice"].instructions);
+    CHECK(result["twice"].instructions->low == 2000);
+    CHECK(result["twice"].instructions->ratio_high == 2);
+    CHECK(result["twice"].judgements.at(0).verdict == (limit < 2 ? pace::Verdict::failed : pace::Verdict::passed));
+  }
 }
 
 TEST_CASE("a guard on speed is judged for every candidate") {

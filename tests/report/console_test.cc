@@ -97,6 +97,25 @@ TEST_CASE("the figures of a GPU stand under its row, with the reason where one i
                                "no graph: it waits for the device\n"));
 }
 
+TEST_CASE("counted instructions stand under their row, as a range only where the counts differ") {
+  auto result = sample::comparison("relu");
+  result.stop_reason = pace::StopReason::not_started;
+  for (auto& row : result.implementations) row.time.reset();
+  result.implementations[0].instructions = pace::InstructionCount{.low = 500, .high = 500, .counter = "callgrind"};
+  result.implementations[1].instructions = pace::InstructionCount{550, 560, 1.1, 1.12, "callgrind"};
+  const auto text = table_of({result});
+  CHECK_THAT(text, ContainsSubstring("relu  (instructions were counted, nothing was timed)\n"));
+  CHECK_THAT(text, ContainsSubstring("\n      500 instructions a call (callgrind)\n"));
+  CHECK_THAT(text, ContainsSubstring(
+                       "\n      550 to 560 instructions a call, 1.10000x to 1.12000x the baseline's (callgrind)\n"));
+}
+
+TEST_CASE("a share of the peak stands under its row, on a CPU as well") {
+  auto result = sample::comparison("relu");
+  result.implementations[1].share_of_peak = 0.5;
+  CHECK_THAT(table_of({result}), ContainsSubstring("\n      50 % of the peak\n"));
+}
+
 TEST_CASE("a mean or a quantile far above the median stands under its row, with the speed-up of the means") {
   const auto plain = sample::comparison("skewed");
   CHECK_THAT(table_of({plain}), !ContainsSubstring("mean") && !ContainsSubstring("quantile"));

@@ -65,9 +65,10 @@ TEST_CASE("a row is the golden text") {
   auto result = sample::comparison("layer_norm");
   result.device = "NVIDIA H200";
   result.inputs = "Float[16, 1024]";
+  result.implementations[1].share_of_peak = 0.25;
   CHECK(pace::report::CsvSink::row(result, result.implementations[1]) ==
         "layer_norm,fused,false,measured,true,0.25,2000,1000,4000,1000,1000,4000,4000,0.125,2,2,1,4,2,1,0.95,20000,30,"
-        "true,40,16,,,,,,fake,7,,,,,,,,,budget,,,,,NVIDIA H200,\"Float[16, 1024]\",2100,3000,2\n");
+        "true,40,16,,,,,,fake,7,,,,,,,,,budget,,,,,NVIDIA H200,\"Float[16, 1024]\",2100,3000,2,,,,,0.25\n");
 }
 
 TEST_CASE("what else happened during the rounds stands beside every row") {
@@ -93,6 +94,21 @@ TEST_CASE("what else happened during the rounds stands beside every row") {
                                                     {"involuntary_switches", "12"},
                                                     {"disturbance", "The hypervisor, again."}};
   for (const auto& [column, text] : expected) CHECK(rows[1].at(column) == text);
+}
+
+TEST_CASE("counted instructions have columns, of which the baseline's ratios are empty") {
+  auto result = sample::comparison("case");
+  result.implementations[0].instructions = pace::InstructionCount{.low = 5, .high = 6, .counter = "callgrind"};
+  result.implementations[1].instructions = pace::InstructionCount{10, 11, 1.5, 2.25, "callgrind"};
+  const auto rows = written(result);
+  CHECK(rows[0].at("instructions_low") == "5");
+  CHECK(rows[0].at("instructions_high") == "6");
+  CHECK(rows[0].at("instructions_ratio_low") == "");
+  CHECK(rows[0].at("instructions_ratio_high") == "");
+  CHECK(rows[1].at("instructions_low") == "10");
+  CHECK(rows[1].at("instructions_high") == "11");
+  CHECK(rows[1].at("instructions_ratio_low") == "1.5");
+  CHECK(rows[1].at("instructions_ratio_high") == "2.25");
 }
 
 TEST_CASE("the header is there before any result, and once") {

@@ -90,6 +90,7 @@ Result full() {
   row.device_counts = DeviceCounts{1, 2, 3, 4};
   row.counts = CallCounts{1, 2, 3};
   row.why_uncounted = "two calls differ";
+  row.instructions = InstructionCount{1, 2, 0.5, 1.5, "callgrind"};
   row.judgements = {
       {"expected", Verdict::undecided, true, "a message", DemandedSpeed{true, 1.02, 0.003, 0.004, false, true}},
       {"other", Verdict::failed, false, "no", {}}};

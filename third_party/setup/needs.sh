@@ -23,6 +23,8 @@ library_packages=(
   libyaml-cpp-dev:/usr/include/yaml-cpp/yaml.h
   libboost-math-dev:/usr/include/boost/math/distributions.hpp
   libbenchmark-dev:/usr/include/benchmark/benchmark.h
+  # Counts instructions.
+  valgrind:/usr/bin/valgrind
   # Compiles the unit tests.
   clang-19:/usr/bin/clang++-19
 )

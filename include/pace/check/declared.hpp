@@ -284,10 +284,17 @@ namespace detail {
   if (e.count == 0 || a.count == 0) return problem;
   // What is constant in both differs by rounding alone.
   const double rounding = 1e-3 * (std::abs(e.mean) + std::sqrt(e.variance));
-  compare("a mean of", e.mean, a.mean, e.variance / e.count + a.variance / a.count, 1e-3 * rounding);
-  compare("a variance of", e.variance, a.variance,
-          (e.fourth - e.variance * e.variance) / e.count + (a.fourth - a.variance * a.variance) / a.count,
-          1e-3 * rounding * rounding);
+  // By the variance of both samples together: a few bools may all be true in one and all be false in the other.
+  const double both = e.count + a.count, distance = e.mean - a.mean;
+  const double pooled =
+      (e.count * e.variance + a.count * a.variance + e.count * a.count / both * distance * distance) / both;
+  compare("a mean of", e.mean, a.mean, pooled * (1 / e.count + 1 / a.count), 1e-3 * rounding);
+  // Of so few elements, the fourth moments say nothing of how far variances scatter.
+  constexpr double fewest_for_variance = 16;
+  if (std::min(e.count, a.count) >= fewest_for_variance)
+    compare("a variance of", e.variance, a.variance,
+            (e.fourth - e.variance * e.variance) / e.count + (a.fourth - a.variance * a.variance) / a.count,
+            1e-3 * rounding * rounding);
   const double share = (e.zeros * e.count + a.zeros * a.count) / (e.count + a.count);
   compare("a share of zeros of", e.zeros, a.zeros, share * (1 - share) * (1 / e.count + 1 / a.count), 0);
   if (problem.empty() && e.odd == 0 && a.odd == 0) {

@@ -126,6 +126,16 @@ struct CallCounts {
   }
 };
 
+/// Instructions of one call, of which the fewest and the most of several counts are kept; these are equal if the counts
+/// agree.
+struct InstructionCount {
+  std::int64_t low = 0;   ///< fewest instructions of one call
+  std::int64_t high = 0;  ///< most instructions of one call
+  /// Least and largest ratio of the own instructions to the baseline's; absent for the baseline.
+  std::optional<double> ratio_low = {}, ratio_high = {};
+  std::string counter = {};  ///< what counted: `callgrind` or `perf`
+};
+
 /// Times of the same calls by one clock of a GPU comparison.
 struct ModeSummary {
   std::string name;                      ///< name of the clock: `cold`, `hot`, `graph` or `host`
@@ -197,6 +207,8 @@ struct ImplementationResult {
   /// Counts of one call; absent unless two calls on equal operands have equal counts.
   std::optional<CallCounts> counts;
   std::string why_uncounted;  ///< why `counts` is absent; empty otherwise
+  /// Instructions of one call; absent unless they were counted in place of times.
+  std::optional<InstructionCount> instructions;
 
   /// Verdicts of the comparison's expectations on this implementation, in the order in which they were stated.
   std::vector<Judgement> judgements;
@@ -207,7 +219,7 @@ struct ImplementationResult {
   std::optional<double> bytes;  ///< bytes that one iteration moves, if declared (Comparison::bytes)
   std::optional<double> flops;  ///< floating-point operations of one iteration, if declared (Comparison::flops)
   /// Share of the measured peak bandwidth or peak computing rate that the implementation reaches, the larger one;
-  /// absent on the CPU, and if neither is known.
+  /// absent if neither is known, and on the CPU outside of the operator bench.
   std::optional<double> share_of_peak;
 
   /// Returns whether the implementation was measured and every judgement is acceptable.

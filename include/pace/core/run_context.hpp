@@ -83,9 +83,20 @@ class RunContext {
     };
     add(new OfResult(std::move(listener)));
   }
-  /// Calls all listeners with `result`, in the order in which they were added.
+  /// Adds to results what a program knows of its comparisons.
+  struct Completion {
+    virtual ~Completion() = default;
+    /// Adds figures to `result`; names, outcomes and judgements stay.
+    virtual void complete(Result& result) = 0;
+  };
+  /// Completes each result before the listeners hear it; null: there is nothing to add.
+  Completion* completion = nullptr;
+  /// Calls all listeners with `result`, completed, in the order in which they were added.
   void publish(const Result& result) const {
-    for (auto* each = first_; each != nullptr; each = each->next) each->hear_result(result);
+    if (completion == nullptr) return hear(result);
+    Result completed = result;
+    completion->complete(completed);
+    hear(completed);
   }
   /// Removes all listeners.
   void clear_listeners() {
@@ -101,6 +112,9 @@ class RunContext {
     virtual void hear_result(const Result&) = 0;
     Listener* next = nullptr;
   };
+  void hear(const Result& result) const {
+    for (auto* each = first_; each != nullptr; each = each->next) each->hear_result(result);
+  }
   /// Appends `listener`, so that listeners are called in the order in which they were added.
   void add(Listener* listener) {
     Listener** end = &first_;

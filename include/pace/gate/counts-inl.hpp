@@ -3,9 +3,11 @@
 
 #include "pace/gate/counts.hpp"
 
+#include <cmath>
 #include <string>
 
 #include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
 
 namespace pace {
 
@@ -50,7 +52,46 @@ namespace gate {
   throw Error("there is no count of the number " + std::to_string(static_cast<int>(count)));
 }
 
+/// Judges the ratio of the instructions of a row to the baseline's.
+[[nodiscard]] inline Judgement judge_instructions(double ratio, const ImplementationResult& row) {
+  const std::string own = '\'' + row.name + '\'';
+  const auto& found = row.instructions;
+  if (!found)
+    return {.verdict = Verdict::invalid,
+            .message = own +
+                       " has no count of instructions; expected a run that counts them (--count-instructions of "
+                       "//benches/operators)"};
+  if (!found->ratio_low || !found->ratio_high)
+    return {.verdict = Verdict::invalid,
+            .message = own +
+                       " is the baseline itself, or the baseline has no count; expected a candidate beside a "
+                       "baseline that was counted"};
+  const auto text = [](double factor) { return format_significant(factor, 6) + 'x'; };
+  const bool agree = *found->ratio_low == *found->ratio_high;
+  const std::string figures =
+      own + " executes " +
+      (agree ? text(*found->ratio_low) : text(*found->ratio_low) + " to " + text(*found->ratio_high)) +
+      " the instructions of '" + row.context.baseline + "' in one call";
+  const std::string limit = text(ratio);
+  if (*found->ratio_high <= ratio)
+    return {.verdict = Verdict::passed, .message = figures + " (at most " + limit + " allowed)"};
+  if (*found->ratio_low > ratio)
+    return {.verdict = Verdict::failed,
+            .message = figures + ", more than " + limit + ". Find what made it longer, or allow more"};
+  return {.verdict = Verdict::undecided,
+          .message = figures + ", and the counts lie on both sides of " + limit + "; expected counts that agree"};
+}
+
 }  // namespace gate
+
+PACE_INLINE Expectation InstructionsAtMost(double ratio) {
+  if (!(ratio > 0) || !std::isfinite(ratio))
+    throw Error("a ratio of instructions must be a positive number; found " + std::to_string(ratio));
+  return Expectation(Expectation::Rule{
+      .description = "ratio of instructions of at most " + format_significant(ratio, 6) + 'x',
+      .judge = [ratio](const ImplementationResult& row) { return gate::judge_instructions(ratio, row); },
+      .of_whole_iterations = true});
+}
 
 PACE_INLINE Expectation AtMost(Count count, std::int64_t limit) {
   return gate::expect_count(count, limit, /*exactly=*/false);

@@ -72,6 +72,10 @@ inline constexpr CountEntry count_entries[] = {
 [[nodiscard]] Expectation AtMost(Count count, std::int64_t limit);
 /// Returns the expectation that one call has a count of exactly `number`; otherwise as AtMost().
 [[nodiscard]] Expectation Exactly(Count count, std::int64_t number);
+/// Returns the expectation that one call executes at most `ratio` times as many instructions as the baseline's
+/// (ImplementationResult::instructions). The verdict is `passed` or `failed` if all counts agree on it, `undecided` if
+/// they do not, and `invalid` if nothing was counted. Throws Error unless `ratio` is a positive number.
+[[nodiscard]] Expectation InstructionsAtMost(double ratio);
 
 }  // namespace pace
 

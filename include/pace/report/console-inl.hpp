@@ -1,6 +1,7 @@
 // Definitions of console.hpp; see core/config.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <ostream>
@@ -144,7 +145,10 @@ PACE_INLINE Cell ConsoleSink::verdict(const ImplementationResult& each) {
 }
 
 PACE_INLINE std::string ConsoleSink::effort(const Result& result) {
-  if (result.stop_reason == StopReason::not_started) return "(nothing was timed)";
+  const auto is_counted = [](const ImplementationResult& each) { return each.instructions.has_value(); };
+  if (result.stop_reason == StopReason::not_started)
+    return std::ranges::any_of(result.implementations, is_counted) ? "(instructions were counted, nothing was timed)"
+                                                                   : "(nothing was timed)";
   return '(' + std::to_string(result.rounds) + (result.rounds == 1 ? " round of " : " rounds of ") +
          std::to_string(result.iterations) + (result.iterations == 1 ? " iteration in " : " iterations in ") +
          format_time(result.elapsed) + ')';
@@ -160,7 +164,7 @@ PACE_INLINE std::string ConsoleSink::modes(const ImplementationResult& each) {
     if (mode.speedup) text += ' ' + format_factor(mode.speedup->median);
     if (mode.speedup && mode.speedup->interval) text += ' ' + format_interval(*mode.speedup->interval);
   }
-  if (each.share_of_peak) text += ", " + format_percent(*each.share_of_peak) + " of the peak";
+  if (each.share_of_peak) text += (text.empty() ? "" : ", ") + format_percent(*each.share_of_peak) + " of the peak";
   if (each.device_memory && !text.empty())
     text += ", memory " + format_significant(1e-6 * static_cast<double>(each.device_memory->peak)) + " MB";
   return text + missing;
@@ -175,8 +179,22 @@ PACE_INLINE std::string ConsoleSink::tails(const ImplementationResult& each) {
   return text;
 }
 
+PACE_INLINE std::string ConsoleSink::instructions(const ImplementationResult& each) {
+  if (!each.instructions) return "";
+  const auto& found = *each.instructions;
+  const auto range = [](const std::string& low, const std::string& high) {
+    return low == high ? low : low + " to " + high;
+  };
+  const auto factor = [](double ratio) { return format_significant(ratio, 6) + 'x'; };
+  std::string text = range(std::to_string(found.low), std::to_string(found.high)) + " instructions a call";
+  if (found.ratio_low && found.ratio_high)
+    text += ", " + range(factor(*found.ratio_low), factor(*found.ratio_high)) + " the baseline's";
+  return text + " (" + found.counter + ')';
+}
+
 PACE_INLINE std::string ConsoleSink::remarks(const ImplementationResult& each) const {
   std::string text;
+  if (const auto line = instructions(each); !line.empty()) text += indented(line, remark_indent, Colour::none);
   if (const auto line = tails(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
   if (const auto line = modes(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
   if (each.outcome != Outcome::measured)

@@ -67,6 +67,9 @@ class ConsoleSink final : public Sink {
   /// close to both.
   [[nodiscard]] static std::string tails(const ImplementationResult& each);
 
+  /// "12345 instructions a call, 0.98x the baseline's (callgrind)"; empty if they were not counted.
+  [[nodiscard]] static std::string instructions(const ImplementationResult& each);
+
   [[nodiscard]] std::string remarks(const ImplementationResult& each) const;
 
   [[nodiscard]] std::string indented(const std::string& text, std::size_t indent, Colour colour) const;

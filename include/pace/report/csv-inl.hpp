@@ -27,7 +27,8 @@ PACE_INLINE std::string_view CsvSink::header() {
          "first_call_ns,warm_up_iterations,warmed_up,iterations,rounds,gb_per_s,gflop_per_s,verdict,expectation,"
          "message,clock,seed,steal,others,waiting,throttled,involuntary_switches,longest_cycle_ns,median_cycle_ns,"
          "clock_error_ns,stop_reason,disturbance,operator_calls,allocations,bytes_allocated,"
-         "device,inputs,mean_ns,q99_ns,speedup_mean\n";
+         "device,inputs,mean_ns,q99_ns,speedup_mean,instructions_low,instructions_high,instructions_ratio_low,"
+         "instructions_ratio_high,share_of_peak\n";
 }
 
 PACE_INLINE void CsvSink::write(const Result& result) {
@@ -66,6 +67,10 @@ PACE_INLINE std::string CsvSink::row(const Result& result, const ImplementationR
   row.member(each.counts, &CallCounts::bytes_allocated);
   row.text(result.device).text(result.inputs);
   row.member(time, &TimeSummary::mean).member(time, &TimeSummary::q99).member(speedup, &SpeedupSummary::mean);
+  const auto& instructions = each.instructions;
+  row.member(instructions, &InstructionCount::low).member(instructions, &InstructionCount::high);
+  row.number(instructions ? instructions->ratio_low : std::nullopt);
+  row.number(instructions ? instructions->ratio_high : std::nullopt).number(each.share_of_peak);
   return row.line();
 }
 

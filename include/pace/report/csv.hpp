@@ -41,6 +41,9 @@ namespace pace::report {
 /// | operator_calls, allocations, bytes_allocated | exact counts of one call |
 /// | device, inputs | the GPU (empty: the CPU), and types and sizes of what was called with |
 /// | mean_ns, q99_ns, speedup_mean | mean and 99 % quantile of the samples; mean baseline time / mean own time |
+/// | instructions_low, instructions_high | fewest and most instructions of one call, of several counts |
+/// | instructions_ratio_low, instructions_ratio_high | least and largest ratio to the baseline's instructions |
+/// | share_of_peak | of what the machine was measured to move or compute at most, if bytes or flops are known |
 class CsvSink final : public Sink {
  public:
   /// Opens the file, which begins with the header; its former content stays until the first result, or finish(). Throws

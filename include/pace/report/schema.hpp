@@ -236,6 +236,19 @@ struct Schema<CallCounts> {
   };
 };
 
+/// Instructions of one call.
+template <>
+struct Schema<InstructionCount> {
+  static constexpr std::string_view name = "instructions";
+  static constexpr auto fields = std::tuple{
+      field("low", &InstructionCount::low, "fewest instructions of one call, of several counts"),
+      field("high", &InstructionCount::high, "most instructions of one call; equal to `low` if the counts agree"),
+      field("ratio_low", &InstructionCount::ratio_low, "least ratio to the baseline's; null for the baseline"),
+      field("ratio_high", &InstructionCount::ratio_high, "largest ratio to the baseline's; null for the baseline"),
+      field("counter", &InstructionCount::counter, "what counted: `callgrind` or `perf`"),
+  };
+};
+
 /// Figures of the comparison that a gate needs.
 template <>
 struct Schema<GateContext> {
@@ -277,6 +290,7 @@ struct Schema<ImplementationResult> {
       field("device_counts", &Row::device_counts, "of one call on a GPU"),
       field("counts", &Row::counts, "of one call; null unless two calls counted the same"),
       field("why_uncounted", &Row::why_uncounted, "why `counts` is null"),
+      field("instructions", &Row::instructions, "of one call; null unless counted in place of times"),
       field("bytes", &Row::bytes, "what one iteration moves, as declared"),
       field("flops", &Row::flops, "what one iteration computes, as declared"),
       field("share_of_peak", &Row::share_of_peak, "of what the machine was measured to move or compute at most"),

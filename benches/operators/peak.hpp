@@ -1,0 +1,94 @@
+// Shares of the CPU's measured peak: of what it moves and computes at most.
+#pragma once
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
+
+#include "benches/operators/backends/work.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/units.hpp"
+#include "pace/timing/host_bandwidth.hpp"
+#include "pace/timing/wall.hpp"
+
+namespace pace::benches::operators {
+
+/// Peak of the CPU with as many threads as LibTorch uses, measured when it is first needed and kept.
+class HostPeak {
+ public:
+  /// Returns operations per second of products of matrices of a type; nothing: they cannot be measured.
+  using MeasureProducts = std::function<std::optional<double>(at::ScalarType)>;
+
+  /// Measures by these; tests replace them.
+  explicit HostPeak(timing::HostBandwidth& bandwidth, MeasureProducts products = measure_products)
+      : bandwidth_(bandwidth), products_(std::move(products)) {}
+
+  /// Returns the share of the peak that a call of this time reaches: the larger one of the time that its bytes take at
+  /// the measured bandwidth (timing::HostBandwidth, of data of their size, so that of a cache if they fit in it), and
+  /// of the time that its operations take at the rate of a large product of matrices of that type. The latter is asked
+  /// of calls with more operations than bytes alone, since others are limited by memory (the roofline model: Williams,
+  /// Waterman, Patterson, "Roofline", Communications of the ACM 52 (4), 2009). A peak that the call exceeds was
+  /// measured beside other work, and is measured again, up to three times. Nothing if neither is known.
+  [[nodiscard]] std::optional<double> share(const CallWork& work, at::ScalarType dtype, Nanoseconds time, int threads) {
+    if (!(time.count() > 0)) return std::nullopt;
+    constexpr int most = 3;
+    auto found = share_so_far(work, dtype, time, threads);
+    for (int again = 0; found && *found > 1 && again < most; ++again) {
+      bandwidth_.measure_again({.read = work.read, .written = work.written}, threads);
+      if (const auto known = rates_.find(dtype); known != rates_.end())
+        if (const auto rate = products_(dtype)) known->second = std::max(known->second.value_or(0), *rate);
+      found = share_so_far(work, dtype, time, threads);
+    }
+    return found;
+  }
+
+  /// The rate of the fastest of five products of 1024 x 1024 matrices; nothing for a type that has no product.
+  [[nodiscard]] static std::optional<double> measure_products(at::ScalarType dtype) {
+    constexpr int side = 1024, times = 5;
+    try {
+      const auto one = at::ones({side, side}, dtype), other = at::ones({side, side}, dtype);
+      static_cast<void>(at::mm(one, other));
+      timing::WallClock clock;
+      Nanoseconds fastest = Nanoseconds::max();
+      for (int i = 0; i < times; ++i) {
+        const Nanoseconds start = clock.now();
+        static_cast<void>(at::mm(one, other));
+        fastest = std::min(fastest, clock.now() - start);
+      }
+      if (fastest.count() > 0) return 2.0 * side * side * side / fastest.count() * 1e9;
+    } catch (const std::exception&) {  // LibTorch has no such product
+    }
+    return std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] std::optional<double> share_so_far(const CallWork& work, at::ScalarType dtype, Nanoseconds time,
+                                                   int threads) {
+    std::optional<double> found;
+    const auto reach = [&](double least) { found = std::max(found.value_or(0), least / time.count()); };
+    if (const auto least = bandwidth_.least_time({.read = work.read, .written = work.written}, threads);
+        least && work.bytes() > 0)
+      reach(least->count() / timing::HostBandwidth::margin);
+    if (work.flops && *work.flops > work.bytes())
+      if (const auto rate = rate_of(dtype)) reach(*work.flops / *rate * 1e9);
+    return found;
+  }
+  [[nodiscard]] std::optional<double> rate_of(at::ScalarType dtype) {
+    const auto known = rates_.find(dtype);
+    return known != rates_.end() ? known->second : rates_.emplace(dtype, products_(dtype)).first->second;
+  }
+
+  timing::HostBandwidth& bandwidth_;
+  MeasureProducts products_;
+  std::map<at::ScalarType, std::optional<double>> rates_;
+};
+
+}  // namespace pace::benches::operators

@@ -1,0 +1,184 @@
+// Instructions of calls, counted rather than timed: by Callgrind, or by the CPU's own counter.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#define PACE_HAS_CALLGRIND 1
+#endif
+
+#include "pace/core/error.hpp"
+#include "pace/core/file_descriptor.hpp"
+#include "pace/core/function_ref.hpp"
+#include "pace/core/read_file.hpp"
+
+namespace pace::timing {
+
+/// Counts the instructions that a piece of work executes.
+class InstructionCounter {
+ public:
+  InstructionCounter() = default;
+  InstructionCounter(const InstructionCounter&) = delete;
+  InstructionCounter& operator=(const InstructionCounter&) = delete;
+  virtual ~InstructionCounter() = default;
+
+  /// Returns the name of the counter, such as `callgrind`.
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// Returns the number of instructions outside of the kernel that `work` executes, and a few more that starting and
+  /// stopping the count takes. Throws Error if the count is lost.
+  [[nodiscard]] virtual std::int64_t count(FunctionRef<void()> work) = 0;
+  /// Is called after the last of several counts, so that what only counts need may be given up until the next one.
+  virtual void rest() {}
+};
+
+/// Instructions of one call, by several counts: the fewest and the most, which are equal if the counts agree.
+struct InstructionsPerCall {
+  std::int64_t low = 0;   ///< fewest instructions of one call
+  std::int64_t high = 0;  ///< most instructions of one call
+
+  /// Returns whether both ends are equal.
+  [[nodiscard]] bool operator==(const InstructionsPerCall&) const = default;
+};
+
+/// Returns the instructions of one call by `repeats` counts. Each is the difference between the instructions of
+/// `2 * calls` calls and of `calls` calls, divided by `calls` and rounded, so that all that does not grow with the
+/// number of calls cancels. `run(n)` makes n calls; `prepare(n)` comes before it and is not counted. The method is that of
+/// torch.utils.benchmark (Timer.collect_callgrind), which subtracts a count of an empty statement. Throws Error for
+/// less than one call or repeat, and as `counter` does.
+[[nodiscard]] inline InstructionsPerCall instructions_per_call(InstructionCounter& counter, std::int64_t calls,
+                                                               int repeats, FunctionRef<void(std::int64_t)> prepare,
+                                                               FunctionRef<void(std::int64_t)> run) {
+  if (calls < 1 || repeats < 1) throw Error("a count of instructions needs at least one call and one repeat");
+  const auto count = [&](std::int64_t number) {
+    prepare(number);
+    return counter.count([&] { run(number); });
+  };
+  InstructionsPerCall found;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    const std::int64_t few = count(calls), many = count(2 * calls);
+    const std::int64_t each = std::llround(static_cast<double>(many - few) / static_cast<double>(calls));
+    found.low = repeat == 0 ? each : std::min(found.low, each);
+    found.high = repeat == 0 ? each : std::max(found.high, each);
+  }
+  counter.rest();
+  return found;
+}
+
+/// Reads the sum of a profile that Callgrind has written: the number in its line `totals: NUMBER`, or in the line
+/// `summary: NUMBER` of a file without it. Throws InputError naming `where` for a text without such a line.
+[[nodiscard]] inline std::int64_t read_callgrind_total(std::string_view text, const std::string& where) {
+  for (const std::string_view key : {"\ntotals:", "\nsummary:"}) {
+    const std::size_t found = text.rfind(key);
+    if (found == std::string_view::npos) continue;
+    const std::string number(text.substr(found + key.size(), 32));
+    char* end = nullptr;
+    errno = 0;
+    const long long total = std::strtoll(number.c_str(), &end, 10);
+    if (end != number.c_str() && errno == 0 && total >= 0) return total;
+  }
+  throw InputError({where}, "expected a profile of Callgrind with a line 'totals: NUMBER'");
+}
+
+/// Returns whether this process runs under Valgrind; false in a program that was compiled without Valgrind's headers.
+[[nodiscard]] inline bool runs_under_valgrind() {
+#ifdef PACE_HAS_CALLGRIND
+  return RUNNING_ON_VALGRIND != 0;
+#else
+  return false;
+#endif
+}
+
+/// Counts by Callgrind, all threads of the process together. The process must run under
+/// `valgrind --tool=callgrind --instr-atstart=no --combine-dumps=no --callgrind-out-file=PREFIX.%p`.
+class CallgrindCounter final : public InstructionCounter {
+ public:
+  /// `prefix`: that of the option above. Throws Unsupported outside of Valgrind.
+  explicit CallgrindCounter(std::string prefix) : prefix_(std::move(prefix)) {
+    if (!runs_under_valgrind())
+      throw Unsupported("instructions cannot be counted: this process is not under Callgrind");
+  }
+
+  [[nodiscard]] std::string name() const override { return "callgrind"; }
+  [[nodiscard]] std::int64_t count([[maybe_unused]] FunctionRef<void()> work) override {
+#ifdef PACE_HAS_CALLGRIND
+    CALLGRIND_START_INSTRUMENTATION;
+    CALLGRIND_ZERO_STATS;
+    work();
+    CALLGRIND_DUMP_STATS;
+#endif
+    // A process that was forked has a file of its own, of which each dump is one more.
+    const std::string path = prefix_ + '.' + std::to_string(::getpid()) + '.' + std::to_string(++dumps_);
+    const std::int64_t total = read_callgrind_total(read_file(path, "the profile that Callgrind has written"), path);
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    return total;
+  }
+  /// Stops the instrumentation, without which code runs several times as fast. Each start costs, since Valgrind then
+  /// translates all code anew.
+  void rest() override {
+#ifdef PACE_HAS_CALLGRIND
+    CALLGRIND_STOP_INSTRUMENTATION;
+#endif
+  }
+
+ private:
+  std::string prefix_;
+  int dumps_ = 0;
+};
+
+/// Counts by the CPU's own counter of the calling thread, which Linux reads (`perf_event_open`). It counts what
+/// retires, so that interrupts may add a few instructions.
+class PerfCounter final : public InstructionCounter {
+ public:
+  /// Throws Unsupported with the remedy where the kernel does not permit that, or the CPU has no such counter.
+  PerfCounter() {
+    perf_event_attr wanted{};
+    wanted.type = PERF_TYPE_HARDWARE;
+    wanted.size = sizeof wanted;
+    wanted.config = PERF_COUNT_HW_INSTRUCTIONS;
+    wanted.disabled = 1;
+    wanted.exclude_kernel = 1;
+    wanted.exclude_hv = 1;
+    event_ = FileDescriptor(static_cast<int>(::syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+    if (event_.get() >= 0) return;
+    const int problem = errno;
+    const bool denied = problem == EACCES || problem == EPERM;
+    throw Unsupported(std::string("the CPU's counter of instructions cannot be read: ") + std::strerror(problem) +
+                      (denied ? "; expected permission, such as by sysctl kernel.perf_event_paranoid=2 (in a container "
+                                "also by a seccomp profile that allows perf_event_open)"
+                              : "; virtual machines often have none: expected Callgrind there"));
+  }
+
+  [[nodiscard]] std::string name() const override { return "perf"; }
+  [[nodiscard]] std::int64_t count(FunctionRef<void()> work) override {
+    ::ioctl(event_.get(), PERF_EVENT_IOC_RESET, 0);
+    ::ioctl(event_.get(), PERF_EVENT_IOC_ENABLE, 0);
+    work();
+    ::ioctl(event_.get(), PERF_EVENT_IOC_DISABLE, 0);
+    std::int64_t counted = 0;
+    if (::read(event_.get(), &counted, sizeof counted) != sizeof counted)
+      throw Error(std::string("the CPU's counter of instructions was lost: ") + std::strerror(errno));
+    return counted;
+  }
+
+ private:
+  FileDescriptor event_;
+};
+
+}  // namespace pace::timing

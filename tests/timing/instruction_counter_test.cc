@@ -1,0 +1,96 @@
+#include "pace/timing/instruction_counter.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+/// Adds what starting a count takes to what the work says that it executes.
+class FakeCounter final : public pace::timing::InstructionCounter {
+ public:
+  [[nodiscard]] std::string name() const override { return "fake"; }
+  [[nodiscard]] std::int64_t count(pace::FunctionRef<void()> work) override {
+    executed = start;
+    work();
+    return executed;
+  }
+  std::int64_t start = 0, executed = 0;
+};
+
+TEST_CASE("what does not grow with the calls cancels, and preparing is not counted") {
+  FakeCounter counter;
+  counter.start = 12345;
+  std::vector<std::int64_t> prepared, ran;
+  const auto found = pace::timing::instructions_per_call(
+      counter, 4, 2,
+      [&](std::int64_t number) {
+        prepared.push_back(number);
+        counter.executed += 1000000 * number;
+      },
+      [&](std::int64_t number) {
+        ran.push_back(number);
+        counter.executed += 777 + 90 * number;
+      });
+  CHECK(found == pace::timing::InstructionsPerCall{90, 90});
+  CHECK(prepared == std::vector<std::int64_t>{4, 8, 4, 8});
+  CHECK(ran == prepared);
+}
+
+TEST_CASE("the fewest and the most of several counts are kept, rounded") {
+  FakeCounter counter;
+  // Differences of 400, 410 and 391 over four calls: 100, 102.5 and 97.75.
+  const std::vector<std::int64_t> counts{400, 800, 400, 810, 400, 791};
+  std::size_t next = 0;
+  const auto found = pace::timing::instructions_per_call(
+      counter, 4, 3, [](std::int64_t) {}, [&](std::int64_t) { counter.executed = counts.at(next++); });
+  CHECK(found == pace::timing::InstructionsPerCall{98, 103});
+}
+
+TEST_CASE("no calls and no repeats are refused") {
+  FakeCounter counter;
+  const auto nothing = [](std::int64_t) {};
+  CHECK_THROWS_AS(pace::timing::instructions_per_call(counter, 0, 1, nothing, nothing), pace::Error);
+  CHECK_THROWS_AS(pace::timing::instructions_per_call(counter, 1, 0, nothing, nothing), pace::Error);
+}
+
+TEST_CASE("the sum of a profile is its last total") {
+  const std::string head = "# callgrind format\nversion: 1\nevents: Ir\n";
+  CHECK(pace::timing::read_callgrind_total(head + "summary: 17\n\nfn=main\n1 25\n\ntotals: 25\n", "p") == 25);
+  CHECK(pace::timing::read_callgrind_total(head + "summary: 17\n", "p") == 17);
+  CHECK(pace::timing::read_callgrind_total(head + "totals: 98765432100\n", "p") == 98765432100);
+  for (const std::string& text : {head, head + "totals: none\n", head + "totals: -1\n", std::string()})
+    CHECK_THROWS_WITH(pace::timing::read_callgrind_total(text, "a/profile.1"),
+                      ContainsSubstring("a/profile.1") && ContainsSubstring("expected a profile of Callgrind"));
+}
+
+TEST_CASE("outside of Valgrind there is no counter by Callgrind") {
+  if (pace::timing::runs_under_valgrind()) SKIP("this test runs under Valgrind");
+  CHECK_THROWS_AS(pace::timing::CallgrindCounter("prefix"), pace::Unsupported);
+}
+
+TEST_CASE("the CPU's counter counts, or is refused with a remedy") {
+  try {
+    pace::timing::PerfCounter counter;
+    volatile std::int64_t sum = 0;
+    const auto found = pace::timing::instructions_per_call(
+        counter, 10000, 3, [](std::int64_t) {},
+        [&](std::int64_t number) {
+          for (std::int64_t i = 0; i < number; ++i) sum = sum + i;
+        });
+    // A pass of the loop is a few instructions, however it is compiled.
+    CHECK(found.low >= 2);
+    CHECK(found.high <= 40);
+  } catch (const pace::Unsupported& refused) {
+    CHECK_THAT(refused.what(), ContainsSubstring("expected"));
+  }
+}
+
+}  // namespace
