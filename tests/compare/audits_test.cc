@@ -24,6 +24,7 @@
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 using pace::Nanoseconds;
 using pace::Outcome;
 using pace::test::FakeClock;
@@ -201,18 +202,16 @@ TEST_CASE("an exception in the questions after the rounds is of one row alone, a
   CHECK(result["fine"].context.rounds_per_cycle == 3);
   const auto& row = result["new"];
   CAPTURE(row.message);
-  if (of_candidate && !out_of_memory) {
+  if (of_candidate) {
     CHECK(row.outcome == Outcome::threw);
-    CHECK(row.message == "after the rounds, on other values: out of luck");
+    // What others have left may take the memory once, and not twice.
+    CHECK_THAT(row.message, StartsWith(std::string("after the rounds, on other values: ") +
+                                       (out_of_memory ? "memory ran out" : "out of luck")));
     CHECK_FALSE(row.speedup);
     return;
   }
   CHECK(row.outcome == Outcome::measured);
   CHECK(row.speedup);
-  const auto note = ContainsSubstring("'new' was not asked for everything after the rounds, since memory ran out");
-  bool found = false;
-  for (const auto& each : result.notes) found = found || note.match(each);
-  CHECK(found == of_candidate);
 }
 
 TEST_CASE("a device that is lost in the baseline's call on other values is no answer") {

@@ -131,12 +131,17 @@ class Implementation : public timing::Subject {
 
 /// Calls an implementation so many times in a row on set 0, as samples do, and returns the output of the last call: calls
 /// that come back to back can be told apart from single ones. Makes one call if calls write to operands, since each of
-/// them would go on from what the one before it has left.
+/// them would go on from what the one before it has left. Throws ImplementationThrew for what a call throws.
 [[nodiscard]] inline c10::IValue call_in_a_row(Implementation& implementation, const OperandSets& operands,
                                                std::int64_t calls) {
-  if (operands.mutated.empty())
-    for (; calls > 1; --calls) (void)implementation.call(0);
-  return implementation.call(0);
+  try {
+    if (operands.mutated.empty())
+      for (; calls > 1; --calls) (void)implementation.call(0);
+    return implementation.call(0);
+  } catch (...) {
+    implementation.failed();
+    throw;
+  }
 }
 
 }  // namespace pace::detail

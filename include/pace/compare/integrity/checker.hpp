@@ -725,22 +725,24 @@ inline std::string IntegrityChecker::judge_timed_output(const c10::IValue& outpu
 }
 
 /// What the exception being handled, from the questions after the rounds to the implementation of this index, says of it;
-/// empty with a note if the baseline does not take the values either. Rethrows it if the device is lost.
+/// empty with a note if it is not to blame: the baseline does not take the values either, or memory ran out in none of
+/// its calls. Rethrows it if the device is lost.
 inline std::string IntegrityChecker::take_exception(std::size_t index) {
-  bool of_baseline = false;
+  bool of_baseline = false, of_candidate = false;
   try {
     throw;
   } catch (const ImplementationThrew& thrown) {
     of_baseline = thrown.index == baseline_;
+    of_candidate = thrown.index == index;
   } catch (...) {  // its message follows
   }
   const Failure failure = current_failure();
   if (failure.device != Failure::Device::fine) throw;
   repair(0);
-  if (!of_baseline) return "after the rounds, on other values: " + failure.message;
+  if (!of_baseline && (of_candidate || !failure.out_of_memory)) return "after the rounds, on other values: " + failure.message;
   notes_.push_back('\'' + prepared_.result.implementations[index].name +
                    "' was not asked for everything after the rounds, since " +
-                   "the baseline threw: " + failure.message + '.');
+                   (of_baseline ? "the baseline threw: " : "") + failure.message + '.');
   return {};
 }
 

@@ -1,0 +1,112 @@
+// Cheats that tell single calls from calls that come back to back, as in a sample, and those that leave before they are
+// asked for more.
+#include <chrono>
+#include <new>
+#include <string>
+#include <tuple>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/log1p.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/softplus.h>
+
+#include "pace/gate/counts.hpp"
+#include "tests/cheats/rejected.hpp"
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using cheats::require_rejected;
+using cheats::run;
+
+/// Whether the call is one more on the same operand, with the values that it had in the call before.
+class Repeats {
+ public:
+  bool operator()(const at::Tensor& x) {
+    const auto now = std::tuple(x.const_data_ptr(), x._version());
+    return std::exchange(last_, now) == now;
+  }
+
+ private:
+  std::tuple<const void*, std::uint32_t> last_ = {};
+};
+
+at::Tensor input() { return at::randn({32, 16}); }
+
+TEST_CASE("without the branch for large values in calls that come back to back") {
+  const auto right = [](const at::Tensor& x) { return at::softplus(x); };
+  const auto cheat = [right, repeats = Repeats()](const at::Tensor& x) mutable {
+    return repeats(x) ? at::log1p(x.exp()) : right(x);
+  };
+  require_rejected(run(right, cheat, input()), "but not for large values");
+}
+
+TEST_CASE("without a backward pass in calls that come back to back") {
+  const auto right = [](const at::Tensor& x) { return x.mul(2); };
+  const auto cheat = [right, repeats = Repeats()](const at::Tensor& x) mutable {
+    if (!repeats(x)) return right(x);
+    at::Tensor answer;
+    {
+      const at::NoGradGuard no_grad;
+      answer = right(x);
+    }
+    return answer.requires_grad_();
+  };
+  require_rejected(run(right, cheat, input().requires_grad_()), "gradient");
+}
+
+TEST_CASE("more memory in calls that come back to back is not counted as that of a single one") {
+  const auto right = [](const at::Tensor& x) { return x.mul(2); };
+  const auto cheat = [right, repeats = Repeats()](const at::Tensor& x) mutable {
+    return repeats(x) ? right(x.clone()) : right(x);
+  };
+  cheats::FakeClock clock;
+  const auto result = pace::compare("cheat", input())
+                          .options(cheats::short_run())
+                          .baseline("eager", cheats::costing(clock, 300, right))
+                          .candidate("cheat", cheats::costing(clock, 100, cheat))
+                          .expect(pace::Exactly(pace::Count::allocations, 1))
+                          .run(clock);
+  const auto& row = result["cheat"];
+  CHECK_FALSE(row.counts);
+  CHECK_THAT(row.why_uncounted, ContainsSubstring("calls in a row"));
+  CHECK_FALSE(row.acceptable());
+  CHECK(result["eager"].counts);
+}
+
+TEST_CASE("memory runs out, for the candidate alone, as soon as it is asked for more") {
+  const auto right = [](const at::Tensor& x) { return at::softplus(x); };
+  int calls = 0;
+  const auto cheat = [&, right](const at::Tensor& x) {
+    if (++calls > 500 && x.abs().max().item<float>() > 20) throw std::bad_alloc();
+    return right(x);
+  };
+  require_rejected(run(right, cheat, input()), "memory ran out");
+}
+
+TEST_CASE("the time runs out in a call that no sample times") {
+  const auto right = [](const at::Tensor& x) { return at::softplus(x); };
+  cheats::FakeClock clock;
+  const at::Tensor given = input();
+  auto work = cheats::costing(clock, 100, right);
+  bool stalled = false;
+  // By the end of the rounds, the first other values take until the deadline.
+  const auto cheat = [&](const at::Tensor& x) {
+    if (!stalled && clock.now() > 0.9 * cheats::short_run().budget && !x.equal(given)) {
+      stalled = true;
+      clock.advance(std::chrono::seconds(10));
+    }
+    return work(x);
+  };
+  const auto result = pace::compare("cheat", given)
+                          .options(cheats::short_run())
+                          .baseline("eager", cheats::costing(clock, 300, right))
+                          .candidate("cheat", cheat)
+                          .expect(pace::SpeedupAtLeast(1.01))
+                          .expect(pace::NoSlowerThan(100))
+                          .run(clock);
+  require_rejected(result, "it is fast only while it is timed");
+}
+
+}  // namespace
