@@ -53,7 +53,7 @@ inline void remove_in_the_end(const std::string& folder) {
   if (nowhere < 0 || ::dup2(ends[0], STDIN_FILENO) < 0 || ::dup2(nowhere, STDOUT_FILENO) < 0 ||
       ::dup2(nowhere, STDERR_FILENO) < 0)
     ::_exit(1);
-  ::execl("/bin/sh", "sh", "-c", "read -r end; rm -rf -- \"$0\"", folder.c_str(), static_cast<char*>(nullptr));
+  ::execl("/bin/sh", "sh", "-c", "read -r end; /bin/rm -rf -- \"$0\"", folder.c_str(), static_cast<char*>(nullptr));
   ::_exit(1);
 }
 
