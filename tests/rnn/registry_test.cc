@@ -210,6 +210,7 @@ TEST_CASE("Steps that are opened with copies have parameters, gradients and buff
   pace::benches::aot::detail::copy_state(model);
   at::Tensor& copy = model.step.parameters[0];
   REQUIRE(at::equal(copy, weight));
+  REQUIRE(copy.data_ptr() != weight.data_ptr());
   REQUIRE(copy.is_leaf());
   REQUIRE(copy.requires_grad());
   REQUIRE_FALSE(model.step.parameters[1].requires_grad());
