@@ -201,7 +201,7 @@ TEST_CASE("an exception in the questions after the rounds is of one row alone, a
   // They were measured beside it, and not again without it.
   CHECK(result["fine"].context.rounds_per_cycle == 3);
   const auto& row = result["new"];
-  CAPTURE(row.message);
+  CAPTURE(row.message, result.notes);
   if (of_candidate) {
     CHECK(row.outcome == Outcome::threw);
     // What others have left may take the memory once, and not twice.

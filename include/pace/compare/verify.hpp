@@ -91,7 +91,11 @@ class FirstCalls {
     if (!check_.check_autograd || implementation.phases() != nullptr || !checks()) return {};
     std::vector<bool> with_graph;
     prepared_.operands->restore_all(0);
-    (void)checked_call(implementation, *prepared_.operands, 0, prepared_.options.seed, with_graph);
+    try {
+      (void)checked_call(implementation, *prepared_.operands, 0, prepared_.options.seed, with_graph);
+    } catch (...) {
+      implementation.failed();
+    }
     return lost_graph(expected_.with_graph, with_graph);
   }
 

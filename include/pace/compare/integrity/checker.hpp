@@ -245,7 +245,8 @@ class IntegrityChecker final : public Auditor {
   RepeatedNumbers repeated_numbers_;
   /// The implementation whose last output was taken after the last cycle.
   std::optional<std::size_t> audited_last_;
-  /// For each implementation, the longest time of calls in a row that no sample timed.
+  /// For each implementation, the longest time of calls that no sample timed: those of an audit, or of the questions
+  /// after the rounds.
   std::vector<Nanoseconds> longest_audits_;
   std::vector<std::string> notes_;
   std::vector<std::size_t> keeps_;
@@ -595,8 +596,11 @@ inline std::string IntegrityChecker::ask_for_more(std::size_t index, Outcome& ou
   for (const bool again : {false, true}) {
     if (time_left(clock_).count() <= 0) return out_of_time(index);
     try {
+      const Nanoseconds start = clock_.now();
       auto problem = ask_after_rounds(implementation);
-      return problem.empty() ? ask_for_novelty(implementation) : problem;
+      longest_audits_[index] = std::max<Nanoseconds>(longest_audits_[index], clock_.now() - start);
+      if (!problem.empty()) return problem;
+      return time_left(clock_).count() > 0 ? ask_for_novelty(implementation) : out_of_time(index);
     } catch (...) {
       if (!again && current_failure().out_of_memory) {
         repair(0);
@@ -616,8 +620,9 @@ inline std::string IntegrityChecker::out_of_time(std::size_t index) {
   constexpr double times = 100;
   const Nanoseconds longest = longest_audits_[index], usual = static_cast<double>(iterations_) * shortest_of(index);
   if (usual.count() > 0 && longest > long_time && longest > times * usual)
-    return "calls in a row that no sample timed took " + format_time(longest) + ", and those of a sample at most about " +
-           format_time(usual) + ", so that it could not be asked for more before the time limit: it is fast only while "
+    return "calls that no sample timed took " + format_time(longest) + ", and those of a sample about " +
+           format_time(usual) +
+           ", so that it could not be asked for more before the time limit: it is fast only while "
            "it is timed";
   notes_.push_back('\'' + prepared_.result.implementations[index].name +
                    "' was not asked for more after the rounds, since the time limit had passed.");
@@ -739,7 +744,8 @@ inline std::string IntegrityChecker::take_exception(std::size_t index) {
   const Failure failure = current_failure();
   if (failure.device != Failure::Device::fine) throw;
   repair(0);
-  if (!of_baseline && (of_candidate || !failure.out_of_memory)) return "after the rounds, on other values: " + failure.message;
+  if (!of_baseline && (of_candidate || !failure.out_of_memory))
+    return "after the rounds, on other values: " + failure.message;
   notes_.push_back('\'' + prepared_.result.implementations[index].name +
                    "' was not asked for everything after the rounds, since " +
                    (of_baseline ? "the baseline threw: " : "") + failure.message + '.');
@@ -764,10 +770,9 @@ inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementa
   for (int i = 0; i < tries; ++i) {
     const auto shortest_now = [&](Implementation& which) {
       Nanoseconds shortest(std::numeric_limits<double>::infinity());
+      const std::size_t set = static_cast<std::size_t>(i) % operands_.sets.size();
       for (int sample = 0; sample < samples; ++sample)
-        shortest = std::min<Nanoseconds>(
-            shortest,
-            timing::take_sample(clock_, which, static_cast<std::size_t>(i) % operands_.sets.size(), iterations_));
+        shortest = std::min<Nanoseconds>(shortest, timing::take_sample(clock_, which, set, iterations_));
       return shortest / static_cast<double>(iterations_);
     };
     own = shortest_now(implementation);

@@ -75,13 +75,9 @@ class NewValueSamples {
     for (const std::size_t each : kept) check::restore_tensor(operands_.tensors[0][each], values_[0].tensors[each]);
     output_ = {};
     operands_.kept_call = calls - 1;
-    const auto sample = [&](std::int64_t of) -> Nanoseconds {
-      try {
-        return clock_.time([&] { implementation.run(0, of); }) / static_cast<double>(of);
-      } catch (...) {
-        implementation.failed();
-        throw;
-      }
+    const auto sample = [&](std::int64_t of) {
+      const Nanoseconds taken = clock_.time([&] { implementation.run(0, of); });
+      return taken / static_cast<double>(of);
     };
     const auto write_new_values = [&] {
       for (std::size_t i = 0; i < calls; ++i) write_values(values_[i].tensors, tensors_of_call(i), kept);
