@@ -4,10 +4,13 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cfenv>
+#include <cstdlib>
 #include <future>
 #include <optional>
 #include <stdexcept>
@@ -16,6 +19,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/ops/copy_native.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/sigmoid.h>
@@ -23,8 +27,10 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
+#include <torch/library.h>
 #include <catch2/generators/catch_generators_range.hpp>
 
+#include "pace/compare/integrity/background.hpp"
 #include "pace/compare/integrity/process_settings.hpp"
 #include "tests/cheats/rejected.hpp"
 
@@ -106,11 +112,14 @@ const Change changes[] = {
        static auto* const allocator = new OtherAllocator(c10::GetCPUAllocator());
        if (c10::GetCPUAllocator() != allocator) c10::SetCPUAllocator(allocator, 255);
      }},
+    {"environment variable OMP_WAIT_POLICY", [] { (void)::setenv("OMP_WAIT_POLICY", "active", 1); }},
+    {"environment variable PACE_TEST_KEPT", [] { (void)::unsetenv("PACE_TEST_KEPT"); }},
     {"priority", [] { (void)::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + 1); }},
 };
 
 TEST_CASE("settings of the process that are changed, and left so, are named and put back") {
   const auto& [name, make] = changes[GENERATE(range(std::size_t{0}, std::size(changes)))];
+  (void)::setenv("PACE_TEST_KEPT", "yes", 1);
   const auto before = pace::detail::ProcessSettings::now();
   SECTION(std::string("at once: ") + name) {
     const auto cheat = [&](const at::Tensor& x) {
@@ -179,6 +188,76 @@ TEST_CASE("a thread that goes on working, and so slows the others") {
     return honest(x);
   };
   require_rejected(run(honest, cheat, input()), "threads go on computing");
+}
+
+/// Forks a process that keeps a CPU busy until this object goes, or this process ends.
+class BurningProcess {
+ public:
+  enum class Parent { stays, ends };
+
+  explicit BurningProcess(Parent parent) : parent_(parent) {}
+  BurningProcess(const BurningProcess&) = delete;
+  ~BurningProcess() {
+    if (process_ <= 0) return;
+    (void)::kill(process_, SIGKILL);
+    (void)::waitpid(process_, nullptr, 0);
+  }
+  void start() {
+    if (process_ > 0) return;
+    int ends[2];
+    if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
+    const pid_t own = ::getpid(), child = ::fork();
+    if (child == 0) {
+      if (parent_ == Parent::ends && ::fork() != 0) ::_exit(0);
+      const pid_t number = ::getpid();
+      if (::write(ends[1], &number, sizeof number) != sizeof number) ::_exit(1);
+      while (::kill(own, 0) == 0) {
+      }
+      ::_exit(0);
+    }
+    if (parent_ == Parent::ends) (void)::waitpid(child, nullptr, 0);
+    if (::read(ends[0], &process_, sizeof process_) != sizeof process_) throw std::runtime_error("no process");
+    for (const int end : ends) (void)::close(end);
+  }
+
+ private:
+  Parent parent_;
+  pid_t process_ = 0;
+};
+
+TEST_CASE("a process that goes on working, and so slows the others") {
+  BurningProcess burning(GENERATE(BurningProcess::Parent::stays, BurningProcess::Parent::ends));
+  const auto cheat = [&](const at::Tensor& x) {
+    burning.start();
+    return honest(x);
+  };
+  require_rejected(run(honest, cheat, input()), "go on computing");
+}
+
+TEST_CASE("a thread that goes on working is no thread of OpenMP because the environment says so now") {
+  Burner burner;
+  (void)::setenv("OMP_WAIT_POLICY", "active", 1);
+  burner.start();
+  const bool goes_on = pace::detail::background_work_goes_on();
+  (void)::unsetenv("OMP_WAIT_POLICY");
+  CHECK(goes_on);
+}
+
+at::Tensor& copy_by_another_kernel(at::Tensor& self, const at::Tensor& from, bool non_blocking) {
+  return at::native::copy_(self, from, non_blocking);
+}
+
+TEST_CASE("a kernel that is registered for an operator by which operands are written") {
+  std::optional<torch::Library> library;
+  const auto cheat = [&](const at::Tensor& x) {
+    auto answer = honest(x);
+    if (!library) {
+      library.emplace(torch::Library::IMPL, "aten", c10::DispatchKey::CPU, __FILE__, __LINE__);
+      library->impl("copy_", &copy_by_another_kernel);
+    }
+    return answer;
+  };
+  require_rejected(run(honest, cheat, input()), "the kernels of aten::copy_ (torch::Library)");
 }
 
 TEST_CASE("an output that another thread writes after the call has returned") {

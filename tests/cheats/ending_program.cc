@@ -29,6 +29,17 @@ void compare(End end) {
   CHECK_THAT(result["cheat"], pace::SpeedupAtLeast(1000));
 }
 
+/// Ends the process when it is destroyed.
+class EndsProcess {
+ public:
+  explicit EndsProcess(int code = 0) : code_(code) {}
+  EndsProcess(const EndsProcess&) = delete;
+  ~EndsProcess() { ::_exit(code_); }
+
+ private:
+  int code_;
+};
+
 }  // namespace
 
 TEST_CASE("exit", "[.]") {
@@ -36,6 +47,22 @@ TEST_CASE("exit", "[.]") {
 }
 TEST_CASE("quick_exit", "[.]") {
   compare([] { std::quick_exit(0); });
+}
+TEST_CASE("a handler of exit()", "[.]") {
+  compare([] { (void)std::atexit([] { ::_exit(0); }); });
+}
+TEST_CASE("a static object", "[.]") {
+  compare([] { static const EndsProcess object; });
+}
+TEST_CASE("a thread-local object", "[.]") {
+  compare([] {
+    static thread_local const EndsProcess object;
+    (void)object;
+  });
+}
+TEST_CASE("a static object and no failure", "[.]") {
+  static const EndsProcess object(7);
+  CHECK(true);
 }
 TEST_CASE("_exit", "[.]") {
   compare([] { ::_exit(0); });

@@ -1,5 +1,6 @@
 // Cheats that end the program with exit code 0 before they are judged: seen from outside, as a process.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <sys/wait.h>
@@ -17,18 +18,18 @@ using Catch::Matchers::ContainsSubstring;
 
 struct Run {
   int code = -1;
-  std::string err;
+  std::string out, err;
   bool left_running_file = false;  ///< what makes Bazel fail a test that ended early
 };
 
-Run run(const std::string& test) {
-  const TemporaryFile err;
+Run run(const std::string& test, const std::string& options = {}) {
+  const TemporaryFile err, out;
   const std::string running = err.path() + ".running";
   const std::string program = fs::absolute("tests/cheats/ending_program").string();
   const std::string command = "env -i PATH=/usr/bin:/bin TEST_PREMATURE_EXIT_FILE=" + running + " '" + program + "' '" +
-                              test + "' >/dev/null 2>" + err.path();
+                              test + "'" + options + " >" + out.path() + " 2>" + err.path();
   const int status = std::system(command.c_str());
-  Run result{WIFEXITED(status) ? WEXITSTATUS(status) : -1, err.content(), fs::exists(running)};
+  Run result{WIFEXITED(status) ? WEXITSTATUS(status) : -1, out.content(), err.content(), fs::exists(running)};
   fs::remove(running);
   return result;
 }
@@ -40,6 +41,20 @@ TEST_CASE("an implementation that calls exit(0) or quick_exit(0) fails the progr
     CHECK_THAT(ended.err, ContainsSubstring("inside the comparison 'ending'"));
     CHECK(ended.left_running_file);
   }
+}
+
+TEST_CASE("what an implementation has left to run when the program ends does not replace a failure") {
+  const auto test = GENERATE("a handler of exit()", "a static object", "a thread-local object");
+  const auto isolation = GENERATE(" --isolation off", " --isolation on");
+  const auto ended = run(test, isolation);
+  INFO(test << isolation << ": " << ended.err);
+  CHECK(ended.code != 0);
+  CHECK_THAT(ended.out, ContainsSubstring("All tests") || ContainsSubstring("1 failed"));
+  CHECK_FALSE(ended.left_running_file);
+}
+
+TEST_CASE("what a program without failures leaves to run when it ends is run") {
+  CHECK(run("a static object and no failure").code == 7);
 }
 
 TEST_CASE("one that calls _exit(0) cannot be stopped, but leaves the file by which Bazel fails the test") {

@@ -34,6 +34,7 @@
 #include <catch2/generators/catch_generators_range.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_container_properties.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
 
@@ -353,6 +354,47 @@ TEST_CASE("load that a machine always has, and a hiccup, change no verdict") {
   const auto& judgement = result["new"].judgements.at(0);
   INFO(judgement.message);
   CHECK(judgement.verdict == pace::Verdict::passed);
+}
+
+/// A claim on a candidate of 1 us against a baseline of 2 us, by a clock that takes `first_reading` to be read at the
+/// beginning of each sample, and that shows `rate` seconds in a second of the candidate.
+pace::Judgement claim_by_clock(Nanoseconds first_reading, double rate) {
+  FaultyMachine machine;
+  machine.first_reading = first_reading;
+  const auto call = [&machine](Nanoseconds takes, double shown) {
+    return [&machine, takes, shown](const at::Tensor& x) {
+      machine.rate = shown;
+      machine.advance(takes);
+      machine.rate = 1;
+      return at::add(x, 1);
+    };
+  };
+  pace::Options options;
+  options.stop = pace::StopPolicy::budget;
+  options.budget = 0.1 * s;
+  const auto result = pace::compare("case", at::ones({4}))
+                          .options(options)
+                          .baseline("old", call(Nanoseconds(2e3), 1))
+                          .candidate("new", call(Nanoseconds(1e3), rate))
+                          .expect(pace::SpeedupAtLeast(1.2))
+                          .run(machine);
+  return result["new"].judgements.at(0);
+}
+
+TEST_CASE("a clock that takes longer to be read than at other times does not run differently") {
+  // A first reading of 1 us is 2 % of a sample of the candidate, and 1 % of one of the baseline.
+  const auto judgement = claim_by_clock(Nanoseconds(1e3), 1);
+  INFO(judgement.message);
+  CHECK(judgement.verdict == pace::Verdict::passed);
+}
+
+TEST_CASE("a clock that hides time is seen, however long its readings take") {
+  const auto& [first_reading, rate] =
+      GENERATE(std::pair(Nanoseconds(0), 0.99), std::pair(Nanoseconds(1e3), 0.97), std::pair(Nanoseconds(2e4), 0.9));
+  const auto judgement = claim_by_clock(first_reading, rate);
+  INFO(judgement.message);
+  CHECK(judgement.verdict == pace::Verdict::invalid);
+  CHECK_THAT(judgement.message, Catch::Matchers::ContainsSubstring("Does the program replace clock_gettime()?"));
 }
 
 TEST_CASE("no fault is a verdict, and no claim passes on one") {

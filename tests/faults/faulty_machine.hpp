@@ -20,6 +20,8 @@ class FaultyMachine final : public pace::timing::Clock {
   double cores = 1;
   /// Seconds of the clock in a second.
   double rate = 1;
+  /// How long the first reading of the clock in each sample takes: the clock shows the time of the end of it.
+  Nanoseconds first_reading{};
   /// The counters cannot be read.
   bool unreadable = false;
 
@@ -29,11 +31,12 @@ class FaultyMachine final : public pace::timing::Clock {
   } event;
 
   Nanoseconds time(pace::FunctionRef<void()> body) override {
-    const Nanoseconds start = now_, true_start = true_time_;
+    const auto start = read(first_reading);
     body();
-    constexpr double ticks_in_a_nanosecond = 3;
-    last_ = {ticks_in_a_nanosecond * (true_time_ - true_start).count(), now_ - start, 1};
-    return now_ - start;
+    const auto end = read({});
+    last_ = {};
+    last_.add(start, end);
+    return end.at - start.at;
   }
   [[nodiscard]] Nanoseconds now() const override { return now_; }
   [[nodiscard]] Nanoseconds resolution() override { return Nanoseconds(10); }
@@ -72,6 +75,19 @@ class FaultyMachine final : public pace::timing::Clock {
   }
 
  private:
+  [[nodiscard]] std::uint64_t ticks() const {
+    constexpr double ticks_in_a_nanosecond = 3;
+    return static_cast<std::uint64_t>(ticks_in_a_nanosecond * true_time_.count());
+  }
+  [[nodiscard]] pace::timing::ClockReading read(Nanoseconds takes) {
+    pace::timing::ClockReading reading;
+    reading.before = ticks();
+    pass(takes, true);
+    reading.at = now_;
+    reading.after = ticks();
+    return reading;
+  }
+
   void pass(Nanoseconds time, bool running) {
     true_time_ += time;
     now_ += rate * time;

@@ -48,7 +48,8 @@ class MachineWatch final : public timing::RoundObserver {
     const auto sample = clock_.last_sample();
     if (auto& rates = rates_[implementation];
         sample.ticks > 0 && sample.by_clock.count() > 0 && rates.size() < rates.capacity()) {
-      rates.push_back(sample.ticks / sample.by_clock.count());
+      const double clock = sample.by_clock.count();
+      rates.push_back({(sample.ticks - sample.tick_error) / clock, (sample.ticks + sample.tick_error) / clock});
       stretches_[implementation].push_back(sample.by_clock.count() / std::max(sample.stretches, 1.0));
     }
     side.involuntary_switches += thread.involuntary_switches - thread_before_.involuntary_switches;
@@ -67,10 +68,12 @@ class MachineWatch final : public timing::RoundObserver {
     if (const auto after = read(); before_ && after) conditions = timing::conditions_between(*before_, *after);
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       if (rates_[i].size() < fewest_rates) continue;
-      sides_[i].ticks_per_nanosecond = stats::quantile(stats::sorted(std::move(rates_[i])), 0.5);
-      // One reading of the clock at each end of each stretch, and some for what lies between the two clocks' readings.
-      sides_[i].tick_error =
-          4 * clock_.resolution().count() / stats::quantile(stats::sorted(std::move(stretches_[i])), 0.5);
+      const double lowest = median_of(rates_[i], &Rates::lowest), highest = median_of(rates_[i], &Rates::highest);
+      auto& side = sides_[i];
+      side.ticks_per_nanosecond = (lowest + highest) / 2;
+      // The clock stands still between its steps. A clock that takes long to be read must not thereby excuse itself.
+      const double step = clock_.resolution().count() / stats::quantile(stats::sorted(std::move(stretches_[i])), 0.5);
+      side.tick_error = std::min((highest - lowest) / (highest + lowest) + step, limits::most_tick_error);
     }
     conditions.sides = std::move(sides_);
     if (gpu_.readings > 0) {
@@ -89,6 +92,17 @@ class MachineWatch final : public timing::RoundObserver {
  private:
   /// Fewest samples of which the rate of the clock is known.
   static constexpr std::size_t fewest_rates = 5;
+  /// Ticks of the CPU's counter in a nanosecond of the clock: bounds of what one sample shows.
+  struct Rates {
+    double lowest = 0, highest = 0;
+  };
+  [[nodiscard]] static double median_of(const std::vector<Rates>& rates, double Rates::* bound) {
+    std::vector<double> values;
+    values.reserve(rates.size());
+    for (const auto& each : rates) values.push_back(each.*bound);
+    return stats::quantile(stats::sorted(std::move(values)), 0.5);
+  }
+
   /// Shortest time between two readings of the GPU, each of which takes up to a millisecond.
   static constexpr Nanoseconds between_looks = std::chrono::milliseconds(20);
 
@@ -128,8 +142,9 @@ class MachineWatch final : public timing::RoundObserver {
   Nanoseconds sample_began_{};
   timing::ThreadCounters thread_before_;
   std::vector<SideConditions> sides_;
-  /// One for each sample of each side: ticks in a nanosecond, and the length in nanoseconds.
-  std::vector<std::vector<double>> rates_, stretches_;
+  /// One for each sample of each side: its rates, and the mean length of its stretches in nanoseconds.
+  std::vector<std::vector<Rates>> rates_;
+  std::vector<std::vector<double>> stretches_;
   /// `slowed` and `power_limited` count readings until the end.
   GpuConditions gpu_;
   Nanoseconds last_look_{};

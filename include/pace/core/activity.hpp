@@ -21,8 +21,11 @@ struct Activity {
   std::int64_t implementation = -1;
   /// Whether `beats` must keep growing; false, for example, while code is compiled.
   bool watched = false;
-  /// Whether all tests have run. A process that ends before has not passed, whatever its exit code.
+  /// Whether all tests have run and their results are written. A process that ends before has not passed, whatever its
+  /// exit code.
   bool finished = false;
+  /// The exit code of a process that is `finished`. Something may end the process with another one afterwards.
+  int exit_code = 0;
   /// Whether exit() or quick_exit() was called before the work was done; see ExitGuard. The exit code is the guard's.
   bool called_exit = false;
 

@@ -62,20 +62,26 @@ namespace detail {
   return undeclared_outputs().empty() ? path : detail::inside(undeclared_outputs(), path);
 }
 
-/// Exists while tests run: if something calls exit(0) half-way, the file stays behind and Bazel fails the test.
+/// The file that exists while tests run: if something calls exit(0) half-way, the file stays behind and Bazel fails the
+/// test.
 class PrematureExitFile {
  public:
-  PrematureExitFile() : path_(environment_variable("TEST_PREMATURE_EXIT_FILE")) {
-    if (!path_.empty()) std::ofstream(path_) << '0';
+  /// Makes the file that TEST_PREMATURE_EXIT_FILE names, if there is such a variable.
+  static void make() {
+    path() = environment_variable("TEST_PREMATURE_EXIT_FILE");
+    if (!path().empty()) std::ofstream(path()) << '0';
   }
-  PrematureExitFile(const PrematureExitFile&) = delete;
-  PrematureExitFile& operator=(const PrematureExitFile&) = delete;
-  ~PrematureExitFile() {
-    if (!path_.empty()) std::remove(path_.c_str());
+  /// Removes the file that make() has made. This is the last thing that a program does before it ends.
+  static void remove() noexcept {
+    if (!path().empty()) std::remove(path().c_str());
   }
 
  private:
-  std::string path_;
+  /// It is never destroyed, since handlers of exit() use it.
+  [[nodiscard]] static std::string& path() {
+    static auto* const path = new std::string;
+    return *path;
+  }
 };
 
 }  // namespace pace

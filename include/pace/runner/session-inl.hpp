@@ -305,7 +305,6 @@ class OtherFailures : public Catch::EventListenerBase {
 };
 
 inline int run_tests(Catch::Session& session, RunAccount& account) {
-  const PrematureExitFile guard;
   const pace::detail::ExitGuard no_exit("before its tests were through");
   const Catch::ListenerRegistrar<TotalsListener> listener("pace");
   const Catch::ListenerRegistrar<OtherFailures> other_failures("pace, other failures");
@@ -313,7 +312,6 @@ inline int run_tests(Catch::Session& session, RunAccount& account) {
   // Catch2 counts SKIP among the assertions.
   const auto& assertions = TotalsListener::totals.assertions;
   account.add_tests(TotalsListener::totals.testCases.total(), assertions.total() - assertions.skipped);
-  __atomic_store_n(&activity()->finished, true, __ATOMIC_RELAXED);
   // With more shards than tests some shard is empty, which is not an error. A filter that matches in no shard has
   // another code.
   return code == catch2_no_tests_ran && session.config().shardCount() > 1 ? 0 : code;
@@ -379,7 +377,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (!options.measures) return session.run();
   if (options.processes > 1) {
     const auto files = files_of_replicates(options, session.configData());
-    const PrematureExitFile guard;
+    PrematureExitFile::make();
     return run_replicates({argv + 1, argv + argc}, files, options.processes, options.measuring.seed,
                           options.allow_undecided, options.allow_unmeasured, std::cout, std::cerr);
   }
@@ -436,6 +434,8 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   const BazelSinks bazel = add_bazel_files(sinks, xml, environment);
   if (auto sink = baseline_sink(options.baseline, header)) sinks.add(std::move(sink));
 
+  PrematureExitFile::make();
+  const pace::detail::ExitGuard no_exit("before its results were written");
   RunAccount account;
   const Listening listening(sinks, baseline, continuation, account, errors.get());
   int code = run_tests(session, account);
@@ -480,12 +480,16 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
 PACE_INLINE int main(int argc, char** argv, const SessionConfig& config) {
   keep_freed_memory();
   report::ProgramOutput output;
+  int code = exit_error;
   try {
-    return output.exit_code(detail::run_session(argc, argv, config), "pace", exit_error);
+    code = output.exit_code(detail::run_session(argc, argv, config), "pace", exit_error);
   } catch (const std::exception& error) {
     std::cerr << "pace: " << report::printable_lines(error.what()) << '\n';
-    return exit_error;
   }
+  __atomic_store_n(&activity()->exit_code, code, __ATOMIC_RELAXED);
+  __atomic_store_n(&activity()->finished, true, __ATOMIC_RELEASE);
+  pace::detail::fail_without_handlers();
+  return code;
 }
 
 }  // namespace pace::runner

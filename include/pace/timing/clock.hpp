@@ -23,11 +23,31 @@ namespace pace::timing {
 
 class ModeClock;
 
-/// Stretches of time by two clocks.
+/// One reading of a clock between two readings of the CPU's counter.
+struct ClockReading {
+  std::uint64_t before = 0;  ///< ticks of the CPU's counter before the clock was read
+  Nanoseconds at{};          ///< time of the clock
+  std::uint64_t after = 0;   ///< ticks of the CPU's counter after the clock was read
+};
+
+/// Stretches of time by two clocks. The two cannot be read at one instant: a reading whose code has left the caches
+/// takes some hundred nanoseconds longer than others, so that the ticks are known up to what passed during the readings.
 struct TwoClocks {
   double ticks = 0;        ///< by the CPU's counter; 0: unknown
+  double tick_error = 0;   ///< the true number of ticks lies within this distance of `ticks`
   Nanoseconds by_clock{};  ///< by the clock
   double stretches = 0;    ///< their number: one for each phase of each iteration, or one for a whole sample
+
+  /// Adds the stretch between two readings. The clock was read at some moment within each of them, so that the stretch
+  /// has at least the ticks between the inner readings of the counter and at most those between the outer ones.
+  void add(const ClockReading& start, const ClockReading& end) {
+    const auto longest = static_cast<double>(end.after - start.before);
+    const double shortest = end.before > start.after ? static_cast<double>(end.before - start.after) : 0;
+    ticks += (longest + shortest) / 2;
+    tick_error += (longest - shortest) / 2;
+    by_clock += end.at - start.at;
+    ++stretches;
+  }
 };
 
 /// Times samples of a Subject. There is one virtual call per sample, and none per iteration. Functions that only some

@@ -16,17 +16,15 @@
 
 namespace pace::timing {
 
-/// Times samples by std::chrono::steady_clock. The CPU's counter is read outside of each stretch of time, so that the
-/// clock, which a library may replace, has a witness, and no reading is timed.
+/// Times samples by std::chrono::steady_clock. The CPU's counter is read before and after each reading of the clock, so
+/// that the clock, which a library may replace, has a witness whose error is known. Two readings of the counter, of some
+/// 10 ns each, lie within each stretch of time, for all implementations.
 class WallClock final : public Clock {
  public:
   Nanoseconds time(FunctionRef<void()> body) override {
-    const auto ticks = hardware_ticks();
-    const auto start = std::chrono::steady_clock::now();
+    const ClockReading start = read();
     body();
-    const Nanoseconds took = std::chrono::steady_clock::now() - start;
-    add(ticks, took);
-    return took;
+    return add(start);
   }
 
   Nanoseconds sample(Subject& subject, std::size_t operands, std::int64_t iterations) override {
@@ -34,15 +32,8 @@ class WallClock final : public Clock {
     return sample_plainly(subject, operands, iterations);
   }
 
-  void begin_lap() override {
-    lap_ticks_ = hardware_ticks();
-    lap_ = now();
-  }
-  [[nodiscard]] Nanoseconds end_lap() override {
-    const Nanoseconds took = now() - lap_;
-    add(lap_ticks_, took);
-    return took;
-  }
+  void begin_lap() override { lap_ = read(); }
+  [[nodiscard]] Nanoseconds end_lap() override { return add(lap_); }
 
   [[nodiscard]] TwoClocks last_sample() const override { return steady_ticks_ ? sample_ : TwoClocks{}; }
 
@@ -78,17 +69,25 @@ class WallClock final : public Clock {
   [[nodiscard]] std::string name() const override { return "wall"; }
 
  private:
-  void add(std::uint64_t since, Nanoseconds by_clock) {
-    sample_.ticks += static_cast<double>(hardware_ticks() - since);
-    sample_.by_clock += by_clock;
-    ++sample_.stretches;
+  [[nodiscard]] ClockReading read() const {
+    ClockReading reading;
+    reading.before = hardware_ticks();
+    reading.at = now();
+    reading.after = hardware_ticks();
+    return reading;
+  }
+
+  /// Ends the stretch of time that began at `start`, and returns how long it took.
+  [[nodiscard]] Nanoseconds add(const ClockReading& start) {
+    const ClockReading end = read();
+    sample_.add(start, end);
+    return end.at - start.at;
   }
 
   Nanoseconds resolution_{};
   bool steady_ticks_ = has_steady_ticks();
   TwoClocks sample_;
-  std::uint64_t lap_ticks_ = 0;
-  Nanoseconds lap_{};
+  ClockReading lap_;
 };
 
 }  // namespace pace::timing

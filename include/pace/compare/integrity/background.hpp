@@ -1,21 +1,25 @@
-// Background work: threads that go on computing after a call has returned.
+// Background work: threads and child processes that go on computing after a call has returned.
 #pragma once
 
 #include <dirent.h>
 #include <strings.h>
+#include <sys/prctl.h>
+#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <set>
 #include <string>
+#include <string_view>
 
 namespace pace::detail {
 
-/// State of a thread of this process as /proc reports it: R is running, or ready to. '?' where there is no /proc.
-[[nodiscard]] inline char state_of_thread(const char* thread) {
-  std::FILE* const file = std::fopen((std::string("/proc/self/task/") + thread + "/stat").c_str(), "r");
+/// State of a thread as the file `path` in /proc reports it: R is running, or ready to. '?' where there is no such file.
+[[nodiscard]] inline char state_in(const std::string& path) {
+  std::FILE* const file = std::fopen(path.c_str(), "r");
   if (file == nullptr) return '?';
   char line[256];
   const bool read = std::fgets(line, sizeof line, file) != nullptr;
@@ -25,27 +29,55 @@ namespace pace::detail {
   return name_end != nullptr && name_end[1] == ' ' ? name_end[2] : '?';
 }
 
-/// Whether a thread of this process other than the calling one computes, or would if it got a CPU: so that load on
-/// the machine makes no difference.
-[[nodiscard]] inline bool other_threads_run() {
-  ::DIR* const threads = ::opendir("/proc/self/task");
-  if (threads == nullptr) return false;
-  const std::string own = std::to_string(::gettid());
-  bool found = false;
+/// Returns the names of the threads in a folder such as /proc/self/task; none where there is no such folder.
+[[nodiscard]] inline std::set<std::string> threads_in(const std::string& folder) {
+  std::set<std::string> found;
+  ::DIR* const threads = ::opendir(folder.c_str());
+  if (threads == nullptr) return found;
   while (const auto* const entry = ::readdir(threads))
-    found = found || (entry->d_name[0] != '.' && own != entry->d_name && state_of_thread(entry->d_name) == 'R');
+    if (entry->d_name[0] != '.') found.insert(entry->d_name);
   ::closedir(threads);
   return found;
 }
 
-/// Whether other threads compute, and go on for longer than a thread pool spins after its last task (milliseconds;
-/// 0.2 s in Intel's OpenMP, more where it is set): for a second. Work that ends by itself is waited for. Takes some 20 us
-/// where nothing runs. Returns false if OpenMP's threads are set to spin for ever (OMP_WAIT_POLICY=active), since that
-/// cannot be distinguished.
+/// Whether a thread other than `except` of the process that has the folder `process` in /proc computes, or one of a
+/// process that it has started, at any depth.
+[[nodiscard]] inline bool threads_run(const std::string& process, const std::string& except = {}) {
+  const std::string folder = process + "/task/";
+  for (const auto& thread : threads_in(folder)) {
+    if (thread != except && state_in(folder + thread + "/stat") == 'R') return true;
+    std::ifstream children(folder + thread + "/children");
+    for (std::string child; children >> child;)
+      if (threads_run("/proc/" + child)) return true;
+  }
+  return false;
+}
+
+/// Whether a thread of this process other than the calling one computes, or one of a process that this one has started,
+/// or would if it got a CPU: so that load on the machine makes no difference. Processes whose parent has ended count
+/// from a call of adopt_orphans() on, where the kernel lists children.
+[[nodiscard]] inline bool other_threads_run() { return threads_run("/proc/self", std::to_string(::gettid())); }
+
+/// From this call on, processes whose parent has ended become children of this process instead of the init process.
+inline void adopt_orphans() { (void)::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+/// Whether the environment with which this program was started sets OpenMP's threads to spin for ever. OpenMP reads it
+/// then; what the program sets later has no effect on the threads.
+[[nodiscard]] inline bool threads_spin_for_ever() {
+  constexpr std::string_view name = "OMP_WAIT_POLICY=";
+  std::ifstream file("/proc/self/environ");
+  for (std::string variable; std::getline(file, variable, '\0');)
+    if (variable.starts_with(name)) return ::strcasecmp(variable.c_str() + name.size(), "active") == 0;
+  return false;
+}
+
+/// Whether other threads or processes compute, and go on for longer than a thread pool spins after its last task
+/// (milliseconds; 0.2 s in Intel's OpenMP, more where it is set): for a second. Work that ends by itself is waited for.
+/// Takes some 20 us where nothing runs. Returns false if OpenMP's threads are set to spin for ever
+/// (OMP_WAIT_POLICY=active), since that cannot be distinguished.
 [[nodiscard]] inline bool background_work_goes_on() {
-  if (!other_threads_run()) return false;
-  const char* const policy = std::getenv("OMP_WAIT_POLICY");
-  if (policy != nullptr && ::strcasecmp(policy, "active") == 0) return false;
+  adopt_orphans();
+  if (!other_threads_run() || threads_spin_for_ever()) return false;
   constexpr int looks = 100;
   for (int i = 0; i < looks; ++i) {
     ::timespec pause{};

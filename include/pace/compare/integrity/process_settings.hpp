@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "pace/check/text.hpp"
+#include "pace/compare/integrity/dispatcher_settings.hpp"
+#include "pace/compare/integrity/environment_settings.hpp"
 #include "pace/compare/integrity/kernel_settings.hpp"
 #include "pace/compare/integrity/libtorch_settings.hpp"
 
@@ -37,6 +39,8 @@ struct ProcessSettings {
   int priority = 0;
   KernelSettings kernel = {};
   LibTorchSettings libtorch = {};
+  DispatcherSettings dispatcher = {};
+  EnvironmentSettings environment = {};
 
   [[nodiscard]] static ProcessSettings now() {
     ProcessSettings found{.dispatch = c10::impl::tls_local_dispatch_key_set()};
@@ -49,6 +53,8 @@ struct ProcessSettings {
     found.priority = ::getpriority(PRIO_PROCESS, 0);
     found.kernel = KernelSettings::now();
     found.libtorch = LibTorchSettings::now();
+    found.dispatcher = DispatcherSettings::now();
+    found.environment = EnvironmentSettings::now();
     return found;
   }
 
@@ -78,6 +84,8 @@ struct ProcessSettings {
     std::vector<std::string> others;
     kernel.add_changes(after.kernel, others);
     libtorch.add_changes(after.libtorch, others);
+    dispatcher.add_changes(after.dispatcher, others);
+    environment.add_changes(after.environment, others);
     for (const auto& each : others) changed(true, each);
     return text;
   }
@@ -95,6 +103,7 @@ struct ProcessSettings {
     if (present.priority != priority) (void)::setpriority(PRIO_PROCESS, 0, priority);
     kernel.restore();
     libtorch.restore();
+    environment.restore();
   }
 
  private:
