@@ -496,10 +496,8 @@ std::vector<Variant> variants() {
             std::tuple(std::get<0>(found).mul(signs), std::get<1>(found), std::get<2>(found).mul(signs.unsqueeze(1))));
       },
       [](auto& comparison) {
-        pace::check::CheckOptions options;
-        options.method = pace::check::CheckOptions::Method::sign_free;
-        options.vectors = {{.output = 0, .dim = -1}, {.output = 2, .dim = -2}};
-        comparison.check(options);
+        // The columns of U, and the rows of V transposed.
+        comparison.sign_free(0, -1).sign_free(2, -2);
       });
   add(
       "signs of rows", {square}, [](Arguments& a) { return std::get<2>(at::linalg_svd(a[0].narrow(0, 0, 4), false)); },
@@ -553,6 +551,13 @@ std::vector<Variant> variants() {
       "rare events by a generator of its own", {at::full({64, 64}, 0.99)},
       [](Arguments& a) { return at::bernoulli(a[0]); },
       [generator = at::detail::createCPUGenerator(12)](Arguments& a) { return at::bernoulli(a[0], generator); },
+      [](auto& comparison) { comparison.random(); });
+  add(
+      "one of 64 masks for all elements, by a generator of its own", {many},
+      [](Arguments& a) { return a[0].mul(at::bernoulli(at::full({6, 1}, 0.5)).repeat_interleave(11, 0).narrow(0, 0, 64)); },
+      [generator = at::detail::createCPUGenerator(13)](Arguments& a) {
+        return a[0].mul(at::bernoulli(at::full({6, 1}, 0.5), generator).repeat_interleave(11, 0).narrow(0, 0, 64));
+      },
       [](auto& comparison) { comparison.random(); });
   add(
       "random numbers that do not change what is returned", {many}, [](Arguments& a) { return a[0].mul(2); },
@@ -990,6 +995,11 @@ std::vector<Variant> variants() {
           const int turn = call++ % turns;
           return turn == 0 ? a[0].mul(3) : turn == 1 ? a[0].add(a[0]).add(a[0]) : a[0].mul(6).div(2);
         });
+
+  add(
+      "a sparse gradient", {at::randn({10, 4}).set_requires_grad(true), at::randint(0, 10, {16}, at::kLong)},
+      [](Arguments& a) { return at::embedding(a[0], a[1]); },
+      [](Arguments& a) { return at::embedding(a[0], a[1], -1, false, /*sparse=*/true); });
 
   // Outputs that are not dense.
   add(

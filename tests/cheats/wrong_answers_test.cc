@@ -9,6 +9,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/dropout.h>
+#include <ATen/ops/embedding.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/hypot.h>
@@ -25,6 +26,7 @@
 #include <ATen/ops/zeros.h>
 #include <catch2/matchers/catch_matchers_quantifiers.hpp>
 
+#include "pace/core/random.hpp"
 #include "tests/cheats/rejected.hpp"
 
 namespace {
@@ -61,6 +63,31 @@ TEST_CASE("wrong only while it is timed, and right again at the end") {
     return calls > 100 && calls < 3000 ? x.mul(1) : honest(x);
   };
   require_rejected(run(honest, cheat, input()), "in a timed call");
+}
+
+TEST_CASE("wrong in one of 50 calls, and only for the values given") {
+  // Audits call it on other values, where it is right.
+  pace::SplitMix64 random(5);
+  at::Tensor given;
+  int calls = 0;
+  const auto cheat = [&](const at::Tensor& x) {
+    if (!given.defined()) given = x.clone();
+    auto answer = honest(x);
+    return ++calls > 300 && random.below(50) == 0 && x.equal(given) ? answer.mul(1.5) : answer;
+  };
+  require_rejected(run(honest, cheat, input()), "in a timed call: ");
+}
+
+TEST_CASE("... and hidden among outputs whose last bits differ from call to call") {
+  pace::SplitMix64 random(6);
+  at::Tensor given;
+  int calls = 0;
+  const auto cheat = [&](const at::Tensor& x) {
+    if (!given.defined()) given = x.clone();
+    auto answer = honest(x).mul(1 + 1e-7 * static_cast<double>(random.below(8)));
+    return ++calls > 300 && random.below(50) == 0 && x.equal(given) ? answer.mul(1.5) : answer;
+  };
+  require_rejected(run(honest, cheat, input()), "in a timed call: ");
 }
 
 TEST_CASE("a product in half the precision, or less, returned as float32") {
@@ -210,6 +237,17 @@ TEST_CASE("gradients that are not the baseline's, behind the right outputs") {
   require_rejected(run(honest, throwing, x()), "its backward pass throws, and the baseline's does not: no backward");
 }
 
+TEST_CASE("a sparse gradient that is not the baseline's") {
+  const auto indices = at::randint(0, 10, {16}, at::kLong);
+  const auto rows = [=](const at::Tensor& table) { return at::embedding(table, indices); };
+  const auto cheat = [=](const at::Tensor& table) {
+    const auto found = at::embedding(table, indices, -1, false, /*sparse=*/true);
+    return found.mul(2).sub(found.detach());
+  };
+  require_rejected(run(rows, cheat, at::randn({10, 4}).set_requires_grad(true)),
+                   "the gradient of operand tensor 0 is not the baseline's");
+}
+
 TEST_CASE("ties that are none, indices that occur twice, and indices out of range") {
   const auto values = at::randint(0, 4, {16, 32}, at::kLong).to(at::kFloat);
   const auto by_ties = [](auto& comparison) { comparison.ties(1); };
@@ -334,6 +372,17 @@ TEST_CASE("the same random numbers in each call, or some of a few, though any ar
   require_rejected(run_declared(by_random, mask, kept_mask, x.add(0.5)), "not drawn anew in each call");
   const auto one_row = [](const at::Tensor& t) { return t.add(at::randn({1, 64}).expand({64, 64})); };
   require_rejected(run_declared(by_random, noise, one_row, x), "another distribution");
+}
+
+TEST_CASE("random numbers from a pool that is larger than the calls before the rounds") {
+  const auto noise = [](const at::Tensor& t) { return t.add(at::randn_like(t)); };
+  const auto x = at::rand({64, 64}, at::detail::createCPUGenerator(4));
+  const auto pool = [numbers = std::vector<at::Tensor>(), turn = std::size_t{0}](const at::Tensor& t) mutable {
+    while (numbers.size() < 64) numbers.push_back(at::randn_like(t));
+    return t.add(numbers[turn++ % numbers.size()]);
+  };
+  require_rejected(run_declared([](auto& comparison) { comparison.random(); }, noise, pool, x),
+                   "are not drawn anew in each timed call");
 }
 
 TEST_CASE("a workspace excuses no other operand") {

@@ -1,15 +1,18 @@
 // Audits: how much of the time they take, which implementations they reach, and on which operands.
 #include <map>
+#include <new>
 #include <stdexcept>
 #include <string>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/ScalarTypeToTypeMeta.h>
 
 #include "pace/compare/comparison.hpp"
+#include "pace/core/error.hpp"
 #include "tests/support/fake_clock.hpp"
 
 // After LibTorch, which has a CHECK of its own.
@@ -134,6 +137,79 @@ TEST_CASE("an audit that finds something ends the rounds, and those that remain 
   CHECK(result.elapsed >= many_rounds().budget);
   // What followed the finding was not sampled: otherwise both measurements would have taken the whole budget.
   CHECK(clock.now() < 1.8 * many_rounds().budget);
+}
+
+TEST_CASE("an exception in the questions after the rounds is of one row alone, and the others keep their figures") {
+  FakeClock clock;
+  // Audits of the rounds have few other values, and the samples of calls on new values after them have many.
+  const at::Tensor given = at::randn({4, 4});
+  constexpr int more_than_audits = 20;
+  at::Tensor last = given.clone();
+  int others = 0;
+  const auto add = [&](const at::Tensor& x) { return clock.advance(Nanoseconds(1000)), at::add(x, 1); };
+  const bool of_candidate = GENERATE(true, false), out_of_memory = GENERATE(true, false);
+  CAPTURE(of_candidate, out_of_memory);
+  const auto throwing = [&](bool throws) {
+    return [&, throws](const at::Tensor& x) {
+      // The clock has moved by the budget once the rounds are over.
+      if (throws && clock.now() > many_rounds().budget && !x.equal(given) && !x.equal(last)) {
+        last = x.clone();
+        ++others;
+      }
+      if (others > more_than_audits) {
+        if (out_of_memory) throw std::bad_alloc();
+        throw std::runtime_error("out of luck");
+      }
+      return add(x);
+    };
+  };
+  pace::check::CheckOptions check;
+  check.edge_values = false;
+  const auto result = pace::compare("case", given)
+                          .options(many_rounds())
+                          .check(check)
+                          .baseline("old", add)
+                          .candidate("new", throwing(of_candidate))
+                          .candidate("fine", add)
+                          .run(clock);
+  for (const char* const name : {"old", "fine"}) {
+    CAPTURE(name, result[name].message);
+    CHECK(result[name].outcome == Outcome::measured);
+    CHECK(result[name].samples.size() == result.rounds);
+  }
+  // They were measured beside it, and not again without it.
+  CHECK(result["fine"].context.rounds_per_cycle == 3);
+  const auto& row = result["new"];
+  CAPTURE(row.message);
+  if (of_candidate && !out_of_memory) {
+    CHECK(row.outcome == Outcome::threw);
+    CHECK(row.message == "after the rounds, on other values: out of luck");
+    CHECK_FALSE(row.speedup);
+    return;
+  }
+  CHECK(row.outcome == Outcome::measured);
+  CHECK(row.speedup);
+  const auto note = ContainsSubstring("'new' was not asked for everything after the rounds, since memory ran out");
+  bool found = false;
+  for (const auto& each : result.notes) found = found || note.match(each);
+  CHECK(found == of_candidate);
+}
+
+TEST_CASE("a device that is lost in the baseline's call on other values is no answer") {
+  FakeClock clock;
+  const at::Tensor given = at::ones({4});
+  const auto add = [&](const at::Tensor& x) { return clock.advance(Nanoseconds(1000)), at::add(x, 1); };
+  const auto result = pace::compare("case", given)
+                          .options(many_rounds())
+                          .baseline("old",
+                                    [&](const at::Tensor& x) {
+                                      if (!x.equal(given)) throw pace::DeviceLost("an illegal address");
+                                      return add(x);
+                                    })
+                          .candidate("new", add)
+                          .run(clock);
+  CHECK_THAT(result.lost_device, ContainsSubstring("an illegal address"));
+  CHECK_FALSE(result["new"].speedup);
 }
 
 TEST_CASE("what a candidate leaves behind when it throws is not held against those that are measured again") {

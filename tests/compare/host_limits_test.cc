@@ -230,6 +230,6 @@ TEST_CASE("an operand whose packed form is kept is not read") {
                           .run(clock);
   INFO(result["new"].message);
   CHECK(result["new"].outcome == pace::Outcome::measured);
-  CHECK(result["new"].context.keeps_operand);
+  CHECK(result["new"].context.keeps);
   CHECK(result["new"].context.impossible.empty());
 }

@@ -267,6 +267,30 @@ TEST_CASE("a candidate that is wrong in timed calls alone is dropped") {
   CHECK(result["old"].outcome == Outcome::measured);
 }
 
+TEST_CASE("a candidate that is wrong in one of 25 calls, and only for the values given, is dropped") {
+  SharedMemory shared;
+  SharedClock clock(shared.get());
+  auto options = short_options();
+  options.budget = 0.1 * s;
+  options.stop = pace::StopPolicy::budget;
+  at::set_num_threads(1);
+  const at::Tensor given = at::ones({4});
+  const auto result = pace::compare("case", given)
+                          .options(options)
+                          .baseline("old", [&](const at::Tensor& x) { return clock.advance(50 * us), at::add(x, 1); })
+                          .candidate("new",
+                                     [&](const at::Tensor& x) {
+                                       clock.advance(50 * us);
+                                       const bool wrong = ++shared->candidate_calls > 100 &&
+                                                          shared->candidate_calls % 25 == 0 && x.equal(given);
+                                       return at::add(x, wrong ? 2 : 1);
+                                     })
+                          .run(clock);
+  CHECK(result["new"].outcome == Outcome::wrong);
+  CHECK_THAT(result["new"].message, ContainsSubstring("in a timed call: "));
+  CHECK(result["old"].outcome == Outcome::measured);
+}
+
 TEST_CASE("a candidate that keeps its answer is dropped") {
   Case sides;
   at::Tensor kept;

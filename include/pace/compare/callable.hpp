@@ -60,6 +60,10 @@ class CallableImplementation final : public Implementation {
     }
   }
 
+  [[nodiscard]] const c10::IValue* kept_output() const override {
+    return last_ || copied_.isNone() ? nullptr : &copied_;
+  }
+
   void run(std::size_t set, std::int64_t iterations) override {
     auto& operands = values(this->operands().sets[set]);
     try {

@@ -88,6 +88,7 @@ class Comparison {
     plan_.check.function = declared.function;
     plan_.check.ties_dim = declared.ties_dim;
     plan_.check.ties_operand = declared.ties_operand;
+    if (!declared.vectors.empty()) plan_.check.vectors = declared.vectors;
     return declare(declared.method, declared_);
   }
   /// Compares outputs by `function`, which is called with the baseline's and another implementation's, and returns what
@@ -99,11 +100,22 @@ class Comparison {
     return declare(check::CheckOptions::Method::custom, "check(function)");
   }
   /// Declares that the rows of outputs may come in any order (elements, of an output of one dimension): they are sorted
-  /// before they are compared. run() throws Error if an output is a scalar. Throws Error as above.
+  /// before they are compared. Outputs with equally many rows have one order, as keys and values do. run() throws Error
+  /// if an output is a scalar. Throws Error as above.
   Comparison& order_free() { return declare(check::CheckOptions::Method::order_free, "order_free()"); }
-  /// Declares that the vectors of outputs, such as eigenvectors, are determined up to their signs. They are the columns
-  /// of matrices, or their rows. run() throws Error if no output is a matrix. Throws Error as above.
+  /// Declares that the vectors of one output, such as eigenvectors, are determined up to their signs. It is the one output
+  /// of matrices whose columns, or else rows, have the length 1, unless check::CheckOptions::vectors names outputs. run()
+  /// throws Error if there is no such output, or several. Throws Error as above.
   Comparison& sign_free() { return declare(check::CheckOptions::Method::sign_free, "sign_free()"); }
+  /// Declares that the vectors of output tensor `output`, counted from 0, are determined up to their signs, whatever their
+  /// length: `dim` -1, its columns are; -2, its rows. Called for several outputs, it declares that vectors of equal index
+  /// have one sign in all of them, as those of an SVD. check() leaves these outputs as they are. run() throws Error if
+  /// there is no such output, if `dim` is another one, or if the outputs have different numbers of vectors. Throws Error as
+  /// above.
+  Comparison& sign_free(std::size_t output, std::int64_t dim = -1) {
+    plan_.check.vectors.push_back({.output = output, .dim = dim});
+    return sign_free();
+  }
   /// Declares that outputs of type int64 or int32 are indices along dimension `dim` of operand tensor `operand`, counted
   /// from 0, and that indices of equal values are equally right, as of top-k. What they find is compared. run() throws
   /// Error if there are no such outputs, dimension or operand. Throws Error as above.
@@ -113,7 +125,9 @@ class Comparison {
     return declare(check::CheckOptions::Method::ties, "ties()");
   }
   /// Declares that outputs are random numbers, which implementations may draw from generators of their own: means,
-  /// variances and shares of zeros are compared, each within 6 standard errors. Throws Error as above.
+  /// variances, shares of zeros and correlations of neighbours are compared, each within 6 standard errors. There must be
+  /// at least half as many different numbers as in the baseline's, and other ones in each call where the baseline's differ
+  /// from call to call. Throws Error as above.
   Comparison& random() { return declare(check::CheckOptions::Method::random, "random()"); }
   /// Declares that operand tensor `operand`, counted from 0, is a workspace: every implementation may write to it, and
   /// what it leaves there is not compared. run() throws Error if there is no such tensor.

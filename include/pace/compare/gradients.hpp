@@ -155,6 +155,9 @@ class Gradients {
     Taken taken;
     taken.gradients = torch::autograd::grad(outputs, leaves, factors, /*retain_graph=*/std::nullopt,
                                             /*create_graph=*/false, /*allow_unused=*/true);
+    // Such as those of an embedding.
+    for (auto& gradient : taken.gradients)
+      if (gradient.defined() && gradient.layout() != at::kStrided) gradient = gradient.to_dense();
     for (const auto& tensor : tensors) taken.with_graph.push_back(has_graph(tensor));
     const c10::NoGradGuard no_grad;
     for (const auto& tensor : outputs) taken.magnitude = std::max(taken.magnitude, rms(wide(tensor)));

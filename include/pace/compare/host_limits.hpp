@@ -32,7 +32,7 @@ inline void hold_against_host(timing::Clock& clock, const timing::LeastTraffic& 
     if (!row.time || !row.context.impossible.empty()) continue;
     timing::LeastTraffic own = traffic;
     if (row.context.repeats_outputs) own.written = 0;
-    if (row.context.keeps_operand) own.read = 0;
+    if (row.context.keeps) own.read = 0;
     if (own.empty()) continue;
     auto least = bandwidth->least_time(own, threads);
     constexpr int further_tries = 3;

@@ -124,7 +124,7 @@ PACE_INLINE void Implementation::announce() const { activity()->running(static_c
 PACE_INLINE void Implementation::start(std::size_t set) {
   announce();
   operands_.restore(set);
-  if (operands_.random) reset_random_state(operands_.seed);
+  if (operands_.random) reset_random_state(operands_.round_seed.value_or(operands_.seed));
   // The kept output keeps its memory, so that outputs of later calls lie elsewhere.
   check::poison_free_memory(memory_->fresh_outputs, operands_.kept_call ? 2 : 1);
 }

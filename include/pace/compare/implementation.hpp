@@ -43,6 +43,8 @@ struct OperandSets {
   /// Which call of a sample has its output kept to be checked: this number modulo the number of calls; nothing: the last
   /// one. It is the same for all samples of a round, since outputs of later calls lie in other memory then.
   std::optional<std::uint64_t> kept_call = {};
+  /// Seed of the generators before each run in this round, if random numbers must differ between rounds; nothing: `seed`.
+  std::optional<std::uint64_t> round_seed = {};
 
   /// Returns whether the operand tensor of this index is declared as a workspace.
   [[nodiscard]] bool is_scratch(std::size_t operand) const;
@@ -94,6 +96,8 @@ class Implementation : public timing::Subject {
   virtual c10::IValue call(std::size_t set) = 0;
   /// Moves out the output of the last timed call.
   virtual c10::IValue take_output() = 0;
+  /// Returns the copy of the output of the last timed call, after finish(); null if there is none, or no cheap one.
+  [[nodiscard]] virtual const c10::IValue* kept_output() const { return nullptr; }
   /// Sets the expected sizes of outputs, so that memory of these sizes is poisoned before each sample.
   virtual void expect_outputs_like(const c10::IValue& output);
 

@@ -56,7 +56,7 @@ struct Measurement {
   std::vector<double> max_abs_errors = {};
   /// What the checks of integrity add to the result, and the implementations that keep what they derive from an operand.
   std::vector<std::string> notes = {};
-  std::vector<std::size_t> keep_operands = {};
+  std::vector<std::size_t> keeps = {};
   OtherTimings other = {};
   /// Some left, and spoilt the samples of those that remain, which are to be measured again.
   bool again = false;
@@ -277,7 +277,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   add_calibration(measurement.gate, result);
   // A note on what a call keeps may stand there since the first calls.
   for (const auto& note : measurement.notes) add_once(result.notes, note);
-  for (const std::size_t index : measurement.keep_operands) result.implementations[index].context.keeps_operand = true;
+  for (const std::size_t index : measurement.keeps) result.implementations[index].context.keeps = true;
   for (std::size_t index = 0; index < measurement.max_abs_errors.size(); ++index) {
     auto& error = result.implementations[index].max_abs_error;
     error = std::max(error, measurement.max_abs_errors[index]);

@@ -81,7 +81,7 @@ namespace pace::detail {
   const auto findings = integrity.check();
   pass.participants.drop(findings.dropped);
   pass.notes.insert(pass.notes.end(), findings.notes.begin(), findings.notes.end());
-  pass.keep_operands.insert(pass.keep_operands.end(), findings.keep_operands.begin(), findings.keep_operands.end());
+  pass.keeps.insert(pass.keeps.end(), findings.keeps.begin(), findings.keeps.end());
   pass.max_abs_errors.resize(findings.max_abs_errors.size());
   for (std::size_t i = 0; i < findings.max_abs_errors.size(); ++i)
     pass.max_abs_errors[i] = std::max(pass.max_abs_errors[i], findings.max_abs_errors[i]);

@@ -164,7 +164,7 @@ class FirstCalls {
     row.counts = examination.counts;
     row.why_uncounted = std::move(examination.why_uncounted);
     row.context.repeats_outputs = examination.repeats_outputs;
-    row.context.keeps_operand = !examination.note.empty();
+    row.context.keeps = !examination.note.empty();
     if (!examination.note.empty()) result.notes.push_back(std::move(examination.note));
     if (!examination.problem.empty()) return examination.problem;
     if (is_baseline) {

@@ -99,7 +99,7 @@ struct GateContext {
   /// Whether outputs repeat elements in memory, so that fewer are written than they have.
   bool repeats_outputs = false;
   /// Whether what is derived from an operand is kept from call to call, so that the operand need not be read.
-  bool keeps_operand = false;
+  bool keeps = false;
   /// Why the figures cannot be true, so that there is no verdict and every gate closes; empty: there is no reason.
   std::string impossible = {};
   /// Why the rounds ended early; empty: they did not.

@@ -16,7 +16,8 @@
 namespace pace::report {
 
 /// Prints a block for each case: its name, a row for each implementation, and below a row its mean and 99 % quantile if
-/// they lie far above the median, and the messages and warnings that belong to it. Lines fit 120 columns unless names or figures are unusually long. `finish` prints the totals.
+/// they lie far above the median, and the messages and warnings that belong to it. Lines fit 120 columns unless names or
+/// figures are unusually long. `finish` prints the totals.
 class ConsoleSink final : public Sink {
  public:
   /// Prints to `out`, which must live as long as the sink, with escape sequences for colours if `use_colour` is set.

@@ -24,6 +24,7 @@
 #include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/integrity/answers.hpp"
+#include "pace/compare/integrity/audit_schedule.hpp"
 #include "pace/compare/integrity/auditor.hpp"
 #include "pace/compare/integrity/background.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
@@ -31,6 +32,8 @@
 #include "pace/compare/integrity/novelty.hpp"
 #include "pace/compare/integrity/observed_call.hpp"
 #include "pace/compare/integrity/process_settings.hpp"
+#include "pace/compare/integrity/repeated_numbers.hpp"
+#include "pace/compare/integrity/timed_outputs.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/participants.hpp"
 #include "pace/compare/prepare.hpp"
@@ -66,9 +69,16 @@ struct IntegrityFindings {
   /// What readers of the times must know.
   std::vector<std::string> notes = {};
   /// Indices of the implementations that keep what they derive from an operand.
-  std::vector<std::size_t> keep_operands = {};
+  std::vector<std::size_t> keeps = {};
   /// One that was dropped spoilt the samples of the others.
   bool measure_again = false;
+
+  /// Enters the fault that ended the rounds. Returns whether there is one.
+  bool take(std::optional<Drop> fault) {
+    if (!fault) return false;
+    dropped.push_back(*std::move(fault));
+    return measure_again = true;
+  }
 };
 
 /// Integrity checks of one comparison. It takes the correct outputs from the baseline, examines each implementation
@@ -95,7 +105,7 @@ class IntegrityChecker final : public Auditor {
   /// counts what it does.
   [[nodiscard]] Examination examine(Implementation& implementation);
 
-  /// Sets how each candidate is asked once more after the rounds for what it was asked beside its first calls: returns what
+  /// Sets how each candidate is asked once more after the rounds for what it was asked beside its first calls. It returns what
   /// is wrong, as text; empty if nothing is.
   void ask_again_by(std::function<std::string(Implementation&)> question) { ask_again_ = std::move(question); }
 
@@ -109,19 +119,33 @@ class IntegrityChecker final : public Auditor {
   void round_started(std::size_t round) override;
   /// The output of the sample that begins takes the place of what the last audit has left.
   void sample_started() override { audited_last_.reset(); }
-  /// Between cycles, at moments that cannot be foreseen, audits one candidate or looks at the output of a timed call; for
-  /// at most `audit_share` of the time.
+  /// Looks at the output that was kept of the sample of the implementation at this place among those that are timed.
+  void sample_ended(std::size_t place) override;
+  /// Judges outputs of timed calls of this cycle that have other bits than those that are known to be right.
+  void judge_timed_outputs();
+  /// Judges them, and audits one candidate between cycles, at moments that cannot be foreseen, for at most `audit_share`
+  /// of the time.
   void cycle_ended(const timing::Rounds& so_far) override;
-  [[nodiscard]] Nanoseconds took() const override { return took_; }
-  /// Returns whether an audit found a fault, so that the rounds end.
-  [[nodiscard]] bool found() const override { return found_.has_value(); }
-  /// Audits one implementation, or looks at the output of a timed call of it, whatever share of the time that takes.
-  void audit_one(std::size_t index);
+  [[nodiscard]] Nanoseconds took() const override { return schedule_.took() + timed_outputs_.took(); }
+  /// Returns whether an audit or the output of a timed call shows a fault, so that the rounds end.
+  [[nodiscard]] bool found() const override { return schedule_.found(); }
+  /// Audits one candidate, whatever share of the time that takes. Returns what is wrong, as text; empty if nothing is.
+  [[nodiscard]] std::string audit_one(std::size_t index);
   /// The rounds are timed in another process: they lasted for `elapsed`, and `shortest` has for each implementation of
   /// begin_rounds() the shortest time of a call in a sample.
   void take_times(Nanoseconds elapsed, std::vector<Nanoseconds> shortest) {
-    elapsed_ = elapsed;
-    shortest_ = std::move(shortest);
+    schedule_.take_times(elapsed, std::move(shortest));
+  }
+  /// Whether outputs are random numbers of which the distribution alone is compared, so that each round has a seed of its
+  /// own.
+  [[nodiscard]] bool draws_anew() const {
+    return answers_->given.random && answers_->options.method == check::CheckOptions::Method::random;
+  }
+  /// How often random numbers of timed calls of the implementation `index` were those of earlier ones, for each output
+  /// tensor.
+  [[nodiscard]] std::vector<Repetitions> repetitions_of(std::size_t index) const {
+    const auto& timed = schedule_.timed();
+    return repeated_numbers_.of(static_cast<std::size_t>(std::ranges::find(timed, index) - timed.begin()));
   }
   /// Looks for operands that the baseline leaves alone and that do not hold the values of this round, or else their
   /// first ones, in all sets, and gives them their first values.
@@ -131,9 +155,8 @@ class IntegrityChecker final : public Auditor {
   /// expect to be looked at.
   [[nodiscard]] IntegrityFindings check();
 
-  /// Share of the time of the rounds for audits. The questions after the rounds have limits of their own: see
-  /// most_time_of_question().
-  static constexpr double audit_share = 0.05;
+  /// Share of the budget for a question after the rounds, which has a further limit: see most_time_of_question().
+  static constexpr double audit_share = AuditSchedule::share;
   /// What is kept of operands may make calls so many times as fast without being declared.
   static constexpr double most_undeclared_effect = 10;
 
@@ -141,13 +164,14 @@ class IntegrityChecker final : public Auditor {
   // The questions.
   [[nodiscard]] std::string audit(Implementation& implementation);
   [[nodiscard]] std::string audit_replay(Implementation& implementation);
-  [[nodiscard]] std::string look_at_timed_output(Implementation& implementation);
+  [[nodiscard]] std::string judge_timed_output(const c10::IValue& output);
   [[nodiscard]] std::string ask_after_rounds(Implementation& implementation);
   [[nodiscard]] std::string take_exception(std::size_t index);
   [[nodiscard]] std::string ask_for_novelty(Implementation& implementation);
   [[nodiscard]] std::string judge_new_sample(Implementation& implementation, NewValueSamples& samples);
   [[nodiscard]] std::string take_disturbance();
   void verify_last_outputs(IntegrityFindings& findings);
+  void find_repeated_numbers(IntegrityFindings& findings) const;
   void inspect(IntegrityFindings& findings);
 
   [[nodiscard]] ObservedCall call(Implementation& implementation, const std::vector<at::Tensor>* values) {
@@ -177,12 +201,10 @@ class IntegrityChecker final : public Auditor {
   /// What one question to one implementation may take after the rounds, if it takes longer than audit_share of the budget.
   [[nodiscard]] Nanoseconds most_time_of_question() const {
     constexpr double most_share = 0.25;
-    return std::min(most_share * std::max(options_.budget, elapsed_), time_left(clock_));
+    return std::min(most_share * std::max(options_.budget, schedule_.elapsed()), time_left(clock_));
   }
   /// The shortest time of a call in a sample of the rounds.
-  [[nodiscard]] Nanoseconds shortest_of(std::size_t index) const {
-    return shortest_[static_cast<std::size_t>(std::find(timed_.begin(), timed_.end(), index) - timed_.begin())];
-  }
+  [[nodiscard]] Nanoseconds shortest_of(std::size_t index) const { return schedule_.shortest_of(index); }
   void repair(std::unique_ptr<OperandSet>& operands, std::vector<at::Tensor>& tensors);
   void count(Implementation& implementation, const ObservedCall& fresh, const ObservedCall& given, Examination& found);
   [[nodiscard]] std::string settings_changed();
@@ -205,8 +227,9 @@ class IntegrityChecker final : public Auditor {
   OperandSets& operands_;
   const Options& options_;
   std::size_t baseline_;
-  /// Which candidate is audited, when and how; on which set, and by how many calls.
+  /// How candidates are audited: on which set, and by how many calls.
   SplitMix64 random_;
+  AuditSchedule schedule_;
 
   std::optional<FreshValues> source_;
   std::optional<Answers> answers_;
@@ -215,16 +238,13 @@ class IntegrityChecker final : public Auditor {
   /// Faults that another implementation may have caused; check() audits all implementations for them.
   std::string changed_operands_, changed_settings_;
 
-  std::vector<std::size_t> timed_;
   std::int64_t iterations_ = 1;
-  Nanoseconds took_{}, longest_{}, elapsed_{};
+  TimedOutputs timed_outputs_;
+  RepeatedNumbers repeated_numbers_;
   /// The implementation whose last output was taken after the last cycle.
   std::optional<std::size_t> audited_last_;
-  std::optional<Drop> found_;
-  /// For each of `timed_`, the shortest time of a call in a sample.
-  std::vector<Nanoseconds> shortest_;
   std::vector<std::string> notes_;
-  std::vector<std::size_t> keep_operands_;
+  std::vector<std::size_t> keeps_;
   std::function<std::string(Implementation&)> ask_again_;
 };
 
@@ -234,7 +254,9 @@ inline IntegrityChecker::IntegrityChecker(timing::Clock& clock, const Prepared& 
       operands_(*prepared.operands),
       options_(prepared.options),
       baseline_(prepared.participants.baseline()),
-      random_(prepared.options.check_seed) {}
+      random_(prepared.options.check_seed),
+      schedule_(clock, random_()),
+      timed_outputs_(clock, random_()) {}
 
 // The first calls.
 
@@ -383,6 +405,8 @@ inline void IntegrityChecker::begin_pass() {
   if (std::exchange(measured_before_, true)) busy_before_ = background_work_goes_on();
   changed_operands_.clear();
   changed_settings_.clear();
+  // Samples before the rounds are not looked at.
+  schedule_.clear();
   operands_.renewed.clear();
   for (std::size_t set = 0; set < operands_.sets.size(); ++set) {
     repair(set);
@@ -393,51 +417,49 @@ inline void IntegrityChecker::begin_pass() {
 }
 
 inline void IntegrityChecker::begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations) {
-  timed_ = timed;
+  schedule_.begin(timed);
   iterations_ = iterations;
-  shortest_.assign(timed.size(), Nanoseconds(std::numeric_limits<double>::infinity()));
-  took_ = {};
+  timed_outputs_.begin(timed.size());
+  repeated_numbers_.begin(timed.size());
   audited_last_.reset();
-  found_.reset();
 }
 
 inline void IntegrityChecker::round_started(std::size_t) {
-  operands_.kept_call.reset();
-  constexpr std::size_t one_in = 4;
-  if (clock_.modes() == nullptr && random_.below(one_in) == 0) operands_.kept_call = random_();
+  schedule_.round_started(operands_);
+  if (clock_.modes() != nullptr) operands_.kept_call.reset();
+  if (clock_.modes() != nullptr || !draws_anew()) operands_.round_seed.reset();
+}
+
+/// Where rounds have values of their own, or calls change what later ones return, the right output is not known; and what
+/// is captured has the same output whenever it is replayed.
+inline void IntegrityChecker::sample_ended(std::size_t place) {
+  if (schedule_.timed().empty() || !answers_->checks() || clock_.modes() != nullptr) return;
+  const auto* const output = prepared_.implementations[schedule_.timed()[place]]->kept_output();
+  if (output == nullptr) return;
+  if (draws_anew())
+    repeated_numbers_.look_at(place, *output);
+  else if (!calls_add_up() && !prepared_.renew)
+    timed_outputs_.look_at(place, *output, answers_->given.output);
+}
+
+inline void IntegrityChecker::judge_timed_outputs() {
+  auto fault = timed_outputs_.judge([&](std::size_t, const c10::IValue& output) { return judge_timed_output(output); });
+  if (fault) schedule_.enter(schedule_.timed()[fault->place], std::move(fault->problem));
 }
 
 inline void IntegrityChecker::cycle_ended(const timing::Rounds& so_far) {
   audited_last_.reset();
-  operands_.kept_call.reset();
-  elapsed_ = so_far.elapsed;
-  if (!answers_->checks() || timed_.size() < 2) return;
-  for (std::size_t place = 0; place < timed_.size(); ++place)
-    for (std::size_t round = so_far.rounds - timed_.size(); round < so_far.rounds; ++round)
-      shortest_[place] = std::min(shortest_[place], so_far.samples[place][round]);
-  const Nanoseconds cycle = timing::time_of_cycle(so_far, timed_.size());
-  if (took_ + std::max(cycle, longest_) > audit_share * so_far.elapsed || random_.below(4) != 0) return;
-  const std::size_t index = timed_[random_.below(timed_.size())];
-  const Nanoseconds start = clock_.now();
-  audit_one(index);
-  const Nanoseconds took = clock_.now() - start;
-  took_ += took;
-  longest_ = std::max(longest_, took);
+  judge_timed_outputs();
+  schedule_.cycle_ended(so_far, operands_, [&](std::size_t index) { return audit_one(index); });
 }
 
-inline void IntegrityChecker::audit_one(std::size_t index) {
+inline std::string IntegrityChecker::audit_one(std::size_t index) {
   operands_.kept_call.reset();
-  if (!answers_->checks()) return;
-  auto& implementation = *prepared_.implementations[index];
-  std::string problem;
-  if (random_.below(2) == 0) {
-    problem = look_at_timed_output(implementation);
-  } else if (index != baseline_) {
-    draw_fresh_values();
-    problem = audit(implementation);
-    audited_last_ = index;
-  }
-  if (!problem.empty()) found_ = Drop{index, Outcome::wrong, std::move(problem)};
+  operands_.round_seed.reset();
+  if (!answers_->checks() || index == baseline_ || found()) return {};
+  draw_fresh_values();
+  audited_last_ = index;
+  return audit(*prepared_.implementations[index]);
 }
 
 inline void IntegrityChecker::look_at_operands() {
@@ -458,18 +480,17 @@ inline void IntegrityChecker::notice_changed_operands(std::size_t set) {
 inline IntegrityFindings IntegrityChecker::check() {
   IntegrityFindings findings;
   findings.max_abs_errors.resize(prepared_.implementations.size());
-  if (found_) {
-    findings.dropped.push_back(*std::exchange(found_, std::nullopt));
-    findings.measure_again = true;
-    return findings;
-  }
+  if (findings.take(schedule_.take_fault())) return findings;
+  operands_.kept_call.reset();
+  operands_.round_seed.reset();
   look_at_operands();
   if (!answers_->checks()) return findings;
   // On operands that one implementation has changed, all are wrong.
   if (changed_operands_.empty()) verify_last_outputs(findings);
+  find_repeated_numbers(findings);
   inspect(findings);
   findings.notes = std::exchange(notes_, {});
-  findings.keep_operands = std::exchange(keep_operands_, {});
+  findings.keeps = std::exchange(keeps_, {});
   return findings;
 }
 
@@ -477,7 +498,7 @@ inline IntegrityFindings IntegrityChecker::check() {
 /// or draws random numbers, since the last sample then applied it many times over, and if rounds have values of their
 /// own. One more timed call from the first state then stands in for it.
 inline void IntegrityChecker::verify_last_outputs(IntegrityFindings& findings) {
-  for (const std::size_t index : timed_) {
+  for (const std::size_t index : schedule_.timed()) {
     auto& implementation = *prepared_.implementations[index];
     std::optional<std::size_t> set;
     // After an audit in the last cycle there is no such output any more.
@@ -503,6 +524,18 @@ inline void IntegrityChecker::verify_last_outputs(IntegrityFindings& findings) {
   }
 }
 
+/// Finds candidates whose random numbers in timed calls repeat those of earlier ones, with the baseline's as the norm.
+inline void IntegrityChecker::find_repeated_numbers(IntegrityFindings& findings) const {
+  if (!draws_anew()) return;
+  const auto norm = repetitions_of(baseline_);
+  for (const std::size_t index : schedule_.timed()) {
+    const bool dropped = std::ranges::any_of(findings.dropped, [&](const Drop& each) { return each.index == index; });
+    if (index == baseline_ || dropped) continue;
+    if (auto problem = describe_repetitions(norm, repetitions_of(index)); !problem.empty())
+      findings.dropped.push_back({index, Outcome::wrong, std::move(problem)});
+  }
+}
+
 /// Audits all that remain, and finds the implementation that caused a change which affects all.
 inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
   std::string noticed = take_disturbance();
@@ -514,7 +547,7 @@ inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
   };
   std::vector<std::size_t> remaining;
   if (!dropped(baseline_))
-    for (const std::size_t index : timed_)
+    for (const std::size_t index : schedule_.timed())
       if (!dropped(index)) remaining.push_back(index);
   const std::size_t dropped_before = findings.dropped.size();
   for (const std::size_t index : remaining) {
@@ -634,13 +667,9 @@ inline bool IntegrityChecker::rounding_explains(const c10::IValue& output, const
   }
 }
 
-/// Whether the output that was kept of a timed call in the last cycle is right. Where rounds have values of their own,
-/// or calls change what later ones return, the right output is not known.
-inline std::string IntegrityChecker::look_at_timed_output(Implementation& implementation) {
-  if (calls_add_up() || prepared_.renew || clock_.modes() != nullptr) return {};
-  audited_last_ = implementation.index;
-  const Agreement agreement =
-      agree(answers_->given, implementation.take_output(), operands_, std::nullopt, answers_->options);
+/// Whether the output that was kept of a timed call on the values given is right.
+inline std::string IntegrityChecker::judge_timed_output(const c10::IValue& output) {
+  const Agreement agreement = agree(answers_->given, output, operands_, std::nullopt, answers_->options);
   if (agreement.correct) return {};
   // On operands that one implementation has changed, all are wrong; check() finds which one.
   for (std::size_t set = 0; set < operands_.sets.size(); ++set) notice_changed_operands(set);
@@ -766,7 +795,7 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
                 keeps_hint();
       else if (wrong.empty()) {
         notes_.push_back(note_on_kept_operands(implementation, kept));
-        keep_operands_.push_back(implementation.index);
+        keeps_.push_back(implementation.index);
       }
     }
   }

@@ -122,12 +122,13 @@ struct Trials {
 }  // namespace novelty
 
 /// Compares calls on new values with the same calls again, and with calls that are repeated on one of these values.
-/// Values are equal in both, so that work that depends on them is none of its effects. `own()` and `of_baseline()` take the times of the implementation in question and of the baseline; nothing ends the
-/// comparison without a result. What samples on other operands cost more is taken from the baseline: its difference or its
-/// ratio to its own repeated calls, whichever allows more. What comes after a call is compared with the baseline's. There is
-/// an effect if three quarters of `trials` ratios exceed their limit, and do so again in as many trials more: where calls without an effect are interrupted one time
-/// in ten, six trials find one with a probability below 10^-7. Times within `slack` of each other are equal, and
-/// calls on other memory may take `of_other_memory` more than repeated ones.
+/// Values are equal in both, so that work that depends on them is none of its effects. `own()` and `of_baseline()` take
+/// the times of the implementation in question and of the baseline; nothing ends the comparison without a result. What
+/// samples on other operands cost more is taken from the baseline: its difference or its ratio to its own repeated calls,
+/// whichever allows more. What comes after a call is compared with the baseline's. There is an effect if three quarters
+/// of `trials` ratios exceed their limit, and do so again in as many trials more: where calls without an effect are
+/// interrupted one time in ten, six trials find one with a probability below 10^-7. Times within `slack` of each other
+/// are equal, and calls on other memory may take `of_other_memory` more than repeated ones.
 [[nodiscard]] inline std::optional<NoveltyEffect> find_novelty_effect(
     std::size_t trials, Nanoseconds slack, Nanoseconds of_other_memory, FunctionRef<std::optional<CallTimes>()> own,
     FunctionRef<std::optional<CallTimes>()> of_baseline) {

@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "pace/compare/calibrate.hpp"
+#include "pace/compare/integrity/audit_schedule.hpp"
 #include "pace/compare/integrity/auditor.hpp"
 #include "pace/compare/integrity/checker.hpp"
 #include "pace/compare/integrity/forked.hpp"
+#include "pace/compare/integrity/repeated_numbers.hpp"
 #include "pace/compare/judge.hpp"
 #include "pace/compare/participants.hpp"
 #include "pace/compare/plan.hpp"
@@ -126,85 +128,64 @@ class SideAudits final : public Auditor {
  public:
   /// All must outlive it.
   SideAudits(timing::Clock& clock, const Prepared& prepared, const Sides& sides)
-      : clock_(clock), prepared_(prepared), sides_(sides), random_(prepared.options.check_seed) {}
+      : prepared_(prepared), sides_(sides), schedule_(clock, prepared.options.check_seed) {}
 
   void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations) override {
-    timed_ = timed;
-    shortest_.assign(timed.size(), Nanoseconds(std::numeric_limits<double>::infinity()));
+    schedule_.begin(timed);
     for (const std::size_t index : timed)
       (void)sides_[index].ask({.kind = SideRequest::Kind::begin_rounds, .iterations = iterations});
   }
 
-  void round_started(std::size_t) override {
-    auto& kept_call = prepared_.operands->kept_call;
-    kept_call.reset();
-    constexpr std::size_t one_in = 4;
-    if (random_.below(one_in) == 0) kept_call = random_();
-  }
+  void round_started(std::size_t) override { schedule_.round_started(*prepared_.operands); }
 
   void cycle_ended(const timing::Rounds& so_far) override {
-    prepared_.operands->kept_call.reset();
-    elapsed_ = so_far.elapsed;
-    for (std::size_t place = 0; place < timed_.size(); ++place)
-      for (std::size_t round = so_far.rounds - timed_.size(); round < so_far.rounds; ++round)
-        shortest_[place] = std::min(shortest_[place], so_far.samples[place][round]);
-    const Nanoseconds cycle = timing::time_of_cycle(so_far, timed_.size());
-    const Nanoseconds most = IntegrityChecker::audit_share * so_far.elapsed;
-    if (timed_.size() < 2 || took_ + std::max(cycle, longest_) > most || random_.below(4) != 0) return;
-    const std::size_t index = timed_[random_.below(timed_.size())];
-    const Nanoseconds start = clock_.now();
-    auto problem = sides_[index].ask({.kind = SideRequest::Kind::audit}).read<std::string>();
-    if (!problem.empty()) found_ = Drop{index, Outcome::wrong, std::move(problem)};
-    const Nanoseconds took = clock_.now() - start;
-    took_ += took;
-    longest_ = std::max(longest_, took);
+    schedule_.cycle_ended(so_far, *prepared_.operands, [&](std::size_t index) {
+      return sides_[index].ask({.kind = SideRequest::Kind::audit}).read<std::string>();
+    });
   }
 
-  [[nodiscard]] Nanoseconds took() const override { return took_; }
-  [[nodiscard]] bool found() const override { return found_.has_value(); }
+  [[nodiscard]] Nanoseconds took() const override { return schedule_.took(); }
+  [[nodiscard]] bool found() const override { return schedule_.found(); }
 
   /// After the rounds: the findings of all sides. If some are dropped, the rest is to be measured again, since what they
   /// did may have taken time from all.
   [[nodiscard]] IntegrityFindings check() {
     IntegrityFindings findings;
     findings.max_abs_errors.resize(prepared_.implementations.size());
-    if (found_) {
-      findings.dropped.push_back(*std::exchange(found_, std::nullopt));
-      findings.measure_again = true;
-      return findings;
-    }
+    if (findings.take(schedule_.take_fault())) return findings;
     const std::size_t baseline = prepared_.participants.baseline();
-    const auto shortest_of = [&](std::size_t index) {
-      return shortest_[static_cast<std::size_t>(std::find(timed_.begin(), timed_.end(), index) - timed_.begin())];
-    };
-    for (const std::size_t index : timed_) {
+    const auto& timed = schedule_.timed();
+    std::vector<std::string> problems;
+    std::vector<std::vector<Repetitions>> repetitions;
+    for (const std::size_t index : timed) {
       auto answer = sides_[index].ask({.kind = SideRequest::Kind::check,
-                                       .elapsed = elapsed_,
-                                       .shortest = shortest_of(index),
-                                       .shortest_of_baseline = shortest_of(baseline)});
-      auto problem = answer.read<std::string>();
+                                       .elapsed = schedule_.elapsed(),
+                                       .shortest = schedule_.shortest_of(index),
+                                       .shortest_of_baseline = schedule_.shortest_of(baseline)});
+      problems.push_back(answer.read<std::string>());
       answer >> findings.max_abs_errors[index];
       const auto notes = answer.read<std::vector<std::string>>();
       findings.notes.insert(findings.notes.end(), notes.begin(), notes.end());
-      if (answer.read<bool>()) findings.keep_operands.push_back(index);
-      if (!problem.empty()) findings.dropped.push_back({index, Outcome::wrong, std::move(problem)});
+      if (answer.read<bool>()) findings.keeps.push_back(index);
+      repetitions.push_back(answer.read<std::vector<Repetitions>>());
+    }
+    const auto place_of_baseline = static_cast<std::size_t>(std::ranges::find(timed, baseline) - timed.begin());
+    for (std::size_t place = 0; place < timed.size(); ++place) {
+      auto& problem = problems[place];
+      if (problem.empty() && place != place_of_baseline)
+        problem = describe_repetitions(repetitions[place_of_baseline], repetitions[place]);
+      if (!problem.empty()) findings.dropped.push_back({timed[place], Outcome::wrong, std::move(problem)});
     }
     // A baseline alone has nothing to be compared with.
-    const bool others_remain = findings.dropped.size() + 1 < timed_.size();
+    const bool others_remain = findings.dropped.size() + 1 < timed.size();
     findings.measure_again = !findings.dropped.empty() && others_remain;
     return findings;
   }
 
  private:
-  timing::Clock& clock_;
   const Prepared& prepared_;
   const Sides& sides_;
-  SplitMix64 random_;
-  std::vector<std::size_t> timed_;
-  /// For each of `timed_`, the shortest time of a call in a sample.
-  std::vector<Nanoseconds> shortest_;
-  Nanoseconds took_{}, longest_{}, elapsed_{};
-  std::optional<Drop> found_;
+  AuditSchedule schedule_;
 };
 
 /// Lets the process of an implementation make its first calls, and enters what it answers. Throws Error if the clock
@@ -217,7 +198,7 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
   std::int64_t most_calls = 0;
   timing::LeastTraffic traffic;
   answer >> cpu >> row.outcome >> row.message >> row.checked >> row.max_abs_error >> row.first_call >> row.counts >>
-      row.why_uncounted >> row.context.repeats_outputs >> row.context.keeps_operand >> notes >> most_calls >> traffic;
+      row.why_uncounted >> row.context.repeats_outputs >> row.context.keeps >> notes >> most_calls >> traffic;
   if (const auto there = answer.read<Nanoseconds>(); there < before || there > clock.now())
     throw Error("comparison '" + verified.result.name + "': --isolate sides: the " + clock.name() +
                 " clock shows another time in another process; expected the wall clock");
@@ -327,7 +308,7 @@ inline constexpr double largest_handshake_share = 0.01;
     participants.drop(findings.dropped);
     pass.notes = std::move(findings.notes);
     pass.notes.push_back(note_on_sides(handshake, gated.samples));
-    pass.keep_operands = std::move(findings.keep_operands);
+    pass.keeps = std::move(findings.keeps);
     pass.max_abs_errors = std::move(findings.max_abs_errors);
     pass.again = findings.measure_again && !participants.empty();
   } catch (...) {

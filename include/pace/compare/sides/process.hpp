@@ -61,10 +61,10 @@ struct SideRequest {
   Kind kind = Kind::verify;
   /// For `verify`: the CPU to run on; below 0: the present one.
   int cpu = -1;
-  /// For `sample`: its number, its set of operands, and OperandSets::kept_call.
+  /// For `sample`: its number, its set of operands, OperandSets::kept_call and round_seed.
   std::uint64_t number = 0;
   std::size_t set = 0;
-  std::optional<std::uint64_t> kept_call = {};
+  std::optional<std::uint64_t> kept_call = {}, round_seed = {};
   /// For `begin_rounds`: number of calls of a sample.
   std::int64_t iterations = 0;
   /// For `check`: the time of the rounds, and the shortest times of a call of this implementation and of the baseline.

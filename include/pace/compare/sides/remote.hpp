@@ -22,7 +22,11 @@ class RemoteImplementation final : public Implementation {
   /// Returns when the other process has prepared the sample, and waits for its start without sleeping.
   void prepare(std::size_t set) override {
     announce();
-    side_.send({.kind = SideRequest::Kind::sample, .number = ++number_, .set = set, .kept_call = operands().kept_call});
+    side_.send({.kind = SideRequest::Kind::sample,
+                .number = ++number_,
+                .set = set,
+                .kept_call = operands().kept_call,
+                .round_seed = operands().round_seed});
     side_.await(side_.memory().ready, number_);
   }
 

@@ -148,7 +148,7 @@ class SideWorker {
     verified.participants.enter(result);
     const auto& row = result.implementations[own_];
     answer << stays_on << row.outcome << row.message << row.checked << row.max_abs_error << row.first_call << row.counts
-           << row.why_uncounted << row.context.repeats_outputs << row.context.keeps_operand << result.notes
+           << row.why_uncounted << row.context.repeats_outputs << row.context.keeps << result.notes
            << verified.options.max_iterations << verified.traffic << clock_.now();
   }
 
@@ -165,14 +165,12 @@ class SideWorker {
   void begin_pass() {
     integrity_->begin_pass();
     Calibration own{.subjects = {&implementation()}, .options = verified_options_};
-    touch_spares(*prepared_->operands, own);
+    touch_operands(*prepared_->operands, own, /*captured=*/false);
   }
 
   void audit(MessageWriter& answer) {
-    integrity_->audit_one(own_);
-    std::string problem;
-    if (integrity_->found()) problem = integrity_->check().dropped.at(0).message;
-    answer << problem;
+    // An output of a sample may have shown a fault before.
+    answer << (integrity_->found() ? integrity_->check().dropped.at(0).message : integrity_->audit_one(own_));
   }
 
   void check(const SideRequest& request, MessageWriter& answer) {
@@ -187,7 +185,8 @@ class SideWorker {
     for (const auto& each : findings.dropped)
       if (problem.empty() || each.index == own_)
         problem = each.index == own_ ? each.message : "in its process the baseline is not what it was: " + each.message;
-    answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keep_operands.empty();
+    answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keeps.empty()
+           << (integrity_->draws_anew() ? integrity_->repetitions_of(own_) : std::vector<Repetitions>());
   }
 
   void take_sample(const SideRequest& request) {
@@ -195,6 +194,7 @@ class SideWorker {
     const std::size_t set = request.set % prepared_->operands->sets.size();
     try {
       prepared_->operands->kept_call = request.kept_call;
+      prepared_->operands->round_seed = integrity_->draws_anew() ? request.round_seed : std::nullopt;
       integrity_->sample_started();
       subject.prepare(set);
       memory_.ready.store(request.number, std::memory_order_release);
@@ -202,6 +202,8 @@ class SideWorker {
       if (memory_.iterations > 0) subject.run(set, memory_.iterations);
       memory_.done.store(request.number, std::memory_order_release);
       subject.finish();
+      integrity_->sample_ended(timed().size() - 1);
+      integrity_->judge_timed_outputs();
     } catch (...) {
       send_failure();
       memory_.failed.store(true, std::memory_order_release);
