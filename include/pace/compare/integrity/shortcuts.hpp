@@ -10,11 +10,11 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
-#include <c10/core/GradMode.h>
 #include <c10/core/impl/COW.h>
 
 #include "pace/check/check_options.hpp"
 #include "pace/check/ivalue.hpp"
+#include "pace/check/parts.hpp"
 
 namespace pace::detail {
 
@@ -36,24 +36,6 @@ enum Shortcuts : std::int64_t {
 /// its compressed indices, in the same order.
 inline constexpr int shortcut_bits = 8;
 
-/// The tensors that a tensor consists of: its values, plain indices and compressed indices, undefined where it has none.
-/// A strided or nested tensor is its own values.
-[[nodiscard]] inline std::array<at::Tensor, 3> parts_of(const at::Tensor& tensor) {
-  const c10::NoGradGuard no_grad;
-  switch (tensor.layout()) {
-    case at::kSparse:
-      return {tensor._values(), tensor._indices(), at::Tensor()};
-    case at::kSparseCsr:
-    case at::kSparseBsr:
-      return {tensor.values(), tensor.col_indices(), tensor.crow_indices()};
-    case at::kSparseCsc:
-    case at::kSparseBsc:
-      return {tensor.values(), tensor.row_indices(), tensor.ccol_indices()};
-    default:
-      return {tensor, at::Tensor(), at::Tensor()};
-  }
-}
-
 /// Those of a strided or nested tensor, whose memory is compared with that of `parts` of operands.
 [[nodiscard]] inline std::int64_t shortcuts_of_part(const at::Tensor& tensor, const std::vector<at::Tensor>& parts) {
   std::int64_t found = 0;
@@ -74,7 +56,7 @@ inline constexpr int shortcut_bits = 8;
   std::vector<at::Tensor> shareable;
   for (const auto& operand : operands) {
     if (!operand.defined()) continue;
-    for (const auto& part : parts_of(operand))
+    for (const auto& part : check::detail::parts_of(operand))
       if (part.defined() && part.has_storage()) shareable.push_back(part);
   }
   return shareable;
@@ -83,7 +65,7 @@ inline constexpr int shortcut_bits = 8;
 [[nodiscard]] inline std::int64_t shortcuts_of(const at::Tensor& tensor, const std::vector<at::Tensor>& parts) {
   std::int64_t found = tensor.is_inference() ? std::int64_t{infers} : 0;
   int shift = 0;
-  for (const auto& part : parts_of(tensor)) {
+  for (const auto& part : check::detail::parts_of(tensor)) {
     if (part.defined()) found |= shortcuts_of_part(part, parts) << shift;
     shift += shortcut_bits;
   }
