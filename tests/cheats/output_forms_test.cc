@@ -47,10 +47,12 @@ at::Tensor columns() { return at::arange(0, 5, at::kLong).mul(3).repeat({20}); }
 TEST_CASE("a sparse output that shares memory with operands") {
   const auto copied = [](const at::Tensor& i, const at::Tensor& v) { return coo(i.clone(), v.clone()); };
   const auto x = at::randn({500});
-  require_rejected(run(copied, [](const at::Tensor& i, const at::Tensor& v) { return coo(i, v); }, indices(), x),
+  require_rejected(run(
+                       copied, [](const at::Tensor& i, const at::Tensor& v) { return coo(i, v); }, indices(), x),
                    "output tensor 0 shares memory with an operand");
   require_rejected(
-      run(copied, [](const at::Tensor& i, const at::Tensor& v) { return coo(i, v.clone()); }, indices(), x),
+      run(
+          copied, [](const at::Tensor& i, const at::Tensor& v) { return coo(i, v.clone()); }, indices(), x),
       "output tensor 0 (its indices) shares memory with an operand");
   const auto rows = [](const at::Tensor& p, const at::Tensor& i, const at::Tensor& v) {
     return csr(p.clone(), i.clone(), v.clone());
@@ -75,8 +77,7 @@ TEST_CASE("a nested output that shares memory with an operand") {
   };
   const auto shared = [](const at::Tensor& t) {
     return at::_nested_view_from_buffer(t.view(-1), longs({10, 8, 30, 8}).view({2, 2}),
-                                        longs({8, 1, 8, 1}).view({2, 2}),
-                                        longs({0, 80}));
+                                        longs({8, 1, 8, 1}).view({2, 2}), longs({0, 80}));
   };
   require_rejected(run(copied, shared, x), "output tensor 0 shares memory with an operand");
   require_accepted(run(shared, shared, x));
@@ -124,8 +125,8 @@ TEST_CASE("numbers of float64 operands that were computed in float32") {
   };
   require_rejected(run(rows, [=](const at::Tensor& t) { return rows(t.to(at::kFloat)); }, x), "output[0]: expected ");
   const auto both = [=](const at::Tensor& t) { return std::tuple(t.sin(), sum(t)); };
-  require_rejected(run(both, [=](const at::Tensor& t) { return std::tuple(t.sin(), in_float(t)); }, x),
-                   "output[1]: expected ");
+  require_rejected(
+      run(both, [=](const at::Tensor& t) { return std::tuple(t.sin(), in_float(t)); }, x), "output[1]: expected ");
   // In another order, or by another formula.
   require_accepted(run(sum, [](const at::Tensor& t) { return t.flip(0).sin().square().sum().item<double>(); }, x));
   const auto cancels = [](const at::Tensor& t) { return t.sin().sum().item<double>(); };
@@ -141,10 +142,9 @@ TEST_CASE("numbers of float64 operands that were computed in float32") {
   const auto flipped_float = [=](const at::Tensor& t) { return in_float(t.flip(0)); };
   require_accepted(run(in_float, flipped_float, x));
   require_accepted(run(sum, [=](const at::Tensor& t) { return sum(t.view({64, 64}).t()); }, x.to(at::kFloat)));
-  require_accepted(run(
-      [=](const at::Tensor& t, const at::Tensor& scale) { return sum(t.mul(scale)); },
-      [=](const at::Tensor& t, const at::Tensor& scale) { return sum(t.flip(0).mul(scale)); }, x.to(at::kFloat),
-      at::full({}, 0.7, at::kDouble)));
+  require_accepted(run([=](const at::Tensor& t, const at::Tensor& scale) { return sum(t.mul(scale)); },
+                       [=](const at::Tensor& t, const at::Tensor& scale) { return sum(t.flip(0).mul(scale)); },
+                       x.to(at::kFloat), at::full({}, 0.7, at::kDouble)));
 }
 
 TEST_CASE("random numbers whose means lie in the wrong places") {
@@ -155,7 +155,8 @@ TEST_CASE("random numbers whose means lie in the wrong places") {
   require_rejected(run_declared(by_random, turned, scaled, x), "other means than the baseline's");
   const auto dropped = [](const at::Tensor& t) { return t.mul(at::rand_like(t).lt(0.5)); };
   const auto sorted = [=](const at::Tensor& t) { return dropped(std::get<0>(t.view(-1).sort())); };
-  require_rejected(run_declared(by_random, sorted, [=](const at::Tensor& t) { return dropped(t.view(-1)); }, x),
+  require_rejected(run_declared(
+                       by_random, sorted, [=](const at::Tensor& t) { return dropped(t.view(-1)); }, x),
                    "other means than the baseline's");
   // One element of 4096.
   const auto noise = [](const at::Tensor& t) { return t.add(at::rand_like(t).mul(0.1)); };

@@ -127,9 +127,10 @@ TEST_CASE("indices of sparse outputs are in order where the expected ones are") 
   CHECK(message(ordered, same.coalesce()) == "");
   CHECK(message(ordered.coalesce(), same) == "output: expected a coalesced tensor, got one that is not");
   const auto marked = same.clone()._coalesced_(true);
-  CHECK(message(ordered.coalesce(), marked) ==
-        "output: expected a coalesced tensor, got one that is only marked as coalesced: its indices repeat or are in no "
-        "order");
+  CHECK(
+      message(ordered.coalesce(), marked) ==
+      "output: expected a coalesced tensor, got one that is only marked as coalesced: its indices repeat or are in no "
+      "order");
   CheckOptions options;
   options.check_layout = false;
   CHECK(message(ordered.coalesce(), same, options) == "");

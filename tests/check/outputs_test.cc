@@ -226,10 +226,10 @@ TEST_CASE("the tolerance of a number is that of its type and what was learned") 
   CHECK(matched(0.5, 0.5004, options).correct);
   CHECK_FALSE(matched(0.1, 0.1004, options).correct);
   options.number_dtype = at::kDouble;
-  const c10::IValue expected = to_ivalue(std::vector<double>{0.1, 0.2});
+  const c10::IValue expected = pace::to_ivalue(std::vector<double>{0.1, 0.2});
   const auto with = [&](double second, double slack) {
     const pace::check::LearnedTolerances learned{{.terms = 4, .slack = doubles({slack}), .number = 1}};
-    return outputs_match(expected, to_ivalue(std::vector<double>{0.1, second}), options, nullptr, &learned);
+    return outputs_match(expected, pace::to_ivalue(std::vector<double>{0.1, second}), options, nullptr, &learned);
   };
   CHECK(with(0.2 * (1 + 1e-15), 0).correct);
   CHECK(with(0.2 * (1 + 1e-9), 0).message == "output[1]: expected 0.2, got 0.2000000002");

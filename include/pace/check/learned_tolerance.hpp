@@ -13,7 +13,7 @@ namespace pace::check {
 struct LearnedTolerance {
   /// The tensor of the baseline that outputs are compared with, which is found by identity; undefined for a number.
   at::Tensor output = {};
-  double terms = 1;   ///< about how many values of the operands an element depends on; at least 1
+  double terms = 1;  ///< about how many values of the operands an element depends on; at least 1
   /// Allowed beside the tolerance for magnitude and `terms`, one number for each element, in the shape of `output`;
   /// undefined: nothing more is allowed.
   at::Tensor slack = {};

@@ -35,7 +35,11 @@ inline constexpr std::int64_t most_means = 1 << 20;
 /// memory.
 [[nodiscard]] inline at::Tensor real_elements(const at::Tensor& tensor) {
   if (!tensor.defined() || !is_plain(tensor) || tensor.is_complex() || tensor.numel() == 0) return {};
-  return tensor.detach().reshape({-1}).slice(0, 0, std::nullopt, step_of(tensor.numel())).to(at::kDouble).nan_to_num(0, 0, 0);
+  return tensor.detach()
+      .reshape({-1})
+      .slice(0, 0, std::nullopt, step_of(tensor.numel()))
+      .to(at::kDouble)
+      .nan_to_num(0, 0, 0);
 }
 
 }  // namespace detail
@@ -117,8 +121,7 @@ class MeanDifference {
       const at::Tensor beyond = difference.sub(difference.clamp(allowed.neg(), allowed));
       const at::Tensor variance = expected.variance(i).add(actual.variance(i)).div(2);
       const double typical = variance.mean().item<double>();
-      const double tiny =
-          1e-12 * difference.square().max().item<double>() + std::numeric_limits<double>::min();
+      const double tiny = 1e-12 * difference.square().max().item<double>() + std::numeric_limits<double>::min();
       OfTensor& of = weights_[i];
       of.all = beyond.div(variance.add(typical).add(allowed.square()).add(tiny));
       of.allowed = of.all.abs().mul(allowed).sum().item<double>();

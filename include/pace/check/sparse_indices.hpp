@@ -1,4 +1,4 @@
-// Whether the indices of a sparse tensor are in order, which those who read it may rely on.
+// Whether the indices of a sparse tensor are in order, as code that reads them may expect.
 #pragma once
 
 #include <ATen/core/Tensor.h>

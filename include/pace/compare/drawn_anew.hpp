@@ -74,8 +74,7 @@ class DrawnAnew {
     std::vector<at::Tensor> drawn;
     for (const auto& tensor : check::detail::tensors_in_order(output))
       drawn.push_back(check::clone_input(tensor).detach());
-    for (const std::size_t i : operands_.mutated)
-      drawn.push_back(check::clone_input(operands_.tensors[0][i]).detach());
+    for (const std::size_t i : operands_.mutated) drawn.push_back(check::clone_input(operands_.tensors[0][i]).detach());
     return drawn;
   }
 

@@ -119,7 +119,8 @@ class Sensitivity {
       if (!expected.random && baseline_.phases() == nullptr) add_errors_of_baseline(results, expected.learned);
       for (auto& each : expected.learned)
         for (std::size_t i = first_number; i < results.size() && !each.number; ++i)
-          if (results[i].is_same(each.output)) each = {.terms = each.terms, .slack = each.slack, .number = i - first_number};
+          if (results[i].is_same(each.output))
+            each = {.terms = each.terms, .slack = each.slack, .number = i - first_number};
     } catch (...) {
       // The values that were tried are no valid operands, or memory is short: default tolerances hold.
     }
@@ -136,7 +137,8 @@ class Sensitivity {
     for (const std::size_t i : operands_.mutated) results.push_back(operands.at(i));
     for (const auto& number : check::detail::numbers_in_order(output)) {
       const bool known = like != nullptr && results.size() < like->size();
-      results.push_back(as_tensor(number, known ? std::optional(like->at(results.size()).scalar_type()) : std::nullopt));
+      results.push_back(
+          as_tensor(number, known ? std::optional(like->at(results.size()).scalar_type()) : std::nullopt));
     }
     return results;
   }
@@ -213,7 +215,8 @@ class Sensitivity {
     std::vector<bool> whole(results.size(), true);
     constexpr std::uint64_t trials = 2;
     for (std::uint64_t trial = 0; trial < trials; ++trial) {
-      const auto now = results_after(results, [&](const auto& tensors) { shrink_slightly(tensors, seed_ + 2 + trial); });
+      const auto now =
+          results_after(results, [&](const auto& tensors) { shrink_slightly(tensors, seed_ + 2 + trial); });
       for (std::size_t i = 0; i < results.size(); ++i) {
         if (i >= now.size() || !comparable(results[i], now[i])) continue;
         const auto wide = [](const at::Tensor& tensor) {
@@ -277,8 +280,8 @@ class Sensitivity {
     for (auto& each : learned) {
       std::size_t i = 0;
       while (!results[i].is_same(each.output)) ++i;
-      if (i >= exact.size() || !exact[i].defined() || exact[i].scalar_type() != at::kDouble || exact[i].sizes() != each.output.sizes() ||
-          exact[i].device() != each.output.device())
+      if (i >= exact.size() || !exact[i].defined() || exact[i].scalar_type() != at::kDouble ||
+          exact[i].sizes() != each.output.sizes() || exact[i].device() != each.output.device())
         continue;
       const auto error = each.output.to(at::kDouble).sub(exact[i]).abs().nan_to_num(0, 0, 0);
       const auto rms = [](const at::Tensor& tensor) { return tensor.square().mean().sqrt().template item<double>(); };

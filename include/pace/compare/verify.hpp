@@ -58,8 +58,7 @@ class FirstCalls {
   FirstCalls(timing::Clock& clock, const Prepared& prepared, IntegrityChecker& integrity,
              const check::CheckOptions& check)
       : clock_(clock), prepared_(prepared), integrity_(integrity), check_(check) {
-    if (!check_.number_dtype)
-      check_.number_dtype = check::detail::widest_floating_type(prepared.operands->pristine);
+    if (!check_.number_dtype) check_.number_dtype = check::detail::widest_floating_type(prepared.operands->pristine);
   }
 
   /// Outputs of the baseline.
