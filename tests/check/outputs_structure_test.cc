@@ -1,6 +1,7 @@
 // outputs_match on structure: which output, which kind, which shape.
 #include "pace/check/outputs.hpp"
 
+#include <ATen/ops/_sparse_csr_tensor_unsafe.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/sparse_coo_tensor.h>
 
@@ -113,6 +114,33 @@ TEST_CASE("several wrong outputs are all named, up to a limit") {
   const Match match = outputs_match(four, wrong);
   CHECK(match.mismatches == 3);
   CHECK(match.compared == 4);
+}
+
+TEST_CASE("indices of sparse outputs are in order where the expected ones are") {
+  const auto coo = [](const std::vector<std::int64_t>& indices) {
+    return at::sparse_coo_tensor(longs(indices).view({2, 3}), floats({1, 2, 3}), {4, 4});
+  };
+  const auto ordered = coo({0, 0, 1, 1, 2, 0});
+  const auto values = floats({1, 3, 2});
+  const auto same = at::sparse_coo_tensor(longs({0, 1, 0, 1, 0, 2}).view({2, 3}), values, {4, 4});
+  CHECK(message(ordered.coalesce(), ordered.coalesce()) == "");
+  CHECK(message(ordered, same.coalesce()) == "");
+  CHECK(message(ordered.coalesce(), same) == "output: expected a coalesced tensor, got one that is not");
+  const auto marked = same.clone()._coalesced_(true);
+  CHECK(
+      message(ordered.coalesce(), marked) ==
+      "output: expected a coalesced tensor, got one that is only marked as coalesced: its indices repeat or are in no "
+      "order");
+  CheckOptions options;
+  options.check_layout = false;
+  CHECK(message(ordered.coalesce(), same, options) == "");
+  const auto csr = [](const std::vector<std::int64_t>& columns, const std::vector<double>& elements) {
+    return at::_sparse_csr_tensor_unsafe(longs({0, 2, 3}), longs(columns), floats(elements), {2, 4});
+  };
+  CHECK(message(csr({0, 3, 1}, {1, 2, 3}), csr({0, 3, 1}, {1, 2, 3})) == "");
+  CHECK(message(csr({3, 0, 1}, {2, 1, 3}), csr({0, 3, 1}, {1, 2, 3})) == "");
+  CHECK(message(csr({0, 3, 1}, {1, 2, 3}), csr({3, 0, 1}, {2, 1, 3})) ==
+        "output: expected indices in ascending order in each row (CSR, BSR) or column (CSC, BSC), got others");
 }
 
 TEST_CASE("sparse outputs by their values; empty and scalar tensors") {

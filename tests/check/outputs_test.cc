@@ -215,6 +215,29 @@ TEST_CASE("numbers, strings and flags") {
   CHECK(matched("a", "a").compared == 1);
 }
 
+TEST_CASE("the tolerance of a number is that of its type and what was learned") {
+  CheckOptions options;
+  options.number_dtype = at::kDouble;
+  CHECK_FALSE(matched(0.1, 0.100001, options).correct);
+  CHECK(matched(0.1, 0.1 * (1 + 1e-8), options).correct);
+  // float32 holds it exactly, so it was computed in that.
+  CHECK(matched(0.5, 0.50001, options).correct);
+  options.number_dtype = at::kHalf;
+  CHECK(matched(0.5, 0.5004, options).correct);
+  CHECK_FALSE(matched(0.1, 0.1004, options).correct);
+  options.number_dtype = at::kDouble;
+  const c10::IValue expected = pace::to_ivalue(std::vector<double>{0.1, 0.2});
+  const auto with = [&](double second, double slack) {
+    const pace::check::LearnedTolerances learned{{.terms = 4, .slack = doubles({slack}), .number = 1}};
+    return outputs_match(expected, pace::to_ivalue(std::vector<double>{0.1, second}), options, nullptr, &learned);
+  };
+  CHECK(with(0.2 * (1 + 1e-15), 0).correct);
+  CHECK(with(0.2000000002, 0).message == "output[1]: expected 0.2, got 0.2000000002");
+  CHECK(with(0.2 * (1 + 1e-9), 1e-9).correct);
+  options.rtol = 1e-3;
+  CHECK(with(0.2001, 0).correct);
+}
+
 TEST_CASE("options that make no sense are named") {
   using Catch::Matchers::Message;
   CHECK_THROWS_MATCHES(matched(1, 1, within(-1, 0)), pace::Error, Message("check options: rtol must be at least 0"));

@@ -57,6 +57,11 @@ struct CheckOptions {
   /// Absolute part of the tolerance. Absent, it follows from the magnitude of the output: see default_atol().
   std::optional<double> atol;
 
+  /// Type whose tolerance a number has that is no tensor. Absent, it is float32, and in a comparison the widest floating
+  /// type of the operands, of 0-d tensors only if there are no others. Whatever it is, a number that float32 holds
+  /// exactly was not computed in float64 and has float32's tolerance, and one that a 16-bit type does not hold has it, too.
+  std::optional<at::ScalarType> number_dtype;
+
   /// Number of terms that an element may be the sum of, in any order; the default atol grows with its square root.
   /// 4096 is the longest reduction common in the layers of large models.
   std::int64_t reduction_length = 4096;
@@ -91,12 +96,14 @@ struct CheckOptions {
 
   bool check_dtype = true;   ///< dtypes must be equal
   bool check_device = true;  ///< devices must be equal
-  bool check_layout = true;  ///< layouts (strided, sparse COO, ...) must be equal
+  /// Layouts (strided, sparse COO, ...) must be equal, and a sparse tensor must be coalesced, or have its indices in
+  /// order, where the baseline's is or has.
+  bool check_layout = true;
   /// Whether an output may not repeat elements in memory (stride 0, as after expand()) unless the baseline's does. It
   /// may by default, since the values are right, though a consumer has to read them in another way.
   bool check_strides = false;
-  /// Whether an output must require gradients where the baseline's does, and those of the operands must be about the
-  /// baseline's.
+  /// Whether an output must require gradients where the baseline's does, may be no inference tensor unless the baseline's
+  /// is, and must lead to about the baseline's gradients of the operands.
   bool check_autograd = true;
 
   /// Largest number of differing outputs that a message names.

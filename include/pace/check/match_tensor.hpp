@@ -16,6 +16,7 @@
 #include "pace/check/learned_tolerance.hpp"
 #include "pace/check/poison_pattern.hpp"
 #include "pace/check/reference_error.hpp"
+#include "pace/check/sparse_indices.hpp"
 #include "pace/check/text.hpp"
 #include "pace/check/tolerance.hpp"
 
@@ -251,6 +252,10 @@ void find_poison(const auto& actual, TensorVerdict& verdict) {
     verdict.closeness.close = false;
     verdict.closeness.max_abs_error = verdict.closeness.max_rel_error = infinite;
     return verdict;
+  }
+  if (options.check_layout && options.method != CheckOptions::Method::none) {
+    verdict.problem = indices_problem(expected, actual);
+    if (!verdict.problem.empty()) return verdict;
   }
   switch (options.method) {
     case CheckOptions::Method::none:

@@ -146,7 +146,7 @@ class OutputMatcher {
                   : !error.mismatch;
     } else if (expected.isComplexDouble()) {
       const std::complex<double> e(expected.toComplexDouble()), a(actual.toComplexDouble());
-      equal = !detail::compare(e, a, scalar_tolerance(std::abs(e))).mismatch;
+      equal = !detail::compare(e, a, scalar_tolerance(e)).mismatch;
     } else {
       equal = expected == actual;
     }
@@ -155,18 +155,26 @@ class OutputMatcher {
     fail(path, "expected " + scalar_text(expected) + ", got " + scalar_text(actual));
   }
 
-  /// A number that a functor returns is a double in whatever type it was computed; it has float32's tolerance.
-  [[nodiscard]] Tolerance scalar_tolerance(double expected) const {
-    const double rtol = options_.rtol.value_or(precision_of(at::kFloat).rtol);
-    const double typical = std::isfinite(expected) ? std::abs(expected) : 0;
-    return {rtol, options_.atol.value_or(default_atol(at::kFloat, typical, options_.reduction_length)),
-            options_.equal_nan};
+  /// The tolerance of the next number, which is a double in whatever type it was computed.
+  [[nodiscard]] Tolerance scalar_tolerance(const auto& expected) {
+    const LearnedTolerance* learned = find_learned_number(learned_, numbers_++);
+    const at::ScalarType dtype = number_dtype(expected, options_.number_dtype.value_or(at::kFloat));
+    const double size = std::abs(expected), typical = std::isfinite(size) ? size : 0;
+    if (learned != nullptr && !options_.rtol && !options_.atol) {
+      const double slack = learned->slack.defined() ? learned->slack.to(at::kDouble).template item<double>() : 0;
+      return {learned_rtol(dtype, learned->terms), learned_atol(dtype, typical, learned->terms) + slack,
+              options_.equal_nan};
+    }
+    return {options_.rtol.value_or(precision_of(dtype).rtol),
+            options_.atol.value_or(default_atol(dtype, typical, options_.reduction_length)), options_.equal_nan};
   }
 
   const CheckOptions& options_;
   const LearnedTolerances* learned_;
   Match match_;
   std::size_t failures_ = 0;
+  /// Real and complex numbers that have been compared.
+  std::size_t numbers_ = 0;
 };
 
 /// By the user's function alone. It may be about anything, so nothing is counted.

@@ -55,4 +55,20 @@ namespace pace::check::detail {
   return tensors;
 }
 
+/// The real and complex numbers in `value` that are no tensors, those of a dict by sorted_keys().
+[[nodiscard]] inline std::vector<c10::IValue> numbers_in_order(const c10::IValue& value) {
+  std::vector<c10::IValue> numbers;
+  const auto add = [&](const c10::IValue& element) {
+    for (auto& number : numbers_in_order(element)) numbers.push_back(std::move(number));
+  };
+  if (value.isDouble() || value.isComplexDouble()) {
+    numbers.push_back(value);
+  } else if (is_sequence(value)) {
+    for (const auto& element : elements_of_sequence(value)) add(element);
+  } else if (value.isGenericDict()) {
+    for (const auto& key : sorted_keys(value)) add(value.toGenericDict().at(key));
+  }
+  return numbers;
+}
+
 }  // namespace pace::check::detail

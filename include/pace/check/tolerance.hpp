@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <tuple>
+#include <vector>
 
 #include "pace/check/chunks.hpp"
 
@@ -55,6 +58,42 @@ constexpr Precision precision_of_real(double rtol, double atol) {
     return {0x1p-3, single, 0x1p-9, 240, 0x1p-3, 0x1p-9};
   if (c10::isFloat8Type(dtype)) return {0x1p-2, single, 0x1p-16, 57344, 0x1p-2, 0x1p-16};
   return {0, 0, 0, 0, 0, 0};
+}
+
+/// Whether `value` is a number of the real type `dtype`, exactly.
+[[nodiscard]] inline bool is_exact_in(double value, at::ScalarType dtype) {
+  if (!std::isfinite(value)) return true;
+  if (dtype == at::kFloat) return static_cast<double>(static_cast<float>(value)) == value;
+  if (dtype == at::kHalf) return static_cast<double>(c10::Half(static_cast<float>(value))) == value;
+  if (dtype == at::kBFloat16) return static_cast<double>(c10::BFloat16(static_cast<float>(value))) == value;
+  return dtype == at::kDouble;
+}
+[[nodiscard]] inline bool is_exact_in(const std::complex<double>& value, at::ScalarType dtype) {
+  return is_exact_in(value.real(), dtype) && is_exact_in(value.imag(), dtype);
+}
+
+/// The real type by whose tolerance a number is compared that a functor returns as a double, if `widest` is the widest
+/// floating type of the operands. Few numbers that were computed in float64 are exact in float32 by chance, so that one
+/// which is was computed in that. What 16 bits do not hold was not rounded to them.
+[[nodiscard]] inline at::ScalarType number_dtype(const auto& value, at::ScalarType widest) {
+  const at::ScalarType real = c10::toRealValueType(widest);
+  if (real == at::kHalf || real == at::kBFloat16) return is_exact_in(value, real) ? real : at::kFloat;
+  return real == at::kDouble && !is_exact_in(value, at::kFloat) ? at::kDouble : at::kFloat;
+}
+
+/// The floating type with the smallest epsilon among those of `tensors`, of 0-d ones only if there are no others, since
+/// these do not decide the type of a result; float32 if none is floating.
+[[nodiscard]] inline at::ScalarType widest_floating_type(const std::vector<at::Tensor>& tensors) {
+  for (const bool scalars : {false, true}) {
+    std::optional<at::ScalarType> widest;
+    for (const auto& tensor : tensors) {
+      if (!tensor.defined() || (tensor.dim() == 0) != scalars) continue;
+      const double epsilon = precision_of(tensor.scalar_type()).epsilon;
+      if (epsilon > 0 && (!widest || epsilon < precision_of(*widest).epsilon)) widest = tensor.scalar_type();
+    }
+    if (widest) return *widest;
+  }
+  return at::kFloat;
 }
 
 /// Counts the binary exponents of the magnitudes of `values` above 0 and below `limit`, on the device of the values.

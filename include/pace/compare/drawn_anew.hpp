@@ -1,4 +1,5 @@
-// DrawnAnew: whether outputs that are declared as random numbers are other ones in each call.
+// DrawnAnew: whether outputs that are declared as random numbers are other ones in each call, and each element has the
+// mean that the baseline's has.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <c10/core/GradMode.h>
 
 #include "pace/check/clone_input.hpp"
+#include "pace/check/mean_difference.hpp"
 #include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
 #include "pace/compare/implementation.hpp"
@@ -20,16 +22,18 @@
 namespace pace::detail {
 
 /// Compares the outputs of calls between which the default generators get other seeds. Where the baseline's differ each
-/// time, so must a candidate's, whatever generator it draws from.
+/// time, so must a candidate's, whatever generator it draws from, and the means of its elements must be the baseline's.
 class DrawnAnew {
  public:
   /// `operands` must outlive it.
   DrawnAnew(OperandSets& operands, std::uint64_t seed) : operands_(operands), seed_(seed) {}
 
-  /// Throws what the baseline throws.
+  /// `baseline` must outlive it. Throws what the baseline throws.
   void learn(Implementation& baseline) {
+    baseline_ = &baseline;
     most_equal_.clear();
-    for (const auto& shares : equal_shares(baseline)) {
+    moments_ = {};
+    for (const auto& shares : equal_shares(baseline, moments_)) {
       const double most = *std::max_element(shares.begin(), shares.end());
       most_equal_.push_back(most < 1 ? std::optional(most) : std::nullopt);
     }
@@ -37,7 +41,8 @@ class DrawnAnew {
 
   /// What is wrong with the random numbers of an implementation; empty if nothing is. Throws what the calls throw.
   [[nodiscard]] std::string examine(Implementation& implementation) const {
-    const auto all = equal_shares(implementation);
+    check::ElementMoments moments;
+    const auto all = equal_shares(implementation, moments);
     for (std::size_t i = 0; i < std::min(all.size(), most_equal_.size()); ++i) {
       if (!most_equal_[i]) continue;
       // Few elements may all be equal by chance, but hardly in all calls; among many, hardly more than half of those that
@@ -53,27 +58,49 @@ class DrawnAnew {
                " % of its elements in calls for which the generators have other seeds, the baseline's at most " +
                check::detail::rounded_text(100 * *most_equal_[i]) + " %";
     }
-    return {};
+    return find_other_means(implementation, moments);
   }
 
  private:
   static constexpr std::uint64_t calls = 8;
   static constexpr std::int64_t fewest_elements = 8;
 
+  /// Copies of the tensors that a call returns or writes to, for which the generators have the seed of number `draw`.
+  [[nodiscard]] std::vector<at::Tensor> draw(Implementation& implementation, std::uint64_t number) const {
+    operands_.restore_all(0);
+    reset_random_state(seed_ + 101 * (number + 1));
+    const auto output = implementation.call(0);
+    const c10::NoGradGuard no_grad;
+    std::vector<at::Tensor> drawn;
+    for (const auto& tensor : check::detail::tensors_in_order(output))
+      drawn.push_back(check::clone_input(tensor).detach());
+    for (const std::size_t i : operands_.mutated) drawn.push_back(check::clone_input(operands_.tensors[0][i]).detach());
+    return drawn;
+  }
+
+  /// How the means of elements differ from the baseline's, as text; empty if they do not.
+  [[nodiscard]] std::string find_other_means(Implementation& implementation,
+                                             const check::ElementMoments& moments) const {
+    check::MeanDifference difference(moments_, moments,
+                                     [&](std::size_t i) { return i >= most_equal_.size() || !most_equal_[i]; });
+    std::uint64_t number = calls;
+    while (difference.open()) {
+      // Draws of the two sides by one seed would not be independent.
+      const auto expected = draw(*baseline_, number++);
+      difference.add(expected, draw(implementation, number++));
+    }
+    operands_.restore_all(0);
+    return difference.problem();
+  }
+
   /// For each tensor that a call returns or writes to, the shares of elements that are equal in each pair of calls; 1
-  /// where they cannot be compared.
-  [[nodiscard]] std::vector<std::vector<double>> equal_shares(Implementation& implementation) const {
+  /// where they cannot be compared. Adds the draws to `moments`.
+  [[nodiscard]] std::vector<std::vector<double>> equal_shares(Implementation& implementation,
+                                                              check::ElementMoments& moments) const {
     std::vector<std::vector<at::Tensor>> drawn;
     for (std::uint64_t call = 0; call < calls; ++call) {
-      operands_.restore_all(0);
-      reset_random_state(seed_ + 101 * (call + 1));
-      const auto output = implementation.call(0);
-      const c10::NoGradGuard no_grad;
-      drawn.emplace_back();
-      for (const auto& tensor : check::detail::tensors_in_order(output))
-        drawn.back().push_back(check::clone_input(tensor).detach());
-      for (const std::size_t i : operands_.mutated)
-        drawn.back().push_back(check::clone_input(operands_.tensors[0][i]).detach());
+      drawn.push_back(draw(implementation, call));
+      moments.add(drawn.back());
     }
     operands_.restore_all(0);
     const c10::NoGradGuard no_grad;
@@ -99,6 +126,9 @@ class DrawnAnew {
 
   OperandSets& operands_;
   std::uint64_t seed_;
+  Implementation* baseline_ = nullptr;
+  /// The draws of the baseline.
+  check::ElementMoments moments_ = {};
   /// For each tensor, the largest share of elements that two calls of the baseline have in common; nothing where all are.
   std::vector<std::optional<double>> most_equal_ = {};
   /// Elements of each tensor in the last calls.

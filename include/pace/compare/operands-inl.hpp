@@ -12,6 +12,7 @@
 
 #include "pace/check/clone.hpp"
 #include "pace/check/clone_input.hpp"
+#include "pace/check/parts.hpp"
 
 namespace pace {
 
@@ -36,7 +37,9 @@ PACE_INLINE std::string describe_tensor(const at::Tensor& tensor) {
 
 PACE_INLINE double bytes_of(const std::vector<at::Tensor>& tensors) {
   double bytes = 0;
-  for (const auto& tensor : tensors) bytes += static_cast<double>(tensor.nbytes());
+  for (const auto& tensor : tensors)
+    for (const auto& part : check::detail::parts_of(tensor))
+      if (part.defined()) bytes += static_cast<double>(part.nbytes());
   return bytes;
 }
 

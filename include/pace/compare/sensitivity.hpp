@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/ops/empty_ops.h>
 #include <c10/core/GradMode.h>
 
 #include "pace/check/check_options.hpp"
@@ -22,6 +24,7 @@
 #include "pace/check/ivalue.hpp"
 #include "pace/check/learned_tolerance.hpp"
 #include "pace/check/raw_memory.hpp"
+#include "pace/check/structure.hpp"
 #include "pace/check/tolerance.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
@@ -91,13 +94,15 @@ inline void shrink_some(const std::vector<at::Tensor>& tensors, double share, st
 class Sensitivity {
  public:
   /// `values` are those for which `expected` was computed. All must outlive it.
+  /// `number_dtype`: see check::CheckOptions.
   Sensitivity(Implementation& baseline, OperandSets& operands, const OperandSet& values, std::uint64_t seed,
-              std::int64_t reduction_length)
+              std::int64_t reduction_length, at::ScalarType number_dtype)
       : baseline_(baseline),
         operands_(operands),
         values_(values),
         seed_(seed),
-        reduction_length_(static_cast<double>(reduction_length)) {}
+        reduction_length_(static_cast<double>(reduction_length)),
+        number_dtype_(number_dtype) {}
 
   /// Adds to `expected` what is learned; nothing if the baseline takes no other values. `terms` are known numbers of
   /// terms, in the order of the results, from earlier values. Returns those in use.
@@ -105,12 +110,17 @@ class Sensitivity {
     const c10::NoGradGuard no_grad;
     expected.learned.clear();
     try {
-      const auto results = results_of(expected.output, expected.operands);
+      const auto results = results_of(expected.output, expected.operands, nullptr);
+      const std::size_t first_number = results.size() - check::detail::numbers_in_order(expected.output).size();
       if (terms.size() != results.size()) terms = count_terms(results);
       auto moves = moves_of(results);
       for (std::size_t i = 0; i < results.size(); ++i)
         if (moves[i]) expected.learned.push_back({results[i], terms[i], slack_of(results[i], *moves[i], terms[i])});
       if (!expected.random && baseline_.phases() == nullptr) add_errors_of_baseline(results, expected.learned);
+      for (auto& each : expected.learned)
+        for (std::size_t i = first_number; i < results.size() && !each.number; ++i)
+          if (results[i].is_same(each.output))
+            each = {.terms = each.terms, .slack = each.slack, .number = i - first_number};
     } catch (...) {
       // The values that were tried are no valid operands, or memory is short: default tolerances hold.
     }
@@ -119,16 +129,40 @@ class Sensitivity {
   }
 
  private:
-  /// The tensors of an output, and the operands that the baseline writes to.
-  [[nodiscard]] std::vector<at::Tensor> results_of(const c10::IValue& output,
-                                                   const std::vector<at::Tensor>& operands) const {
+  /// The tensors of an output, the operands that the baseline writes to, and the numbers of the output as 0-d tensors.
+  /// Numbers have the types of those in `like`, the results on the values of the operands, if it is not null.
+  [[nodiscard]] std::vector<at::Tensor> results_of(const c10::IValue& output, const std::vector<at::Tensor>& operands,
+                                                   const std::vector<at::Tensor>* like) const {
     auto results = check::tensors_of(output);
     for (const std::size_t i : operands_.mutated) results.push_back(operands.at(i));
+    for (const auto& number : check::detail::numbers_in_order(output)) {
+      const bool known = like != nullptr && results.size() < like->size();
+      results.push_back(
+          as_tensor(number, known ? std::optional(like->at(results.size()).scalar_type()) : std::nullopt));
+    }
     return results;
   }
 
+  /// A number as a 0-d tensor of type `dtype` or, without one, of the type that it was computed in.
+  [[nodiscard]] at::Tensor as_tensor(const c10::IValue& number, std::optional<at::ScalarType> dtype) const {
+    const bool real = number.isDouble();
+    const std::complex<double> value =
+        real ? std::complex<double>(number.toDouble()) : std::complex<double>(number.toComplexDouble());
+    if (!dtype) {
+      const at::ScalarType of_parts = check::detail::number_dtype(value, number_dtype_);
+      dtype = real ? of_parts : c10::toComplexType(of_parts);
+    }
+    const at::Tensor tensor = at::_ops::empty_memory_format::call({}, real ? at::kDouble : at::kComplexDouble,
+                                                                  at::kStrided, at::kCPU, std::nullopt, std::nullopt);
+    if (real)
+      *static_cast<double*>(tensor.mutable_data_ptr()) = value.real();
+    else
+      *static_cast<std::complex<double>*>(tensor.mutable_data_ptr()) = value;
+    return tensor.to(*dtype);
+  }
+
   template <class Change>
-  [[nodiscard]] std::vector<at::Tensor> results_after(const Change& change) {
+  [[nodiscard]] std::vector<at::Tensor> results_after(const std::vector<at::Tensor>& results, const Change& change) {
     const auto changed = values_.clone();
     const auto tensors = changed->tensors();
     change(tensors);
@@ -137,7 +171,7 @@ class Sensitivity {
     const auto output = check::clone_ivalue(call_as_given());
     std::vector<at::Tensor> after;
     for (const auto& tensor : operands_.tensors[0]) after.push_back(check::clone_input(tensor));
-    return results_of(output, after);
+    return results_of(output, after, &results);
   }
 
   [[nodiscard]] static bool comparable(const at::Tensor& result, const at::Tensor& other) {
@@ -159,7 +193,7 @@ class Sensitivity {
     for (const double share : shares) {
       // Where hardly a value changes, no result says what it depends on.
       if (share * values < fewest_changes) break;
-      const auto now = results_after([&](const auto& tensors) { shrink_some(tensors, share, seed_ + 1); });
+      const auto now = results_after(results, [&](const auto& tensors) { shrink_some(tensors, share, seed_ + 1); });
       for (std::size_t i = 0; i < results.size(); ++i) {
         if (terms[i] < most || i >= now.size() || !comparable(results[i], now[i])) continue;
         const auto numbers = results[i].eq(results[i]);
@@ -181,7 +215,8 @@ class Sensitivity {
     std::vector<bool> whole(results.size(), true);
     constexpr std::uint64_t trials = 2;
     for (std::uint64_t trial = 0; trial < trials; ++trial) {
-      const auto now = results_after([&](const auto& tensors) { shrink_slightly(tensors, seed_ + 2 + trial); });
+      const auto now =
+          results_after(results, [&](const auto& tensors) { shrink_slightly(tensors, seed_ + 2 + trial); });
       for (std::size_t i = 0; i < results.size(); ++i) {
         if (i >= now.size() || !comparable(results[i], now[i])) continue;
         const auto wide = [](const at::Tensor& tensor) {
@@ -232,15 +267,21 @@ class Sensitivity {
       return;
     std::vector<at::Tensor> exact;
     try {
-      exact = check::tensors_of(call_in_float64(baseline_, operands_, values_, seed_));
+      const c10::IValue output = call_in_float64(baseline_, operands_, values_, seed_);
+      exact = check::tensors_of(output);
+      const auto numbers = check::detail::numbers_in_order(output);
+      // What the baseline writes to operands in float64 is not looked at.
+      exact.resize(results.size() - std::min(numbers.size(), results.size()));
+      for (const auto& number : numbers)
+        exact.push_back(as_tensor(number, number.isDouble() ? at::kDouble : at::kComplexDouble));
     } catch (...) {
       return;
     }
     for (auto& each : learned) {
       std::size_t i = 0;
       while (!results[i].is_same(each.output)) ++i;
-      if (i >= exact.size() || exact[i].scalar_type() != at::kDouble || exact[i].sizes() != each.output.sizes() ||
-          exact[i].device() != each.output.device())
+      if (i >= exact.size() || !exact[i].defined() || exact[i].scalar_type() != at::kDouble ||
+          exact[i].sizes() != each.output.sizes() || exact[i].device() != each.output.device())
         continue;
       const auto error = each.output.to(at::kDouble).sub(exact[i]).abs().nan_to_num(0, 0, 0);
       const auto rms = [](const at::Tensor& tensor) { return tensor.square().mean().sqrt().template item<double>(); };
@@ -263,6 +304,7 @@ class Sensitivity {
   const OperandSet& values_;
   std::uint64_t seed_;
   double reduction_length_;
+  at::ScalarType number_dtype_;
 };
 
 }  // namespace pace::detail

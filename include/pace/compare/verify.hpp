@@ -59,7 +59,9 @@ class FirstCalls {
  public:
   FirstCalls(timing::Clock& clock, const Prepared& prepared, IntegrityChecker& integrity,
              const check::CheckOptions& check)
-      : clock_(clock), prepared_(prepared), integrity_(integrity), check_(check) {}
+      : clock_(clock), prepared_(prepared), integrity_(integrity), check_(check) {
+    if (!check_.number_dtype) check_.number_dtype = check::detail::widest_floating_type(prepared.operands->pristine);
+  }
 
   /// Outputs of the baseline.
   [[nodiscard]] const Expected& expected() const { return expected_; }
@@ -210,7 +212,7 @@ class FirstCalls {
   void learn_tolerances(Expected& expected, const OperandSet& operands) {
     if (!learns_) return;
     terms_ = Sensitivity(prepared_.baseline(), *prepared_.operands, operands, prepared_.options.seed,
-                         check_.reduction_length)
+                         check_.reduction_length, *check_.number_dtype)
                  .learn(expected, terms_);
   }
 

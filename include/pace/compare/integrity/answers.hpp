@@ -84,6 +84,8 @@ struct FreshAnswers {
   };
   add(check::tensors_of(expected.output), check::tensors_of(known.output));
   add(expected.operands, known.operands);
+  for (const auto& each : known.learned)
+    if (each.number) learned.push_back(each);
   return learned;
 }
 
@@ -224,8 +226,7 @@ class Answers {
       return renewed ? explain(agreement, made.at_return, fresh_.renewal) : agreement.message;
     }
     const auto shortcuts = shortcuts_of_each(made.output, operands_.tensors[set]);
-    if (auto problem = describe_shortcuts(shortcuts_, shortcuts, !options.check_strides); !problem.empty())
-      return problem;
+    if (auto problem = describe_shortcuts(shortcuts_, shortcuts, options); !problem.empty()) return problem;
     // Comparing took a while, in which an honest output stayed as it was.
     if (!unchanged_output(made.at_return, made.output))
       return "its output was still being written after the call had returned";

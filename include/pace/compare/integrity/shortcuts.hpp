@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,7 +12,9 @@
 #include <ATen/core/ivalue.h>
 #include <c10/core/impl/COW.h>
 
+#include "pace/check/check_options.hpp"
 #include "pace/check/ivalue.hpp"
+#include "pace/check/parts.hpp"
 
 namespace pace::detail {
 
@@ -25,19 +28,47 @@ enum Shortcuts : std::int64_t {
   defers = 4,
   /// It is a copy that is made when it is written to.
   postpones = 8,
+  /// It is an inference tensor, which autograd refuses.
+  infers = 16,
 };
 
-[[nodiscard]] inline std::int64_t shortcuts_of(const at::Tensor& tensor, const std::vector<at::Tensor>& operands) {
+/// Bits of the shortcuts of one part of a tensor. Those of its values come first, and then those of its indices and of
+/// its compressed indices, in the same order.
+inline constexpr int shortcut_bits = 8;
+
+/// Those of a strided or nested tensor, whose memory is compared with that of `parts` of operands.
+[[nodiscard]] inline std::int64_t shortcuts_of_part(const at::Tensor& tensor, const std::vector<at::Tensor>& parts) {
   std::int64_t found = 0;
-  if (tensor.layout() != at::kStrided || tensor.is_nested()) return found;
   if (tensor.is_conj() || tensor.is_neg() || tensor._is_zerotensor()) found |= defers;
   if (tensor.numel() == 0) return found;
-  for (std::int64_t i = 0; i < tensor.dim(); ++i)
-    if (tensor.stride(i) == 0 && tensor.size(i) > 1) found |= repeats;
+  if (!tensor.is_nested() && tensor.layout() == at::kStrided)
+    for (std::int64_t i = 0; i < tensor.dim(); ++i)
+      if (tensor.stride(i) == 0 && tensor.size(i) > 1) found |= repeats;
   if (!tensor.has_storage()) return found;
   if (c10::impl::cow::is_cow_data_ptr(tensor.storage().data_ptr())) found |= postpones;
-  for (const auto& operand : operands)
-    if (operand.has_storage() && operand.is_alias_of(tensor)) found |= borrows;
+  for (const auto& part : parts)
+    if (part.is_alias_of(tensor)) found |= borrows;
+  return found;
+}
+
+/// The parts of all operands that have memory which other tensors may share.
+[[nodiscard]] inline std::vector<at::Tensor> shareable_parts_of(const std::vector<at::Tensor>& operands) {
+  std::vector<at::Tensor> shareable;
+  for (const auto& operand : operands) {
+    if (!operand.defined()) continue;
+    for (const auto& part : check::detail::parts_of(operand))
+      if (part.defined() && part.has_storage()) shareable.push_back(part);
+  }
+  return shareable;
+}
+
+[[nodiscard]] inline std::int64_t shortcuts_of(const at::Tensor& tensor, const std::vector<at::Tensor>& parts) {
+  std::int64_t found = tensor.is_inference() ? std::int64_t{infers} : 0;
+  int shift = 0;
+  for (const auto& part : check::detail::parts_of(tensor)) {
+    if (part.defined()) found |= shortcuts_of_part(part, parts) << shift;
+    shift += shortcut_bits;
+  }
   return found;
 }
 
@@ -45,26 +76,35 @@ enum Shortcuts : std::int64_t {
 [[nodiscard]] inline std::vector<std::int64_t> shortcuts_of_each(const c10::IValue& output,
                                                                  const std::vector<at::Tensor>& operands) {
   std::vector<std::int64_t> found;
-  check::for_each_tensor(output, [&](const at::Tensor& tensor) { found.push_back(shortcuts_of(tensor, operands)); });
+  const auto parts = shareable_parts_of(operands);
+  check::for_each_tensor(output, [&](const at::Tensor& tensor) { found.push_back(shortcuts_of(tensor, parts)); });
   return found;
 }
 
 /// Returns the shortcuts that only the candidate takes, as text; empty if there are none. Shortcuts of both belong to
-/// the computation: a transposition returns a view. `may_repeat`: repeated elements are no shortcut.
+/// the computation: a transposition returns a view. By `options`, repeated elements and inference tensors are none.
 [[nodiscard]] inline std::string describe_shortcuts(const std::vector<std::int64_t>& baseline,
-                                                    const std::vector<std::int64_t>& candidate, bool may_repeat) {
+                                                    const std::vector<std::int64_t>& candidate,
+                                                    const check::CheckOptions& options) {
+  constexpr std::array parts{"", " (its indices)", " (its compressed indices)"};
   for (std::size_t i = 0; i < std::min(baseline.size(), candidate.size()); ++i) {
-    const std::int64_t own = candidate[i] & ~baseline[i];
-    const char* what = nullptr;
-    if (own & borrows)
-      what = " shares memory with an operand, and the baseline's does not: nothing was computed";
-    else if ((own & repeats) && !may_repeat)
-      what = " repeats elements in memory (stride 0), and the baseline writes each";
-    else if (own & defers)
-      what = " is only marked as conjugated, negated or zero, and the baseline computes it";
-    else if (own & postpones)
-      what = " is a copy that is made when it is written to (copy-on-write), and the baseline makes its own";
-    if (what != nullptr) return "output tensor " + std::to_string(i) + what;
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      const std::int64_t own = (candidate[i] & ~baseline[i]) >> (shortcut_bits * static_cast<int>(part));
+      const char* what = nullptr;
+      if (own & borrows)
+        what = " shares memory with an operand, and the baseline's does not: nothing was computed";
+      else if ((own & repeats) && options.check_strides)
+        what = " repeats elements in memory (stride 0), and the baseline writes each";
+      else if (own & defers)
+        what = " is only marked as conjugated, negated or zero, and the baseline computes it";
+      else if (own & postpones)
+        what = " is a copy that is made when it is written to (copy-on-write), and the baseline makes its own";
+      else if ((own & infers) && options.check_autograd)
+        what =
+            " is an inference tensor, which autograd refuses, and the baseline's is not. Call both under "
+            "c10::InferenceMode, or switch this check off (check::CheckOptions::check_autograd)";
+      if (what != nullptr) return "output tensor " + std::to_string(i) + parts[part] + what;
+    }
   }
   return {};
 }
