@@ -553,13 +553,6 @@ std::vector<Variant> variants() {
       [generator = at::detail::createCPUGenerator(12)](Arguments& a) { return at::bernoulli(a[0], generator); },
       [](auto& comparison) { comparison.random(); });
   add(
-      "one of 64 masks for all elements, by a generator of its own", {many},
-      [](Arguments& a) { return a[0].mul(at::bernoulli(at::full({6, 1}, 0.5)).repeat_interleave(11, 0).narrow(0, 0, 64)); },
-      [generator = at::detail::createCPUGenerator(13)](Arguments& a) {
-        return a[0].mul(at::bernoulli(at::full({6, 1}, 0.5), generator).repeat_interleave(11, 0).narrow(0, 0, 64));
-      },
-      [](auto& comparison) { comparison.random(); });
-  add(
       "random numbers that do not change what is returned", {many}, [](Arguments& a) { return a[0].mul(2); },
       [](Arguments& a) { return a[0].add(a[0]); }, [](auto& comparison) { comparison.random(); });
   add(

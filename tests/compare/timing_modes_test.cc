@@ -5,14 +5,11 @@
 
 #include <functional>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/ones.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -551,32 +548,6 @@ TEST_CASE("what throws in a further mode is at fault, and the rounds' figures st
   CHECK_THAT(result["c"].speedup->median, WithinRel(is_baseline ? 2.0 : 6.0, 1e-9));
   CHECK(result["c"].judgements.at(0).verdict == pace::Verdict::passed);
   CHECK(result.lost_device == (loses_device ? "'bad': " + bad.message : ""));
-}
-
-TEST_CASE("no call on a set of operands is captured before an ordinary one was made on it") {
-  OnDevice on;
-  std::set<const void*> seen;
-  int too_early = 0;
-  const auto work = [&](const at::Tensor& x) {
-    on.device.work(Nanoseconds(3000));
-    if (on.device.capturing)
-      too_early += !seen.contains(x.const_data_ptr());
-    else
-      seen.insert(x.const_data_ptr());
-    return x;
-  };
-  auto options = few_rounds();
-  pace::check::CheckOptions unchecked;
-  unchecked.method = pace::check::CheckOptions::Method::none;
-  const auto result = pace::compare("sets", at::ones({4}))
-                          .options(options)
-                          .check(unchecked)
-                          .baseline("a", work)
-                          .candidate("b", [&](const at::Tensor& x) { return on.device.work(Nanoseconds(2000)), x; })
-                          .run(on.clock);
-  CHECK(result["a"].outcome == Outcome::measured);
-  CHECK(seen.size() > 1);
-  CHECK(too_early == 0);
 }
 
 TEST_CASE("a lost device: the culprit is named, the others are not to blame, and all of it is told") {

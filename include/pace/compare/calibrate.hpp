@@ -34,15 +34,14 @@ struct Calibration {
   std::vector<std::string> notes = {};
 };
 
-/// What is done once for each address (picking an algorithm, packing a weight) is done before a sample is timed, or
-/// `captured`, on copies of the operands that a call has not seen: on spares, and before a capture on each set.
-inline void touch_operands(const OperandSets& operands, const Calibration& calibration, bool captured) {
-  const bool has_spares = !operands.spares.empty();
-  if (!has_spares && !captured) return;
+/// What is done once for each address (capturing a graph, picking an algorithm) is done before a sample is timed, or
+/// captured, on copies that it has not seen.
+inline void touch_spares(const OperandSets& operands, const Calibration& calibration) {
+  if (operands.spares.empty()) return;
   for (auto* subject : calibration.subjects)
     for (std::size_t set = 0; set < operands.sets.size(); ++set) {
       subject->prepare(set);
-      subject->run(set, has_spares ? calibration.options.max_iterations : 1);
+      subject->run(set, calibration.options.max_iterations);
     }
 }
 
@@ -84,7 +83,7 @@ inline void warm_all_up(timing::Clock& clock, const Prepared& prepared, Calibrat
                                            bool gated) {
   Calibration calibration{.timed = timed, .fewest_cycles = fewest_cycles, .options = verified.options};
   for (const std::size_t index : timed) calibration.subjects.push_back(prepared.implementations[index].get());
-  touch_operands(*prepared.operands, calibration, /*captured=*/clock.modes() != nullptr);
+  touch_spares(*prepared.operands, calibration);
   warm_all_up(clock, prepared, calibration);
 
   Options& options = calibration.options;

@@ -58,7 +58,7 @@ class AuditSchedule {
     for (std::size_t place = 0; place < timed_.size(); ++place)
       for (std::size_t round = so_far.rounds - timed_.size(); round < so_far.rounds; ++round)
         shortest_[place] = std::min(shortest_[place], so_far.samples[place][round]);
-    constexpr std::size_t one_in = 4;
+    constexpr std::size_t one_in = 8;
     const Nanoseconds cycle = timing::time_of_cycle(so_far, timed_.size());
     if (found() || timed_.size() < 2 || took_ + std::max(cycle, longest_) > share * so_far.elapsed ||
         random_.below(one_in) != 0)

@@ -40,7 +40,8 @@ namespace pace::detail {
 
 /// Whether other threads compute, and go on for longer than a thread pool spins after its last task (milliseconds;
 /// 0.2 s in Intel's OpenMP, more where it is set): for a second. Work that ends by itself is waited for. Takes some 20 us
-/// where nothing runs. Returns false if OpenMP's threads are set to spin for ever (OMP_WAIT_POLICY=active), since that cannot be distinguished.
+/// where nothing runs. Returns false if OpenMP's threads are set to spin for ever (OMP_WAIT_POLICY=active), since that
+/// cannot be distinguished.
 [[nodiscard]] inline bool background_work_goes_on() {
   if (!other_threads_run()) return false;
   const char* const policy = std::getenv("OMP_WAIT_POLICY");

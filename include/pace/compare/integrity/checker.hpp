@@ -105,8 +105,8 @@ class IntegrityChecker final : public Auditor {
   /// counts what it does.
   [[nodiscard]] Examination examine(Implementation& implementation);
 
-  /// Sets how each candidate is asked once more after the rounds for what it was asked beside its first calls. It returns what
-  /// is wrong, as text; empty if nothing is.
+  /// Sets how each candidate is asked once more after the rounds for what it was asked beside its first calls. It
+  /// returns what is wrong, as text; empty if nothing is.
   void ask_again_by(std::function<std::string(Implementation&)> question) { ask_again_ = std::move(question); }
 
   /// Before each pass of measuring: gives all operands their first values and forgets what an earlier pass has found,

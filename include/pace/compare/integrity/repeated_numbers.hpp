@@ -20,7 +20,7 @@
 
 namespace pace::detail {
 
-/// Of one output tensor of an implementation, in its timed calls.
+/// How often one output tensor of an implementation repeats itself in timed calls.
 struct Repetitions {
   /// Outputs that were looked at, and how many of these are equal to an earlier one.
   std::int64_t outputs = 0, repeated = 0;

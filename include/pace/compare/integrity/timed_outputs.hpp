@@ -15,9 +15,9 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/check/clone.hpp"
+#include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/raw_memory.hpp"
-#include "pace/compare/operands.hpp"
 #include "pace/core/function_ref.hpp"
 #include "pace/core/random.hpp"
 #include "pace/core/units.hpp"
@@ -93,9 +93,8 @@ class TimedOutputs {
     ++samples_;
     const Nanoseconds start = clock_.now();
     if (!is_chosen(of, start - began_)) return;
-    const bool known = same_bits(output, right) || std::any_of(of.known.begin(), of.known.end(), [&](const auto& one) {
-                         return same_bits(output, one);
-                       });
+    const bool known = same_bits(output, right) || std::any_of(of.known.begin(), of.known.end(),
+                                                               [&](const auto& one) { return same_bits(output, one); });
     if (!known && may_wait(of, start - began_)) of.waiting.push_back(output);
     ++of.compared;
     const Nanoseconds took = clock_.now() - start;
@@ -162,7 +161,14 @@ class TimedOutputs {
   }
 
   void remember(OfOne& of, const c10::IValue& output) {
-    if (bytes_of(check::tensors_of(output)) > most_known_bytes / most_known) return;
+    double bytes = 0;
+    bool plain = true;
+    check::for_each_tensor(output, [&](const at::Tensor& tensor) {
+      plain = plain && check::detail::is_plain(tensor);
+      if (plain) bytes += static_cast<double>(tensor.nbytes());
+    });
+    // The bits of others, such as sparse ones, are not compared.
+    if (!plain || bytes > most_known_bytes / most_known) return;
     // A copy, since an output may be a view of an operand, whose values change.
     auto copy = check::clone_ivalue(output);
     if (of.known.size() < most_known)

@@ -165,7 +165,7 @@ class SideWorker {
   void begin_pass() {
     integrity_->begin_pass();
     Calibration own{.subjects = {&implementation()}, .options = verified_options_};
-    touch_operands(*prepared_->operands, own, /*captured=*/false);
+    touch_spares(*prepared_->operands, own);
   }
 
   void audit(MessageWriter& answer) {
