@@ -102,8 +102,8 @@ struct CheckOptions {
   /// Whether an output may not repeat elements in memory (stride 0, as after expand()) unless the baseline's does. It
   /// may by default, since the values are right, though a consumer has to read them in another way.
   bool check_strides = false;
-  /// Whether an output must require gradients where the baseline's does, may be no inference tensor unless the baseline's
-  /// is, and must lead to about the baseline's gradients of the operands.
+  /// Whether an output must require gradients where the baseline's does, and must lead to about the baseline's gradients
+  /// of the operands.
   bool check_autograd = true;
 
   /// Largest number of differing outputs that a message names.

@@ -26,7 +26,9 @@ namespace pace::detail {
 class DrawnAnew {
  public:
   /// `operands` must outlive it.
-  DrawnAnew(OperandSets& operands, std::uint64_t seed) : operands_(operands), seed_(seed) {}
+  /// `calls`: how many calls in a row each output is that of the last one of.
+  DrawnAnew(OperandSets& operands, std::uint64_t seed, std::int64_t calls)
+      : operands_(operands), seed_(seed), calls_in_a_row_(calls) {}
 
   /// `baseline` must outlive it. Throws what the baseline throws.
   void learn(Implementation& baseline) {
@@ -69,7 +71,7 @@ class DrawnAnew {
   [[nodiscard]] std::vector<at::Tensor> draw(Implementation& implementation, std::uint64_t number) const {
     operands_.restore_all(0);
     reset_random_state(seed_ + 101 * (number + 1));
-    const auto output = implementation.call(0);
+    const auto output = call_in_a_row(implementation, operands_, calls_in_a_row_);
     const c10::NoGradGuard no_grad;
     std::vector<at::Tensor> drawn;
     for (const auto& tensor : check::detail::tensors_in_order(output))
@@ -126,6 +128,7 @@ class DrawnAnew {
 
   OperandSets& operands_;
   std::uint64_t seed_;
+  std::int64_t calls_in_a_row_;
   Implementation* baseline_ = nullptr;
   /// The draws of the baseline.
   check::ElementMoments moments_ = {};

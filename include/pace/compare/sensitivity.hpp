@@ -212,19 +212,25 @@ class Sensitivity {
   /// values, or of other shapes.
   [[nodiscard]] std::vector<std::optional<at::Tensor>> moves_of(const std::vector<at::Tensor>& results) {
     std::vector<std::optional<at::Tensor>> moves(results.size());
-    std::vector<bool> whole(results.size(), true);
+    const auto wide = [](const at::Tensor& tensor) {
+      return tensor.resolve_conj().resolve_neg().to(tensor.is_complex() ? at::kComplexDouble : at::kDouble);
+    };
+    const auto is_whole = [](const at::Tensor& values) {
+      return !values.is_complex() && values.eq(values.round()).all().item<bool>();
+    };
+    // With the first values among them: a sum that is zero but for rounding may be zero for the others.
+    std::vector<bool> whole(results.size());
+    for (std::size_t i = 0; i < results.size(); ++i)
+      whole[i] = comparable(results[i], results[i]) && is_whole(wide(results[i]));
     constexpr std::uint64_t trials = 2;
     for (std::uint64_t trial = 0; trial < trials; ++trial) {
       const auto now =
           results_after(results, [&](const auto& tensors) { shrink_slightly(tensors, seed_ + 2 + trial); });
       for (std::size_t i = 0; i < results.size(); ++i) {
         if (i >= now.size() || !comparable(results[i], now[i])) continue;
-        const auto wide = [](const at::Tensor& tensor) {
-          return tensor.resolve_conj().resolve_neg().to(tensor.is_complex() ? at::kComplexDouble : at::kDouble);
-        };
         const auto values = wide(now[i]);
         auto move = values.sub(wide(results[i])).abs().nan_to_num(0, 0, 0);
-        whole[i] = whole[i] && !values.is_complex() && values.eq(values.round()).all().item<bool>();
+        whole[i] = whole[i] && is_whole(values);
         moves[i] = moves[i] ? moves[i]->maximum(move) : std::move(move);
       }
     }

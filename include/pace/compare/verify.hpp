@@ -250,7 +250,7 @@ class FirstCalls {
   /// `took`: the time of one call.
   void learn_draws(Implementation& baseline, Nanoseconds took) {
     if (took > longest_call_to_learn_by || check_.method != check::CheckOptions::Method::random) return;
-    draws_.emplace(*prepared_.operands, prepared_.options.check_seed);
+    draws_.emplace(*prepared_.operands, prepared_.options.check_seed, calls_in_a_row(took));
     draws_->learn(baseline);
   }
 

@@ -28,8 +28,6 @@ enum Shortcuts : std::int64_t {
   defers = 4,
   /// It is a copy that is made when it is written to.
   postpones = 8,
-  /// It is an inference tensor, which autograd refuses.
-  infers = 16,
 };
 
 /// Bits of the shortcuts of one part of a tensor. Those of its values come first, and then those of its indices and of
@@ -63,7 +61,7 @@ inline constexpr int shortcut_bits = 8;
 }
 
 [[nodiscard]] inline std::int64_t shortcuts_of(const at::Tensor& tensor, const std::vector<at::Tensor>& parts) {
-  std::int64_t found = tensor.is_inference() ? std::int64_t{infers} : 0;
+  std::int64_t found = 0;
   int shift = 0;
   for (const auto& part : check::detail::parts_of(tensor)) {
     if (part.defined()) found |= shortcuts_of_part(part, parts) << shift;
@@ -82,7 +80,7 @@ inline constexpr int shortcut_bits = 8;
 }
 
 /// Returns the shortcuts that only the candidate takes, as text; empty if there are none. Shortcuts of both belong to
-/// the computation: a transposition returns a view. By `options`, repeated elements and inference tensors are none.
+/// the computation: a transposition returns a view. By `options`, repeated elements are none.
 [[nodiscard]] inline std::string describe_shortcuts(const std::vector<std::int64_t>& baseline,
                                                     const std::vector<std::int64_t>& candidate,
                                                     const check::CheckOptions& options) {
@@ -99,10 +97,6 @@ inline constexpr int shortcut_bits = 8;
         what = " is only marked as conjugated, negated or zero, and the baseline computes it";
       else if (own & postpones)
         what = " is a copy that is made when it is written to (copy-on-write), and the baseline makes its own";
-      else if ((own & infers) && options.check_autograd)
-        what =
-            " is an inference tensor, which autograd refuses, and the baseline's is not. Call both under "
-            "c10::InferenceMode, or switch this check off (check::CheckOptions::check_autograd)";
       if (what != nullptr) return "output tensor " + std::to_string(i) + parts[part] + what;
     }
   }
