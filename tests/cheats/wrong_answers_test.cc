@@ -378,7 +378,7 @@ TEST_CASE("random numbers from a pool that is larger than the calls before the r
   const auto noise = [](const at::Tensor& t) { return t.add(at::randn_like(t)); };
   const auto x = at::rand({64, 64}, at::detail::createCPUGenerator(4));
   const auto pool = [numbers = std::vector<at::Tensor>(), turn = std::size_t{0}](const at::Tensor& t) mutable {
-    while (numbers.size() < 64) numbers.push_back(at::randn_like(t));
+    while (numbers.size() < 1000) numbers.push_back(at::randn_like(t));
     return t.add(numbers[turn++ % numbers.size()]);
   };
   require_rejected(run_declared([](auto& comparison) { comparison.random(); }, noise, pool, x),

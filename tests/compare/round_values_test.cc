@@ -48,8 +48,8 @@ pace::Options one_call_a_sample() {
   return options;
 }
 
-/// Values from 1000 on, which nothing but the rounds have.
-constexpr float in_rounds = 1000;
+/// Values from here on, which nothing but the rounds have.
+constexpr float in_rounds = 100'000;
 
 /// Remembers the first element of each operand that is one of a round's.
 struct Witness {
