@@ -76,7 +76,13 @@ class Tree:
         text = re.sub(r"[/:]", "_", read(build))
         name = re.sub(r"[/:]", "_", target or package.rsplit("/", 1)[-1])
         parts = {name, re.sub(r"_test$", "", name)}
-        return name == "all" or any('"%s' % part in text or '%s"' % part in text for part in parts)
+        if name == "all" or any('"%s' % part in text or '%s"' % part in text for part in parts):
+            return True
+        # A list of names, each put into one pattern: "driver_%s_test" % name.
+        for before, after in re.findall(r'"(\w+)%s(\w*)" %', text):
+            if name.startswith(before) and name.endswith(after):
+                return '"%s"' % name[len(before) : len(name) - len(after)] in text
+        return False
 
 
 def problems_of_link(page, target):
