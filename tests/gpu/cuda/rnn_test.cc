@@ -58,7 +58,7 @@ class WithoutTf32 {
 
 /// Two tensors of float64 on the CPU: all of the answer, and all gradients.
 struct Flat {
-  at::Tensor answer, gradients;
+  at::Tensor answer = {}, gradients = {};
 };
 
 at::Tensor as_one(const std::vector<at::Tensor>& tensors) {
