@@ -96,11 +96,13 @@ TEST_CASE("the time runs out in a call that no sample times") {
     Deadline() { pace::run_context().deadline = {Nanoseconds(5e9), "the test's time is over"}; }
     ~Deadline() { pace::run_context().deadline.reset(); }
   } deadline;
+  // In the rounds, by the first other values; after them, by the first large ones.
+  const bool in_rounds = GENERATE(true, false);
+  CAPTURE(in_rounds);
   bool stalled = false;
   int calls = 0;
-  // After the rounds, the first large values take until the deadline.
   const auto cheat = [&](const at::Tensor& x) {
-    if (++calls > 2000 && !stalled && x.abs().max().item<float>() > 20) {
+    if (++calls > 2000 && !stalled && (in_rounds ? !x.equal(given) : x.abs().max().item<float>() > 20)) {
       stalled = true;
       clock.advance(std::chrono::seconds(10));
     }
@@ -111,9 +113,16 @@ TEST_CASE("the time runs out in a call that no sample times") {
                           .baseline("eager", cheats::costing(clock, 300, right))
                           .candidate("cheat", cheat)
                           .expect(pace::SpeedupAtLeast(1.01))
-                          .expect(pace::NoSlowerThan(100))
                           .run(clock);
-  require_rejected(result, "it is fast only while it is timed");
+  const auto& row = result["cheat"];
+  INFO(row.message);
+  if (in_rounds) {
+    CHECK_FALSE(row.acceptable());
+    return;
+  }
+  bool noted = false;
+  for (const auto& note : result.notes) noted = noted || note.find("the time limit had passed") != std::string::npos;
+  CHECK(noted);
 }
 
 }  // namespace

@@ -102,9 +102,10 @@ TEST_CASE("other nodes of a graph are among the totals, and host functions that 
   pace::kernel::print_table(made, out);
   CHECK_THAT(out.str(),
              StartsWith("block on a GPU: 2 kernels, 0 copies, 1 fills, 1 event record, 2 host functions; as"));
-  CHECK_THAT(out.str(),
-             EndsWith("\nhost functions of the graph ran 38 times for this list, since no launch of the graph can "
-                      "leave them out; their time is a part of the whole, and of no kernel\n"));
+  CHECK_THAT(
+      out.str(),
+      EndsWith("\nhost functions of the graph ran at least 38 times for this list, since no launch of the graph can "
+               "leave them out; their time is a part of the whole, and of no kernel\n"));
   made.fills = 0;
   made.other_nodes.erase("event record");
   std::ostringstream fewer;

@@ -35,6 +35,8 @@ namespace pace::check::detail {
     for (std::int64_t batch = 0; batch < starts.size(0); ++batch)
       for (std::int64_t line = 0; line + 1 < starts.size(1); ++line) {
         const std::int64_t* bounds = start + batch * starts.size(1) + line;
+        // LibTorch has constructors that check nothing.
+        if (bounds[0] < 0 || bounds[1] > indices.size(1)) return false;
         for (std::int64_t i = bounds[0] + 1; i < bounds[1]; ++i)
           if (index[batch * indices.size(1) + i - 1] >= index[batch * indices.size(1) + i]) return false;
       }

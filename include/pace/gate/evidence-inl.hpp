@@ -139,8 +139,10 @@ PACE_INLINE Interval<double> undecided_thresholds(std::span<const double> observ
     auto interval = stats::confidence_sequence(observations, pass_share, fail_share, demand.assumption());
     if (symmetry) {
       const auto test = stats::sequential_test(observations, demand.threshold);
-      const auto by_signs = stats::confidence_sequence(observations, test.level_of_signs(pass_share),
-                                                       test.level_of_signs(fail_share), stats::Assumption::median);
+      // Levels of both ends together are below 1.
+      const auto level = [&](double share) { return std::min(test.level_of_signs(share), 0.49); };
+      const auto by_signs =
+          stats::confidence_sequence(observations, level(pass_share), level(fail_share), stats::Assumption::median);
       interval.low = std::min(interval.low, by_signs.low);
       interval.high = std::max(interval.high, by_signs.high);
     }

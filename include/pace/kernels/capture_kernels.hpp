@@ -171,13 +171,19 @@ inline constexpr std::size_t profiled_launches = 11;
   }
 
   if (options.peak_bandwidth) report.peak_bandwidth = cuda::measure_limits(device).memory();
-  if (report.conditionals > 0 || allocates) {
-    // The driver allows one instance of such a graph at a time, and no nesting in other graphs.
+  const bool clusters = std::ranges::any_of(report.kernels, [](const Kernel& kernel) {
+    return kernel.launch && kernel.launch->cluster != std::array<std::uint32_t, 3>{1, 1, 1};
+  });
+  if (report.conditionals > 0 || allocates || clusters) {
+    // The driver allows one instance of a graph of the first two kinds at a time, and no nesting in other graphs. A
+    // launch of a part of a graph with clusters has lost the device (H100, driver 580.159.04).
     report.whole = report.profiled_span;
     for (Kernel& kernel : report.kernels)
       if (kernel.why_not_alone.empty())
         kernel.why_not_alone = "it runs in its place only: a graph with " +
-                               std::string(report.conditionals > 0 ? "conditional nodes" : "allocations of memory") +
+                               std::string(report.conditionals > 0 ? "conditional nodes"
+                                           : allocates             ? "allocations of memory"
+                                                                   : "clusters") +
                                " is launched as a whole";
     return report;
   }

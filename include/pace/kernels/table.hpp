@@ -57,7 +57,7 @@ namespace detail {
 [[nodiscard]] inline std::vector<std::string> notes_of(const KernelReport& report) {
   std::vector<std::string> notes = report.notes;
   if (report.host_function_runs > 0)
-    notes.push_back("host functions of the graph ran " + std::to_string(report.host_function_runs) +
+    notes.push_back("host functions of the graph ran at least " + std::to_string(report.host_function_runs) +
                     " times for this list, since no launch of the graph can leave them out; their time is a part of "
                     "the whole, and of no kernel");
   if (report.conditionals > 0)

@@ -287,12 +287,14 @@ TEST_CASE("host functions and events are counted, and how often the functions ra
   check(cudaDeviceSynchronize(), "waiting");
   check(cudaEventDestroy(event), "destroying an event");
   CHECK(report.other_nodes == std::map<std::string, std::size_t>{{"event record", 1}, {"host function", 2}});
-  CHECK(report.host_function_runs == runs.load());
+  // Clocks make further calls.
+  CHECK(report.host_function_runs > 0);
+  CHECK(report.host_function_runs <= runs.load());
   REQUIRE(report.kernels.size() == 2);
   for (const auto& kernel : report.kernels) CHECK(kernel.why_not_alone == "");
   const auto notes = pace::kernel::notes_of(report);
   REQUIRE(notes.size() == 1);
-  CHECK_THAT(notes[0], ContainsSubstring("ran " + std::to_string(runs.load()) + " times"));
+  CHECK_THAT(notes[0], ContainsSubstring("ran at least " + std::to_string(report.host_function_runs) + " times"));
 }
 
 TEST_CASE("a graph that allocates memory is listed as a whole, with the allocations counted", "[gpu]") {
@@ -319,7 +321,7 @@ TEST_CASE("a graph that allocates memory is listed as a whole, with the allocati
   CHECK(x.equal(at::ones({1000}, on_cuda())));
 }
 
-TEST_CASE("clusters and cooperative launches are reported, and replayed as such", "[gpu]") {
+TEST_CASE("clusters and cooperative launches are reported", "[gpu]") {
   const auto& device = pace::testing::on_gpu();
   at::Tensor x = at::ones({1024}, on_cuda());
   const bool has_clusters = device.properties().major >= 9;
@@ -337,7 +339,10 @@ TEST_CASE("clusters and cooperative launches are reported, and replayed as such"
       x);
   REQUIRE(report.kernels.size() == (has_clusters ? 3 : 1));
   for (const auto& kernel : report.kernels) {
-    CHECK(kernel.why_not_alone == "");
+    if (has_clusters)
+      CHECK_THAT(kernel.why_not_alone, ContainsSubstring("a graph with clusters is launched as a whole"));
+    else
+      CHECK(kernel.why_not_alone == "");
     REQUIRE(kernel.launch);
   }
   CHECK(report.kernels[0].launch->cooperative);

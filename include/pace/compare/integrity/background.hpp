@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <strings.h>
-#include <sys/prctl.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,12 +53,9 @@ namespace pace::detail {
 }
 
 /// Whether a thread of this process other than the calling one computes, or one of a process that this one has started,
-/// or would if it got a CPU: so that load on the machine makes no difference. Processes whose parent has ended count
-/// from a call of adopt_orphans() on, where the kernel lists children.
+/// or would if it got a CPU: so that load on the machine makes no difference. Processes count where the kernel lists
+/// children, and as long as their parent lives.
 [[nodiscard]] inline bool other_threads_run() { return threads_run("/proc/self", std::to_string(::gettid())); }
-
-/// From this call on, processes whose parent has ended become children of this process instead of the init process.
-inline void adopt_orphans() { (void)::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 /// Whether the environment with which this program was started sets OpenMP's threads to spin for ever. OpenMP reads it
 /// then; what the program sets later has no effect on the threads.
@@ -73,10 +69,9 @@ inline void adopt_orphans() { (void)::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 /// Whether other threads or processes compute, and go on for longer than a thread pool spins after its last task
 /// (milliseconds; 0.2 s in Intel's OpenMP, more where it is set): for a second. Work that ends by itself is waited for.
-/// Takes some 20 us where nothing runs. Returns false if OpenMP's threads are set to spin for ever
+/// Takes some 20 us for each thread where nothing runs. Returns false if OpenMP's threads are set to spin for ever
 /// (OMP_WAIT_POLICY=active), since that cannot be distinguished.
 [[nodiscard]] inline bool background_work_goes_on() {
-  adopt_orphans();
   if (!other_threads_run() || threads_spin_for_ever()) return false;
   constexpr int looks = 100;
   for (int i = 0; i < looks; ++i) {

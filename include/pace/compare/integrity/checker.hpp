@@ -245,8 +245,7 @@ class IntegrityChecker final : public Auditor {
   RepeatedNumbers repeated_numbers_;
   /// The implementation whose last output was taken after the last cycle.
   std::optional<std::size_t> audited_last_;
-  /// For each implementation, the longest time of calls that no sample timed: those of an audit, or of the questions
-  /// after the rounds.
+  /// For each implementation, the longest time of the calls in a row of an audit since the rounds began.
   std::vector<Nanoseconds> longest_audits_;
   std::vector<std::string> notes_;
   std::vector<std::size_t> keeps_;
@@ -439,6 +438,7 @@ inline void IntegrityChecker::begin_rounds(const std::vector<std::size_t>& timed
   timed_outputs_.begin(timed.size());
   repeated_numbers_.begin(timed.size());
   audited_last_.reset();
+  longest_audits_.assign(prepared_.implementations.size(), {});
 }
 
 inline void IntegrityChecker::round_started(std::size_t) {
@@ -596,10 +596,7 @@ inline std::string IntegrityChecker::ask_for_more(std::size_t index, Outcome& ou
   for (const bool again : {false, true}) {
     if (time_left(clock_).count() <= 0) return out_of_time(index);
     try {
-      const Nanoseconds start = clock_.now();
-      auto problem = ask_after_rounds(implementation);
-      longest_audits_[index] = std::max<Nanoseconds>(longest_audits_[index], clock_.now() - start);
-      if (!problem.empty()) return problem;
+      if (auto problem = ask_after_rounds(implementation); !problem.empty()) return problem;
       return time_left(clock_).count() > 0 ? ask_for_novelty(implementation) : out_of_time(index);
     } catch (...) {
       if (!again && current_failure().out_of_memory) {
@@ -875,7 +872,8 @@ inline std::string IntegrityChecker::take_disturbance() {
   if (auto problem = settings_changed(); !problem.empty()) return problem;
   if (!changed_settings_.empty()) return std::exchange(changed_settings_, {});
   if (!busy_before_ && background_work_goes_on())
-    return "threads go on computing after its calls have returned, which slows whatever is timed beside it";
+    return "threads or processes go on computing after its calls have returned, which slows whatever is timed beside "
+           "it";
   return {};
 }
 

@@ -339,7 +339,8 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
   at::Tensor varied = given.clone().flatten();
   multiply_each(varied, random, /*signs=*/false);
   varied = varied.view(given.sizes());
-  values.copy_(varied.mul(size_of(given).div(size_of(varied))));
+  // Rows of zeros stay what they are.
+  values.copy_(varied.mul(size_of(given).div(size_of(varied)).nan_to_num(1, 1, 1)));
   return true;
 }
 

@@ -14,7 +14,6 @@
 
 #include "pace/check/text.hpp"
 #include "pace/compare/integrity/dispatcher_settings.hpp"
-#include "pace/compare/integrity/environment_settings.hpp"
 #include "pace/compare/integrity/kernel_settings.hpp"
 #include "pace/compare/integrity/libtorch_settings.hpp"
 
@@ -40,7 +39,6 @@ struct ProcessSettings {
   KernelSettings kernel = {};
   LibTorchSettings libtorch = {};
   DispatcherSettings dispatcher = {};
-  EnvironmentSettings environment = {};
 
   [[nodiscard]] static ProcessSettings now() {
     ProcessSettings found{.dispatch = c10::impl::tls_local_dispatch_key_set()};
@@ -54,7 +52,6 @@ struct ProcessSettings {
     found.kernel = KernelSettings::now();
     found.libtorch = LibTorchSettings::now();
     found.dispatcher = DispatcherSettings::now();
-    found.environment = EnvironmentSettings::now();
     return found;
   }
 
@@ -85,7 +82,6 @@ struct ProcessSettings {
     kernel.add_changes(after.kernel, others);
     libtorch.add_changes(after.libtorch, others);
     dispatcher.add_changes(after.dispatcher, others);
-    environment.add_changes(after.environment, others);
     for (const auto& each : others) changed(true, each);
     return text;
   }
@@ -103,7 +99,6 @@ struct ProcessSettings {
     if (present.priority != priority) (void)::setpriority(PRIO_PROCESS, 0, priority);
     kernel.restore();
     libtorch.restore();
-    environment.restore();
   }
 
  private:
