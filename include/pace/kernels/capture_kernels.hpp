@@ -4,6 +4,7 @@
 #ifdef PACE_CUDA
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <functional>
