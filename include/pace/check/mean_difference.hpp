@@ -73,11 +73,15 @@ class ElementMoments {
       }
     }
   }
+  /// Returns the number of tensors of an output.
   [[nodiscard]] std::size_t size() const { return tensors_.size(); }
-  /// Undefined for a tensor that was left out.
+  /// Returns the mean of each element of tensor `i`; undefined for a tensor that was left out.
   [[nodiscard]] const at::Tensor& mean(std::size_t i) const { return tensors_[i].mean; }
+  /// Returns the variance of each element of tensor `i` from call to call.
   [[nodiscard]] at::Tensor variance(std::size_t i) const { return tensors_[i].squares.div(std::max(count_ - 1, 1)); }
+  /// Returns the sizes of tensor `i`.
   [[nodiscard]] const std::vector<std::int64_t>& sizes(std::size_t i) const { return tensors_[i].sizes; }
+  /// Returns the type of tensor `i`.
   [[nodiscard]] at::ScalarType dtype(std::size_t i) const { return tensors_[i].dtype; }
 
  private:

@@ -131,9 +131,10 @@ struct CallCounts {
 struct InstructionCount {
   std::int64_t low = 0;   ///< fewest instructions of one call
   std::int64_t high = 0;  ///< most instructions of one call
-  /// Least and largest ratio of the own instructions to the baseline's; absent for the baseline.
-  std::optional<double> ratio_low = {}, ratio_high = {};
-  std::string counter = {};  ///< what counted: `callgrind` or `perf`
+  /// Least ratio of the own instructions to the baseline's; absent for the baseline.
+  std::optional<double> ratio_low = {};
+  std::optional<double> ratio_high = {};  ///< largest ratio; absent for the baseline
+  std::string counter = {};               ///< what counted: `callgrind` or `perf`
 };
 
 /// Times of the same calls by one clock of a GPU comparison.

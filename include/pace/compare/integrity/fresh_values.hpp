@@ -284,7 +284,7 @@ inline void write_diagonals(at::Tensor& values, const at::Tensor& diagonals) {
 }
 
 /// Gives rows in order other steps between their ends.
-inline void vary_steps(at::Tensor rows, SplitMix64& random) {
+inline void vary_steps(const at::Tensor& rows, SplitMix64& random) {
   const std::int64_t width = rows.size(-1);
   const at::Tensor given = rows.to(at::kDouble), first = given.narrow(-1, 0, 1);
   const at::Tensor last = given.narrow(-1, width - 1, 1), steps = given.diff();
