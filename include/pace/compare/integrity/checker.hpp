@@ -518,8 +518,9 @@ inline void IntegrityChecker::verify_last_outputs(IntegrityFindings& findings) {
   for (const std::size_t index : schedule_.timed()) {
     auto& implementation = *prepared_.implementations[index];
     std::optional<std::size_t> set;
-    // After an audit in the last cycle there is no such output any more.
-    if (calls_add_up() || prepared_.renew || audited_last_ == index) {
+    // After an audit in the last cycle there is no such output any more, of the baseline neither, which was asked for the
+    // answer on fresh values.
+    if (calls_add_up() || prepared_.renew || audited_last_ == index || (audited_last_ && index == baseline_)) {
       set = 0;
       operands_.restore_all(*set);
       reset_random_state(options_.seed);
