@@ -32,10 +32,10 @@ inline constexpr std::array<BackendTraits, 6> built_in_backends{{
   });
 }
 
-/// Returns all names, separated by commas.
-[[nodiscard]] inline std::string names_of_backends() {
-  std::string names;
-  for (const auto& each : built_in_backends) names.append(names.empty() ? "" : ", ").append(each.name);
+/// Returns all names, in the order of the table.
+[[nodiscard]] inline std::vector<std::string> names_of_backends() {
+  std::vector<std::string> names;
+  for (const auto& each : built_in_backends) names.emplace_back(each.name);
   return names;
 }
 

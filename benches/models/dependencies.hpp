@@ -21,11 +21,7 @@ struct Dependencies {
   std::vector<benches::models::KnownModel> models;
   benches::models::RunModel run;
   /// Names of all back ends.
-  std::vector<std::string> backends = [] {
-    std::vector<std::string> names;
-    for (const auto& each : built_in_backends) names.emplace_back(each.name);
-    return names;
-  }();
+  std::vector<std::string> backends = names_of_backends();
   /// The YAML file where no option names one; empty: none.
   std::string config_file = {};
   /// Devices where no option names one.

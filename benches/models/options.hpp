@@ -15,6 +15,7 @@
 #include "benches/models/command_line.hpp"
 #include "benches/models/suite.hpp"
 #include "pace/args/command_line.hpp"
+#include "pace/core/format.hpp"
 #include "pace/core/most_threads.hpp"
 
 namespace pace::benches::models {
@@ -220,7 +221,7 @@ inline constexpr const char* why_no_freezing =
             return std::regex_match(line.device_index = text, indices);
           },
           ""}},
-        Option("--backend", names_of_backends() + "; again, or with commas, for another",
+        Option("--backend", joined(names_of_backends(), ", ") + "; again, or with commas, for another",
                {"a,b", "back ends",
                 [&settings, first = true](Text text) mutable {
                   if (std::exchange(first, false)) settings.backends.clear();

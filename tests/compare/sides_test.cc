@@ -246,46 +246,37 @@ TEST_CASE("a wrong candidate is dropped") {
   require_others_measured(result);
 }
 
-TEST_CASE("a candidate that is wrong in timed calls alone is dropped") {
+/// What becomes of a candidate that adds `addend(x, calls so far)` where the baseline adds 1.
+template <class Addend>
+pace::Result run_adding(const at::Tensor& given, Addend addend) {
   SharedMemory shared;
   SharedClock clock(shared.get());
   auto options = short_options();
   options.budget = 0.1 * s;
   options.stop = pace::StopPolicy::budget;
   at::set_num_threads(1);
-  const auto result = pace::compare("case", at::ones({4}))
-                          .options(options)
-                          .baseline("old", [&](const at::Tensor& x) { return clock.advance(50 * us), at::add(x, 1); })
-                          .candidate("new",
-                                     [&](const at::Tensor& x) {
-                                       clock.advance(50 * us);
-                                       return ++shared->candidate_calls < 100 ? at::add(x, 1) : at::add(x, 2);
-                                     })
-                          .run(clock);
+  return pace::compare("case", given)
+      .options(options)
+      .baseline("old", [&](const at::Tensor& x) { return clock.advance(50 * us), at::add(x, 1); })
+      .candidate("new",
+                 [&](const at::Tensor& x) {
+                   clock.advance(50 * us);
+                   return at::add(x, addend(x, ++shared->candidate_calls));
+                 })
+      .run(clock);
+}
+
+TEST_CASE("a candidate that is wrong in timed calls alone is dropped") {
+  const auto result = run_adding(at::ones({4}), [](const at::Tensor&, auto calls) { return calls < 100 ? 1 : 2; });
   CHECK(result["new"].outcome == Outcome::wrong);
   CHECK_THAT(result["new"].message, ContainsSubstring("correct at first, but not in"));
   CHECK(result["old"].outcome == Outcome::measured);
 }
 
 TEST_CASE("a candidate that is wrong in one of 25 calls, and only for the values given, is dropped") {
-  SharedMemory shared;
-  SharedClock clock(shared.get());
-  auto options = short_options();
-  options.budget = 0.1 * s;
-  options.stop = pace::StopPolicy::budget;
-  at::set_num_threads(1);
   const at::Tensor given = at::ones({4});
-  const auto result = pace::compare("case", given)
-                          .options(options)
-                          .baseline("old", [&](const at::Tensor& x) { return clock.advance(50 * us), at::add(x, 1); })
-                          .candidate("new",
-                                     [&](const at::Tensor& x) {
-                                       clock.advance(50 * us);
-                                       const bool wrong = ++shared->candidate_calls > 100 &&
-                                                          shared->candidate_calls % 25 == 0 && x.equal(given);
-                                       return at::add(x, wrong ? 2 : 1);
-                                     })
-                          .run(clock);
+  const auto result = run_adding(
+      given, [&](const at::Tensor& x, auto calls) { return calls > 100 && calls % 25 == 0 && x.equal(given) ? 2 : 1; });
   CHECK(result["new"].outcome == Outcome::wrong);
   CHECK_THAT(result["new"].message, ContainsSubstring("in a timed call: "));
   CHECK(result["old"].outcome == Outcome::measured);

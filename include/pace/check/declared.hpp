@@ -289,7 +289,7 @@ namespace detail {
   const double pooled =
       (e.count * e.variance + a.count * a.variance + e.count * a.count / both * distance * distance) / both;
   compare("a mean of", e.mean, a.mean, pooled * (1 / e.count + 1 / a.count), 1e-3 * rounding);
-  // Of so few elements, the fourth moments say nothing of how far variances scatter.
+  // The fourth moments of so few elements say nothing of how far variances scatter.
   constexpr double fewest_for_variance = 16;
   if (std::min(e.count, a.count) >= fewest_for_variance)
     compare("a variance of", e.variance, a.variance,

@@ -29,7 +29,7 @@ struct Repetitions {
 };
 
 /// Looks at outputs that are declared as random numbers, in rounds between which the default generators get other seeds.
-/// Of each tensor, a hash of up to 4 KiB is kept. What is drawn anew hardly repeats itself; what is taken from a pool of
+/// A hash of up to 4 KiB of each tensor is kept. What is drawn anew hardly repeats itself; what is taken from a pool of
 /// n outputs does so after about sqrt(n) calls (the birthday problem).
 class RepeatedNumbers {
  public:
