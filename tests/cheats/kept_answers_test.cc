@@ -20,6 +20,7 @@
 #include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tanh.h>
+#include <ATen/ops/zeros.h>
 #include <catch2/matchers/catch_matchers_contains.hpp>
 
 #include "pace/compare/random_state.hpp"
@@ -292,6 +293,87 @@ pace::Result run_on(cheats::FakeClock& clock, Candidate candidate) {
       .expect(pace::SpeedupAtLeast(1.01))
       .expect(pace::NoSlowerThan(100))
       .run(clock);
+}
+
+/// Whether the operand has the values given, which are those of the first call.
+class Given {
+ public:
+  bool operator()(const at::Tensor& x) {
+    if (!first_.defined()) first_ = x.clone();
+    return first_.equal(x);
+  }
+
+ private:
+  at::Tensor first_ = {};
+};
+
+TEST_CASE("one answer, kept for the values given, by a candidate that computes all others") {
+  cheats::FakeClock clock;
+  const auto cheat = [&, given = Given()](const at::Tensor& x) mutable {
+    clock.advance(pace::Nanoseconds(given(x) ? 1'000 : 30'000));
+    return x.mul(3);
+  };
+  require_rejected(run_on(clock, cheat), "on the values given)");
+}
+
+TEST_CASE("code may have a shorter way for the values given, of a third of the time at least") {
+  cheats::FakeClock clock;
+  const auto honest_way = [&, given = Given()](const at::Tensor& x) mutable {
+    clock.advance(pace::Nanoseconds(given(x) ? 10'000 : 28'000));
+    return x.mul(3);
+  };
+  const auto result = run_on(clock, honest_way);
+  INFO(result["cheat"].message);
+  CHECK(result["cheat"].outcome == pace::Outcome::measured);
+}
+
+TEST_CASE("one answer, kept for the values given, of calls that write to an operand") {
+  cheats::FakeClock clock;
+  const auto triple = [](const at::Tensor& x, at::Tensor& out) { out.copy_(x.mul(3)); };
+  const auto cheat = [&, triple, given = Given()](const at::Tensor& x, at::Tensor& out) mutable {
+    clock.advance(pace::Nanoseconds(given(x) ? 1'000 : 30'000));
+    triple(x, out);
+  };
+  auto options = cheats::short_run();
+  options.budget = pace::Nanoseconds(1e8);
+  options.hard_limit = options.budget;
+  options.min_sample = pace::Nanoseconds(1e5);
+  const auto result = pace::compare("cheat", input(), at::zeros({32, 16}))
+                          .options(options)
+                          .baseline("eager", cheats::costing(clock, 30'000, triple))
+                          .candidate("cheat", cheat)
+                          .expect(pace::SpeedupAtLeast(1.01))
+                          .expect(pace::NoSlowerThan(100))
+                          .run(clock);
+  require_rejected(result, "on the values given)");
+}
+
+TEST_CASE("an answer kept within each round, where rounds have values of their own") {
+  cheats::FakeClock clock;
+  const void* last = nullptr;
+  std::int64_t version = -1;
+  int in_a_row = 0;
+  const auto cheat = [&](const at::Tensor& x) {
+    in_a_row = last == x.const_data_ptr() && version == x._version() ? in_a_row + 1 : 0;
+    last = x.const_data_ptr();
+    version = x._version();
+    clock.advance(pace::Nanoseconds(in_a_row < 3 ? 30'000 : 1'000));
+    return x.mul(3);
+  };
+  auto options = cheats::short_run();
+  options.budget = pace::Nanoseconds(1e8);
+  options.hard_limit = options.budget;
+  options.min_sample = pace::Nanoseconds(1e6);
+  const auto result =
+      pace::compare("cheat", input())
+          .options(options)
+          .baseline("eager", cheats::costing(clock, 30'000, [](const at::Tensor& x) { return x.mul(3); }))
+          .candidate("cheat", cheat)
+          .renew_each_round([](at::Tensor& x) { x.normal_(); })
+          .expect(pace::SpeedupAtLeast(1.01))
+          .expect(pace::NoSlowerThan(100))
+          .run(clock);
+  require_rejected(result, "where the same values are repeated)");
 }
 
 TEST_CASE("an answer kept for all but the first two of several new values in a row") {

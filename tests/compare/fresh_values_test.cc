@@ -427,6 +427,28 @@ TEST_CASE("what the baseline loses on new values is no effect") {
   CHECK_FALSE(novelty(31'000, 10'000, 0, 40'000).empty());  // one that is faster excuses nothing either
 }
 
+/// What is found of calls of `on_new` ns on new values and of `on_given` ns on those given, beside a baseline of 20 us and
+/// `norm` ns.
+std::string beside_given(double on_new, double on_given, double norm = 20'000) {
+  const auto times = [](double on_new_values, double on_given_ones) {
+    const Nanoseconds usual(on_new_values);
+    return std::optional(CallTimes{usual, usual, usual, {}, Nanoseconds(on_given_ones)});
+  };
+  const auto found = find_novelty_effect(
+      8, Nanoseconds(200), {}, [&] { return times(on_new, on_given); }, [&] { return times(20'000, norm); });
+  return found ? found->describe() : "";
+}
+
+TEST_CASE("calls that take more than three times as long on new values as on those given are found") {
+  using Catch::Matchers::ContainsSubstring;
+  CHECK_THAT(beside_given(40'000, 10'000),
+             ContainsSubstring("3.98 times as long on values that it has not seen before"));
+  CHECK_THAT(beside_given(40'000, 10'000), ContainsSubstring("(40.0 us, and 10.0 us on the values given)"));
+  CHECK(beside_given(29'000, 10'000) == "");
+  CHECK(beside_given(40'000, 10'000, 10'000) == "");  // the baseline takes longer, too
+  CHECK(beside_given(40'000, 0) == "");               // not asked
+}
+
 TEST_CASE("an effect has to show twice") {
   int times = 0;
   const auto own = [&] {

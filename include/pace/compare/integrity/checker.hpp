@@ -802,19 +802,20 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   }
   const double affordable = time / (samples_of_trial * attempts * fewest_trials * usual);
   const double fitting = most_bytes / std::max(1.0, bytes_of(operands_.pristine));
-  // A step of a training has no spare operands. Where a device replays calls, or rounds have values of their own, samples
-  // do not repeat calls as they are repeated here.
+  // A step of a training has no spare operands. Where a device replays calls, samples do not repeat calls as they are
+  // repeated here; where rounds have values of their own, what is kept for those given is of no use.
   const double calls = implementation.phases() != nullptr
                            ? 1
                            : std::min({affordable, fitting, most_calls, static_cast<double>(iterations_)});
-  const std::int64_t repetitions = clock_.modes() != nullptr || prepared_.renew ? 1 : iterations_;
+  const std::int64_t repetitions = clock_.modes() != nullptr ? 1 : iterations_;
+  const bool beside_given = clock_.modes() == nullptr && !prepared_.renew;
   NewValueSamples samples(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
                           static_cast<std::size_t>(std::max(1.0, calls)), random_());
 
   const Nanoseconds start = clock_.now();
-  (void)samples.take(implementation, repetitions, {});
+  (void)samples.take(implementation, repetitions, beside_given, {});
   std::string wrong = judge_new_sample(implementation, samples);
-  (void)samples.take(baseline(), repetitions, {});
+  (void)samples.take(baseline(), repetitions, beside_given, {});
   const Nanoseconds each = clock_.now() - start;
   std::optional<NoveltyEffect> effect;
   if (wrong.empty() && attempts * fewest_long_trials * each <= most_time) {
@@ -822,7 +823,7 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
     const double trials = each.count() > 0 ? time / (attempts * each) : most_trials;
     const auto own = [&](std::span<const std::size_t> kept) -> std::optional<CallTimes> {
       samples.next_trial();
-      const CallTimes times = samples.take(implementation, repetitions, kept);
+      const CallTimes times = samples.take(implementation, repetitions, beside_given, kept);
       wrong = judge_new_sample(implementation, samples);
       return wrong.empty() ? std::optional<CallTimes>(times) : std::nullopt;
     };
@@ -831,7 +832,7 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
           static_cast<std::size_t>(std::clamp(trials, few ? fewest_long_trials : fewest_trials, most_trials)),
           slack_in_resolutions * clock_.resolution() / static_cast<double>(samples.calls()),
           Nanoseconds(bytes_of(operands_.pristine) / bytes_in_nanosecond), [&] { return own(kept); },
-          [&] { return std::optional<CallTimes>(samples.take(baseline(), repetitions, kept)); });
+          [&] { return std::optional<CallTimes>(samples.take(baseline(), repetitions, beside_given, kept)); });
       return effect.has_value() || !wrong.empty();
     };
     if (effect_with(operands_.keeps) && wrong.empty()) {
@@ -841,10 +842,13 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
       if (late)
         wrong = found.describe();
       else if (wrong.empty() && (kept.empty() || found.factor > most_undeclared_effect))
-        wrong = found.describe() +
-                (kept.empty() ? ": it keeps answers. "
-                              : ": it keeps what it derives from operand tensor " + listed(kept) + ". ") +
-                keeps_hint();
+        wrong =
+            found.describe() +
+            (!kept.empty() ? ": it keeps what it derives from operand tensor " + listed(kept) + ". " + keeps_hint()
+             : found.beside == NoveltyEffect::Beside::given
+                 ? ": it keeps an answer, or is fast for few values alone. If it rightly takes a "
+                   "shorter way for the values given, give each round values of its own: .renew_each_round(function)"
+                 : ": it keeps answers. " + keeps_hint());
       else if (wrong.empty()) {
         notes_.push_back(note_on_kept_operands(implementation, kept));
         keeps_.push_back(implementation.index);

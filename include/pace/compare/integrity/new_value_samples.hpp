@@ -66,21 +66,34 @@ class NewValueSamples {
   /// at, since later calls may reuse the memory of earlier outputs.
   void next_trial() { calls_ = values_.size() - random_.below(1 + values_.size() / 2); }
 
-  /// Times calls on new values, the same calls once more, and `repetitions` calls on the values of the first one. Operand
-  /// tensors of the indices `kept` keep their values; as other copies of them lie elsewhere, samples are of one call then.
-  /// The output of the last call on new values is take_output() afterwards.
-  [[nodiscard]] CallTimes take(Implementation& implementation, std::int64_t repetitions,
+  /// Times calls on new values, the same calls once more, and `repetitions` calls on the values of the first one; if
+  /// `beside_given`, as many calls on the values given, too. Operand tensors of the indices `kept` keep those; as other
+  /// copies of them lie elsewhere, samples are of one call then. The output of the last call on new values is
+  /// take_output() afterwards.
+  [[nodiscard]] CallTimes take(Implementation& implementation, std::int64_t repetitions, bool beside_given,
                                std::span<const std::size_t> kept) {
     const std::size_t calls = kept.empty() ? calls_ : 1;
-    for (const std::size_t each : kept) check::restore_tensor(operands_.tensors[0][each], values_[0].tensors[each]);
+    for (const std::size_t each : kept)
+      for (const auto& tensors : {operands_.tensors[0], values_[0].tensors})
+        check::restore_tensor(operands_.pristine[each], tensors[each]);
     output_ = {};
     operands_.kept_call = calls - 1;
     const auto sample = [&](std::int64_t of) {
       const Nanoseconds taken = clock_.time([&] { implementation.run(0, of); });
       return taken / static_cast<double>(of);
     };
-    const auto write_new_values = [&] {
-      for (std::size_t i = 0; i < calls; ++i) write_values(values_[i].tensors, tensors_of_call(i), kept);
+    const auto write_all = [&](auto values_of_call) {
+      for (std::size_t i = 0; i < calls; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
+    };
+    const auto new_values = [&](std::size_t i) -> auto& { return values_[i].tensors; };
+    // The same work as before the calls on new values, elsewhere: what it leaves in the caches and the branch predictor
+    // would otherwise slow those calls alone. The values of operands that calls write to have to be written again, too.
+    const auto again = [&](auto values_of_call) {
+      for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, elsewhere_.tensors, kept);
+      implementation.prepare(0);
+      for (std::size_t i = 0; i < calls; ++i) write_values(elsewhere_.tensors, sink_.tensors, kept);
+      if (!operands_.mutated.empty()) write_all(values_of_call);
+      return sample(static_cast<std::int64_t>(calls));
     };
     // An implementation that takes turns between algorithms must not take the same one in all calls on new values.
     for (std::size_t before = calls == 1 ? random_.below(4) : 0; before > 0; --before) {
@@ -89,26 +102,30 @@ class NewValueSamples {
     }
     for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, values_[i].tensors, kept);
     implementation.prepare(0);
-    write_new_values();
+    write_all(new_values);
     CallTimes times;
     times.on_new = sample(static_cast<std::int64_t>(calls));
     times.afterwards = take_output_of(implementation);
     after_.clear();
     for (const auto& each : tensors_of_call(calls - 1)) after_.push_back(check::clone_input(each));
     last_ = calls - 1;
-    // The same work as before the calls on new values, elsewhere: what it leaves in the caches and the branch predictor
-    // would otherwise slow those calls alone. The values of operands that calls write to have to be written again, too.
-    for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, elsewhere_.tensors, kept);
-    implementation.prepare(0);
-    for (std::size_t i = 0; i < calls; ++i) write_values(elsewhere_.tensors, sink_.tensors, kept);
-    if (!operands_.mutated.empty()) write_new_values();
-    times.on_known = sample(static_cast<std::int64_t>(calls));
-    // Calls that write to operands do not repeat each other.
+    times.on_known = again(new_values);
     times.repeated = times.on_known;
     if (repetitions > 1 && operands_.mutated.empty()) {
       const SparesHidden hidden(operands_);
       implementation.prepare(0);
       times.repeated = sample(repetitions);
+    } else if (repetitions > 1 && calls > 1) {
+      // Calls that write to operands are repeated where each has operands of its own with the same values.
+      times.repeated = again([&](std::size_t) -> auto& { return values_[0].tensors; });
+    }
+    if (beside_given) {
+      // As in the timed samples, these calls are not the first ones on their values.
+      const auto given = [&](std::size_t) -> auto& { return operands_.pristine; };
+      implementation.prepare(0);
+      write_all(given);
+      implementation.run(0, static_cast<std::int64_t>(calls));
+      times.on_given = again(given);
     }
     return times;
   }

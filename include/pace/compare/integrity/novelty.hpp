@@ -26,12 +26,14 @@ struct CallTimes {
   Nanoseconds repeated{};
   /// After a call on new values, for its output: the first reading beyond a second one, and the release.
   Nanoseconds afterwards{};
+  /// On the values given, otherwise as on new ones; 0 where it is not asked.
+  Nanoseconds on_given{};
 };
 
 /// How much longer calls take on new values.
 struct NoveltyEffect {
   /// What calls on new values are compared with.
-  enum class Beside { the_same_again, repeated, afterwards };
+  enum class Beside { the_same_again, repeated, afterwards, given };
   Beside beside = Beside::the_same_again;
   /// The median of the ratios by which it was found.
   double factor = 1;
@@ -45,13 +47,17 @@ struct NoveltyEffect {
              format_time(on_new) + ": work is left until after the timed call";
     return "its calls take " + format_significant(factor) + " times as long on values that it has not seen before (" +
            format_time(on_new) + ", and " + format_time(other) +
-           (beside == Beside::repeated ? " where the same values are repeated)" : " on the same values again)");
+           (beside == Beside::repeated ? " where the same values are repeated)"
+            : beside == Beside::given  ? " on the values given)"
+                                       : " on the same values again)");
   }
 };
 
 /// Calls must take more than so many times as long. Branches that depend on values, as of a sort, are predicted on known
 /// ones, which made an honest top-k of a few thousand elements up to twice as fast.
 inline constexpr double least_novelty_effect = 2;
+/// ... than on the values given, for which code may have a shorter way.
+inline constexpr double least_effect_beside_given = 3;
 /// Work left until after a call is a fault from this part of its time on. Outputs that leave the caches between the call
 /// and the reading take as long as the baseline's.
 inline constexpr double most_work_afterwards = 0.5;
@@ -107,6 +113,16 @@ struct Trials {
                    median_of(trials.own, &CallTimes::repeated));
 }
 
+/// Returns the effect against calls on the values given, where they were asked for.
+[[nodiscard]] inline std::optional<NoveltyEffect> against_given(const Trials& trials, Nanoseconds slack) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < trials.own.size(); ++i)
+    ratios.push_back(ratio(trials.own[i].on_new - slack, trials.own[i].on_given) /
+                     std::max(1.0, ratio(trials.of_baseline[i].on_new, trials.of_baseline[i].on_given)));
+  return effect_of(NoveltyEffect::Beside::given, std::move(ratios), least_effect_beside_given, trials,
+                   median_of(trials.own, &CallTimes::on_given));
+}
+
 /// Returns the work that is left until after a call.
 [[nodiscard]] inline std::optional<NoveltyEffect> left_until_afterwards(const Trials& trials, Nanoseconds slack) {
   std::vector<double> ratios;
@@ -121,8 +137,9 @@ struct Trials {
 
 }  // namespace novelty
 
-/// Compares calls on new values with the same calls again, and with calls that are repeated on one of these values.
-/// Values are equal in both, so that work that depends on them is none of its effects. `own()` and `of_baseline()` take
+/// Compares calls on new values with the same calls again, with calls that are repeated on one of these values, and with
+/// calls on the values given. Values are equal in the first three, so that work that depends on them is none of their
+/// effects; the last one has a larger limit. `own()` and `of_baseline()` take
 /// the times of the implementation in question and of the baseline; nothing ends the comparison without a result. What
 /// samples on other operands cost more is taken from the baseline: its difference or its ratio to its own repeated calls,
 /// whichever allows more. What comes after a call is compared with the baseline's. There is an effect if three quarters
@@ -132,7 +149,7 @@ struct Trials {
 [[nodiscard]] inline std::optional<NoveltyEffect> find_novelty_effect(
     std::size_t trials, Nanoseconds slack, Nanoseconds of_other_memory, FunctionRef<std::optional<CallTimes>()> own,
     FunctionRef<std::optional<CallTimes>()> of_baseline) {
-  std::optional<NoveltyEffect> known, repeated, afterwards;
+  std::optional<NoveltyEffect> known, repeated, afterwards, given;
   for (const bool first : {true, false}) {
     novelty::Trials taken;
     for (std::size_t i = 0; i < trials; ++i) {
@@ -144,9 +161,10 @@ struct Trials {
     if (first || known) known = novelty::against_known(taken, slack);
     if (first || repeated) repeated = novelty::against_repeated(taken, slack, of_other_memory);
     if (first || afterwards) afterwards = novelty::left_until_afterwards(taken, slack);
-    if (!known && !repeated && !afterwards) return std::nullopt;
+    if (first || given) given = novelty::against_given(taken, slack);
+    if (!known && !repeated && !afterwards && !given) return std::nullopt;
   }
-  return afterwards ? afterwards : known ? known : repeated;
+  return afterwards ? afterwards : known ? known : repeated ? repeated : given;
 }
 
 }  // namespace pace::detail
