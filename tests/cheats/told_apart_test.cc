@@ -5,7 +5,9 @@
 #include <string>
 #include <tuple>
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/dropout.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/log1p.h>
 #include <ATen/ops/randn.h>
@@ -56,6 +58,31 @@ TEST_CASE("without a backward pass in calls that come back to back") {
     return answer.requires_grad_();
   };
   require_rejected(run(right, cheat, input().requires_grad_()), "gradient");
+}
+
+TEST_CASE("without random numbers in calls that come back to back, though one seed has one output") {
+  const auto right = [](const at::Tensor& x) { return at::dropout(x, 0.5, true); };
+  // By the generator, which is as the call before has left it.
+  const auto cheat = [right, left = at::Tensor()](const at::Tensor& x) mutable {
+    const auto generator = at::detail::getDefaultCPUGenerator();
+    const bool in_a_row = left.defined() && left.equal(generator.get_state());
+    at::Tensor out = right(x);
+    left = generator.get_state();
+    return in_a_row ? x.mul(2) : out;
+  };
+  require_rejected(run(right, cheat, input()), "calls in a row that draw random numbers");
+}
+
+TEST_CASE("an honest mask that is drawn in another way has no expected output in a row") {
+  const auto right = [](const at::Tensor& x) { return at::dropout(x, 0.5, true); };
+  const auto draws_more = [right](const at::Tensor& x) {
+    at::Tensor out = right(x);
+    (void)at::randn({3});
+    return out;
+  };
+  const auto result = run(right, draws_more, input());
+  INFO(result["cheat"].message);
+  CHECK(result["cheat"].outcome == pace::Outcome::measured);
 }
 
 TEST_CASE("more memory in calls that come back to back is not counted as that of a single one") {

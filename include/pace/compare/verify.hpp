@@ -15,6 +15,7 @@
 
 #include "pace/check/clone.hpp"
 #include "pace/compare/drawn_anew.hpp"
+#include "pace/compare/drawn_in_a_row.hpp"
 #include "pace/compare/each_operand.hpp"
 #include "pace/compare/edge_values.hpp"
 #include "pace/compare/expected.hpp"
@@ -86,7 +87,7 @@ class FirstCalls {
       if (auto problem = gradients_->examine(implementation); !problem.empty()) return problem;
     if (draws_)
       if (auto problem = draws_->examine(implementation); !problem.empty()) return problem;
-    return {};
+    return draws_in_a_row_ ? draws_in_a_row_->examine(implementation, check_) : std::string();
   }
   /// Returns which autograd graph an output of the implementation lacks, as text; empty if none.
   [[nodiscard]] std::string ask_for_graph(Implementation& implementation) const {
@@ -185,7 +186,7 @@ class FirstCalls {
       learn_gradients(implementation, took);
       learn_draws(implementation, took);
       // What it keeps from call to call is then as the values given leave it, not as those it was asked about.
-      if (learns_ || each_operand_ || edge_values_ || gradients_ || draws_)
+      if (learns_ || each_operand_ || edge_values_ || gradients_ || draws_ || draws_in_a_row_)
         (void)checked_call(implementation, operands, 0, seed, with_graph);
     }
     if (!is_baseline)
@@ -200,10 +201,12 @@ class FirstCalls {
   /// How many calls in a row are asked for one answer: an unpredictable number, of which all take about a millisecond
   /// where `took` is the time of one call.
   [[nodiscard]] std::int64_t calls_in_a_row(Nanoseconds took) const {
+    // What the last of several calls draws depends on what those before it have drawn, which is free but for `.random()`.
+    return expected_.random && check_.method != check::CheckOptions::Method::random ? 1 : drawing_calls_in_a_row(took);
+  }
+  [[nodiscard]] std::int64_t drawing_calls_in_a_row(Nanoseconds took) const {
     constexpr Nanoseconds together = std::chrono::milliseconds(1);
     constexpr double fewest = 2, most = 16;
-    // What the last of several calls draws depends on what those before it have drawn, which is free but for `.random()`.
-    if (expected_.random && check_.method != check::CheckOptions::Method::random) return 1;
     const double affordable = std::clamp(together / std::max(took, Nanoseconds(1)), fewest, most);
     SplitMix64 random(prepared_.options.check_seed + 2);
     return static_cast<std::int64_t>(fewest) +
@@ -251,9 +254,13 @@ class FirstCalls {
 
   /// `took`: the time of one call.
   void learn_draws(Implementation& baseline, Nanoseconds took) {
-    if (took > longest_call_to_learn_by || check_.method != check::CheckOptions::Method::random) return;
-    draws_.emplace(*prepared_.operands, prepared_.options.check_seed, calls_in_a_row(took));
-    draws_->learn(baseline);
+    if (took > longest_call_to_learn_by) return;
+    const std::int64_t calls = drawing_calls_in_a_row(took);
+    auto& operands = *prepared_.operands;
+    if (check_.method == check::CheckOptions::Method::random)
+      draws_.emplace(operands, prepared_.options.check_seed, calls).learn(baseline);
+    else if (expected_.random && checks() && operands.mutated.empty() && baseline.phases() == nullptr)
+      draws_in_a_row_.emplace(operands, prepared_.options.check_seed, calls).learn(baseline, expected_);
   }
 
   timing::Clock& clock_;
@@ -269,6 +276,7 @@ class FirstCalls {
   std::optional<EdgeValues> edge_values_ = {};
   std::optional<Gradients> gradients_ = {};
   std::optional<DrawnAnew> draws_ = {};
+  std::optional<DrawnInARow> draws_in_a_row_ = {};
 };
 
 /// Makes the first calls of all implementations, the baseline first, since the others are compared with it.

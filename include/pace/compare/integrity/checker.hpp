@@ -193,6 +193,7 @@ class IntegrityChecker final : public Auditor {
                                        const std::vector<at::Tensor>& values);
   [[nodiscard]] std::vector<std::size_t> find_kept_operands(
       FunctionRef<bool(std::span<const std::size_t>)> effect_with);
+  [[nodiscard]] bool answer_changes_beside(std::span<const std::size_t> kept);
   [[nodiscard]] std::string note_on_kept_operands(const Implementation& implementation,
                                                   const std::vector<std::size_t>& kept) const {
     return '\'' + prepared_.result.implementations[implementation.index].name +
@@ -381,8 +382,8 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
 /// An implementation may keep what it derives from some operands, such as packed weights, since its calls on other values
 /// of the others have to compute. `effect_with(kept)` is whether an effect of new values shows if these operands keep
 /// theirs. Returns the indices of a set of operands, beside the declared ones, without whose new values the effect is
-/// gone, and as few of them as it takes; nothing if there is none. With one operand, keeping what is derived from it is
-/// keeping the answer.
+/// gone, and as few of them as it takes; nothing if there is none. With one operand, or where the others do not change the
+/// answer, keeping what is derived from them is keeping the answer.
 inline std::vector<std::size_t> IntegrityChecker::find_kept_operands(
     FunctionRef<bool(std::span<const std::size_t>)> effect_with) {
   constexpr std::size_t most_tried = 8;
@@ -408,9 +409,35 @@ inline std::vector<std::size_t> IntegrityChecker::find_kept_operands(
     if (kept.empty() || shows_with(kept)) continue;
     for (const std::size_t each : undeclared)
       if (kept.size() > 1 && kept.size() <= most_tried && !shows_with(all_but(kept, each))) kept = all_but(kept, each);
+    // As of calls that only write to the other operands.
+    if (!answer_changes_beside(kept)) return {};
     return kept;
   }
   return {};
+}
+
+/// Whether the baseline's answers on two draws of new values differ, though operand tensors of the indices `kept` have
+/// the same values in both; true where the baseline cannot be asked.
+inline bool IntegrityChecker::answer_changes_beside(std::span<const std::size_t> kept) {
+  std::optional<FreshAnswers> first;
+  for (const bool again : {false, true}) {
+    const auto values = answers_->fresh().operands->clone();
+    auto tensors = values->tensors();
+    source_->draw(answers_->fresh().renewal, tensors, kept);
+    auto asked = answers_->ask(baseline(), tensors, answers_->fresh().seed);
+    repair(0);
+    if (!asked) return true;
+    if (!again) {
+      first = std::move(asked);
+      continue;
+    }
+    const auto options = without_reference(answers_->options);
+    if (!check::outputs_match(first->expected.output, asked->expected.output, options).correct) return true;
+    for (const std::size_t each : operands_.mutated)
+      if (!check::outputs_match(first->expected.operands[each], asked->expected.operands[each], options).correct)
+        return true;
+  }
+  return false;
 }
 
 // The rounds.
