@@ -35,7 +35,6 @@ struct NoveltyEffect {
   /// What calls on new values are compared with.
   enum class Beside { the_same_again, repeated, afterwards, given };
   Beside beside = Beside::the_same_again;
-  /// The median of the ratios by which it was found.
   double factor = 1;
   Nanoseconds on_new{}, other{};
 
@@ -73,79 +72,73 @@ struct Trials {
 
 [[nodiscard]] inline double ratio(Nanoseconds a, Nanoseconds b) { return b.count() > 0 ? a / b : 1; }
 
-[[nodiscard]] inline Nanoseconds median_of(const std::vector<CallTimes>& times, Nanoseconds CallTimes::* which) {
+/// The time that a quarter of the trials fall below: interruptions only add to times.
+[[nodiscard]] inline Nanoseconds quartile_of(const std::vector<CallTimes>& times, Nanoseconds CallTimes::* which) {
   std::vector<double> values;
   for (const auto& each : times) values.push_back((each.*which).count());
-  return Nanoseconds(stats::sorted(std::move(values))[times.size() / 2]);
+  return Nanoseconds(stats::sorted(std::move(values))[times.size() / 4]);
 }
 
-/// Returns the effect of one ratio for each trial, if three quarters of them exceed `limit`.
-[[nodiscard]] inline std::optional<NoveltyEffect> effect_of(NoveltyEffect::Beside beside, std::vector<double> ratios,
-                                                            double limit, const Trials& trials, Nanoseconds other) {
-  const auto ordered = stats::sorted(std::move(ratios));
-  if (ordered[ordered.size() / 4] <= limit) return std::nullopt;
-  return NoveltyEffect{beside, ordered[ordered.size() / 2], median_of(trials.own, &CallTimes::on_new), other};
+/// Lower quartiles of the times of an implementation.
+[[nodiscard]] inline CallTimes quartiles_of(const std::vector<CallTimes>& times) {
+  const auto of = [&](Nanoseconds CallTimes::* which) { return quartile_of(times, which); };
+  return {of(&CallTimes::on_new), of(&CallTimes::on_known), of(&CallTimes::repeated), of(&CallTimes::afterwards),
+          of(&CallTimes::on_given)};
+}
+
+[[nodiscard]] inline std::optional<NoveltyEffect> effect_of(NoveltyEffect::Beside beside, double factor, double limit,
+                                                            Nanoseconds on_new, Nanoseconds other) {
+  return factor > limit ? std::optional(NoveltyEffect{beside, factor, on_new, other}) : std::nullopt;
 }
 
 /// Returns the effect against the same calls again.
-[[nodiscard]] inline std::optional<NoveltyEffect> against_known(const Trials& trials, Nanoseconds slack) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < trials.own.size(); ++i)
-    ratios.push_back(ratio(trials.own[i].on_new - slack, trials.own[i].on_known) /
-                     std::max(1.0, ratio(trials.of_baseline[i].on_new, trials.of_baseline[i].on_known)));
-  return effect_of(NoveltyEffect::Beside::the_same_again, std::move(ratios), least_novelty_effect, trials,
-                   median_of(trials.own, &CallTimes::on_known));
+[[nodiscard]] inline std::optional<NoveltyEffect> against_known(const CallTimes& own, const CallTimes& norm,
+                                                                Nanoseconds slack) {
+  const double factor = ratio(own.on_new - slack, own.on_known) / std::max(1.0, ratio(norm.on_new, norm.on_known));
+  return effect_of(NoveltyEffect::Beside::the_same_again, factor, least_novelty_effect, own.on_new, own.on_known);
 }
 
 /// Returns the effect against calls that are repeated on the same values.
-[[nodiscard]] inline std::optional<NoveltyEffect> against_repeated(const Trials& trials, Nanoseconds slack,
-                                                                   Nanoseconds of_other_memory) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < trials.own.size(); ++i) {
-    const auto& norm = trials.of_baseline[i];
-    const Nanoseconds repeated = trials.own[i].repeated;
-    const Nanoseconds more = std::max(norm.on_new - norm.repeated, Nanoseconds(0));
-    const double times = std::max(1.0, ratio(norm.on_new, norm.repeated));
-    ratios.push_back(
-        ratio(trials.own[i].on_new - slack - of_other_memory, std::max(repeated + more, times * repeated)));
-  }
-  return effect_of(NoveltyEffect::Beside::repeated, std::move(ratios), least_novelty_effect, trials,
-                   median_of(trials.own, &CallTimes::repeated));
+[[nodiscard]] inline std::optional<NoveltyEffect> against_repeated(const CallTimes& own, const CallTimes& norm,
+                                                                   Nanoseconds slack, Nanoseconds of_other_memory) {
+  const Nanoseconds more = std::max(norm.on_new - norm.repeated, Nanoseconds(0));
+  const double times = std::max(1.0, ratio(norm.on_new, norm.repeated));
+  const double factor =
+      ratio(own.on_new - slack - of_other_memory, std::max(own.repeated + more, times * own.repeated));
+  return effect_of(NoveltyEffect::Beside::repeated, factor, least_novelty_effect, own.on_new, own.repeated);
 }
 
 /// Returns the effect against calls on the values given, where they were asked for.
-[[nodiscard]] inline std::optional<NoveltyEffect> against_given(const Trials& trials, Nanoseconds slack) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < trials.own.size(); ++i)
-    ratios.push_back(ratio(trials.own[i].on_new - slack, trials.own[i].on_given) /
-                     std::max(1.0, ratio(trials.of_baseline[i].on_new, trials.of_baseline[i].on_given)));
-  return effect_of(NoveltyEffect::Beside::given, std::move(ratios), least_effect_beside_given, trials,
-                   median_of(trials.own, &CallTimes::on_given));
+[[nodiscard]] inline std::optional<NoveltyEffect> against_given(const CallTimes& own, const CallTimes& norm,
+                                                                Nanoseconds slack) {
+  const double factor = ratio(own.on_new - slack, own.on_given) / std::max(1.0, ratio(norm.on_new, norm.on_given));
+  return effect_of(NoveltyEffect::Beside::given, factor, least_effect_beside_given, own.on_new, own.on_given);
 }
 
-/// Returns the work that is left until after a call.
+/// Returns the work that is left until after a call, if three quarters of the trials have it.
 [[nodiscard]] inline std::optional<NoveltyEffect> left_until_afterwards(const Trials& trials, Nanoseconds slack) {
-  std::vector<double> ratios;
-  const auto more = [](const CallTimes& own, const CallTimes& norm) { return own.afterwards - norm.afterwards; };
-  for (std::size_t i = 0; i < trials.own.size(); ++i)
-    ratios.push_back(
-        ratio(more(trials.own[i], trials.of_baseline[i]) - slack - least_work_afterwards, trials.own[i].on_new));
-  return effect_of(
-      NoveltyEffect::Beside::afterwards, std::move(ratios), most_work_afterwards, trials,
-      median_of(trials.own, &CallTimes::afterwards) - median_of(trials.of_baseline, &CallTimes::afterwards));
+  std::vector<double> parts, more;
+  for (std::size_t i = 0; i < trials.own.size(); ++i) {
+    const Nanoseconds later = trials.own[i].afterwards - trials.of_baseline[i].afterwards;
+    more.push_back(later.count());
+    parts.push_back(ratio(later - slack - least_work_afterwards, trials.own[i].on_new));
+  }
+  const auto lower_quartile = [](std::vector<double> of) { return stats::sorted(of)[of.size() / 4]; };
+  return effect_of(NoveltyEffect::Beside::afterwards, lower_quartile(std::move(parts)), most_work_afterwards,
+                   quartile_of(trials.own, &CallTimes::on_new), Nanoseconds(lower_quartile(std::move(more))));
 }
 
 }  // namespace novelty
 
 /// Compares calls on new values with the same calls again, with calls that are repeated on one of these values, and with
 /// calls on the values given. Values are equal in the first three, so that work that depends on them is none of their
-/// effects; the last one has a larger limit. `own()` and `of_baseline()` take
-/// the times of the implementation in question and of the baseline; nothing ends the comparison without a result. What
-/// samples on other operands cost more is taken from the baseline: its difference or its ratio to its own repeated calls,
-/// whichever allows more. What comes after a call is compared with the baseline's. There is an effect if three quarters
-/// of `trials` ratios exceed their limit, and do so again in as many trials more: where calls without an effect are
-/// interrupted one time in ten, six trials find one with a probability below 10^-7. Times within `slack` of each other
-/// are equal, and calls on other memory may take `of_other_memory` more than repeated ones.
+/// effects; the last one has a larger limit. `own()` and `of_baseline()` take the times of the implementation in question
+/// and of the baseline; nothing ends the comparison without a result. What samples on other operands cost more is taken
+/// from the baseline: its difference or its ratio to its own repeated calls, whichever allows more. What comes after a
+/// call is compared with the baseline's. Times are the lower quartiles of `trials` trials, since interruptions only add to
+/// them, and an effect must show again in as many trials more: where calls without an effect are interrupted one time in
+/// ten, six trials find one with a probability below 10^-7. Times within `slack` of each other are equal, and calls on
+/// other memory may take `of_other_memory` more than repeated ones.
 [[nodiscard]] inline std::optional<NoveltyEffect> find_novelty_effect(
     std::size_t trials, Nanoseconds slack, Nanoseconds of_other_memory, FunctionRef<std::optional<CallTimes>()> own,
     FunctionRef<std::optional<CallTimes>()> of_baseline) {
@@ -158,10 +151,11 @@ struct Trials {
       taken.own.push_back(*mine);
       taken.of_baseline.push_back(*norm);
     }
-    if (first || known) known = novelty::against_known(taken, slack);
-    if (first || repeated) repeated = novelty::against_repeated(taken, slack, of_other_memory);
+    const CallTimes mine = novelty::quartiles_of(taken.own), norm = novelty::quartiles_of(taken.of_baseline);
+    if (first || known) known = novelty::against_known(mine, norm, slack);
+    if (first || repeated) repeated = novelty::against_repeated(mine, norm, slack, of_other_memory);
     if (first || afterwards) afterwards = novelty::left_until_afterwards(taken, slack);
-    if (first || given) given = novelty::against_given(taken, slack);
+    if (first || given) given = novelty::against_given(mine, norm, slack);
     if (!known && !repeated && !afterwards && !given) return std::nullopt;
   }
   return afterwards ? afterwards : known ? known : repeated ? repeated : given;
