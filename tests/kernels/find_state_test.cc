@@ -97,8 +97,8 @@ TEST_CASE("what a copy or a fill before each launch restores is no state") {
   Fixture all;
   const auto state = all.find(
       [&] {
-        all.device.work(all.numbers[3] == 0 ? 1us : 8us);
-        all.numbers[3] = 0;
+        all.device.work(all.numbers[3] == 7 ? 8us : 1us);
+        all.numbers[3] -= 1;
       },
       [&] {
         all.numbers[3] = 7;
