@@ -47,3 +47,22 @@ TEST_CASE("records that are missing, or too many, tell nothing of that kernel") 
   CHECK_FALSE(times[1]);
   CHECK_FALSE(match_activities(names, {}, 0)[0]);
 }
+
+TEST_CASE("activities before each launch are left out, if all launches have equally many") {
+  using pace::kernel::without_those_before;
+  std::vector<Activity> records;
+  for (int launch = 0; launch < 3; ++launch) {
+    records.push_back(record("restores", 1us, Activity::Kind::copy));
+    records.push_back(record("add", 10us));
+    records.push_back(record("mul", 20us));
+  }
+  const auto left = without_those_before(records, 3, 1);
+  REQUIRE(left);
+  REQUIRE(left->size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) CHECK((*left)[i].name == (i % 2 == 0 ? "add" : "mul"));
+  CHECK(without_those_before(records, 3, 0)->size() == 9);
+  CHECK_FALSE(without_those_before(records, 3, 4));
+  CHECK_FALSE(without_those_before(records, 0, 0));
+  records.pop_back();
+  CHECK_FALSE(without_those_before(records, 3, 1));
+}

@@ -42,16 +42,21 @@ TEST_CASE("a row has a field for each column, empty where nothing is known") {
   CHECK(
       csv_row(made, made.kernels[0]) ==
       "\"a, b\",a GPU,1e+05,0.8,4e+12,triton_poi_0,triton_poi_0,pointwise,0.75,,,,60000,59000,61000,80000,79000,81000,"
-      "8e+07,1e+12,32,2,0,4096,2,1,128,1,1,0.5,,,1,1,1,false\n");
+      "8e+07,1e+12,32,2,0,4096,2,1,128,1,1,0.5,,,1,1,1,false,,false,0\n");
   CHECK(csv_row(made, made.kernels[1]) ==
-        "\"a, b\",a GPU,1e+05,0.8,4e+12,gemm,gemm,unknown,0.25,20000,19000,21000,,,,,,,,,,,,,,,,,,,it waits,,,,,\n");
+        "\"a, b\",a GPU,1e+05,0.8,4e+12,gemm,gemm,unknown,0.25,20000,19000,21000,,,,,,,,,,,,,,,,,,,it waits,,,,,,,,0\n");
   const std::string header(pace::kernel::csv_header()), row = csv_row(made, made.kernels[1]);
   CHECK(std::ranges::count(header, ',') + 1 == std::ranges::count(row, ','));  // one is in the name
   KernelReport clustered = made;
   clustered.kernels[0].launch->cluster = {2, 4, 3};
   clustered.kernels[0].launch->cooperative = true;
-  CHECK_THAT(csv_row(clustered, clustered.kernels[0]), Catch::Matchers::EndsWith(",0.5,,,2,4,3,true\n"));
-  CHECK_THAT(header, Catch::Matchers::EndsWith(",counted_bytes,cluster_x,cluster_y,cluster_z,cooperative\n"));
+  clustered.kernels[0].launch->attributes = {{"priority", "-3"}, {"cluster scheduling", "spread"}};
+  clustered.kernels[0].launch->overlaps = true;
+  clustered.kernels[0].restored_bytes = 16384;
+  CHECK_THAT(csv_row(clustered, clustered.kernels[0]),
+             Catch::Matchers::EndsWith(",0.5,,,2,4,3,true,priority: -3; cluster scheduling: spread,true,16384\n"));
+  CHECK_THAT(header, Catch::Matchers::EndsWith(
+                         ",counted_bytes,cluster_x,cluster_y,cluster_z,cooperative,attributes,overlaps,restored_bytes\n"));
   KernelReport unmeasured = made;
   unmeasured.peak_bandwidth = 0;
   CHECK_THAT(csv_row(unmeasured, made.kernels[1]), Catch::Matchers::ContainsSubstring("0.8,,gemm"));
@@ -66,6 +71,9 @@ TEST_CASE("as JSON, of all kernels or of some") {
   CHECK(json["kernels"][0]["launch"]["grid"] == std::vector<int>{4096, 2, 1});
   CHECK(json["kernels"][0]["launch"]["cluster"] == std::vector<int>{1, 1, 1});
   CHECK(json["kernels"][0]["launch"]["cooperative"] == false);
+  CHECK(json["kernels"][0]["launch"]["attributes"].dump() == "{}");
+  CHECK(json["kernels"][0]["launch"]["overlaps"] == false);
+  CHECK(json["kernels"][0]["restored_bytes"] == 0);
   CHECK(json["other_nodes"].dump() == "{}");
   CHECK(json["host_function_runs"] == 0);
   CHECK(json["kernels"][0]["cold"]["median_ns"] == 80000);
@@ -88,6 +96,10 @@ TEST_CASE("as JSON, of all kernels or of some") {
   noted.host_function_runs = 38;
   noted.kernels[0].launch->cluster = {2, 4, 3};
   noted.kernels[0].launch->cooperative = true;
+  noted.kernels[0].launch->attributes = {{"priority", "-3"}};
+  noted.kernels[0].launch->overlaps = true;
+  noted.kernels[0].restored_bytes = 16384;
+  noted.kernels[0].restoring = 2us;
   noted.kernels[0].compatible = 25us;
   const auto with_notes = to_json(noted);
   CHECK(with_notes["conditional_nodes"] == 1);
@@ -95,6 +107,10 @@ TEST_CASE("as JSON, of all kernels or of some") {
   CHECK(with_notes["host_function_runs"] == 38);
   CHECK(with_notes["kernels"][0]["launch"]["cluster"] == std::vector<int>{2, 4, 3});
   CHECK(with_notes["kernels"][0]["launch"]["cooperative"] == true);
+  CHECK(with_notes["kernels"][0]["launch"]["attributes"]["priority"] == "-3");
+  CHECK(with_notes["kernels"][0]["launch"]["overlaps"] == true);
+  CHECK(with_notes["kernels"][0]["restored_bytes"] == 16384);
+  CHECK(with_notes["kernels"][0]["restoring_ns"] == 2000);
   REQUIRE(with_notes["notes"].size() == 3);
   CHECK(with_notes["notes"][0] == "a note");
   CHECK(with_notes["kernels"][0]["compatible_ns"] == 25000);

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,17 +23,24 @@
 #include "pace/core/demangle.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
+#include "pace/core/memory.hpp"
 #include "pace/gpu/activity.hpp"
 #include "pace/gpu/capture.hpp"
 #include "pace/gpu/cuda/device.hpp"
 #include "pace/gpu/cuda/error.hpp"
+#include "pace/gpu/cuda/graph.hpp"
 #include "pace/gpu/cuda/graph_nodes.hpp"
+#include "pace/gpu/cuda/held_memory.hpp"
 #include "pace/gpu/cuda/kernel_node.hpp"
 #include "pace/gpu/cuda/limits.hpp"
+#include "pace/gpu/memory_region.hpp"
 #include "pace/gpu/owned.hpp"
 #include "pace/kernels/attempt.hpp"
+#include "pace/kernels/find_state.hpp"
+#include "pace/kernels/kept_bytes.hpp"
 #include "pace/kernels/launch_of.hpp"
 #include "pace/kernels/match_activities.hpp"
+#include "pace/kernels/memory_digest.hpp"
 #include "pace/kernels/nested_graphs.hpp"
 #include "pace/kernels/options.hpp"
 #include "pace/kernels/replay.hpp"
@@ -89,22 +98,164 @@ namespace pace::kernel::detail {
 
 inline constexpr std::size_t profiled_launches = 11;
 
-/// Returns the kernels of `call()` on a GPU, each timed alone. `restore()` restores the values of the operands.
+/// Returns the activities of that many launches, each after `restore()` if that is not empty. Where those of `restore()`
+/// cannot be told from the others, all launches but the first work on what the one before has left.
+[[nodiscard]] inline std::vector<gpu::Activity> profiled_activities(cuda::CudaDevice& device,
+                                                                    const std::function<void()>& launch,
+                                                                    const std::function<void()>& restore) {
+  const auto trace_all = [&](const std::function<void()>& before) {
+    return gpu::trace(device, [&] {
+      for (std::size_t i = 0; i < profiled_launches; ++i) {
+        if (before) before();
+        launch();
+      }
+    });
+  };
+  if (restore) {
+    const std::size_t before = gpu::trace(device, restore).size();
+    if (auto activities = without_those_before(trace_all(restore), profiled_launches, before)) return *activities;
+    restore();
+  }
+  return trace_all({});
+}
+
+/// The time of a launch of the whole graph, each after `restore()` if that is not empty and can be captured.
+[[nodiscard]] inline Nanoseconds time_whole(Replayer<cuda::CudaDevice>& replayer, const std::function<void()>& launch,
+                                            const std::function<void()>& restore) {
+  Nanoseconds time{};
+  if (restore && failure_of([&] { time = replayer.whole_time(launch, restore); }).empty()) return time;
+  return replayer.whole_time(launch);
+}
+
+/// The memory that tensors hold on a GPU, restored to what it was before the calls, whether they end or throw.
+class HeldMemory {
+ public:
+  /// Copies the memory of `device`, which must outlive the object. Where that fails, nothing is restored, and `notes` has
+  /// the reason.
+  HeldMemory(cuda::CudaDevice& device, std::vector<std::string>& notes) : device_(device), notes_(notes) {
+    const auto failure = failure_of([&] {
+      const auto held = cuda::held_memory(device.index());
+      std::size_t bytes = 0, free = 0, total = 0;
+      for (const auto& region : held) bytes += region.bytes;
+      cuda::check(cudaMemGetInfo(&free, &total), "asking for free memory");
+      const auto place =
+          place_for_copies(bytes, device.torch_device(), free, static_cast<std::size_t>(available_memory().value_or(0)));
+      if (!place)
+        throw Unsupported("the " + std::to_string(bytes >> 20U) +
+                          " MiB that tensors hold are more than can be copied to the memory that is free");
+      copies_.emplace(held, device.torch_device(), *place);
+    });
+    if (!failure.empty())
+      notes.push_back("memory that the call changes beside its operands keeps what it wrote: " + failure);
+  }
+  HeldMemory(const HeldMemory&) = delete;
+  ~HeldMemory() {
+    try {
+      if (!copies_) return;
+      // The calls may have released memory.
+      copies_->keep_held(cuda::held_memory(device_.index()));
+      copies_->restore();
+      device_.synchronise();
+    } catch (...) {  // the device is lost
+    }
+  }
+
+  /// To be called after the first calls: keeps the copies of what they have changed.
+  void keep_changed() {
+    drop_if_it_fails([&] { copies_->keep_changed(cuda::held_memory(device_.index())); });
+  }
+  /// To be called after the last call: leaves out what the calls have released.
+  void keep_held() {
+    drop_if_it_fails([&] {
+      if (const auto gone = copies_->keep_held(cuda::held_memory(device_.index())); gone > 0)
+        notes_.push_back(std::to_string(gone) +
+                         " bytes that the call changed beside its operands were released by it, and do not have their "
+                         "values again");
+    });
+  }
+  /// Whether the calls have changed memory that tensors held before, that of operands included; true if that is not
+  /// known.
+  [[nodiscard]] bool changes() const { return !copies_ || copies_->bytes() > 0; }
+  /// Queues copies back. To be called after keep_held() alone.
+  void restore() const {
+    if (copies_) copies_->restore();
+  }
+
+ private:
+  void drop_if_it_fails(const std::function<void()>& body) {
+    if (!copies_) return;
+    const auto failure = failure_of(body);
+    if (failure.empty()) return;
+    copies_.reset();
+    notes_.push_back("memory that the call changes beside its operands keeps what it wrote: " + failure);
+  }
+
+  cuda::CudaDevice& device_;
+  std::vector<std::string>& notes_;
+  std::optional<HeldCopies> copies_;
+};
+
+/// Finds the state of kernels of a graph, see find_state().
+class StateFinder {
+ public:
+  /// For kernels of a graph on `device` whose memory comes from `pool`; both must outlive the object. Kernels also write
+  /// to `tensors`.
+  StateFinder(cuda::CudaDevice& device, const cuda::CapturePool& pool, const std::vector<at::Tensor>& tensors)
+      : device_(device), pool_(pool) {
+    // Memory that LibTorch's allocator may not know.
+    for (const auto& tensor : tensors)
+      if (tensor.defined() && tensor.has_storage() && tensor.device() == device.torch_device())
+        operands_.push_back({reinterpret_cast<std::uintptr_t>(tensor.storage().data()), tensor.storage().nbytes()});
+    why_not_ = failure_of([&] { digest_.emplace(device.torch_device()); });
+  }
+
+  /// As find_state(). An empty state with a reason where memory cannot be looked at.
+  [[nodiscard]] KernelState find(Replayer<cuda::CudaDevice>& replayer, const std::function<void()>& prepare,
+                                 const std::function<void()>& launch, const std::function<void()>& help) {
+    if (digest_) {
+      why_not_ = failure_of([&] {
+        auto regions = cuda::memory_of_graph(device_.index(), pool_.id());
+        regions.insert(regions.end(), operands_.begin(), operands_.end());
+        digest_->watch(gpu::joined(std::move(regions)));
+      });
+    }
+    if (!why_not_.empty()) return {.kept = {}, .why_unknown = why_not_};
+    return find_state(*digest_, device_.torch_device(), replayer, prepare, launch, help);
+  }
+
+ private:
+  cuda::CudaDevice& device_;
+  const cuda::CapturePool& pool_;
+  std::vector<MemoryRegion> operands_;
+  std::optional<MemoryDigest> digest_;
+  std::string why_not_;
+};
+
+/// Returns the kernels of `call()` on a GPU, each timed alone. `restore_operands()` restores the values of the operands,
+/// whose tensors are `tensors`.
 [[nodiscard]] inline KernelReport capture_kernels(const KernelsOptions& options, std::string name,
                                                   const std::function<void()>& call,
-                                                  const std::function<void()>& restore) {
+                                                  const std::function<void()>& restore_operands,
+                                                  const std::vector<at::Tensor>& tensors) {
   cuda::CudaDevice device(options.device);
   KernelReport report{.name = std::move(name), .device = device.name()};
   const auto stream = device.capture_stream();
+  HeldMemory held(device, report.notes);
   {
     // Two calls, as code that compiles itself, or searches for the best algorithm, needs them.
     const gpu::OnStream<cuda::CudaDevice> on(device, stream);
     call();
     call();
-    restore();
+    restore_operands();
   }
   device.synchronise();
+  held.keep_changed();
   const auto graph = captured(device, stream, report.name, call);
+  held.keep_held();
+  const std::function<void()> restore = [&] {
+    restore_operands();
+    held.restore();
+  };
   const auto nodes = cuda::nodes_in_order(graph.get()->raw());
 
   std::deque<cuda::KernelNode> replayable;  // a deque, since addresses of its elements are kept
@@ -132,6 +283,7 @@ inline constexpr std::size_t profiled_launches = 11;
       kernel.symbol = facts.symbol;
       kernel.name = demangled(facts.symbol);
       kernel.launch = launch_of(facts, device);
+      kernel.launch->overlaps = nodes[i].programmatic;
     });
     if (kernel.why_not_alone.empty()) {
       builds.back() = learn(options.providers, kernel, report);
@@ -157,9 +309,7 @@ inline constexpr std::size_t profiled_launches = 11;
   {
     restore();
     launch_whole();
-    const auto activities = gpu::trace(device, [&] {
-      for (std::size_t i = 0; i < profiled_launches; ++i) launch_whole();
-    });
+    const auto activities = profiled_activities(device, launch_whole, held.changes() ? restore : nullptr);
     const auto times = match_activities(names, activities, profiled_launches);
     for (std::size_t i = 0; i < times.size(); ++i) report.kernels[i].profiled = times[i];
     if (activities.size() % profiled_launches == 0) {
@@ -196,7 +346,8 @@ inline constexpr std::size_t profiled_launches = 11;
   replayer.calibrate(short_kernel(device));
   report.gap = replayer.gap();
   restore();
-  report.whole = replayer.whole_time(launch_whole);
+  report.whole = time_whole(replayer, launch_whole, held.changes() ? restore : nullptr);
+  StateFinder states(device, graph.get()->pool(), tensors);
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
     Kernel& kernel = report.kernels[i];
     if (!kernel.why_not_alone.empty()) continue;
@@ -209,7 +360,14 @@ inline constexpr std::size_t profiled_launches = 11;
     const auto time_alone = [&] {
       const cuda::KernelNode& node = replayable[own[i]];
       const auto help = copies_before(nodes, places[i], device);
-      const auto times = replayer.time(prepare, [&] { node.launch(device.current_stream().stream()); }, help);
+      const auto launch = [&] { node.launch(device.current_stream().stream()); };
+      const KernelState state = states.find(replayer, prepare, launch, help);
+      if (!state.why_unknown.empty())
+        report.notes.push_back(kernel.name + ": whether it works on what its own last launch left is not known: " +
+                               state.why_unknown);
+      std::function<void()> put_back;
+      if (state.kept) put_back = [&] { state.kept->restore(); };
+      const auto times = replayer.time(prepare, launch, help, put_back);
       report.copying += times.help;
       if (kernel.profiled && does_less_alone(times.hot.median, kernel.profiled->median))
         throw Unsupported("alone it does less, in " + format_time(times.hot.median) +
@@ -217,8 +375,13 @@ inline constexpr std::size_t profiled_launches = 11;
       kernel.hot = times.hot;
       kernel.cold = times.cold;
       kernel.under_profiler = times.under_profiler;
+      if (state.kept) {
+        kernel.restored_bytes = state.kept->bytes();
+        kernel.restoring = times.restoring;
+      }
       if (options.configurations)
-        kernel.configurations = time_builds(builds[i], node, device, replayer, options.compatible, prepare, help);
+        kernel.configurations =
+            time_builds(builds[i], node, device, replayer, options.compatible, prepare, help, put_back);
     };
     const auto time_compatibly = [&] {
       prepare();

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/core/units.hpp"
@@ -25,6 +27,11 @@ struct Launch {
   int blocks_per_multiprocessor = 0;              ///< blocks that one multiprocessor holds at a time
   double occupancy = 0;                           ///< threads of these blocks as a share of a multiprocessor's limit
   bool cooperative = false;                       ///< all blocks run at a time and may wait for each other
+  /// Other attributes of the launch that are not the driver's defaults, such as `priority`, by name, as text.
+  std::vector<std::pair<std::string, std::string>> attributes = {};
+  /// Whether the kernel may begin before the one before it has ended (programmatic launch). Alone it cannot overlap with
+  /// anything, so that its time alone is longer than what it adds to the call.
+  bool overlaps = false;
 
   /// Static and dynamic shared memory of a block, in bytes.
   [[nodiscard]] std::int64_t shared_bytes() const { return static_shared_bytes + dynamic_shared_bytes; }
@@ -82,6 +89,9 @@ struct Kernel {
   /// the kernel (a fused pointwise kernel by 8 % on the H200, most kernels not at all).
   std::optional<UnderProfiler> under_profiler;
   std::optional<Nanoseconds> compatible;  ///< alone, by the timer of KernelsOptions::compatible
+  /// Bytes that are restored before each launch alone, since the kernel works on them in place; 0 for most kernels.
+  std::size_t restored_bytes = 0;
+  Nanoseconds restoring{};                ///< time in which they are restored, which no time of the kernel includes
   std::string why_not_alone;              ///< reason why it was not replayed alone; empty if it was
   std::optional<double> bytes;            ///< least number of bytes that it must read and write; absent: unknown
   /// Bytes that memory moved for one run with an empty cache, by the GPU's counters; bytes that were written last and

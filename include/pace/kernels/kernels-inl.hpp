@@ -5,14 +5,20 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <c10/core/DeviceType.h>
 
 #include "pace/check/clone_input.hpp"
 #include "pace/check/restore.hpp"
 #include "pace/core/error.hpp"
+#include "pace/kernels/attempt.hpp"
 #include "pace/kernels/call_kernels.hpp"
 #include "pace/kernels/capture_kernels.hpp"
+#include "pace/kernels/written_storages.hpp"
 
 namespace pace::kernel {
 
@@ -25,23 +31,37 @@ PACE_INLINE KernelReport list_kernels(const KernelsOptions& options, std::string
 #endif
   std::vector<at::Tensor> copies;
   for (const auto& tensor : tensors) copies.push_back(check::clone_input(tensor));
-  const auto restore = [&] {
+  const auto restore_operands = [&] {
     for (std::size_t i = 0; i < tensors.size(); ++i) check::restore_tensor(copies[i], tensors[i]);
   };
+  WrittenStorages held;
+  const auto restore = [&] {
+    restore_operands();
+    held.restore();
+  };
+  try {
 #ifdef PACE_CUDA
-  if (on_cuda) {
-    auto report = detail::capture_kernels(options, std::move(name), call, restore);
+    if (on_cuda) {
+      auto report = detail::capture_kernels(options, std::move(name), call, restore_operands, tensors);
+      restore_operands();
+      return report;
+    }
+#endif
+    held.observe(call);
+    // Restoring what was not changed would only put other things into the caches.
+    bool changes = held.size() > 0;
+    for (std::size_t i = 0; i < tensors.size(); ++i) changes = changes || !detail::same_values(tensors[i], copies[i]);
+    auto report =
+        detail::call_kernels(options, std::move(name), call, changes ? std::function<void()>(restore) : [] {});
     restore();
     return report;
+  } catch (const DeviceLost&) {
+    throw;
+  } catch (...) {
+    // The first failure counts, whatever it has done to the operands.
+    static_cast<void>(failure_of(restore));
+    throw;
   }
-#endif
-  // Restoring what was not changed would only put other things into the caches.
-  call();
-  bool changes = false;
-  for (std::size_t i = 0; i < tensors.size(); ++i) changes = changes || !detail::same_values(tensors[i], copies[i]);
-  auto report = detail::call_kernels(options, std::move(name), call, changes ? std::function<void()>(restore) : [] {});
-  restore();
-  return report;
 }
 
 }  // namespace pace::kernel

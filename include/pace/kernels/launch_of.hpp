@@ -20,7 +20,8 @@ namespace pace::kernel::detail {
           .dynamic_shared_bytes = facts.dynamic_shared_bytes,
           .blocks_per_multiprocessor = facts.blocks_per_multiprocessor,
           .occupancy = threads * facts.blocks_per_multiprocessor / device.properties().maxThreadsPerMultiProcessor,
-          .cooperative = facts.cooperative};
+          .cooperative = facts.cooperative,
+          .attributes = facts.attributes};
 }
 
 }  // namespace pace::kernel::detail

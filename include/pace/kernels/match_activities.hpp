@@ -35,4 +35,17 @@ namespace pace::kernel {
   return times;
 }
 
+/// Returns the activities of `launches` launches without the `before` activities that precede each of them. Nothing if
+/// the launches have different numbers of activities, so that it is not known which these are.
+[[nodiscard]] inline std::optional<std::vector<gpu::Activity>> without_those_before(
+    std::span<const gpu::Activity> in_order_of_start, std::size_t launches, std::size_t before) {
+  if (launches == 0 || in_order_of_start.size() % launches != 0) return std::nullopt;
+  const std::size_t each = in_order_of_start.size() / launches;
+  if (each < before) return std::nullopt;
+  std::vector<gpu::Activity> left;
+  for (std::size_t i = 0; i < in_order_of_start.size(); ++i)
+    if (i % each >= before) left.push_back(in_order_of_start[i]);
+  return left;
+}
+
 }  // namespace pace::kernel

@@ -16,6 +16,7 @@
 #include "pace/gpu/overhead.hpp"
 #include "pace/gpu/profiler.hpp"
 #include "pace/kernels/kernel.hpp"
+#include "pace/timing/phases.hpp"
 #include "pace/timing/subject.hpp"
 
 namespace pace::kernel {
@@ -40,6 +41,7 @@ struct ReplayTimes {
   std::optional<KernelTime> cold;               ///< with an empty cache; absent: not measured
   std::optional<UnderProfiler> under_profiler;  ///< by two clocks at a time; absent: the profiler missed launches
   Nanoseconds help{};                           ///< subtracted time of copies and fills before each launch
+  Nanoseconds restoring{};                      ///< subtracted time in which memory was restored before each launch
 };
 
 /// Whether a kernel does less work `alone` than `in_its_place`, by its times. A kernel may end at once if a counter or
@@ -68,6 +70,37 @@ class Launched final : public timing::Subject {
  private:
   std::function<void()>& launch_;
 };
+
+/// As Launched, with something before each launch that is not timed. A clock with a cold cache flushes it in between.
+class LaunchedAfter final : public timing::Subject {
+ public:
+  LaunchedAfter(const std::function<void()>& before, const std::function<void()>& launch)
+      : before_(before), launch_(launch) {}
+  void run(std::size_t /*operands*/, std::int64_t launches) override {
+    for (std::int64_t i = 0; i < launches; ++i) {
+      if (before_) before_();
+      phases_.begin(0);
+      launch_();
+      phases_.end(0);
+    }
+  }
+  [[nodiscard]] timing::Phases* phases() override { return &phases_; }
+
+ private:
+  const std::function<void()>&before_, &launch_;
+  timing::Phases phases_{{"launch"}};
+};
+
+/// Calls `first` and then `second`; empty if both are.
+[[nodiscard]] inline std::function<void()> one_after_another(std::function<void()> first,
+                                                             std::function<void()> second) {
+  if (!first) return second;
+  if (!second) return first;
+  return [first = std::move(first), second = std::move(second)] {
+    first();
+    second();
+  };
+}
 
 }  // namespace detail
 
@@ -99,53 +132,75 @@ class Replayer {
 
   /// Times a kernel. `prepare()` restores the device's memory to its state before the kernel in the call; `launch()`
   /// queues the kernel on the current stream. `help()`, if not empty, queues work that must precede each launch, such
-  /// as a fill of a counter with zeros, and its time is subtracted. Requires calibrate().
+  /// as a fill of a counter with zeros, and its time is subtracted. `restore()`, if not empty, queues copies that must
+  /// precede both, since the kernel works in place; their time is subtracted, too, and a cold cache is flushed after
+  /// them. Requires calibrate().
   [[nodiscard]] ReplayTimes time(const std::function<void()>& prepare, const std::function<void()>& launch,
-                                 const std::function<void()>& help = {}) {
+                                 const std::function<void()>& help = {}, const std::function<void()>& restore = {}) {
     ReplayTimes times;
-    std::function<void()> both = launch;
-    Nanoseconds profiled_help{};
-    if (help) {
+    const std::function<void()> before = detail::one_after_another(restore, help);
+    std::function<void()> all = detail::one_after_another(before, launch);
+    Nanoseconds cost{}, profiled_cost{};
+    if (before) {
       prepare();
-      times.help = cost_of(help);
-      profiled_help = profiled_cost_of(help);
-      both = [&] {
-        help();
-        launch();
-      };
+      cost = cost_of(before);
+      profiled_cost = profiled_cost_of(before);
+      if (help) times.help = restore ? cost_of(help) : cost;
+      times.restoring = std::max(Nanoseconds{}, cost - times.help);
     }
     // Both kinds of samples take turns, so that changes of the device's temperature affect both.
     std::vector<Nanoseconds> hot, by_profiler, by_clock;
     prepare();
-    const std::int64_t launches = launches_of_a_sample(both);
+    const std::int64_t launches = launches_of_a_sample(all);
     for (std::size_t turn = 0; turn < turns; ++turn) {
       prepare();
-      for (const Nanoseconds each : hot_samples(both, launches, (options_.samples + turns - 1) / turns))
+      for (const Nanoseconds each : hot_samples(all, launches, (options_.samples + turns - 1) / turns))
         hot.push_back(each);
       prepare();
-      if (const auto seen = profiled_sample(both, launches, help ? 2 : 1)) {
+      if (const auto seen = profiled_sample(all, launches, help || restore ? 2 : 1)) {
         by_profiler.push_back(seen->by_profiler);
-        by_clock.push_back(seen->by_clock - profiled_adds_.in_each_of(launches) - profiled_help);
+        by_clock.push_back(seen->by_clock - profiled_adds_.in_each_of(launches) - profiled_cost);
       }
     }
-    times.hot = detail::time_of(std::move(hot), in_hot_ + times.help);
+    times.hot = detail::time_of(std::move(hot), in_hot_ + cost);
     if (by_profiler.size() == turns)
       times.under_profiler = {.by_profiler = gpu::detail::upper_median(std::move(by_profiler)),
                               .by_clock = std::max(Nanoseconds{}, gpu::detail::upper_median(std::move(by_clock)))};
     if (options_.cold_launches > 0) {
       prepare();
-      times.cold = detail::time_of(cold_samples(both), in_cold_ + times.help);
+      std::function<void()> helped = detail::one_after_another(help, launch);
+      times.cold = detail::time_of(
+          restore ? cold_samples_after(restore, helped, options_.cold_launches) : cold_samples(helped),
+          in_cold_ + times.help);
     }
     forget();
     return times;
   }
 
-  /// Returns the median time of one launch, with the gaps inside it and after it.
-  [[nodiscard]] Nanoseconds whole_time(std::function<void()> launch) {
-    const std::int64_t launches = launches_of_a_sample(launch);
-    const Nanoseconds median = gpu::detail::upper_median(hot_samples(launch, launches, options_.samples));
+  /// Whether launches take another time if `restore()` precedes each than if it precedes none but the first, by more than
+  /// 10 % and 300 ns, with an empty cache. The other arguments are as for time().
+  [[nodiscard]] bool takes_another_time(const std::function<void()>& prepare, const std::function<void()>& launch,
+                                        const std::function<void()>& help, const std::function<void()>& restore) {
+    const std::function<void()> helped = detail::one_after_another(help, launch);
+    const auto median = [&](const std::function<void()>& before) {
+      prepare();
+      return gpu::detail::upper_median(
+          cold_samples_after(before, helped, std::max(options_.cold_launches, options_.least_launches)));
+    };
+    const Nanoseconds on_what_was_left = median({}), restored = median(restore);
     forget();
-    return median;
+    const auto [less, more] = std::minmax(on_what_was_left, restored);
+    return less + std::chrono::nanoseconds(300) < 0.9 * more;
+  }
+
+  /// Returns the median time of one launch, with the gaps inside it and after it. `before()`, if not empty, precedes each
+  /// launch, and its time is subtracted.
+  [[nodiscard]] Nanoseconds whole_time(const std::function<void()>& launch, const std::function<void()>& before = {}) {
+    std::function<void()> all = detail::one_after_another(before, launch);
+    const std::int64_t launches = launches_of_a_sample(all);
+    const Nanoseconds median = gpu::detail::upper_median(hot_samples(all, launches, options_.samples));
+    forget();
+    return before ? std::max(Nanoseconds{}, median - cost_of(before)) : median;
   }
 
  private:
@@ -230,6 +285,18 @@ class Replayer {
     // The first launch uploads the graph to the device.
     for (int sample = 0; sample < 2; ++sample) static_cast<void>(cold_.sample(launched, 0, options_.cold_launches));
     return {cold_.last_times().begin(), cold_.last_times().end()};
+  }
+
+  /// As cold_samples(), with `before()` before each launch, outside of the times and before the cache is flushed.
+  [[nodiscard]] std::vector<Nanoseconds> cold_samples_after(const std::function<void()>& before,
+                                                            const std::function<void()>& launch,
+                                                            std::int64_t launches) {
+    detail::LaunchedAfter launched(before, launch);
+    for (int sample = 0; sample < 2; ++sample) static_cast<void>(cold_.sample(launched, 0, launches));
+    const std::vector<Nanoseconds> times(cold_.last_times().begin(), cold_.last_times().end());
+    // A later subject can have the same address.
+    cold_.forget();
+    return times;
   }
 
   /// Times launches by both clocks, by `hot_` with the gaps after them; hot_sample() must have captured them. Each

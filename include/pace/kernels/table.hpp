@@ -53,6 +53,31 @@ namespace detail {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Returns what is remarkable about the launches of a kernel, in predicates without its name.
+[[nodiscard]] inline std::vector<std::string> remarks_on(const Kernel& kernel) {
+  std::vector<std::string> remarks;
+  if (kernel.restored_bytes > 0)
+    remarks.push_back("works in place: " + std::to_string(kernel.restored_bytes) +
+                      " bytes are restored before each launch alone, in " + format_time(kernel.restoring) +
+                      (kernel.hot && kernel.restoring > kernel.hot->median ? ", longer than it takes itself" : "") +
+                      ", which no time of it includes");
+  if (!kernel.launch) return remarks;
+  if (kernel.launch->overlaps)
+    remarks.emplace_back("may begin before the kernel before it has ended (programmatic launch): alone it overlaps with "
+                         "nothing, and takes longer than it adds to the call");
+  if (!kernel.launch->attributes.empty()) {
+    std::string text = "is launched with";
+    for (const auto& [name, value] : kernel.launch->attributes)
+      text += (text.ends_with("with") ? " " : "; ") + name + ": " + value;
+    remarks.push_back(std::move(text));
+  }
+  return remarks;
+}
+
+}  // namespace detail
+
 /// Returns the notes of a report, with notes on host functions and on conditional nodes, in sentences.
 [[nodiscard]] inline std::vector<std::string> notes_of(const KernelReport& report) {
   std::vector<std::string> notes = report.notes;
@@ -166,6 +191,10 @@ inline void print_table(const KernelReport& report, std::ostream& out, bool colo
     if (!kernel.why_not_alone.empty() && (!shown || shown(kernel)))
       out << report::printable(kernel.name) << " is not replayed alone: " << report::printable(kernel.why_not_alone)
           << '\n';
+  for (const Kernel& kernel : report.kernels)
+    if (!shown || shown(kernel))
+      for (const auto& remark : detail::remarks_on(kernel))
+        out << report::printable(kernel.name) << ' ' << report::printable(remark) << '\n';
   for (const auto& note : notes_of(report)) out << report::printable(note) << '\n';
 }
 

@@ -24,12 +24,12 @@ namespace pace::kernel::detail {
 /// Largest number of spilled words of a configuration that Inductor's tuner runs.
 inline constexpr std::int64_t spill_threshold = 16;
 
-/// Times `builds` in the place of `node`. `prepare` and `help` are as for Replayer::time(), `compatible` as in
+/// Times `builds` in the place of `node`. `prepare`, `help` and `restore` are as for Replayer::time(), `compatible` as in
 /// KernelsOptions. A build that spills more words than `spill_threshold` is reported without a time.
 [[nodiscard]] inline std::vector<Configuration> time_builds(
     const std::vector<Build>& builds, const cuda::KernelNode& node, cuda::CudaDevice& device,
     Replayer<cuda::CudaDevice>& replayer, const std::function<Nanoseconds(const std::function<void()>&)>& compatible,
-    const std::function<void()>& prepare, const std::function<void()>& help) {
+    const std::function<void()>& prepare, const std::function<void()>& help, const std::function<void()>& restore) {
   std::vector<Configuration> configurations;
   for (const Build& build : builds) {
     Configuration each{.text = build.text, .printed = build.printed, .chosen = build.chosen};
@@ -43,7 +43,7 @@ inline constexpr std::int64_t spill_threshold = 16;
         throw Unsupported("it spills " + std::to_string(each.launch->spills()) + " words, more than " +
                           std::to_string(spill_threshold));
       const auto times =
-          replayer.time(prepare, [&] { node.launch(function, shape, device.current_stream().stream()); }, help);
+          replayer.time(prepare, [&] { node.launch(function, shape, device.current_stream().stream()); }, help, restore);
       each.hot = times.hot;
       each.cold = times.cold;
       if (!compatible) return;

@@ -22,7 +22,7 @@ namespace pace::kernel {
          "in_place_most_ns,hot_ns,hot_least_ns,hot_most_ns,cold_ns,cold_least_ns,cold_most_ns,bytes,bytes_per_s,"
          "registers,"
          "spills,shared_bytes,grid_x,grid_y,grid_z,block_x,block_y,block_z,occupancy,why_not_alone,counted_bytes,"
-         "cluster_x,cluster_y,cluster_z,cooperative\n";
+         "cluster_x,cluster_y,cluster_z,cooperative,attributes,overlaps,restored_bytes\n";
 }
 
 namespace detail {
@@ -36,6 +36,19 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
   return {{"median_ns", times->median.count()}, {"least_ns", times->least.count()}, {"most_ns", times->most.count()}};
 }
 
+[[nodiscard]] inline nlohmann::ordered_json attributes_json(const Launch& launch) {
+  auto json = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : launch.attributes) json[name] = value;
+  return json;
+}
+
+/// The attributes as `name: value; name: value`.
+[[nodiscard]] inline std::string attributes_text(const Launch& launch) {
+  std::string text;
+  for (const auto& [name, value] : launch.attributes) text += (text.empty() ? "" : "; ") + name + ": " + value;
+  return text;
+}
+
 [[nodiscard]] inline nlohmann::ordered_json launch_json(const std::optional<Launch>& launch) {
   if (!launch) return nullptr;
   return {{"grid", launch->grid},
@@ -45,7 +58,9 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
           {"shared_bytes", launch->shared_bytes()},
           {"occupancy", launch->occupancy},
           {"cluster", launch->cluster},
-          {"cooperative", launch->cooperative}};
+          {"cooperative", launch->cooperative},
+          {"attributes", attributes_json(*launch)},
+          {"overlaps", launch->overlaps}};
 }
 
 [[nodiscard]] inline nlohmann::ordered_json under_profiler_json(const std::optional<UnderProfiler>& seen) {
@@ -74,10 +89,11 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
   row.text(kernel.why_not_alone).number(kernel.counted_bytes);
   if (const auto& launch = kernel.launch) {
     for (const auto size : launch->cluster) row.number(size);
-    row.flag(launch->cooperative);
+    row.flag(launch->cooperative).text(detail::attributes_text(*launch)).flag(launch->overlaps);
   } else {
-    row.blank(4);
+    row.blank(6);
   }
+  row.number(kernel.restored_bytes);
   return row.line();
 }
 
@@ -119,6 +135,8 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
               {"bytes_per_s", maybe(kernel.bandwidth())},
               {"counted_bytes", maybe(kernel.counted_bytes)},
               {"launch", detail::launch_json(kernel.launch)},
+              {"restored_bytes", kernel.restored_bytes},
+              {"restoring_ns", kernel.restoring.count()},
               {"why_not_alone", kernel.why_not_alone.empty() ? Json(nullptr) : Json(kernel.why_not_alone)}};
     for (const Configuration& configuration : kernel.configurations)
       each["configurations"].push_back(

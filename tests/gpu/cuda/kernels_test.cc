@@ -1,12 +1,15 @@
 // Kernels of captured calls on a GPU: what the driver reports of them, replays, and what is left alone.
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/empty.h>
@@ -184,6 +187,156 @@ TEST_CASE("a kernel that needs a counter to be zero gets it before each replay",
   CHECK_THAT(report.kernels[0].name, ContainsSubstring("reduce_kernel"));
   CHECK(report.kernels[0].why_not_alone == "");
   CHECK(report.copying.count() > 0);
+}
+
+TEST_CASE("a kernel that uses up a semaphore finds it set before each launch", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  at::Tensor semaphore = at::ones({1}, on_cuda().dtype(at::kInt));
+  const auto report = pace::kernels(
+      quickly(), "semaphore",
+      [](at::Tensor& semaphore) { pace::testing::spin_if_set(semaphore.mutable_data_ptr<int>(), 50, current()); },
+      semaphore);
+  REQUIRE(report.kernels.size() == 1);
+  const auto& kernel = report.kernels[0];
+  CHECK(kernel.why_not_alone == "");
+  CHECK(kernel.restored_bytes > 0);
+  REQUIRE(kernel.hot);
+  CHECK(kernel.hot->least > std::chrono::microseconds(40));
+  REQUIRE(kernel.cold);
+  CHECK(kernel.cold->least > std::chrono::microseconds(40));
+  REQUIRE(kernel.profiled);
+  CHECK(kernel.profiled->least > std::chrono::microseconds(40));
+  CHECK(report.whole > std::chrono::microseconds(40));
+  CHECK(semaphore.item<int>() == 1);
+}
+
+TEST_CASE("a kernel in place finds the same values in every launch but one, which shows that it works in place",
+          "[gpu]") {
+  (void)pace::testing::on_gpu();
+  int* counts = nullptr;
+  pace::cuda::check(cudaHostAlloc(reinterpret_cast<void**>(&counts), 2 * sizeof(int), cudaHostAllocMapped),
+                    "allocating on the host");
+  at::Tensor x = at::ones({1}, on_cuda());
+  const auto report = pace::kernels(
+      quickly(), "doubles",
+      [&](at::Tensor& x) {
+        cudaStreamCaptureStatus status{};
+        pace::cuda::check(cudaStreamIsCapturing(current(), &status), "looking at the stream");
+        // The calls before the capture follow each other.
+        if (status == cudaStreamCaptureStatusActive) counts[0] = counts[1] = 0;
+        pace::testing::double_and_count(x.mutable_data_ptr<float>(), 1, counts, current());
+      },
+      x);
+  const int launches = counts[0], others = counts[1];
+  pace::cuda::check(cudaFreeHost(counts), "releasing memory of the host");
+  CHECK(launches > 256);
+  CHECK(others == 1);
+  REQUIRE(report.kernels.size() == 1);
+  CHECK(report.kernels[0].why_not_alone == "");
+  CHECK(report.kernels[0].restored_bytes > 0);
+  CHECK(x.item<float>() == 1);
+}
+
+TEST_CASE("kernels that write an output, in new memory or in used memory, have nothing restored", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  at::Tensor x = at::randn({1 << 20}, on_cuda()), out = at::ones({1 << 20}, on_cuda());
+  const auto report = pace::kernels(
+      quickly(), "outputs",
+      [&](at::Tensor& x) {
+        at::add_out(out, x, x);
+        return at::relu(at::relu(at::add(out, x)));
+      },
+      x);
+  REQUIRE(report.kernels.size() == 4);
+  for (const auto& kernel : report.kernels) {
+    CHECK(kernel.why_not_alone == "");
+    CHECK(kernel.restored_bytes == 0);
+    CHECK(kernel.restoring.count() == 0);
+  }
+  CHECK(report.notes.empty());
+}
+
+TEST_CASE("tensors that a call holds have their values again, also if it cannot be captured", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  at::Tensor x = at::ones({1000}, on_cuda()), count = at::ones({3}, on_cuda());
+  at::Tensor large = at::ones({8 << 20}, on_cuda());
+  const auto report = pace::kernels(
+      quickly(), "holds",
+      [&](at::Tensor& x) {
+        count.add_(1);
+        large.narrow(0, 5 << 20, 100).mul_(2);
+        return at::add(x, 1);
+      },
+      x);
+  CHECK(report.notes.empty());
+  CHECK(report.kernels.size() == 3);
+  CHECK(count.equal(at::ones({3}, on_cuda())));
+  CHECK(large.equal(at::ones({8 << 20}, on_cuda())));
+  CHECK_THROWS_AS(pace::kernels(
+                      "waits",
+                      [&](at::Tensor& x) {
+                        count.add_(1);
+                        return x.sum().item<float>();
+                      },
+                      x),
+                  pace::Unsupported);
+  CHECK(count.equal(at::ones({3}, on_cuda())));
+}
+
+TEST_CASE("a tensor that each call replaces spoils nothing", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  at::Tensor x = at::ones({1000}, on_cuda()), state = at::ones({1000}, on_cuda()), other = at::ones({1000}, on_cuda());
+  const auto report = pace::kernels(quickly(), "replaces", [&](at::Tensor& x) { state = at::add(state, x); }, x);
+  CHECK(report.kernels.size() == 1);
+  CHECK(x.equal(at::ones({1000}, on_cuda())));
+  CHECK(other.equal(at::ones({1000}, on_cuda())));
+}
+
+TEST_CASE("attributes of launches are kept and named", "[gpu]") {
+  const auto& device = pace::testing::on_gpu();
+  at::Tensor x = at::ones({1024}, on_cuda()), y = at::ones({1024}, on_cuda());
+  const auto scaled_with = [&](const cudaLaunchAttribute& attribute, const at::Tensor& to) {
+    pace::testing::scale_with(x.const_data_ptr<float>(), to.mutable_data_ptr<float>(), 2, to.numel(), attribute,
+                              current());
+  };
+  const bool has_window = device.properties().accessPolicyMaxWindowSize > 0;
+  const bool is_hopper = device.properties().major >= 9;
+  const auto report = pace::kernels(
+      quickly(), "attributes",
+      [&](at::Tensor& y) {
+        cudaLaunchAttribute priority{};
+        priority.id = cudaLaunchAttributePriority;
+        priority.val.priority = -1;
+        scaled_with(priority, y);
+        if (has_window) {
+          cudaLaunchAttribute window{};
+          window.id = cudaLaunchAttributeAccessPolicyWindow;
+          window.val.accessPolicyWindow.base_ptr = x.mutable_data_ptr();
+          window.val.accessPolicyWindow.num_bytes = 4096;
+          window.val.accessPolicyWindow.hitRatio = 1;
+          window.val.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
+          window.val.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
+          scaled_with(window, y);
+        }
+        if (is_hopper) {
+          cudaLaunchAttribute programmatic{};
+          programmatic.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+          programmatic.val.programmaticStreamSerializationAllowed = 1;
+          scaled_with(programmatic, y);
+        }
+      },
+      y);
+  REQUIRE(report.kernels.size() == 1U + has_window + is_hopper);
+  using Attributes = std::vector<std::pair<std::string, std::string>>;
+  CHECK(report.kernels[0].launch->attributes == Attributes{{"priority", "-1"}});
+  if (has_window)
+    CHECK(report.kernels[1].launch->attributes ==
+          Attributes{{"access policy window", "4096 bytes, 100 % persisting, the rest streaming"}});
+  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+    CHECK(report.kernels[i].launch->overlaps == (is_hopper && i + 1 == report.kernels.size()));
+    CHECK(report.kernels[i].why_not_alone == "");
+  }
+  CHECK(y.equal(at::ones({1024}, on_cuda())));
 }
 
 TEST_CASE("kernels come in the order of the calls, cuBLAS's among them", "[gpu]") {

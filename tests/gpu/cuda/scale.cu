@@ -29,6 +29,24 @@ __global__ void spin_kernel(std::int64_t nanoseconds) {
   while (now - start < static_cast<std::uint64_t>(nanoseconds));
 }
 
+// A kernel that uses up what it finds: it ends at once if the semaphore is 0.
+__global__ void spin_if_set_kernel(int* semaphore, std::int64_t nanoseconds) {
+  if (*semaphore == 0) return;
+  std::uint64_t start, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  while (now - start < static_cast<std::uint64_t>(nanoseconds));
+  *semaphore = 0;
+}
+
+__global__ void double_and_count_kernel(float* x, float expected, int* launches_and_others) {
+  if (threadIdx.x == 0) {
+    launches_and_others[0] += 1;
+    if (*x != expected) launches_and_others[1] += 1;
+    *x *= 2;
+  }
+}
+
 __global__ void write_nowhere_kernel(int* nowhere) { *nowhere = 1; }
 
 __global__ void wait_kernel(const volatile int* flag) {
@@ -71,6 +89,16 @@ void scale_cooperatively(const float* x, float* y, float factor, std::int64_t n,
   attribute.id = cudaLaunchAttributeCooperative;
   attribute.val.cooperative = 1;
   launch_scale(x, y, factor, n, attribute, stream);
+}
+void scale_with(const float* x, float* y, float factor, std::int64_t n, const cudaLaunchAttribute& attribute,
+                cudaStream_t stream) {
+  launch_scale(x, y, factor, n, attribute, stream);
+}
+void spin_if_set(int* semaphore, std::int64_t microseconds, cudaStream_t stream) {
+  spin_if_set_kernel<<<1, 1, 0, stream>>>(semaphore, 1000 * microseconds);
+}
+void double_and_count(float* x, float expected, int* launches_and_others, cudaStream_t stream) {
+  double_and_count_kernel<<<1, 32, 0, stream>>>(x, expected, launches_and_others);
 }
 void spin(std::int64_t microseconds, cudaStream_t stream) { spin_kernel<<<1, 1, 0, stream>>>(1000 * microseconds); }
 void write_nowhere(cudaStream_t stream) { write_nowhere_kernel<<<1, 1, 0, stream>>>(reinterpret_cast<int*>(64)); }

@@ -15,6 +15,13 @@ void scale_in_clusters(const float* x, float* y, float factor, std::int64_t n, u
 void scale_in_compiled_clusters(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream);
 /// The same as a cooperative launch. Throws std::runtime_error if the launch fails.
 void scale_cooperatively(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream);
+/// The same with an attribute of the launch. Throws std::runtime_error if the launch fails.
+void scale_with(const float* x, float* y, float factor, std::int64_t n, const cudaLaunchAttribute& attribute,
+                cudaStream_t stream);
+/// Keeps one multiprocessor busy for that long and sets `*semaphore` to 0, or does nothing if that is 0 already.
+void spin_if_set(int* semaphore, std::int64_t microseconds, cudaStream_t stream);
+/// Doubles `*x`, and counts in pinned host memory its launches and those that do not find `expected` there.
+void double_and_count(float* x, float expected, int* launches_and_others, cudaStream_t stream);
 /// Keeps one multiprocessor busy for that long.
 void spin(std::int64_t microseconds, cudaStream_t stream);
 /// Writes where nothing is.

@@ -148,6 +148,8 @@ class CapturedGraph {
   [[nodiscard]] std::size_t kernels() const { return count_.kernels; }
   /// Number of nodes, with those of nested graphs instead of the nested graphs.
   [[nodiscard]] std::size_t nodes() const { return count_.nodes; }
+  /// The pool from which the graph's memory comes.
+  [[nodiscard]] const CapturePool& pool() const { return *pool_; }
   /// CUDA's handle of the graph, which lives as long as this object.
   [[nodiscard]] cudaGraph_t raw() { return graph_.raw_cuda_graph(); }
 

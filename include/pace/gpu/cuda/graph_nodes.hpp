@@ -21,6 +21,7 @@ struct GraphNode {
   cudaGraphNode_t node = nullptr;                   ///< CUDA's handle
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;  ///< kernel, copy, fill, ...
   bool nested = false;                              ///< belongs to a nested graph, so that it cannot be disabled alone
+  bool programmatic = false;                        ///< may begin before a kernel before it has ended
 };
 
 namespace detail {
@@ -40,9 +41,11 @@ inline void append_nodes(cudaGraph_t graph, bool nested, std::vector<GraphNode>&
   for (std::size_t i = 0; i < nodes.size(); ++i) place[nodes[i]] = i;
   std::vector<std::vector<std::size_t>> followers(nodes.size());
   std::vector<std::size_t> awaited(nodes.size(), 0);
+  std::vector<bool> programmatic(nodes.size(), false);
   for (std::size_t i = 0; i < edges; ++i) {
     followers[place.at(from[i])].push_back(place.at(to[i]));
     ++awaited[place.at(to[i])];
+    if (data[i].type == cudaGraphDependencyTypeProgrammatic) programmatic[place.at(to[i])] = true;
   }
   // Among the nodes that are ready, the one that was captured first is next.
   std::set<std::size_t> ready;
@@ -53,7 +56,7 @@ inline void append_nodes(cudaGraph_t graph, bool nested, std::vector<GraphNode>&
     ready.erase(ready.begin());
     for (const std::size_t follower : followers[next])
       if (--awaited[follower] == 0) ready.insert(follower);
-    GraphNode each{.node = nodes[next], .nested = nested};
+    GraphNode each{.node = nodes[next], .nested = nested, .programmatic = programmatic[next]};
     check(cudaGraphNodeGetType(each.node, &each.type), "looking at a graph's node");
     if (each.type == cudaGraphNodeTypeGraph) {
       cudaGraph_t inner = nullptr;

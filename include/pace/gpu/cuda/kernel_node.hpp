@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/core/error.hpp"
 #include "pace/gpu/cuda/driver.hpp"
 #include "pace/gpu/cuda/error.hpp"
+#include "pace/gpu/cuda/launch_attributes.hpp"
 
 namespace pace::cuda {
 
@@ -35,6 +37,8 @@ struct KernelFacts {
   std::int64_t dynamic_shared_bytes = 0;          ///< dynamic shared memory of a block
   int blocks_per_multiprocessor = 0;              ///< blocks that a multiprocessor holds at a time
   bool cooperative = false;                       ///< all blocks run at a time and may wait for each other
+  /// Other attributes of the launch that are not the defaults, by name, as text.
+  std::vector<std::pair<std::string, std::string>> attributes;
 };
 
 /// A kernel of a captured graph. The graph, which holds the arguments, must outlive it.
@@ -69,6 +73,7 @@ class KernelNode {
     // A size that the kernel was compiled for need not be an attribute of its launch.
     facts.cluster = clustered_ ? cluster_ : compiled_cluster_of(function);
     facts.cooperative = cooperative_;
+    facts.attributes = others_;
     const auto attribute = [&](CUfunction_attribute which) {
       int value = 0;
       require(attribute_of(&value, which, function), "asking for what a kernel needs");
@@ -154,33 +159,26 @@ class KernelNode {
     return sizes;
   }
 
-  /// Reads the attributes without which the kernel cannot run, or runs slower. Attributes that order it among other
-  /// kernels are left out, since it runs alone.
+  /// Reads the attributes that the launch has. Those that order the kernel among others belong to the graph's edges.
   void read_attributes() {
     static const auto get = driver_function<GetNodeAttribute>("cuGraphKernelNodeGetAttribute");
-    const auto read = [&](CUlaunchAttributeID id, CUlaunchAttributeValue& value) {
-      return get(node_, id, &value) == CUDA_SUCCESS;
-    };
-    const auto keep = [&](CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
+    for (const auto& known : known_attributes) {
       CUlaunchAttribute attribute{};
-      attribute.id = id;
-      attribute.value = value;
-      attributes_.push_back(attribute);
-    };
-    CUlaunchAttributeValue value{};
-    if (read(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value) && value.clusterDim.x > 0) {
-      cluster_ = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
-      clustered_ = true;
-      keep(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value);
-    }
-    value = {};
-    if (read(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, value) &&
-        value.clusterSchedulingPolicyPreference != CU_CLUSTER_SCHEDULING_POLICY_DEFAULT)
-      keep(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, value);
-    value = {};
-    if (read(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value) && value.cooperative != 0) {
-      cooperative_ = true;
-      keep(CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value);
+      attribute.id = known.id;
+      // A driver may not know an attribute.
+      if (get(node_, known.id, &attribute.value) != CUDA_SUCCESS) continue;
+      std::string text = text_of(known.id, attribute.value);
+      if (text.empty()) continue;
+      if (known.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+        const auto& blocks = attribute.value.clusterDim;
+        cluster_ = {blocks.x, blocks.y, blocks.z};
+        clustered_ = true;
+      } else if (known.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
+        cooperative_ = true;
+      } else {
+        others_.emplace_back(known.name, std::move(text));
+      }
+      if (known.replayed) attributes_.push_back(attribute);
     }
   }
 
@@ -189,6 +187,7 @@ class KernelNode {
   std::array<std::uint32_t, 3> cluster_{1, 1, 1};
   bool cooperative_ = false, clustered_ = false;
   std::vector<CUlaunchAttribute> attributes_;
+  std::vector<std::pair<std::string, std::string>> others_;
 };
 
 }  // namespace pace::cuda

@@ -1,0 +1,80 @@
+// find_state: whether a kernel works on what its own last launch left in memory, and copies of what it must find.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <c10/core/Device.h>
+
+#include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
+#include "pace/kernels/attempt.hpp"
+#include "pace/kernels/kept_bytes.hpp"
+#include "pace/kernels/memory_digest.hpp"
+#include "pace/kernels/replay.hpp"
+
+namespace pace::kernel {
+
+/// What launches of a kernel do to memory.
+struct MemoryChanges {
+  std::vector<MemoryRegion> changed;  ///< memory that has other values after the first launch
+  bool goes_on = false;               ///< a second launch changes memory once more
+};
+
+/// Launches a kernel twice, and returns what that changes of the memory that `memory` watches. `prepare()` restores the
+/// memory to its state before the kernel, `launch()` queues the kernel on the current stream.
+[[nodiscard]] inline MemoryChanges changes_of(MemoryDigest& memory, const std::function<void()>& prepare,
+                                              const std::function<void()>& launch) {
+  prepare();
+  const auto before = memory.take();
+  launch();
+  const auto once = memory.take();
+  MemoryChanges changes{.changed = memory.changed(before, once)};
+  if (changes.changed.empty()) return changes;
+  launch();
+  changes.goes_on = memory.take() != once;
+  return changes;
+}
+
+/// What a kernel must find in memory before each of its launches.
+struct KernelState {
+  std::optional<KeptBytes> kept;  ///< copies that must be restored before each launch; absent: none
+  std::string why_unknown;        ///< reason why that could not be found out, as a clause; empty if it was
+};
+
+/// Finds out whether a kernel works in place, and returns copies of the memory that it must find again.
+///
+/// Memory that a first launch changes and a second one changes again is worked on in place. Memory that only the first
+/// launch changes is either an output, or holds something that the kernel uses up, such as a counter that is zero
+/// afterwards: then it is copied if launches on restored memory take another time than launches on what was left.
+/// Arguments are as for Replayer::time() and changes_of(). Throws Unsupported if the memory that a kernel works on in
+/// place cannot be copied.
+template <gpu::TracesActivities D>
+[[nodiscard]] KernelState find_state(MemoryDigest& memory, at::Device device, Replayer<D>& replayer,
+                                     const std::function<void()>& prepare, const std::function<void()>& launch,
+                                     const std::function<void()>& help = {}) {
+  KernelState state;
+  const auto changes = changes_of(memory, prepare, [&] {
+    if (help) help();
+    launch();
+  });
+  if (changes.changed.empty()) return state;
+  prepare();
+  const auto failure = failure_of([&] { state.kept.emplace(changes.changed, device, device); });
+  if (!failure.empty() && changes.goes_on)
+    throw Unsupported("it works in place, and what it finds could not be copied: " + failure);
+  if (!failure.empty()) {
+    state.why_unknown = "what it changes could not be copied: " + failure;
+    return state;
+  }
+  if (!changes.goes_on && !replayer.takes_another_time(prepare, launch, help, [&] { state.kept->restore(); }))
+    state.kept.reset();
+  return state;
+}
+
+}  // namespace pace::kernel
