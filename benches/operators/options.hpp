@@ -25,6 +25,18 @@ enum class SkipRules {
   upstream,  ///< those that PyTorch's operatorbench leaves out (see benches::operators::skip_operator), and embeddings
 };
 
+/// What of an operator is measured.
+enum class Pass {
+  forward,   ///< the call as it was recorded, below autograd
+  backward,  ///< the gradients of its tensors, from random gradients of its outputs
+  both,      ///< the call and then its gradients
+};
+
+/// Returns the pass in words: `forward`, `backward`, `forward and backward`.
+[[nodiscard]] inline std::string to_string(Pass pass) {
+  return pass == Pass::forward ? "forward" : pass == Pass::backward ? "backward" : "forward and backward";
+}
+
 struct ReplayOptions {
   /// One file of recorded inputs, or a directory of them; at most one is given. With neither, the caller's default.
   std::string inp_file, suite_dir;
@@ -47,6 +59,8 @@ struct ReplayOptions {
   std::set<std::string> reported;
   /// Directories of compiled packages to look in before compiling.
   std::vector<std::string> packages;
+  /// What a row, a guard and the table of operators are about.
+  Pass pass = Pass::forward;
   /// Tensors of four dimensions are given in channels-last memory format.
   bool channels_last = false;
   /// Correctness alone: as operatorbench asks for it, by cosine, with the fewest rounds that make a time.
