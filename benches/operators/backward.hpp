@@ -26,6 +26,12 @@
 
 namespace pace::benches::operators {
 
+/// An operator has no backward pass, which is no fault of a back end.
+class NoBackward : public Unsupported {
+ public:
+  using Unsupported::Unsupported;
+};
+
 /// One backward pass of a call: the tensors whose gradients it computes.
 struct GradientCase {
   /// What its name has behind that of the sample: `_bwdall`, `_bwd1`; empty where a sample has one such case.
@@ -57,18 +63,18 @@ struct GradientCase {
 }
 
 /// Returns the call on leaves of the autograd graph, of which those in `tensors` (empty: all that can) require
-/// gradients. Memory is shared with the tensors of `call`, which must not be inference tensors. Throws Unsupported for a
+/// gradients. Memory is shared with the tensors of `call`, which must not be inference tensors. Throws NoBackward for a
 /// call that writes to its operands or has no such tensor, InputError for a number of `tensors` that cannot have one.
 [[nodiscard]] inline OperatorCall with_gradients(const OperatorCall& call, std::vector<std::size_t> tensors = {}) {
   if (call.schema().is_mutable())
-    throw Unsupported(call.name() + " has no backward pass: it writes to its operands, and no leaf may be written to");
+    throw NoBackward(call.name() + " has no backward pass: it writes to its operands, and no leaf may be written to");
   const auto able = differentiable_tensors(call);
   for (const std::size_t each : tensors)
     if (std::ranges::find(able, each) == able.end())
       throw InputError({}, call.name() + ": auto_set names tensor " + std::to_string(each) +
                                ", which is not among the floating-point tensors of the call");
   if (tensors.empty()) tensors = able;
-  if (tensors.empty()) throw Unsupported(call.name() + " has no backward pass: no operand is of a floating-point type");
+  if (tensors.empty()) throw NoBackward(call.name() + " has no backward pass: no operand is of a floating-point type");
   std::vector<at::Tensor> leaves;
   for (std::size_t i = 0; i < call.tensors().size(); ++i) {
     leaves.push_back(call.tensors()[i].detach());
@@ -129,8 +135,7 @@ struct GradientCase {
   return step;
 }
 
-/// Makes one step, untimed. Throws Unsupported with what is missing where it cannot be made: an output without a graph,
-/// or an operator without a formula for its gradients.
+/// Makes one step, untimed. Throws Unsupported for outputs without a graph, and what the two passes throw.
 inline void require_backward(const std::shared_ptr<Executable>& executable, const OperatorCall& call,
                              const std::string& name) {
   const at::AutoGradMode with_gradients(true);
@@ -138,13 +143,39 @@ inline void require_backward(const std::shared_ptr<Executable>& executable, cons
   const auto step = backward_step(executable, OutputGradient());
   const auto output = step.forward(tensors);
   if (with_graph(output).empty())
-    throw Unsupported(name + " has no backward pass for " + call.name() +
-                      ": no output has a graph that leads to its operands");
-  try {
-    step.backward(step.backward_setup(output));
-  } catch (const std::exception& error) {
-    throw Unsupported(name + " has no backward pass for " + call.name() + ": " + error.what());
+    throw Unsupported(name + ": no output of " + call.name() + " has a graph that leads to its operands");
+  step.backward(step.backward_setup(output));
+}
+
+/// Returns the call as with_gradients() does, by gradients that `backend` can compute. Where it cannot compute those of
+/// all tensors, since LibTorch has no formula for some, these are the ones that it computes alone. Throws NoBackward with
+/// LibTorch's reason if there are none, or if it cannot compute those that `tensors` names; InputError as
+/// with_gradients() does.
+[[nodiscard]] inline OperatorCall with_gradients_by(Backend& backend, const OperatorCall& call,
+                                                    const std::vector<std::size_t>& tensors = {}) {
+  const std::shared_ptr<Executable> executable = backend.prepare(call);
+  std::string reason;
+  const auto is_possible = [&](const OperatorCall& leaves) {
+    try {
+      require_backward(executable, leaves, backend.name());
+      return true;
+    } catch (const std::exception& error) {
+      if (reason.empty()) reason = error.what();
+      return false;
+    }
+  };
+  auto together = with_gradients(call, tensors);
+  if (is_possible(together)) return together;
+  if (tensors.empty()) {
+    std::vector<std::size_t> alone;
+    for (const std::size_t each : differentiable_tensors(call))
+      if (is_possible(with_gradients(call, {each}))) alone.push_back(each);
+    if (!alone.empty()) {
+      auto leaves = with_gradients(call, alone);
+      if (is_possible(leaves)) return leaves;
+    }
   }
+  throw NoBackward(call.name() + " has no backward pass: " + reason.substr(0, reason.find('\n')));
 }
 
 }  // namespace pace::benches::operators

@@ -116,9 +116,14 @@ class Replay {
         continue;
       }
       for (const auto& gradients : gradient_cases(selected.samples[offset])) {
-        const Result result = run_sample(selected, offset, gradients);
-        const auto* part = options_.pass == Pass::backward ? backward_of(result) : nullptr;
-        listener.result(selected, offset, part != nullptr ? *part : result);
+        try {
+          const Result result = run_sample(selected, offset, gradients);
+          const auto* part = options_.pass == Pass::backward ? backward_of(result) : nullptr;
+          listener.result(selected, offset, part != nullptr ? *part : result);
+        } catch (const NoBackward& error) {
+          std::cerr << "Skipping " << case_name(selected, offset, gradients.suffix) << ": " << error.what()
+                    << std::endl;
+        }
       }
     }
     if (!options_.traces.empty()) trace(selected);
@@ -131,7 +136,13 @@ class Replay {
     return found == result.phases.end() ? nullptr : &*found;
   }
 
-  /// `gradients`: which ones a backward pass computes, if there is one.
+  [[nodiscard]] benches::operators::OperatorCall differentiable(const benches::operators::OperatorCall& call,
+                                                                const GradientCase& gradients) {
+    activity()->running(0);
+    return with_gradients_by(*backends_.front(), call, gradients.tensors);
+  }
+
+  /// `gradients`: which ones a backward pass computes, if there is one. Throws NoBackward where there are none.
   [[nodiscard]] Result run_sample(const Selected& selected, std::size_t offset, const GradientCase& gradients) {
     const std::string name = case_name(selected, offset, gradients.suffix);
     const AtWork at_work(name);
@@ -145,8 +156,10 @@ class Replay {
       const auto call = call_of(selected, offset, copies());
       if (options_.counter) return published(count_instructions(name, inputs, call, fates));
       if (options_.pass != Pass::forward)
-        return compare_backends(name, inputs, with_gradients(call, gradients.tensors), fates);
+        return compare_backends(name, inputs, differentiable(call, gradients), fates);
       return compare_backends(name, inputs, call, fates);
+    } catch (const NoBackward&) {
+      throw;
     } catch (const std::exception& error) {
       return published(refusal(name, names_, error.what()));
     }
@@ -238,9 +251,11 @@ class Replay {
     const auto work = options_.pass == Pass::forward ? known_work(call) : std::nullopt;
     if (work) comparison.bytes(work->bytes());
     if (work && work->flops) comparison.flops(*work->flops);
-    const OfPeak of_peak(peak_, work, call);
+    std::optional<at::ScalarType> on_cpu;
+    if (!call.tensors().empty() && call.tensors().front().is_cpu()) on_cpu = call.tensors().front().scalar_type();
+    OfPeak of_peak(peak_, work, on_cpu);
     Result result = comparison.note(call.signature()).run();
-    of_peak.enter(result);
+    of_peak.complete(result);
     return result;
   }
 
@@ -254,34 +269,6 @@ class Replay {
       return std::nullopt;
     }
   }
-
-  /// Enters the shares of the CPU's peak into the results of a comparison while the object lives. Those of a GPU are
-  /// the comparison's own.
-  class OfPeak final : public RunContext::Completion {
-   public:
-    OfPeak(HostPeak& peak, const std::optional<benches::operators::CallWork>& work,
-           const benches::operators::OperatorCall& call)
-        : peak_(peak), work_(work) {
-      if (!work || call.tensors().empty() || !call.tensors().front().is_cpu()) return;
-      dtype_ = call.tensors().front().scalar_type();
-      run_context().completion = this;
-    }
-    OfPeak(const OfPeak&) = delete;
-    OfPeak& operator=(const OfPeak&) = delete;
-    ~OfPeak() override { run_context().completion = nullptr; }
-    void complete(Result& result) override { enter(result); }
-    void enter(Result& result) const {
-      if (!dtype_) return;
-      for (auto& row : result.implementations)
-        if (row.outcome == Outcome::measured && row.time)
-          row.share_of_peak = peak_.share(*work_, *dtype_, row.time->median, at::get_num_threads());
-    }
-
-   private:
-    HostPeak& peak_;
-    const std::optional<benches::operators::CallWork>& work_;
-    std::optional<at::ScalarType> dtype_ = {};
-  };
 
   /// Instructions in the place of times. The baseline's outputs are those that others are compared with, by
   /// the tolerance of their type.

@@ -42,7 +42,7 @@ class SuiteReport final : public ReplayListener {
 
   void begin(const Selected& selected) override {
     current_.emplace(selected.op->name, names_);
-    std::string line = '[' + std::to_string(done_.size() + 1) + '/' + std::to_string(operators_) + "] " +
+    std::string line = '[' + std::to_string(++begun_) + '/' + std::to_string(operators_) + "] " +
                        selected.op->name + ", " + std::to_string(selected.samples.size()) +
                        (selected.samples.size() == 1 ? " sample" : " samples");
     // Samples that were recalled took no time, and say nothing of those to come.
@@ -61,6 +61,8 @@ class SuiteReport final : public ReplayListener {
   }
 
   void end(const Selected& /*selected*/, Nanoseconds elapsed) override {
+    // Such as operators without a backward pass.
+    if (current_->samples == 0) return current_.reset();
     current_->elapsed = elapsed + std::exchange(recalled_elapsed_, {});
     out_ << line(*current_) << std::endl;
     if (file_) file_->append(row(*current_));
@@ -75,7 +77,8 @@ class SuiteReport final : public ReplayListener {
     for (const auto& each : done_) ran += each.ran();
     out_ << '\n'
          << report::printable(suite) << ": " << done_.size() << " operators, " << ran << " ran, " << done_.size() - ran
-         << " refused or failed\n";
+         << " refused or failed" << (begun_ == done_.size() ? "" : ", " + std::to_string(begun_ - done_.size()) + " left out")
+         << '\n';
     for (const auto& each : suite_speedups(done_)) {
       out_ << "  " << each.name << " over " << names_[0] << ": " << format_factor(each.geometric_mean)
            << " (geometric mean of the medians of " << each.operators << " operators; 20th, 50th, 80th percentile "
@@ -189,7 +192,7 @@ class SuiteReport final : public ReplayListener {
   }
 
   std::vector<std::string> names_;
-  std::size_t operators_, total_;
+  std::size_t operators_, total_, begun_ = 0;
   std::ostream &out_, &progress_;
   timing::WallClock clock_;
   Nanoseconds start_{}, recalled_elapsed_{};

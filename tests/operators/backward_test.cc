@@ -136,7 +136,7 @@ TEST_CASE("gradients are compared, and a back end without a graph is refused") {
     CHECK(result["torchscript"].outcome == Outcome::measured);
     CHECK(result["wrong_gradient"].outcome == Outcome::wrong);
     CHECK(result["no_graph"].outcome == Outcome::refused);
-    CHECK_THAT(result["no_graph"].message, ContainsSubstring("no output has a graph that leads to its operands"));
+    CHECK_THAT(result["no_graph"].message, ContainsSubstring("no output of aten.relu.default has a graph"));
     CHECK(result.phase == (pass == Pass::backward ? "backward" : ""));
     CHECK(result.phases.size() == (pass == Pass::backward ? 0 : 2));
     REQUIRE(result["torchscript"].time);
@@ -182,14 +182,26 @@ TEST_CASE("auto_set makes one case for all marked tensors, then one for each") {
   CHECK(fixture.run(cases, Pass::forward, "eager").size() == 1);
 }
 
-TEST_CASE("an operator without a formula for its gradients is refused with LibTorch's reason, and others go on") {
+TEST_CASE("an operator without a backward pass has no result, and others go on") {
   Fixture fixture;
-  const auto floor = CaseList("aten.argmax.default", "argmax").call("((T([8], f32),), {})").all_samples("cpu", "");
-  const auto results = fixture.run({floor[0], relu()[0]}, Pass::backward, "eager,torchscript");
-  REQUIRE(results.size() == 2);
-  CHECK(results[0]["eager"].outcome == Outcome::refused);
-  CHECK_THAT(results[0]["eager"].message, ContainsSubstring("eager has no backward pass for aten.argmax.default"));
-  CHECK(results[1]["eager"].outcome == Outcome::measured);
+  const auto none = CaseList("aten.argmax.default", "argmax").call("((T([8], f32),), {})").all_samples("cpu", "");
+  const auto results = fixture.run({none[0], relu()[0]}, Pass::backward, "eager,torchscript");
+  REQUIRE(results.size() == 1);
+  CHECK(results[0]["eager"].outcome == Outcome::measured);
+  operators::EagerBackend eager;
+  CHECK_THROWS_WITH(operators::with_gradients_by(eager, call("aten.argmax.default", "((T([8], f32),), {})")),
+                    ContainsSubstring("aten.argmax.default has no backward pass: eager: no output"));
+}
+
+TEST_CASE("where LibTorch has no formula for some gradients, the others are computed") {
+  operators::EagerBackend eager;
+  const auto backward = call("aten.native_layer_norm_backward.default",
+                             "((T([2, 4], f32), T([2, 4], f32), [4], T([2, 1], f32), T([2, 1], f32), T([4], f32), "
+                             "T([4], f32), [True, True, True]), {})");
+  const auto leaves = operators::with_gradients_by(eager, backward);
+  CHECK(leaves.tensors()[0].requires_grad());
+  CHECK_FALSE(leaves.tensors()[2].requires_grad());  // the mean
+  CHECK_THROWS_WITH(operators::with_gradients_by(eager, backward, {2}), ContainsSubstring("mean' is not implemented"));
 }
 
 TEST_CASE("a back end that autograd does not follow is refused by name") {

@@ -81,8 +81,9 @@ class ExecutionTimes {
  public:
   /// What happened.
   struct Summary {
-    std::size_t tests = 0;   ///< with a line of execution time
-    std::size_t errors = 0;  ///< without one
+    std::size_t tests = 0;    ///< with a line of execution time
+    std::size_t errors = 0;   ///< that failed
+    std::size_t skipped = 0;  ///< of operators without a backward pass
   };
 
   /// `registry`, `timer` and the streams must outlive it. Throws InputError for back ends other than the two.
@@ -121,7 +122,8 @@ class ExecutionTimes {
     for (const auto* backend : backends_) names.push_back(backend->name());
     Result known;
     if (run_context().recall(name, /*inputs=*/"", known)) {
-      count(known);
+      for (const auto& row : known.implementations)
+        ++(row.outcome == Outcome::measured ? summary_.tests : summary_.errors);
       run_context().publish(known);
       return;
     }
@@ -143,6 +145,7 @@ class ExecutionTimes {
       if (ended != fates.end()) {
         row.outcome = ended->outcome;
         row.message = ended->message;
+        ++summary_.errors;
         err_ << "error " << name << ": " << row.message << std::endl;
         continue;
       }
@@ -150,6 +153,11 @@ class ExecutionTimes {
         time_one(selected, offset, pass, gradients, i, result);
       } catch (const DeviceLost&) {
         throw;
+      } catch (const NoBackward& error) {
+        row.outcome = Outcome::refused;
+        row.message = error.what();
+        ++summary_.skipped;
+        err_ << "Skipping " << name << ": " << error.what() << std::endl;
       } catch (const Unsupported& error) {
         fail(name, row, Outcome::refused, error.what());
       } catch (const std::exception& error) {
@@ -158,18 +166,14 @@ class ExecutionTimes {
       activity()->watch(false);
     }
     result.notes.emplace_back("Measured as PyTorch's operator_benchmark does it (--compat operator_benchmark).");
-    count(result);
     run_context().publish(result);
   }
 
   void fail(const std::string& name, ImplementationResult& row, Outcome outcome, const std::string& why) {
     row.outcome = outcome;
     row.message = why;
+    ++summary_.errors;
     err_ << "error " << name << ": " << row.name << ": " << why << std::endl;
-  }
-
-  void count(const Result& result) {
-    for (const auto& row : result.implementations) ++(row.outcome == Outcome::measured ? summary_.tests : summary_.errors);
   }
 
   void time_one(const Selected& selected, std::size_t offset, Pass pass, const GradientCase& gradients,
@@ -179,16 +183,17 @@ class ExecutionTimes {
     activity()->running(static_cast<std::int64_t>(backend));
     auto call = make_call(selected.op->name, sample, generate_options(options_, run_context().options.seed), 1);
     if (options_.channels_last) call = channels_last(call);
-    if (pass == Pass::backward) call = with_gradients(call, gradients.tensors);
+    if (pass == Pass::backward) call = with_gradients_by(*backends_[backend], call, gradients.tensors);
     const std::shared_ptr<Executable> executable = backends_[backend]->prepare(call);
     if (result.notes.empty()) result.notes.push_back(call.signature());
     activity()->watch(true);
     const auto batches = pass == Pass::forward ? time_forward(*executable, call.tensors())
-                                               : time_backward(executable, call, backends_[backend]->name());
+                                               : time_backward(executable, call);
     activity()->watch(false);
     for (const Nanoseconds each : batches) row.samples.push_back(each);
     row.time = stats::summarize_times(row.samples, run_context().options.confidence);
     row.outcome = Outcome::measured;
+    ++summary_.tests;
     result.rounds = std::max(result.rounds, batches.size());
     print(selected, sample, pass, case_name(selected, offset), gradients.suffix, backend, batches);
   }
@@ -206,9 +211,8 @@ class ExecutionTimes {
   /// As the original: of the mean of the first output, on one graph that is kept, added to the gradients of the calls
   /// before, and not waited for.
   [[nodiscard]] std::vector<Nanoseconds> time_backward(const std::shared_ptr<Executable>& executable,
-                                                       const OperatorCall& call, const std::string& name) {
+                                                       const OperatorCall& call) {
     const at::AutoGradMode with_gradients(true);
-    require_backward(executable, call, name);
     const at::Tensor mean = with_graph(executable->run(call.tensors())).front().mean();
     return time_doubling(
         [&] { return timer_.now(); },
