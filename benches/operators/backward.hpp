@@ -116,9 +116,8 @@ struct GradientCase {
     return c10::IValue();
   };
   step.backward = [state](const c10::IValue& /*prepared*/) {
-    state->gradients =
-        torch::autograd::grad(state->roots, state->leaves, state->factors, /*retain_graph=*/std::nullopt,
-                              /*create_graph=*/false, /*allow_unused=*/true);
+    state->gradients = torch::autograd::grad(state->roots, state->leaves, state->factors, /*retain_graph=*/std::nullopt,
+                                             /*create_graph=*/false, /*allow_unused=*/true);
     state->roots.clear();
   };
   step.gradients = [state] {
@@ -126,9 +125,9 @@ struct GradientCase {
     for (std::size_t i = 0; i < state->gradients.size(); ++i) {
       const at::Tensor& each = state->gradients[i];
       // Such as those of an embedding.
-      gradients.push_back(!each.defined()                      ? at::zeros_like(state->leaves[i])
+      gradients.push_back(!each.defined()                  ? at::zeros_like(state->leaves[i])
                           : each.layout() == c10::kStrided ? each
-                                                             : each.to_dense());
+                                                           : each.to_dense());
     }
     return gradients;
   };

@@ -142,13 +142,13 @@ class CaseList {
     for (const auto& attributes : cases_) {
       if (differs(attributes, "device", device) || (!dtype.empty() && differs(attributes, "dtype", dtype))) continue;
       const std::string name = name_of(op_and_module.second, attributes);
-      samples.samples.push_back({.text = filled_in(attributes),
-                                 .count = 1,
-                                 .where = {name},
-                                 .label = name,
-                                 .declared = {.module = op_and_module.second,
-                                              .attributes = words_of(attributes),
-                                              .differentiated = differentiated_}});
+      samples.samples.push_back(
+          {.text = filled_in(attributes),
+           .count = 1,
+           .where = {name},
+           .label = name,
+           .declared = {
+               .module = op_and_module.second, .attributes = words_of(attributes), .differentiated = differentiated_}});
     }
     return samples;
   }

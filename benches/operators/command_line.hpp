@@ -21,6 +21,11 @@ namespace pace::benches::operators {
 /// The program of PyTorch's that is followed: a generation of operatorbench, or operator_benchmark.
 enum class Original { operatorbench_old, operatorbench_new, operator_benchmark };
 
+/// Names of the timers of other libraries, the one of the CPU first.
+inline const std::vector<std::string> foreign_timers = {
+    "benchmark_cpu",      "do_bench", "do_bench_cudagraph", "do_bench_using_profiling", "inductor",
+    "inductor_cudagraph", "profiler"};
+
 /// What counts instructions.
 enum class Counter { callgrind, perf };
 
@@ -37,6 +42,8 @@ struct CommandLine {
   std::string category;
   /// Tags of declared cases; empty: all.
   std::string tag;
+  /// A timer of another library (ForeignTimer); empty: none.
+  std::string timer;
   /// The folder of files that no option names.
   std::string output_dir;
   /// What counts instructions in the place of times.
@@ -73,7 +80,7 @@ namespace detail {
 /// An option and why it is refused in each mode; empty: it has a meaning there.
 struct Meaningless {
   std::string_view option;
-  std::string_view compat = {}, execution_times = {}, counts = {}, accuracy = {}, gradients = {};
+  std::string_view compat = {}, execution_times = {}, counts = {}, accuracy = {}, gradients = {}, timer = {};
 };
 
 inline constexpr std::string_view original_judges_nothing = "the original judges nothing";
@@ -85,7 +92,8 @@ inline constexpr std::string_view own_clocks = "the original's own clocks are pa
 inline constexpr std::string_view one_way = "the original times calls in one way";
 inline constexpr std::string_view same_tensors = "the original gives all models the same tensors";
 inline constexpr std::string_view no_other_values = "the original checks by no other values than those that are timed";
-inline constexpr std::string_view doubles = "iterations double until a batch of them takes long enough; expected --budget";
+inline constexpr std::string_view doubles =
+    "iterations double until a batch of them takes long enough; expected --budget";
 inline constexpr std::string_view checks_nothing = "the original compares no outputs";
 inline constexpr std::string_view two_modes = "the original has two modes; expected --backends eager,torchscript";
 inline constexpr std::string_view nothing_timed = "instructions are counted, and nothing is timed";
@@ -93,7 +101,7 @@ inline constexpr std::string_view one_cycle = "correctness takes one cycle of ro
 inline constexpr std::string_view forward_alone = "it is about forward passes alone";
 
 /// `compat`: --compat old and new; `execution_times`: --compat operator_benchmark; `counts`: --count-instructions;
-/// `accuracy`: --accuracy-checking; `gradients`: --bwd and --fwd-bwd.
+/// `accuracy`: --accuracy-checking; `gradients`: --bwd and --fwd-bwd; `timer`: --timer.
 inline constexpr auto meaningless = std::to_array<Meaningless>({
     {.option = "--backends",
      .compat = "the original compares eager with Inductor; --inductor-config and --measure-nvfuser add to them"},
@@ -168,7 +176,8 @@ inline constexpr auto meaningless = std::to_array<Meaningless>({
     {.option = "--isolate",
      .compat = "the original runs all models in one process",
      .execution_times = one_process,
-     .counts = nothing_timed},
+     .counts = nothing_timed,
+     .timer = "the timer is in this process"},
     {.option = "--confidence", .compat = no_intervals, .execution_times = no_intervals, .counts = nothing_timed},
     {.option = "--controls", .compat = no_controls, .execution_times = no_controls, .counts = nothing_timed},
     {.option = "--budget", .compat = fixed_repeats, .counts = nothing_timed},
@@ -186,13 +195,20 @@ inline constexpr auto meaningless = std::to_array<Meaningless>({
      .compat = own_clocks,
      .execution_times = own_clocks,
      .counts = nothing_timed,
-     .gradients = "each pass is launched anew, as training does"},
+     .gradients = "each pass is launched anew, as training does",
+     .timer = "both say what times; expected one of them"},
+    {.option = "--timer",
+     .compat = own_clocks,
+     .execution_times = own_clocks,
+     .counts = nothing_timed,
+     .gradients = "those timers do not tell the passes apart"},
     {.option = "--mode-share",
      .compat = one_way,
      .execution_times = one_way,
      .counts = nothing_timed,
      .accuracy = one_cycle,
-     .gradients = "each pass is launched anew, as training does"},
+     .gradients = "each pass is launched anew, as training does",
+     .timer = "the timer calls in its own way alone"},
     {.option = "--operands", .compat = same_tensors, .execution_times = same_tensors, .counts = nothing_timed},
     {.option = "--check-seed",
      .compat = no_other_values,
@@ -208,8 +224,7 @@ inline void refuse_meaningless(const args::Arguments& given, std::string_view Me
                                const std::string& name) {
   for (const auto& each : meaningless)
     if (!(each.*mode).empty() && given.has(each.option))
-      throw InputError(
-          {}, std::string(each.option) + " has no meaning with " + name + ": " + std::string(each.*mode));
+      throw InputError({}, std::string(each.option) + " has no meaning with " + name + ": " + std::string(each.*mode));
 }
 
 }  // namespace detail
@@ -238,6 +253,7 @@ inline void require_meaning(const CommandLine& line) {
   }
   if (line.backward || line.forward_backward)
     refuse_with(&Meaningless::gradients, line.backward ? "--bwd" : "--fwd-bwd");
+  if (!line.timer.empty()) refuse_with(&Meaningless::timer, "--timer");
   if (line.replay.accuracy_only) refuse_with(&Meaningless::accuracy, "--accuracy-checking");
   if (line.given.has("--repeats") && line.given.has("--max-rounds"))
     refuse("--max-rounds has no meaning with --repeats, which is a number of cycles of rounds; expected one of them");
@@ -327,6 +343,11 @@ inline void require_meaning(const CommandLine& line) {
             .excludes({"--fwd-bwd"}, "one asks for the backward pass, the other for both"),
         {"--fwd-bwd", "the forward and the backward pass of each operator that has one, together and apart",
          args::flag(line.forward_backward)},
+        {"--timer",
+         "time as a timer of PyTorch's or Triton's does, once for each sample of pace's: on a CPU benchmark_cpu, on a "
+         "GPU "
+         "the others",
+         args::one_of(line.timer, foreign_timers)},
         Option("--count-instructions",
                "instructions of one call in the place of times: callgrind runs the program under Valgrind's Callgrind, "
                "perf reads the CPU's own counter",

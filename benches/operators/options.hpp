@@ -15,6 +15,7 @@
 #include "pace/core/error.hpp"
 #include "pace/corpus/dtype.hpp"
 #include "pace/inputs/scalar_type.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/timing/instruction_counter.hpp"
 
 namespace pace::benches::operators {
@@ -67,6 +68,8 @@ struct ReplayOptions {
   bool accuracy_only = false;
   /// Rounds at most, as so many cycles of all back ends; none: as the budget goes.
   std::optional<std::size_t> repeats;
+  /// Times every comparison in the place of the comparison's own clock; null: that one does.
+  std::shared_ptr<timing::Clock> clock = {};
   /// Counts instructions in the place of times; null: times are taken.
   std::shared_ptr<timing::InstructionCounter> counter = {};
   /// A candidate that executes more than this many times the baseline's instructions fails; none: that decides nothing.

@@ -28,6 +28,7 @@
 #include "benches/operators/compat/run.hpp"
 #include "benches/operators/compat_timer.hpp"
 #include "benches/operators/default_set.hpp"
+#include "benches/operators/foreign_timer.hpp"
 #include "benches/operators/replay.hpp"
 #include "benches/operators/selection.hpp"
 #include "benches/operators/suite_report.hpp"
@@ -393,6 +394,10 @@ void resolve_options(pace::runner::SessionOptions& session) {
                                    options.backends + ",torchscript");
   if (line.profile) options.traces = line.output_dir;
   if (line.counter) resolve_counter(session);
+  if (!line.timer.empty()) {
+    operators::require_foreign_timer(line.timer, options.device);
+    if (session.measures) options.clock = operators::foreign_timer(line.timer, options.device);
+  }
   // Before anything is compiled or measured.
   if (line.compat) resolve_compat(session);
   (void)operators::parse_dtype(options.dtype);
@@ -426,7 +431,8 @@ pace::report::Configuration configuration() {
   const auto& options = line.replay;
   pace::report::Configuration all;
   all["inputs"] = options.inp_file.empty() ? options.suite_dir : options.inp_file;
-  all["--compat"] = !line.compat ? "" : *line.compat == operators::Original::operatorbench_old   ? "old"
+  all["--compat"] = !line.compat                                             ? ""
+                    : *line.compat == operators::Original::operatorbench_old ? "old"
                     : *line.compat == operators::Original::operatorbench_new ? "new"
                                                                              : "operator_benchmark";
   all["--op"] = line.generation() ? line.op.value_or("all") : options.op;
@@ -438,6 +444,7 @@ pace::report::Configuration configuration() {
   all["--max-samples"] = std::to_string(options.max_samples);
   all["--start-idx"] = std::to_string(options.start_idx);
   all["--backends"] = options.backends;
+  all["--timer"] = line.timer;
   all["pass"] = operators::to_string(options.pass);
   all["--channels-last"] = options.channels_last ? "yes" : "no";
   all["--accuracy-checking"] = options.accuracy_only ? "yes" : "no";

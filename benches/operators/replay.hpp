@@ -65,8 +65,9 @@ class Replay {
         throw InputError({}, "--backends: '" + name + "' is named twice; expected each once");
       backends_.push_back(&registry.find(name));
       if (options_.pass != Pass::forward && !backends_.back()->is_differentiable())
-        throw InputError({}, "--backends: '" + name + "' has no backward pass, since autograd does not follow what it "
-                                                      "runs; expected others, such as eager,torchscript");
+        throw InputError({}, "--backends: '" + name +
+                                 "' has no backward pass, since autograd does not follow what it "
+                                 "runs; expected others, such as eager,torchscript");
     }
   }
 
@@ -155,8 +156,7 @@ class Replay {
     try {
       const auto call = call_of(selected, offset, copies());
       if (options_.counter) return published(count_instructions(name, inputs, call, fates));
-      if (options_.pass != Pass::forward)
-        return compare_backends(name, inputs, differentiable(call, gradients), fates);
+      if (options_.pass != Pass::forward) return compare_backends(name, inputs, differentiable(call, gradients), fates);
       return compare_backends(name, inputs, call, fates);
     } catch (const NoBackward&) {
       throw;
@@ -254,7 +254,8 @@ class Replay {
     std::optional<at::ScalarType> on_cpu;
     if (!call.tensors().empty() && call.tensors().front().is_cpu()) on_cpu = call.tensors().front().scalar_type();
     OfPeak of_peak(peak_, work, on_cpu);
-    Result result = comparison.note(call.signature()).run();
+    comparison.note(call.signature());
+    Result result = options_.clock ? comparison.run(*options_.clock) : comparison.run();
     of_peak.complete(result);
     return result;
   }
@@ -406,8 +407,8 @@ class Replay {
     std::vector<std::string> phases;
     if (options_.pass != Pass::forward) phases = pace::detail::training_phases();
     // A guard of one phase is about the device alone.
-    if (is_gated(op.name) && options_.pass != Pass::backward && options_.device.starts_with("cuda") &&
-        run_context().options.clock == ClockChoice::automatic)
+    if (is_gated(op.name) && options_.pass != Pass::backward && !options_.clock &&
+        options_.device.starts_with("cuda") && run_context().options.clock == ClockChoice::automatic)
       phases.emplace_back(host_phase);
     return phases;
   }

@@ -25,10 +25,10 @@ namespace detail {
   const auto count = static_cast<std::size_t>(calls);
   // Streams run side by side, so that the order of start times need not be that of the host.
   std::ranges::stable_sort(activities, {}, &gpu::Activity::correlation);
-  const auto flushes = activities.empty()
-                           ? 0
-                           : static_cast<std::size_t>(std::ranges::count(activities, activities.front().name,
-                                                                         &gpu::Activity::name));
+  const auto flushes =
+      activities.empty()
+          ? 0
+          : static_cast<std::size_t>(std::ranges::count(activities, activities.front().name, &gpu::Activity::name));
   const bool by_name = flushes == count;
   if (activities.empty() || (!by_name && activities.size() % count != 0))
     throw Error("the profiler saw " + std::to_string(activities.size()) + " activities in " + std::to_string(calls) +

@@ -57,7 +57,8 @@ struct Fixture {
       backend->implement("aten.relu.default", function);
       registry.add(std::move(backend));
     };
-    add("wrong_gradient", [](const at::Tensor& a) { return at::relu(a.detach()).add(a.mul(2)).sub(a.mul(2).detach()); });
+    add("wrong_gradient",
+        [](const at::Tensor& a) { return at::relu(a.detach()).add(a.mul(2)).sub(a.mul(2).detach()); });
     add("no_graph", [](const at::Tensor& a) { return at::relu(a.detach()); });
     auto& measuring = pace::run_context().options;
     measuring.budget = std::chrono::milliseconds(2);

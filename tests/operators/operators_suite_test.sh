@@ -58,7 +58,7 @@ run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-
 expect_code 0
 says "timm, float32: 3 operators, 3 ran, 0 refused or failed"; says "Wrote $table"; says "weighted by recorded calls"
 says "It writes to operand tensor 0: every call of a sample"
-holds "$table" '^operator,torchscript 20th,torchscript 50th,torchscript 80th,elapsed,eager abs,torchscript abs,calls,'
+holds "$table" '^operator,torchscript 20th,torchscript 50th,torchscript 80th,elapsed (s),eager abs (ms),torchscript abs (ms),calls,'
 [[ $(wc -l <"$table") == 4 ]] || complain "expected three rows below the header: $(<"$table")"
 # 3 + 4 calls of one text, 1 of the other.
 grep '^aten.relu.default,' "$table" | cut -d, -f8,9 | grep -qx 8,2 ||
@@ -126,6 +126,11 @@ for option in "--repeats 2" "--no-slower-than 2" "--clock wall" "--accuracy-chec
   run --compat operator_benchmark $option; expect_code 1
   says "${option% *} has no meaning with --compat operator_benchmark"
 done
+for option in "--clock wall" "--mode-share 0.1" "--isolate sides"; do
+  run --timer benchmark_cpu $option; expect_code 1; says "${option% *} has no meaning with --timer"
+done
+run --bwd --timer benchmark_cpu; expect_code 1; says "--timer has no meaning with --bwd"
+run --timer do_bench; expect_code 1; says "--timer do_bench does not time on --device cpu; expected benchmark_cpu there"
 run --compat new --device cpu --bwd; expect_code 1; says "--bwd has no meaning with --compat"
 run --bwd --backends eager,static_runtime; expect_code 1; says "--backends: 'static_runtime' has no backward pass"
 run --bwd --fwd-bwd; [[ $code != 0 ]] || complain "exit code 0"; says "one asks for the backward pass, the other for both"
@@ -195,6 +200,10 @@ run --backends eager,torchscript --suite-dir "$work/logs/timm_train" --op aten.r
 expect_code 0; says "Skipping aten.add_.Tensor[0]: aten.add_.Tensor has no backward pass: it writes to its operands"
 says "1 operators, 1 ran, 0 refused or failed, 1 left out"
 holds "$out/both.json" '"name":"aten.relu.default\[0\]/backward"'
+
+case="a timer of PyTorch's in the place of pace's own clock"
+run --timer benchmark_cpu --backends eager,mine --op aten.relu.default --dtype f32 --max-samples 1 --json "$out/timer.json"
+expect_code 0; says "1 case, 2 implementations: 2 measured"; holds "$out/timer.json" '"clock":"benchmark_cpu"'
 
 case="operator_benchmark: its lines, its modes, its cases"
 run --compat operator_benchmark --budget 0.0001 --op aten.relu.default --dtype f32 --max-samples 1 --fwd-bwd \

@@ -62,8 +62,8 @@ TEST_CASE("a counter rests after the last count, and after one that throws") {
   const auto nothing = [](std::int64_t) {};
   static_cast<void>(pace::timing::instructions_per_call(counter, 1, 3, nothing, nothing));
   CHECK(counter.rests == 1);
-  CHECK_THROWS_WITH(pace::timing::instructions_per_call(counter, 1, 3, nothing,
-                                                        [](std::int64_t) { throw std::runtime_error("a call failed"); }),
+  CHECK_THROWS_WITH(pace::timing::instructions_per_call(
+                        counter, 1, 3, nothing, [](std::int64_t) { throw std::runtime_error("a call failed"); }),
                     "a call failed");
   CHECK(counter.rests == 2);
 }

@@ -72,7 +72,8 @@ template <class Now, class Run>
 
 /// What no program in C++ can have as operator_benchmark has it, for the user.
 inline constexpr const char* differences_of_execution_times =
-    "as PyTorch's operator_benchmark, but: operators are called from C++, without Python's share of each call; TorchScript "
+    "as PyTorch's operator_benchmark, but: operators are called from C++, without Python's share of each call; "
+    "TorchScript "
     "has no operator that consumes outputs; values are drawn by a generator with a seed, and indices lie in range";
 
 /// The flow of operator_benchmark: each selected call by `eager` (its mode Eager) and `torchscript` (JIT), its forward
@@ -92,9 +93,10 @@ class ExecutionTimes {
       : options_(std::move(options)), timer_(timer), doubling_(doubling), out_(out), err_(err) {
     for (const auto& name : split_list(options_.backends, "--backends")) {
       if (name != "eager" && name != "torchscript")
-        throw InputError({}, "--backends: expected eager, torchscript (the original's JIT mode) or both with --compat "
-                             "operator_benchmark, found '" +
-                                 name + "'");
+        throw InputError({},
+                         "--backends: expected eager, torchscript (the original's JIT mode) or both with --compat "
+                         "operator_benchmark, found '" +
+                             name + "'");
       backends_.push_back(&registry.find(name));
     }
     err_ << "--compat: " << differences_of_execution_times << std::endl;
@@ -187,8 +189,8 @@ class ExecutionTimes {
     const std::shared_ptr<Executable> executable = backends_[backend]->prepare(call);
     if (result.notes.empty()) result.notes.push_back(call.signature());
     activity()->watch(true);
-    const auto batches = pass == Pass::forward ? time_forward(*executable, call.tensors())
-                                               : time_backward(executable, call);
+    const auto batches =
+        pass == Pass::forward ? time_forward(*executable, call.tensors()) : time_backward(executable, call);
     activity()->watch(false);
     for (const Nanoseconds each : batches) row.samples.push_back(each);
     row.time = stats::summarize_times(row.samples, run_context().options.confidence);
@@ -199,13 +201,12 @@ class ExecutionTimes {
   }
 
   [[nodiscard]] std::vector<Nanoseconds> time_forward(Executable& executable, const std::vector<at::Tensor>& tensors) {
-    return time_doubling(
-        [&] { return timer_.now(); },
-        [&](std::int64_t iterations) {
-          for (std::int64_t i = 0; i < iterations; ++i) static_cast<void>(executable.run(tensors));
-          timer_.synchronise();
-        },
-        doubling_);
+    return time_doubling([&] { return timer_.now(); },
+                         [&](std::int64_t iterations) {
+                           for (std::int64_t i = 0; i < iterations; ++i) static_cast<void>(executable.run(tensors));
+                           timer_.synchronise();
+                         },
+                         doubling_);
   }
 
   /// As the original: of the mean of the first output, on one graph that is kept, added to the gradients of the calls
@@ -214,12 +215,11 @@ class ExecutionTimes {
                                                        const OperatorCall& call) {
     const at::AutoGradMode with_gradients(true);
     const at::Tensor mean = with_graph(executable->run(call.tensors())).front().mean();
-    return time_doubling(
-        [&] { return timer_.now(); },
-        [&](std::int64_t iterations) {
-          for (std::int64_t i = 0; i < iterations; ++i) mean.backward({}, /*retain_graph=*/true);
-        },
-        doubling_);
+    return time_doubling([&] { return timer_.now(); },
+                         [&](std::int64_t iterations) {
+                           for (std::int64_t i = 0; i < iterations; ++i) mean.backward({}, /*retain_graph=*/true);
+                         },
+                         doubling_);
   }
 
   void print(const Selected& selected, const corpus::Sample& sample, Pass pass, const std::string& recorded_name,

@@ -221,9 +221,8 @@ class PerfCounter final : public InstructionCounter {
     }
     const detail::PerfReading after = read();
     // A reset sets the value to 0, and not the times.
-    return detail::whole_count({.value = after.value,
-                                .enabled = after.enabled - before.enabled,
-                                .running = after.running - before.running});
+    return detail::whole_count(
+        {.value = after.value, .enabled = after.enabled - before.enabled, .running = after.running - before.running});
   }
 
  private:

@@ -49,6 +49,12 @@ operators --fwd-bwd --backends eager,torchscript --csv "$work/both.csv"
 ends_with 0
 for name in eager torchscript; do measured "$work/both.csv" "$name" 3; done
 
+case="timers of PyTorch's and Triton's in the place of pace's own clock"
+for timer in do_bench do_bench_cudagraph do_bench_using_profiling inductor inductor_cudagraph profiler; do
+  operators --timer "$timer" --backends eager,torchscript --op aten.mm.default --csv "$work/$timer.csv"
+  ends_with 0; measured "$work/$timer.csv" torchscript 1
+done
+
 case="operator_benchmark"
 run "${on_calls[@]}" --compat operator_benchmark --budget 0.001 --fwd-bwd --backends eager,torchscript
 ends_with 0; prints "# Mode: JIT"
