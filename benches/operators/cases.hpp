@@ -102,6 +102,11 @@ class CaseList {
   CaseList& tag(std::string word) { return tags_.push_back(std::move(word)), *this; }
   [[nodiscard]] const std::vector<std::string>& tags() const { return tags_; }
 
+  /// Numbers of the tensors of the call, from 0, whose gradients a backward pass (`--bwd`) computes: in a case for all of
+  /// them (`_bwdall` in its name), then in one for each alone (`_bwd1`, `_bwd2`), as `auto_set` of operator_benchmark does.
+  /// Without it there is one case, for all tensors that can have a gradient.
+  CaseList& auto_set(std::vector<std::size_t> tensors) { return differentiated_ = std::move(tensors), *this; }
+
   CaseList& call(std::string text) { return text_ = std::move(text), *this; }
 
   /// The cases on a kind of device and, unless `dtype` is empty, of that type (`f32`), as a recorded file would hold
@@ -137,7 +142,13 @@ class CaseList {
     for (const auto& attributes : cases_) {
       if (differs(attributes, "device", device) || (!dtype.empty() && differs(attributes, "dtype", dtype))) continue;
       const std::string name = name_of(op_and_module.second, attributes);
-      samples.samples.push_back({filled_in(attributes), 1, {name}, name});
+      samples.samples.push_back(
+          {.text = filled_in(attributes),
+           .count = 1,
+           .where = {name},
+           .label = name,
+           .declared = {
+               .module = op_and_module.second, .attributes = words_of(attributes), .differentiated = differentiated_}});
     }
     return samples;
   }
@@ -189,6 +200,13 @@ class CaseList {
     return name;
   }
 
+  /// As operator_benchmark prints the inputs of a test.
+  [[nodiscard]] static std::string words_of(const Attributes& attributes) {
+    std::string words;
+    for (const auto& [key, value] : attributes) words += (words.empty() ? "" : ", ") + key + ": " + value.text();
+    return words;
+  }
+
   [[nodiscard]] std::string filled_in(const Attributes& attributes) const {
     std::string text;
     for (std::size_t at = 0; at < text_.size();) {
@@ -211,6 +229,7 @@ class CaseList {
 
   Operators operators_;
   std::vector<std::string> tags_;
+  std::vector<std::size_t> differentiated_;
   std::string text_;
   std::vector<Attributes> cases_ = {{}};
 };

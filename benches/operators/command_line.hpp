@@ -18,12 +18,20 @@
 
 namespace pace::benches::operators {
 
+/// The program of PyTorch's that is followed: a generation of operatorbench, or operator_benchmark.
+enum class Original { operatorbench_old, operatorbench_new, operator_benchmark };
+
+/// Names of the timers of other libraries, the one of the CPU first.
+inline const std::vector<std::string> foreign_timers = {
+    "benchmark_cpu",      "do_bench", "do_bench_cudagraph", "do_bench_using_profiling", "inductor",
+    "inductor_cudagraph", "profiler"};
+
 /// What counts instructions.
 enum class Counter { callgrind, perf };
 
 struct CommandLine {
   benches::operators::ReplayOptions replay;
-  std::optional<benches::operators::compat::Generation> compat;
+  std::optional<Original> compat;
   /// Given, not defaulted.
   std::optional<std::string> suite, op, dtype, device, backends;
   std::optional<std::size_t> max_samples;
@@ -34,12 +42,24 @@ struct CommandLine {
   std::string category;
   /// Tags of declared cases; empty: all.
   std::string tag;
+  /// A timer of another library (ForeignTimer); empty: none.
+  std::string timer;
   /// The folder of files that no option names.
   std::string output_dir;
   /// What counts instructions in the place of times.
   std::optional<Counter> counter;
   bool measure_nvfuser = false, no_nvfuser = false, profile = false;
+  bool backward = false, forward_backward = false;
   benches::aot::Fuser fuser = benches::aot::Fuser::standard;
+
+  /// Whether operator_benchmark is followed.
+  [[nodiscard]] bool execution_times() const { return compat == Original::operator_benchmark; }
+  /// The generation of operatorbench that is followed, if one is.
+  [[nodiscard]] std::optional<benches::operators::compat::Generation> generation() const {
+    using benches::operators::compat::Generation;
+    if (!compat || execution_times()) return std::nullopt;
+    return compat == Original::operatorbench_old ? Generation::old : Generation::new_;
+  }
 };
 
 namespace detail {
@@ -57,106 +77,184 @@ namespace detail {
 
 namespace detail {
 
+/// An option and why it is refused in each mode; empty: it has a meaning there.
 struct Meaningless {
-  std::string_view option, why;
+  std::string_view option;
+  std::string_view compat = {}, execution_times = {}, counts = {}, accuracy = {}, gradients = {}, timer = {};
 };
 
-/// What pace measures and judges by, and PyTorch's operatorbench has no counterpart of.
+inline constexpr std::string_view original_judges_nothing = "the original judges nothing";
 inline constexpr std::string_view fixed_repeats = "the original measures --repeats times, however long that takes";
-inline constexpr std::string_view nothing_judged = "the original judges nothing";
-inline constexpr std::array<Meaningless, 27> meaningless_in_compat = {{
-    {"--backends", "the original compares eager with Inductor; --inductor-config and --measure-nvfuser add to them"},
-    {"--category", "the original knows no categories; expected --op"},
-    {"--tag", "the original replays recorded inputs alone"},
-    {"--no-slower-than", nothing_judged},
-    {"--save-baseline", nothing_judged},
-    {"--baseline", nothing_judged},
-    {"--baseline-margin", nothing_judged},
-    {"--baseline-expires", nothing_judged},
-    {"--process-spread", nothing_judged},
-    {"--alpha", nothing_judged},
-    {"--suite-alpha", nothing_judged},
-    {"--beta", nothing_judged},
-    {"--stop", nothing_judged},
-    {"--max-interference", nothing_judged},
-    {"--processes", "the original measures in one process"},
-    {"--confidence", "the original states no intervals"},
-    {"--controls", "the original has none"},
-    {"--budget", fixed_repeats},
-    {"--warm-up", fixed_repeats},
-    {"--max-rounds", fixed_repeats},
-    {"--time-limit", fixed_repeats},
-    {"--clock", "the original's own clocks are part of what it does"},
-    {"--mode-share", "the original times calls in one way"},
-    {"--operands", "the original gives all models the same tensors"},
-    {"--least-duration", nothing_judged},
-    {"--check-seed", "the original checks by no other values than those that are timed"},
-    {"--isolate", "the original runs all models in one process"},
-}};
+inline constexpr std::string_view one_process = "the original measures in one process";
+inline constexpr std::string_view no_intervals = "the original states no intervals";
+inline constexpr std::string_view no_controls = "the original has none";
+inline constexpr std::string_view own_clocks = "the original's own clocks are part of what it does";
+inline constexpr std::string_view one_way = "the original times calls in one way";
+inline constexpr std::string_view same_tensors = "the original gives all models the same tensors";
+inline constexpr std::string_view no_other_values = "the original checks by no other values than those that are timed";
+inline constexpr std::string_view doubles =
+    "iterations double until a batch of them takes long enough; expected --budget";
+inline constexpr std::string_view checks_nothing = "the original compares no outputs";
+inline constexpr std::string_view two_modes = "the original has two modes; expected --backends eager,torchscript";
 inline constexpr std::string_view nothing_timed = "instructions are counted, and nothing is timed";
-inline constexpr std::array<Meaningless, 27> meaningless_for_counts = {{
-    {"--accuracy-checking", "a count checks the outputs, too; expected one of them"},
-    {"--repeats", "a count is repeated three times"},
-    {"--profile", "the profiler's work would be counted"},
-    {"--no-slower-than", nothing_timed},
-    {"--budget", nothing_timed},
-    {"--least-duration", nothing_timed},
-    {"--warm-up", nothing_timed},
-    {"--max-rounds", nothing_timed},
-    {"--stop", nothing_timed},
-    {"--operands", nothing_timed},
-    {"--check-seed", "a count checks the outputs by the values of --seed"},
-    {"--alpha", nothing_timed},
-    {"--suite-alpha", nothing_timed},
-    {"--beta", nothing_timed},
-    {"--confidence", nothing_timed},
-    {"--max-interference", nothing_timed},
-    {"--controls", nothing_timed},
-    {"--processes", nothing_timed},
-    {"--save-baseline", nothing_timed},
-    {"--baseline", nothing_timed},
-    {"--baseline-margin", nothing_timed},
-    {"--baseline-expires", nothing_timed},
-    {"--process-spread", nothing_timed},
-    {"--isolate", nothing_timed},
-    {"--clock", nothing_timed},
-    {"--mode-share", nothing_timed},
-    {"--compat", "the original counts no instructions"},
-}};
 inline constexpr std::string_view one_cycle = "correctness takes one cycle of rounds, which resolves no speed";
-inline constexpr std::array<Meaningless, 4> meaningless_for_accuracy = {{
-    {"--repeats", one_cycle},
-    {"--max-rounds", one_cycle},
-    {"--no-slower-than", one_cycle},
-    {"--mode-share", one_cycle},
-}};
+inline constexpr std::string_view forward_alone = "it is about forward passes alone";
 
-template <std::size_t count>
-void refuse_meaningless(const args::Arguments& given, const std::array<Meaningless, count>& options,
-                        const std::string& mode) {
-  for (const auto& [option, why] : options)
-    if (given.has(option))
-      throw InputError({}, std::string(option) + " has no meaning with " + mode + ": " + std::string(why));
+/// `compat`: --compat old and new; `execution_times`: --compat operator_benchmark; `counts`: --count-instructions;
+/// `accuracy`: --accuracy-checking; `gradients`: --bwd and --fwd-bwd; `timer`: --timer.
+inline constexpr auto meaningless = std::to_array<Meaningless>({
+    {.option = "--backends",
+     .compat = "the original compares eager with Inductor; --inductor-config and --measure-nvfuser add to them"},
+    {.option = "--category", .compat = "the original knows no categories; expected --op"},
+    {.option = "--tag", .compat = "the original replays recorded inputs alone"},
+    {.option = "--bwd", .compat = "the original measures no backward passes", .counts = forward_alone},
+    {.option = "--fwd-bwd", .compat = "the original measures no backward passes", .counts = forward_alone},
+    {.option = "--no-slower-than",
+     .compat = original_judges_nothing,
+     .execution_times = original_judges_nothing,
+     .counts = nothing_timed,
+     .accuracy = one_cycle},
+    {.option = "--accuracy-checking",
+     .execution_times = checks_nothing,
+     .counts = "a count checks the outputs, too; expected one of them"},
+    {.option = "--repeats",
+     .execution_times = doubles,
+     .counts = "a count is repeated three times",
+     .accuracy = one_cycle},
+    {.option = "--profile",
+     .execution_times = "the profiler's work would be timed",
+     .counts = "the profiler's work would be counted",
+     .gradients = forward_alone},
+    {.option = "--inductor-config", .execution_times = two_modes, .gradients = "packages have no backward pass"},
+    {.option = "--measure-nvfuser", .execution_times = two_modes},
+    {.option = "--output-dir", .execution_times = "nothing is written there; expected --json or --csv"},
+    {.option = "--save-baseline",
+     .compat = original_judges_nothing,
+     .execution_times = original_judges_nothing,
+     .counts = nothing_timed},
+    {.option = "--baseline",
+     .compat = original_judges_nothing,
+     .execution_times = original_judges_nothing,
+     .counts = nothing_timed},
+    {.option = "--baseline-margin",
+     .compat = original_judges_nothing,
+     .execution_times = original_judges_nothing,
+     .counts = nothing_timed},
+    {.option = "--baseline-expires",
+     .compat = original_judges_nothing,
+     .execution_times = original_judges_nothing,
+     .counts = nothing_timed},
+    {.option = "--process-spread",
+     .compat = original_judges_nothing,
+     .execution_times = original_judges_nothing,
+     .counts = nothing_timed},
+    {.option = "--alpha",
+     .compat = original_judges_nothing,
+     .execution_times = original_judges_nothing,
+     .counts = nothing_timed},
+    {.option = "--suite-alpha",
+     .compat = original_judges_nothing,
+     .execution_times = original_judges_nothing,
+     .counts = nothing_timed},
+    {.option = "--beta",
+     .compat = original_judges_nothing,
+     .execution_times = original_judges_nothing,
+     .counts = nothing_timed},
+    {.option = "--stop",
+     .compat = original_judges_nothing,
+     .execution_times = original_judges_nothing,
+     .counts = nothing_timed},
+    {.option = "--max-interference",
+     .compat = original_judges_nothing,
+     .execution_times = original_judges_nothing,
+     .counts = nothing_timed},
+    {.option = "--least-duration",
+     .compat = original_judges_nothing,
+     .execution_times = original_judges_nothing,
+     .counts = nothing_timed},
+    {.option = "--processes", .compat = one_process, .execution_times = one_process, .counts = nothing_timed},
+    {.option = "--isolate",
+     .compat = "the original runs all models in one process",
+     .execution_times = one_process,
+     .counts = nothing_timed,
+     .timer = "the timer is in this process"},
+    {.option = "--confidence", .compat = no_intervals, .execution_times = no_intervals, .counts = nothing_timed},
+    {.option = "--controls", .compat = no_controls, .execution_times = no_controls, .counts = nothing_timed},
+    {.option = "--budget", .compat = fixed_repeats, .counts = nothing_timed},
+    {.option = "--warm-up",
+     .compat = fixed_repeats,
+     .execution_times = "the original warms up by 100 iterations",
+     .counts = nothing_timed},
+    {.option = "--max-rounds",
+     .compat = fixed_repeats,
+     .execution_times = doubles,
+     .counts = nothing_timed,
+     .accuracy = one_cycle},
+    {.option = "--time-limit", .compat = fixed_repeats, .execution_times = doubles},
+    {.option = "--clock",
+     .compat = own_clocks,
+     .execution_times = own_clocks,
+     .counts = nothing_timed,
+     .gradients = "each pass is launched anew, as training does",
+     .timer = "both say what times; expected one of them"},
+    {.option = "--timer",
+     .compat = own_clocks,
+     .execution_times = own_clocks,
+     .counts = nothing_timed,
+     .gradients = "those timers do not tell the passes apart"},
+    {.option = "--mode-share",
+     .compat = one_way,
+     .execution_times = one_way,
+     .counts = nothing_timed,
+     .accuracy = one_cycle,
+     .gradients = "each pass is launched anew, as training does",
+     .timer = "the timer calls in its own way alone"},
+    {.option = "--operands", .compat = same_tensors, .execution_times = same_tensors, .counts = nothing_timed},
+    {.option = "--check-seed",
+     .compat = no_other_values,
+     .execution_times = checks_nothing,
+     .counts = "a count checks the outputs by the values of --seed"},
+    {.option = "--count-instructions",
+     .compat = "the original counts no instructions",
+     .execution_times = "the original counts no instructions"},
+});
+
+/// Throws InputError for a given option that `mode`, a member of Meaningless, has a reason against.
+inline void refuse_meaningless(const args::Arguments& given, std::string_view Meaningless::* mode,
+                               const std::string& name) {
+  for (const auto& each : meaningless)
+    if (!(each.*mode).empty() && given.has(each.option))
+      throw InputError({}, std::string(each.option) + " has no meaning with " + name + ": " + std::string(each.*mode));
 }
 
 }  // namespace detail
 
 /// Throws InputError for an option that says nothing in the mode that the others choose.
 inline void require_meaning(const CommandLine& line) {
+  using detail::Meaningless;
   const auto refuse = [](const std::string& message) { throw InputError({}, message); };
-  if (line.counter) detail::refuse_meaningless(line.given, detail::meaningless_for_counts, "--count-instructions");
+  const auto refuse_with = [&](std::string_view Meaningless::* mode, const std::string& name) {
+    detail::refuse_meaningless(line.given, mode, name);
+  };
+  if (line.execution_times()) {
+    refuse_with(&Meaningless::execution_times, "--compat operator_benchmark");
+    return;
+  }
+  if (line.counter && !line.generation()) refuse_with(&Meaningless::counts, "--count-instructions");
   if (line.replay.instructions_at_most && !line.counter)
     refuse("--instructions-at-most has no meaning without --count-instructions; expected both");
-  if (line.compat) {
-    detail::refuse_meaningless(line.given, detail::meaningless_in_compat, "--compat");
+  if (line.generation()) {
+    refuse_with(&Meaningless::compat, "--compat");
     if (line.given.has("--skip-rules") && line.replay.skip_rules != benches::operators::SkipRules::upstream)
       refuse("--skip-rules none has no meaning with --compat: the original leaves operators out; expected upstream");
     if (line.given.has("--fuser") && !line.measure_nvfuser)
       refuse("--fuser has no meaning with --compat unless --measure-nvfuser is given: no other model is TorchScript");
     return;
   }
-  if (line.replay.accuracy_only)
-    detail::refuse_meaningless(line.given, detail::meaningless_for_accuracy, "--accuracy-checking");
+  if (line.backward || line.forward_backward)
+    refuse_with(&Meaningless::gradients, line.backward ? "--bwd" : "--fwd-bwd");
+  if (!line.timer.empty()) refuse_with(&Meaningless::timer, "--timer");
+  if (line.replay.accuracy_only) refuse_with(&Meaningless::accuracy, "--accuracy-checking");
   if (line.given.has("--repeats") && line.given.has("--max-rounds"))
     refuse("--max-rounds has no meaning with --repeats, which is a number of cycles of rounds; expected one of them");
 }
@@ -177,7 +275,6 @@ inline void require_meaning(const CommandLine& line) {
                        },
                        "no"};
   };
-  using compat::Generation;
   return {
       {"Operators: inputs",
        {{"--suite",
@@ -239,6 +336,18 @@ inline void require_meaning(const CommandLine& line) {
                "--accuracy-checking)",
                args::factor(replay.no_slower_than))
             .by_default("10 on most of the shipped inputs, none on others"),
+        Option("--bwd",
+               "the backward pass of each operator that has one: rows and guards are about gradients, which are "
+               "compared; by default of eager and torchscript",
+               args::flag(line.backward))
+            .excludes({"--fwd-bwd"}, "one asks for the backward pass, the other for both"),
+        {"--fwd-bwd", "the forward and the backward pass of each operator that has one, together and apart",
+         args::flag(line.forward_backward)},
+        {"--timer",
+         "time as a timer of PyTorch's or Triton's does, once for each sample of pace's: on a CPU benchmark_cpu, on a "
+         "GPU "
+         "the others",
+         args::one_of(line.timer, foreign_timers)},
         Option("--count-instructions",
                "instructions of one call in the place of times: callgrind runs the program under Valgrind's Callgrind, "
                "perf reads the CPU's own counter",
@@ -254,9 +363,12 @@ inline void require_meaning(const CommandLine& line) {
                args::folder(line.output_dir))
             .by_default("the current folder"),
         {"--compat",
-         "as a generation of PyTorch's operatorbench does it, flaws included: on all cores unless --threads is given, "
-         "outside of inference mode; no table, nothing judged. Standard error says what differs from the original",
-         args::choice(line.compat, {{"old", Generation::old}, {"new", Generation::new_}})}}},
+         "as a generation of PyTorch's operatorbench, or its operator_benchmark, does it, flaws included: on all cores "
+         "unless --threads is given, outside of inference mode; no table, nothing judged. Standard error says what "
+         "differs from the original",
+         args::choice(line.compat, {{"old", Original::operatorbench_old},
+                                    {"new", Original::operatorbench_new},
+                                    {"operator_benchmark", Original::operator_benchmark}})}}},
   };
 }
 

@@ -15,6 +15,7 @@
 #include "pace/core/error.hpp"
 #include "pace/corpus/dtype.hpp"
 #include "pace/inputs/scalar_type.hpp"
+#include "pace/timing/clock.hpp"
 #include "pace/timing/instruction_counter.hpp"
 
 namespace pace::benches::operators {
@@ -24,6 +25,18 @@ enum class SkipRules {
   none,      ///< none: what cannot run is refused when its turn comes, with the reason
   upstream,  ///< those that PyTorch's operatorbench leaves out (see benches::operators::skip_operator), and embeddings
 };
+
+/// What of an operator is measured.
+enum class Pass {
+  forward,   ///< the call as it was recorded, below autograd
+  backward,  ///< the gradients of its tensors, from random gradients of its outputs
+  both,      ///< the call and then its gradients
+};
+
+/// Returns the pass in words: `forward`, `backward`, `forward and backward`.
+[[nodiscard]] inline std::string to_string(Pass pass) {
+  return pass == Pass::forward ? "forward" : pass == Pass::backward ? "backward" : "forward and backward";
+}
 
 struct ReplayOptions {
   /// One file of recorded inputs, or a directory of them; at most one is given. With neither, the caller's default.
@@ -47,12 +60,16 @@ struct ReplayOptions {
   std::set<std::string> reported;
   /// Directories of compiled packages to look in before compiling.
   std::vector<std::string> packages;
+  /// What a row, a guard and the table of operators are about.
+  Pass pass = Pass::forward;
   /// Tensors of four dimensions are given in channels-last memory format.
   bool channels_last = false;
   /// Correctness alone: as operatorbench asks for it, by cosine, with the fewest rounds that make a time.
   bool accuracy_only = false;
   /// Rounds at most, as so many cycles of all back ends; none: as the budget goes.
   std::optional<std::size_t> repeats;
+  /// Times every comparison in the place of the comparison's own clock; null: that one does.
+  std::shared_ptr<timing::Clock> clock = {};
   /// Counts instructions in the place of times; null: times are taken.
   std::shared_ptr<timing::InstructionCounter> counter = {};
   /// A candidate that executes more than this many times the baseline's instructions fails; none: that decides nothing.

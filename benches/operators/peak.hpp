@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <ATen/Parallel.h>
@@ -15,6 +16,7 @@
 
 #include "benches/operators/backends/work.hpp"
 #include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
 #include "pace/core/units.hpp"
 #include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/wall.hpp"
@@ -89,6 +91,53 @@ class HostPeak {
   timing::HostBandwidth& bandwidth_;
   MeasureProducts products_;
   std::map<at::ScalarType, std::optional<double>> rates_;
+};
+
+/// Enters the shares of the CPU's peak into the results of a comparison that are published while the object lives. The
+/// peak is measured after the rounds, once for each row, and not at all once the time of the run is over
+/// (RunContext::deadline). Shares of a GPU's peak are the comparison's own.
+class OfPeak final : public RunContext::Completion {
+ public:
+  /// `work`: what a call does; nothing: unknown. `dtype`: of its first operand, if that is on the CPU. Both, and the
+  /// peak, must outlive the object. Completes by what completed before as well.
+  OfPeak(HostPeak& peak, const std::optional<CallWork>& work, std::optional<at::ScalarType> dtype)
+      : peak_(peak), work_(work), dtype_(dtype), before_(run_context().completion) {
+    if (work_ && dtype_) run_context().completion = this;
+  }
+  OfPeak(const OfPeak&) = delete;
+  OfPeak& operator=(const OfPeak&) = delete;
+  ~OfPeak() override { run_context().completion = before_; }
+
+  /// Enters the shares into `result` and its phases.
+  void complete(Result& result) override {
+    if (before_ != nullptr) before_->complete(result);
+    if (!work_ || !dtype_) return;
+    enter(result);
+    for (auto& phase : result.phases) enter(phase);
+  }
+
+ private:
+  void enter(Result& result) {
+    for (auto& row : result.implementations) {
+      if (row.outcome != Outcome::measured || !row.time) continue;
+      const auto key = std::pair(result.phase, row.name);
+      auto known = shares_.find(key);
+      if (known == shares_.end()) known = shares_.emplace(key, share(row.time->median)).first;
+      row.share_of_peak = known->second;
+    }
+  }
+  [[nodiscard]] std::optional<double> share(Nanoseconds time) {
+    const auto& deadline = run_context().deadline;
+    if (deadline && timing::WallClock().now() >= deadline->time) return std::nullopt;
+    return peak_.share(*work_, *dtype_, time, at::get_num_threads());
+  }
+
+  HostPeak& peak_;
+  const std::optional<CallWork>& work_;
+  const std::optional<at::ScalarType> dtype_;
+  RunContext::Completion* const before_;
+  /// By phase and implementation: a result is published as a copy, and completed once more where it is returned.
+  std::map<std::pair<std::string, std::string>, std::optional<double>> shares_;
 };
 
 }  // namespace pace::benches::operators

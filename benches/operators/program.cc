@@ -21,11 +21,14 @@
 #include "benches/aot/device.hpp"
 #include "benches/operators/backends/default_backends.hpp"
 #include "benches/operators/backends/valid_inputs.hpp"
+#include "benches/operators/backward.hpp"
 #include "benches/operators/cases.hpp"
 #include "benches/operators/command_line.hpp"
+#include "benches/operators/compat/execution_times.hpp"
 #include "benches/operators/compat/run.hpp"
 #include "benches/operators/compat_timer.hpp"
 #include "benches/operators/default_set.hpp"
+#include "benches/operators/foreign_timer.hpp"
 #include "benches/operators/replay.hpp"
 #include "benches/operators/selection.hpp"
 #include "benches/operators/suite_report.hpp"
@@ -93,7 +96,7 @@ class Checked final : public operators::ReplayListener {
 };
 
 pace::corpus::Corpus inputs() {
-  if (!declared) return pace::benches::operators::load(line.replay, /*compat=*/line.compat.has_value());
+  if (!declared) return pace::benches::operators::load(line.replay, /*compat=*/line.generation().has_value());
   const std::string device = line.replay.device.substr(0, line.replay.device.find(':'));
   const auto dtype = line.dtype ? operators::parse_dtype(*line.dtype) : std::nullopt;
   const auto abbreviation = dtype ? pace::inputs::dtype_from_scalar_type(*dtype) : std::nullopt;
@@ -122,11 +125,11 @@ struct Work {
     // What was left out of a suite fails the run in the end, and stops nothing.
     for (const auto& reject : corpus.rejects())
       errors << "left out: " << pace::report::printable_lines(reject.message) << '\n' << std::flush;
-    if (line.compat) {
+    if (const auto generation = line.generation()) {
       const auto options = compat_options();
       timer = std::make_unique<pace::benches::operators::CompatTimer>(options.device);
       flow =
-          std::make_unique<operators::compat::Flow>(*line.compat, corpus, options, registry, timer->get(), out, errors);
+          std::make_unique<operators::compat::Flow>(*generation, corpus, options, registry, timer->get(), out, errors);
       if (!flow->has_samples())
         throw pace::InputError({}, "nothing would be measured: --op " + line.op.value_or("all") + ", --start-idx " +
                                        std::to_string(options.start_idx) + ", --max-samples " +
@@ -136,8 +139,18 @@ struct Work {
       return;
     }
     selection = operators::select(corpus, line.replay, [&](const std::string& text) { errors << text << std::endl; });
+    if (line.execution_times()) {
+      timer = std::make_unique<pace::benches::operators::CompatTimer>(line.replay.device);
+      operators::compat::Doubling doubling;
+      if (line.given.has("--budget")) doubling.enough = pace::run_context().options.budget;
+      execution_times = std::make_unique<operators::compat::ExecutionTimes>(line.replay, registry, timer->get(),
+                                                                            doubling, out, errors);
+      return;
+    }
     std::size_t samples = 0;
-    for (const auto& selected : selection) samples += selected.samples.size();
+    for (const auto& selected : selection)
+      for (const auto& sample : selected.samples)
+        samples += line.replay.pass == operators::Pass::forward ? 1 : operators::gradient_cases(sample).size();
     report = std::make_unique<operators::SuiteReport>(operators::split_list(line.replay.backends, "--backends"),
                                                       table_path, selection.size(), samples, out, errors);
   }
@@ -149,7 +162,8 @@ struct Work {
   /// With --compat.
   std::unique_ptr<pace::benches::operators::CompatTimer> timer;
   std::unique_ptr<operators::compat::Flow> flow;
-  /// Without it; they refer to the corpus.
+  std::unique_ptr<operators::compat::ExecutionTimes> execution_times;
+  /// Without it, or with --compat operator_benchmark; they refer to the corpus.
   std::vector<operators::Selected> selection;
   std::unique_ptr<operators::SuiteReport> report;
 };
@@ -210,10 +224,16 @@ void replay_as_upstream() {
   if (summary.mismatches > 0) FAIL_CHECK(summary.mismatches << " results differed from eager's; see their lines");
 }
 
+void print_execution_times() {
+  const auto summary = work->execution_times->run(work->selection);
+  if (summary.errors > 0) FAIL_CHECK(summary.errors << " tests could not be run; see their lines");
+}
+
 TEST_CASE("operators compute the same on every back end, and fast enough", "[operators]") {
+  if (line.execution_times()) return print_execution_times();
   if (line.compat) return replay_as_upstream();
   // Recorded calls were seen below autograd; see OperatorCall.
-  const c10::InferenceMode inference;
+  const c10::InferenceMode inference(line.replay.pass == operators::Pass::forward);
   replay();
 }
 
@@ -281,6 +301,9 @@ void resolve_inputs() {
 
 void resolve_backends() {
   auto& options = line.replay;
+  // Compiled packages have no backward pass, and operator_benchmark has its own mode Eager.
+  if (options.pass != operators::Pass::forward) options.backends = "eager,torchscript";
+  if (line.execution_times()) options.backends = "eager";
   if (line.backends) options.backends = *line.backends;
   const std::string fused = options.device == "cpu" ? "torchscript" : "torchscript_cuda_graph";
   const auto named = operators::split_list(options.backends, "--backends");
@@ -290,7 +313,7 @@ void resolve_backends() {
 
 /// Standard output is the original's alone; results go to the files that were asked for.
 void resolve_compat(pace::runner::SessionOptions& session) {
-  (void)operators::compat::validate(compat_options(), *line.compat);
+  if (const auto generation = line.generation()) (void)operators::compat::validate(compat_options(), *generation);
   session.no_table = true;
   if (!line.given.has("--threads")) session.threads = 0;
 }
@@ -345,13 +368,15 @@ void resolve_options(pace::runner::SessionOptions& session) {
   auto& options = line.replay;
   line.given = session.given;
   pace::benches::operators::require_meaning(line);
+  if (line.backward || line.forward_backward)
+    options.pass = line.backward ? operators::Pass::backward : operators::Pass::both;
   resolve_inputs();
   // choose_default_set() takes fewer than the original does.
-  if (line.compat) options.max_samples = operators::ReplayOptions().max_samples;
+  if (line.generation()) options.max_samples = operators::ReplayOptions().max_samples;
   options.max_samples = line.max_samples.value_or(options.max_samples);
-  if (line.op && !line.compat) options.op = *line.op;
+  if (line.op && !line.generation()) options.op = *line.op;
   if (line.dtype) options.dtype = *line.dtype;
-  options.device = line.device.value_or(line.compat ? "cuda" : "cpu");
+  options.device = line.device.value_or(line.generation() ? "cuda" : "cpu");
   line.output_dir = pace::output_path(line.output_dir.empty() ? "." : line.output_dir);
   if (!line.category.empty() && (!shipped || line.op))
     throw pace::InputError({},
@@ -369,6 +394,10 @@ void resolve_options(pace::runner::SessionOptions& session) {
                                    options.backends + ",torchscript");
   if (line.profile) options.traces = line.output_dir;
   if (line.counter) resolve_counter(session);
+  if (!line.timer.empty()) {
+    operators::require_foreign_timer(line.timer, options.device);
+    if (session.measures) options.clock = operators::foreign_timer(line.timer, options.device);
+  }
   // Before anything is compiled or measured.
   if (line.compat) resolve_compat(session);
   (void)operators::parse_dtype(options.dtype);
@@ -377,7 +406,7 @@ void resolve_options(pace::runner::SessionOptions& session) {
   auto registry = backends();
   (void)operators::Replay(options, registry);
   const auto named = operators::split_list(options.backends, "--backends");
-  if (line.given.has("--fuser") && !line.compat &&
+  if (line.given.has("--fuser") && !line.generation() &&
       std::ranges::none_of(named, [&](const auto& name) { return registry.find(name).uses_fuser(); }))
     throw pace::InputError(
         {}, "--fuser has no meaning with --backends " + options.backends + ": none of them is TorchScript");
@@ -402,8 +431,11 @@ pace::report::Configuration configuration() {
   const auto& options = line.replay;
   pace::report::Configuration all;
   all["inputs"] = options.inp_file.empty() ? options.suite_dir : options.inp_file;
-  all["--compat"] = !line.compat ? "" : *line.compat == operators::compat::Generation::old ? "old" : "new";
-  all["--op"] = line.compat ? line.op.value_or("all") : options.op;
+  all["--compat"] = !line.compat                                             ? ""
+                    : *line.compat == operators::Original::operatorbench_old ? "old"
+                    : *line.compat == operators::Original::operatorbench_new ? "new"
+                                                                             : "operator_benchmark";
+  all["--op"] = line.generation() ? line.op.value_or("all") : options.op;
   all["--measure-nvfuser"] = line.measure_nvfuser ? "yes" : "no";
   all["--skip-rules"] = options.skip_rules == operators::SkipRules::none ? "none" : "upstream";
   all["--tag"] = line.tag;
@@ -412,6 +444,8 @@ pace::report::Configuration configuration() {
   all["--max-samples"] = std::to_string(options.max_samples);
   all["--start-idx"] = std::to_string(options.start_idx);
   all["--backends"] = options.backends;
+  all["--timer"] = line.timer;
+  all["pass"] = operators::to_string(options.pass);
   all["--channels-last"] = options.channels_last ? "yes" : "no";
   all["--accuracy-checking"] = options.accuracy_only ? "yes" : "no";
   all["--repeats"] = options.repeats ? std::to_string(*options.repeats) : "";

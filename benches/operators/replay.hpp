@@ -18,6 +18,7 @@
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/valid_inputs.hpp"
+#include "benches/operators/backward.hpp"
 #include "benches/operators/channels_last.hpp"
 #include "benches/operators/count_instructions.hpp"
 #include "benches/operators/make_call.hpp"
@@ -37,6 +38,7 @@
 #include "pace/gate/counts.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/timing/wall.hpp"
+#include "pace/training/implementation.hpp"
 
 namespace pace::benches::operators {
 
@@ -53,7 +55,7 @@ class ReplayListener {
 
 class Replay {
  public:
-  /// Throws InputError for a back end that is not known, or named twice.
+  /// Throws InputError for a back end that is not known, named twice, or without the passes that are asked for.
   Replay(ReplayOptions options, benches::operators::BackendRegistry& registry, std::size_t samples_at_once = 128)
       : options_(std::move(options)),
         samples_at_once_(samples_at_once),
@@ -62,6 +64,10 @@ class Replay {
       if (std::ranges::count(names_, name) > 1)
         throw InputError({}, "--backends: '" + name + "' is named twice; expected each once");
       backends_.push_back(&registry.find(name));
+      if (options_.pass != Pass::forward && !backends_.back()->is_differentiable())
+        throw InputError({}, "--backends: '" + name +
+                                 "' has no backward pass, since autograd does not follow what it "
+                                 "runs; expected others, such as eager,torchscript");
     }
   }
 
@@ -83,6 +89,7 @@ class Replay {
 
  private:
   void prepare(std::span<const Selected> selection) {
+    if (options_.pass != Pass::forward) return;  // of these back ends none compiles
     std::vector<std::unique_ptr<benches::operators::OperatorCall>> calls;
     for (const auto& selected : selection)
       for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
@@ -104,16 +111,43 @@ class Replay {
     timing::WallClock clock;
     const Nanoseconds start = clock.now();
     listener.begin(selected);
-    for (std::size_t offset = 0; offset < selected.samples.size(); ++offset)
-      listener.result(selected, offset, run_sample(selected, offset));
+    for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
+      if (options_.pass == Pass::forward) {
+        listener.result(selected, offset, run_sample(selected, offset, {}));
+        continue;
+      }
+      for (const auto& gradients : gradient_cases(selected.samples[offset])) {
+        try {
+          const Result result = run_sample(selected, offset, gradients);
+          const auto* part = options_.pass == Pass::backward ? backward_of(result) : nullptr;
+          listener.result(selected, offset, part != nullptr ? *part : result);
+        } catch (const NoBackward& error) {
+          std::cerr << "Skipping " << case_name(selected, offset, gradients.suffix) << ": " << error.what()
+                    << std::endl;
+        }
+      }
+    }
     if (!options_.traces.empty()) trace(selected);
     listener.end(selected, clock.now() - start);
   }
 
-  [[nodiscard]] Result run_sample(const Selected& selected, std::size_t offset) {
-    const std::string name = case_name(selected, offset);
+  /// The part of a result that is about the backward pass; null where nothing was timed.
+  [[nodiscard]] static const Result* backward_of(const Result& result) {
+    const auto found = std::ranges::find(result.phases, "backward", &Result::phase);
+    return found == result.phases.end() ? nullptr : &*found;
+  }
+
+  [[nodiscard]] benches::operators::OperatorCall differentiable(const benches::operators::OperatorCall& call,
+                                                                const GradientCase& gradients) {
+    activity()->running(0);
+    return with_gradients_by(*backends_.front(), call, gradients.tensors);
+  }
+
+  /// `gradients`: which ones a backward pass computes, if there is one. Throws NoBackward where there are none.
+  [[nodiscard]] Result run_sample(const Selected& selected, std::size_t offset, const GradientCase& gradients) {
+    const std::string name = case_name(selected, offset, gradients.suffix);
     const AtWork at_work(name);
-    const std::string inputs = inputs_of(selected, offset);
+    const std::string inputs = inputs_of(selected, offset) + gradients.suffix;
     if (auto known = pace::detail::recall(name, inputs, phases_of(*selected.op)))
       return pace::detail::publish(*std::move(known));
     const auto fates = fates_of(name);
@@ -122,7 +156,10 @@ class Replay {
     try {
       const auto call = call_of(selected, offset, copies());
       if (options_.counter) return published(count_instructions(name, inputs, call, fates));
+      if (options_.pass != Pass::forward) return compare_backends(name, inputs, differentiable(call, gradients), fates);
       return compare_backends(name, inputs, call, fates);
+    } catch (const NoBackward&) {
+      throw;
     } catch (const std::exception& error) {
       return published(refusal(name, names_, error.what()));
     }
@@ -166,13 +203,16 @@ class Replay {
   /// The recorded line, and what the options make of it.
   [[nodiscard]] std::string inputs_of(const Selected& selected, std::size_t offset) const {
     return selected.op->name + ' ' + selected.samples[offset].text + " as " + options_.dtype + " on " +
-           options_.device + (options_.channels_last ? ", channels last" : "");
+           options_.device + (options_.channels_last ? ", channels last" : "") +
+           (options_.pass == Pass::forward ? "" : ", forward and backward");
   }
 
   [[nodiscard]] Result compare_backends(const std::string& name, const std::string& inputs,
                                         const benches::operators::OperatorCall& call,
                                         const std::vector<RunContext::PriorFailure>& fates) {
     auto comparison = pace::compare(name, call.tensors());
+    // One for all back ends, so that they start from equal gradients.
+    const OutputGradient gradient(run_context().options.seed);
     comparison.inputs(inputs);
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       const auto fate =
@@ -185,25 +225,38 @@ class Replay {
       std::shared_ptr<benches::operators::Executable> executable;
       try {
         executable = make_ready(i, call);
+        if (options_.pass != Pass::forward) require_backward(executable, call, names_[i]);
       } catch (const std::exception& error) {
         if (i == 0) return published(refusal(name, names_, names_[0] + ": " + error.what()));
         comparison.refused({.name = names_[i], .reason = error.what()});
         continue;
       }
-      const auto run = [executable](const std::vector<at::Tensor>& tensors) { return executable->run(tensors); };
-      if (i == 0)
-        comparison.baseline(names_[i], run);
+      const auto add = [&](auto implementation) {
+        if (i == 0)
+          comparison.baseline(names_[i], std::move(implementation));
+        else
+          comparison.candidate(names_[i], std::move(implementation));
+      };
+      if (options_.pass == Pass::forward)
+        add([executable](const std::vector<at::Tensor>& tensors) { return executable->run(tensors); });
       else
-        comparison.candidate(names_[i], run);
+        add(backward_step(executable, gradient));
     }
-    if (is_gated(call.name())) comparison.expect(NoSlowerThan(*options_.no_slower_than));
+    if (is_gated(call.name())) {
+      const auto guard = NoSlowerThan(*options_.no_slower_than);
+      comparison.expect(options_.pass == Pass::backward ? guard.in_phase("backward") : guard);
+    }
     configure(comparison, benches::operators::result_is_uninitialised(call.name()));
-    const auto work = known_work(call);
+    // The figures of operators are those of their forward passes.
+    const auto work = options_.pass == Pass::forward ? known_work(call) : std::nullopt;
     if (work) comparison.bytes(work->bytes());
     if (work && work->flops) comparison.flops(*work->flops);
-    const OfPeak of_peak(peak_, work, call);
-    Result result = comparison.note(call.signature()).run();
-    of_peak.enter(result);
+    std::optional<at::ScalarType> on_cpu;
+    if (!call.tensors().empty() && call.tensors().front().is_cpu()) on_cpu = call.tensors().front().scalar_type();
+    OfPeak of_peak(peak_, work, on_cpu);
+    comparison.note(call.signature());
+    Result result = options_.clock ? comparison.run(*options_.clock) : comparison.run();
+    of_peak.complete(result);
     return result;
   }
 
@@ -217,34 +270,6 @@ class Replay {
       return std::nullopt;
     }
   }
-
-  /// Enters the shares of the CPU's peak into the results of a comparison while the object lives. Those of a GPU are
-  /// the comparison's own.
-  class OfPeak final : public RunContext::Completion {
-   public:
-    OfPeak(HostPeak& peak, const std::optional<benches::operators::CallWork>& work,
-           const benches::operators::OperatorCall& call)
-        : peak_(peak), work_(work) {
-      if (!work || call.tensors().empty() || !call.tensors().front().is_cpu()) return;
-      dtype_ = call.tensors().front().scalar_type();
-      run_context().completion = this;
-    }
-    OfPeak(const OfPeak&) = delete;
-    OfPeak& operator=(const OfPeak&) = delete;
-    ~OfPeak() override { run_context().completion = nullptr; }
-    void complete(Result& result) override { enter(result); }
-    void enter(Result& result) const {
-      if (!dtype_) return;
-      for (auto& row : result.implementations)
-        if (row.outcome == Outcome::measured && row.time)
-          row.share_of_peak = peak_.share(*work_, *dtype_, row.time->median, at::get_num_threads());
-    }
-
-   private:
-    HostPeak& peak_;
-    const std::optional<benches::operators::CallWork>& work_;
-    std::optional<at::ScalarType> dtype_ = {};
-  };
 
   /// Instructions in the place of times. The baseline's outputs are those that others are compared with, by
   /// the tolerance of their type.
@@ -379,9 +404,13 @@ class Replay {
   /// The phases of the results of an operator: on a GPU a guard is about the host's time, too.
   template <class Op>
   [[nodiscard]] std::vector<std::string> phases_of(const Op& op) const {
-    const bool host_too = is_gated(op.name) && options_.device.starts_with("cuda") &&
-                          run_context().options.clock == ClockChoice::automatic;
-    return host_too ? std::vector<std::string>{host_phase} : std::vector<std::string>{};
+    std::vector<std::string> phases;
+    if (options_.pass != Pass::forward) phases = pace::detail::training_phases();
+    // A guard of one phase is about the device alone.
+    if (is_gated(op.name) && options_.pass != Pass::backward && !options_.clock &&
+        options_.device.starts_with("cuda") && run_context().options.clock == ClockChoice::automatic)
+      phases.emplace_back(host_phase);
+    return phases;
   }
 
   /// Whether something is expected of the times of this operator.

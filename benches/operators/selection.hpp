@@ -25,10 +25,12 @@ struct Selected {
   std::span<const corpus::Sample> samples;
 };
 
-/// `aten.add.Tensor[3]`: the operator and the number of the sample in its recorded list, from 0, or its own name.
-[[nodiscard]] inline std::string case_name(const Selected& selected, std::size_t offset) {
+/// `aten.add.Tensor[3]`: the operator and the number of the sample in its recorded list, from 0, or its own name, with
+/// `suffix` behind it.
+[[nodiscard]] inline std::string case_name(const Selected& selected, std::size_t offset,
+                                           const std::string& suffix = "") {
   const std::string& label = selected.samples[offset].label;
-  return selected.op->name + '[' + (label.empty() ? std::to_string(selected.first + offset) : label) + ']';
+  return selected.op->name + '[' + (label.empty() ? std::to_string(selected.first + offset) : label) + suffix + ']';
 }
 
 /// Whether the rules leave the operator out of a run on that kind of device; `say` gets a line for it unless that is

@@ -25,8 +25,8 @@ namespace pace::benches::operators {
 ///
 /// The file's columns are those of PyTorch's operatorbench: `operator`; for each candidate, and for `a/b` where there
 /// are exactly two, the 20th, 50th and 80th percentile of the speed-ups over the samples (of `a/b`: time of a over time
-/// of b); `elapsed` in seconds; mean times of the baseline and each candidate, here in milliseconds on every device.
-/// Then pace's own: recorded calls; samples; for each back end, how many of them it was measured on; for each candidate
+/// of b); `elapsed (s)`; mean times of the baseline and each candidate, here in milliseconds on every device, which the
+/// names of these columns say (`eager abs (ms)`). Then pace's own: recorded calls; samples; for each back end, how many of them it was measured on; for each candidate
 /// the speed-up weighted by recorded calls; why a back end was not measured. What does not exist is empty.
 class SuiteReport final : public ReplayListener {
  public:
@@ -42,8 +42,8 @@ class SuiteReport final : public ReplayListener {
 
   void begin(const Selected& selected) override {
     current_.emplace(selected.op->name, names_);
-    std::string line = '[' + std::to_string(done_.size() + 1) + '/' + std::to_string(operators_) + "] " +
-                       selected.op->name + ", " + std::to_string(selected.samples.size()) +
+    std::string line = '[' + std::to_string(++begun_) + '/' + std::to_string(operators_) + "] " + selected.op->name +
+                       ", " + std::to_string(selected.samples.size()) +
                        (selected.samples.size() == 1 ? " sample" : " samples");
     // Samples that were recalled took no time, and say nothing of those to come.
     if (measured_ > 0) {
@@ -61,6 +61,8 @@ class SuiteReport final : public ReplayListener {
   }
 
   void end(const Selected& /*selected*/, Nanoseconds elapsed) override {
+    // Such as operators without a backward pass.
+    if (current_->samples == 0) return current_.reset();
     current_->elapsed = elapsed + std::exchange(recalled_elapsed_, {});
     out_ << line(*current_) << std::endl;
     if (file_) file_->append(row(*current_));
@@ -75,7 +77,8 @@ class SuiteReport final : public ReplayListener {
     for (const auto& each : done_) ran += each.ran();
     out_ << '\n'
          << report::printable(suite) << ": " << done_.size() << " operators, " << ran << " ran, " << done_.size() - ran
-         << " refused or failed\n";
+         << " refused or failed"
+         << (begun_ == done_.size() ? "" : ", " + std::to_string(begun_ - done_.size()) + " left out") << '\n';
     for (const auto& each : suite_speedups(done_)) {
       out_ << "  " << each.name << " over " << names_[0] << ": " << format_factor(each.geometric_mean)
            << " (geometric mean of the medians of " << each.operators << " operators; 20th, 50th, 80th percentile "
@@ -110,8 +113,8 @@ class SuiteReport final : public ReplayListener {
     };
     for (std::size_t i = 1; i < names_.size(); ++i) percentiles(names_[i]);
     if (pairs()) percentiles(pair_name());
-    text += ",elapsed";
-    for (const auto& name : names_) text += ',' + report::csv_field(name + " abs");
+    text += ",elapsed (s)";
+    for (const auto& name : names_) text += ',' + report::csv_field(name + " abs (ms)");
     text += ",calls,samples";
     for (const auto& name : names_) text += ',' + report::csv_field(name + " measured");
     for (std::size_t i = 1; i < names_.size(); ++i) text += ',' + report::csv_field(names_[i] + " weighted");
@@ -189,7 +192,7 @@ class SuiteReport final : public ReplayListener {
   }
 
   std::vector<std::string> names_;
-  std::size_t operators_, total_;
+  std::size_t operators_, total_, begun_ = 0;
   std::ostream &out_, &progress_;
   timing::WallClock clock_;
   Nanoseconds start_{}, recalled_elapsed_{};

@@ -9,8 +9,13 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
 
 #include "benches/timers/summary.hpp"
+#include "pace/check/ivalue.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::timers {
@@ -31,8 +36,10 @@ class Benchmarker {
  public:
   using Timer = std::function<Milliseconds(const std::function<void()>&)>;
 
-  /// `cpu` is for the device type "cpu", `gpu` for every other one without a timer of its own.
-  Benchmarker(Timer cpu, Timer gpu) : cpu_(std::move(cpu)), gpu_(std::move(gpu)) {}
+  /// `cpu` is for the device type "cpu", `gpu` for every other one without a timer of its own. `name`: that of the
+  /// original's class in the names of counters, such as `InductorBenchmarker`.
+  Benchmarker(Timer cpu, Timer gpu, std::string name = "Benchmarker")
+      : cpu_(std::move(cpu)), gpu_(std::move(gpu)), name_(std::move(name)) {}
 
   /// Devices of this type are timed by `timer`. Throws InputError if they already have one, unless `override_it`.
   void register_timer(const std::string& device_type, Timer timer, bool override_it = false) {
@@ -52,29 +59,44 @@ class Benchmarker {
     return devices[0];
   }
 
+  /// The same of all tensors in the arguments of a call, at any depth of lists, tuples and dictionaries.
+  [[nodiscard]] static std::string infer_device_of(const c10::IValue& arguments) {
+    std::vector<std::string> devices;
+    for (const auto& tensor : check::tensors_of(arguments))
+      if (tensor.defined()) devices.push_back(tensor.device().str());
+    return infer_device(devices);
+  }
+
+  /// Times `function`, which is called without arguments, on the device of `arguments`.
+  [[nodiscard]] Milliseconds benchmark_with(const std::function<void()>& function, const c10::IValue& arguments) {
+    return benchmark(function, infer_device_of(arguments));
+  }
   [[nodiscard]] Milliseconds benchmark(const std::function<void()>& function, std::span<const std::string> devices) {
     return benchmark(function, infer_device(devices));
   }
   [[nodiscard]] Milliseconds benchmark(const std::function<void()>& function, const std::string& device) {
-    ++counters_["benchmark"];
+    count("benchmark");
     const std::string type = device.substr(0, device.find(':'));
     if (const auto found = registered_.find(type); found != registered_.end()) return found->second(function);
     return type == "cpu" ? benchmark_cpu(function) : benchmark_gpu(function);
   }
   [[nodiscard]] Milliseconds benchmark_cpu(const std::function<void()>& function) {
-    ++counters_["benchmark_cpu"];
+    count("benchmark_cpu");
     return cpu_(function);
   }
   [[nodiscard]] Milliseconds benchmark_gpu(const std::function<void()>& function) {
-    ++counters_["benchmark_gpu"];
+    count("benchmark_gpu");
     return or_infinity([&] { return gpu_(function); });
   }
 
-  /// How often each of the functions above was called.
+  /// How often each of the functions above was called, by the original's names: `benchmarking.CLASS.FUNCTION`.
   [[nodiscard]] const std::map<std::string, std::int64_t>& counters() const { return counters_; }
 
  private:
+  void count(const std::string& function) { ++counters_["benchmarking." + name_ + '.' + function]; }
+
   Timer cpu_, gpu_;
+  std::string name_;
   std::map<std::string, Timer> registered_;
   std::map<std::string, std::int64_t> counters_;
 };

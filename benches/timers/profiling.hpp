@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,19 +16,31 @@ namespace pace::benches::timers {
 
 namespace detail {
 
-/// What each call did, without the flush before it. Calls must all do the same: as many activities each.
-[[nodiscard]] inline std::vector<std::vector<gpu::Activity>> split_calls(const std::vector<gpu::Activity>& activities,
+/// What each call did, without the flush before it. The flush is what the host queued first, and calls end where the
+/// host queued an activity of that name again (the original asks which range of the host an activity's correlation id
+/// lies in). Where calls do the same as the flush, too, they must have equally many activities. Throws Error for
+/// activities that cannot be told apart by either.
+[[nodiscard]] inline std::vector<std::vector<gpu::Activity>> split_calls(std::vector<gpu::Activity> activities,
                                                                          std::int64_t calls) {
   const auto count = static_cast<std::size_t>(calls);
-  if (activities.empty() || activities.size() % count != 0)
+  // Streams run side by side, so that the order of start times need not be that of the host.
+  std::ranges::stable_sort(activities, {}, &gpu::Activity::correlation);
+  const auto flushes =
+      activities.empty()
+          ? 0
+          : static_cast<std::size_t>(std::ranges::count(activities, activities.front().name, &gpu::Activity::name));
+  const bool by_name = flushes == count;
+  if (activities.empty() || (!by_name && activities.size() % count != 0))
     throw Error("the profiler saw " + std::to_string(activities.size()) + " activities in " + std::to_string(calls) +
-                " calls; expected the same number in each");
+                " calls, of which " + std::to_string(flushes) +
+                " may be flushes of the cache; expected one flush for each call, or equally many activities in each");
   const std::size_t each = activities.size() / count;
   std::vector<std::vector<gpu::Activity>> groups;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto first = activities.begin() + static_cast<std::ptrdiff_t>(i * each);
-    // The first one is the flush.
-    groups.emplace_back(first + 1, first + static_cast<std::ptrdiff_t>(each));
+  for (std::size_t i = 0; i < activities.size(); ++i) {
+    if (by_name ? activities[i].name == activities.front().name : i % each == 0)
+      groups.emplace_back();
+    else
+      groups.back().push_back(activities[i]);
   }
   return groups;
 }
@@ -50,7 +63,7 @@ template <gpu::TracesActivities D, class F>
 }  // namespace detail
 
 /// do_bench_using_profiling of torch._inductor.utils: the sum of the durations, divided by the number of calls. Throws
-/// Error if calls differ in how much they do.
+/// Error if it is not known what belongs to which call.
 template <gpu::TracesActivities D, class F>
 [[nodiscard]] Milliseconds do_bench_using_profiling(D& device, F&& function, const DoBench& options = {}) {
   const auto flushed = detail::warm_up(device, function, options);

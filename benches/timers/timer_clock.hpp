@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "benches/timers/summary.hpp"
-#include "pace/gpu/device.hpp"
+#include "pace/core/function_ref.hpp"
+#include "pace/core/units.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"
 
@@ -16,13 +17,16 @@ namespace pace::benches::timers {
 
 /// These timers choose themselves how often they call. So a sample is their figure for one call, times the iterations,
 /// and takes as long as they please: at least some 100 ms.
-template <gpu::Device D>
+///
+/// `D` needs now(): a device, or a clock of the host.
+template <class D>
 class TimerClock final : public timing::Clock {
  public:
   using Timer = std::function<Milliseconds(D&, const std::function<void()>&)>;
 
-  TimerClock(D& device, std::string name, Timer timer)
-      : device_(device), name_(std::move(name)), timer_(std::move(timer)) {}
+  /// `resolution`: of what the timer reads; the default is what is documented of events.
+  TimerClock(D& device, std::string name, Timer timer, Nanoseconds resolution = Nanoseconds(500))
+      : device_(device), name_(std::move(name)), timer_(std::move(timer)), resolution_(resolution) {}
 
   /// Calls `body` often.
   Nanoseconds time(FunctionRef<void()> body) override { return timer_(device_, body); }
@@ -31,14 +35,14 @@ class TimerClock final : public timing::Clock {
     return static_cast<double>(iterations) * time([&] { subject.run(operands, 1); });
   }
   [[nodiscard]] Nanoseconds now() const override { return device_.now(); }
-  /// Documented of events.
-  [[nodiscard]] Nanoseconds resolution() override { return Nanoseconds(500); }
+  [[nodiscard]] Nanoseconds resolution() override { return resolution_; }
   [[nodiscard]] std::string name() const override { return name_; }
 
  private:
   D& device_;
   std::string name_;
   Timer timer_;
+  Nanoseconds resolution_;
 };
 
 }  // namespace pace::benches::timers

@@ -107,6 +107,7 @@ class FakeTimer final : public compat::Timer {
     return compat::Seconds(dependencies_.now - start) / 2;
   }
   [[nodiscard]] compat::Seconds now() override { return compat::Seconds(dependencies_.now); }
+  void synchronise() override { dependencies_.log.push_back("wait"); }
 
  private:
   Dependencies& dependencies_;

@@ -58,7 +58,7 @@ run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-
 expect_code 0
 says "timm, float32: 3 operators, 3 ran, 0 refused or failed"; says "Wrote $table"; says "weighted by recorded calls"
 says "It writes to operand tensor 0: every call of a sample"
-holds "$table" '^operator,torchscript 20th,torchscript 50th,torchscript 80th,elapsed,eager abs,torchscript abs,calls,'
+holds "$table" '^operator,torchscript 20th,torchscript 50th,torchscript 80th,elapsed (s),eager abs (ms),torchscript abs (ms),calls,'
 [[ $(wc -l <"$table") == 4 ]] || complain "expected three rows below the header: $(<"$table")"
 # 3 + 4 calls of one text, 1 of the other.
 grep '^aten.relu.default,' "$table" | cut -d, -f8,9 | grep -qx 8,2 ||
@@ -119,6 +119,22 @@ run --compat new --device cpu --skip-rules none; expect_code 1; says "--skip-rul
 for option in "--no-slower-than 2" "--repeats 2" "--mode-share 0.1"; do
   run --accuracy-checking $option; expect_code 1; says "${option% *} has no meaning with --accuracy-checking"
 done
+for option in "--clock wall" "--mode-share 0.1" "--profile" "--inductor-config simd"; do
+  run --bwd $option; expect_code 1; says "${option% *} has no meaning with --bwd"
+done
+for option in "--repeats 2" "--no-slower-than 2" "--clock wall" "--accuracy-checking" "--profile"; do
+  run --compat operator_benchmark $option; expect_code 1
+  says "${option% *} has no meaning with --compat operator_benchmark"
+done
+for option in "--clock wall" "--mode-share 0.1" "--isolate sides"; do
+  run --timer benchmark_cpu $option; expect_code 1; says "${option% *} has no meaning with --timer"
+done
+run --bwd --timer benchmark_cpu; expect_code 1; says "--timer has no meaning with --bwd"
+run --timer do_bench; expect_code 1; says "--timer do_bench does not time on --device cpu; expected benchmark_cpu there"
+run --compat new --device cpu --bwd; expect_code 1; says "--bwd has no meaning with --compat"
+run --bwd --backends eager,static_runtime; expect_code 1; says "--backends: 'static_runtime' has no backward pass"
+run --bwd --fwd-bwd; [[ $code != 0 ]] || complain "exit code 0"; says "one asks for the backward pass, the other for both"
+run --compat operator_benchmark --backends eager,static_runtime; expect_code 1; says "found 'static_runtime'"
 run --repeats 2 --max-rounds 4; expect_code 1; says "--max-rounds has no meaning with --repeats"
 run --fuser none --backends eager,static_runtime; expect_code 1
 says "--fuser has no meaning with --backends eager,static_runtime"
@@ -143,7 +159,7 @@ holds "$out/new/operatorbench_timm_float32.csv" '^operator,inductor 20th,inducto
 run --compat old --suite timm --suite-dir "$work/logs" --device cpu; expect_code 1; says "--op: must be given"
 run --compat old --suite timm --suite-dir "$work/logs" --device cpu --op all --dtype bfloat16; expect_code 1
 says "--dtype: expected float16 or float32"
-run --compat newest; [[ $code != 0 ]] || complain "exit code 0"; says "invalid value 'newest'; expected old or new"
+run --compat newest; [[ $code != 0 ]] || complain "exit code 0"; says "invalid value 'newest'; expected old, new or operator_benchmark"
 
 case="as upstream: malformed lines are told, results go to files, the threads are LibTorch's, nothing measured is no success"
 mkdir -p "$work/bad"
@@ -176,6 +192,28 @@ holds "$out/operatorbench_declared_recorded.csv" 'aten.tanh.default,.*mine crash
 run --backends eager,mine --op aten.relu.default --dtype f64 --start-idx 1
 expect_code 0; says "relu_M64_N64_dtypef64_cpu"; says "1 case, 2 implementations: 2 measured"
 run --backends eager,mine --category pointwise --op aten.relu.default; [[ $code != 0 ]] || complain "exit code 0"
+
+case="backward passes of declared and of recorded calls"
+run --backends eager,mine --op aten.relu.default --dtype f32 --bwd --no-slower-than 1000
+expect_code 0; says "relu_M8_N16_dtypef32_cpu_bwdall"; says "relu_M8_N16_dtypef32_cpu_bwd1"; says "4 cases, 8 implementations: 8 measured"
+run --backends eager,torchscript --suite-dir "$work/logs/timm_train" --op aten.relu.default,aten.add_.Tensor --fwd-bwd --json "$out/both.json" --output-dir "$out/both"
+expect_code 0; says "Skipping aten.add_.Tensor[0]: aten.add_.Tensor has no backward pass: it writes to its operands"
+says "1 operators, 1 ran, 0 refused or failed, 1 left out"
+holds "$out/both.json" '"name":"aten.relu.default\[0\]/backward"'
+
+case="a timer of PyTorch's in the place of pace's own clock"
+run --timer benchmark_cpu --backends eager,mine --op aten.relu.default --dtype f32 --max-samples 1 --json "$out/timer.json"
+expect_code 0; says "1 case, 2 implementations: 2 measured"; holds "$out/timer.json" '"clock":"benchmark_cpu"'
+
+case="operator_benchmark: its lines, its modes, its cases"
+run --compat operator_benchmark --budget 0.0001 --op aten.relu.default --dtype f32 --max-samples 1 --fwd-bwd \
+  --backends eager,torchscript --json "$out/times.json"
+expect_code 0; says "# Benchmarking PyTorch: relu"; says "# Mode: JIT"
+says "# Name: relu_M8_N16_dtypef32_cpu
+# Input: M: 8, N: 16, dtype: f32, device: cpu
+Forward Execution Time (us) : "
+says "# Name: relu_M8_N16_dtypef32_cpu_bwdall"; says "Backward Execution Time (us) : "
+has_results "$out/times.json" 3
 
 case="a pipe is read once, and is there for the process that goes on after a crash, and for each of several"
 mkdir "$work/calls"

@@ -23,6 +23,7 @@ PACE_OPERATOR_CASES(pace::benches::operators::CaseList("aten.relu.default", "rel
                         .list({"M", "N"}, {{8, 16}, {64, 64}})
                         .cross("dtype", {"f32", "f64"})
                         .cross("device", {"cpu", "cuda"})
+                        .auto_set({0})
                         .call("((T([{M}, {N}], {dtype}),), {})"));
 PACE_OPERATOR_CASES(
     pace::benches::operators::CaseList("aten.exp.default", "exp").cross("M", {8}).call("((T([{M}], f32),), {})"));

@@ -63,7 +63,8 @@ TEST_CASE("two candidates: quantiles of their speed-ups and of their ratio, mean
   const std::string table = fixture.folder.read("table.csv");
   // Linear between 0.5, 1 and 2: at 0.2 * 2 = 0.4 between the first two: 0.7; at 1.6: 1.6.
   CHECK(table ==
-        "operator,a 20th,a 50th,a 80th,b 20th,b 50th,b 80th,a/b 20th,a/b 50th,a/b 80th,elapsed,eager abs,a abs,b abs,"
+        "operator,a 20th,a 50th,a 80th,b 20th,b 50th,b 80th,a/b 20th,a/b 50th,a/b 80th,elapsed (s),"
+        "eager abs (ms),a abs (ms),b abs (ms),"
         "calls,samples,eager measured,a measured,b measured,a weighted,b weighted,why\n"
         "aten.x.default,0.700000,1.000000,1.600000,0.700000,1.000000,2.800000,1.000000,1.000000,1.600000,2.000000,"
         "0.00100000,0.00116667,0.00108333,6,3,3,3,3,0.705882,0.727273,\n");

@@ -2,14 +2,19 @@
 #include "benches/operators/backends/work.hpp"
 
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 
 #include "benches/operators/peak.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
 #include "tests/operators/inputs.hpp"
 
 // Last: LibTorch has a macro CHECK too.
@@ -20,6 +25,7 @@ namespace {
 using pace::Nanoseconds;
 using pace::benches::operators::CallWork;
 using pace::benches::operators::HostPeak;
+using pace::benches::operators::OfPeak;
 using pace::benches::operators::OperatorCall;
 using pace::benches::operators::work_of;
 using pace::test::inputs;
@@ -189,6 +195,75 @@ TEST_CASE("a machine that cannot be measured has no peak") {
   pace::timing::HostBandwidth unknown([](std::size_t) { return std::optional<pace::timing::Bandwidths>(); });
   HostPeak peak(unknown, [](at::ScalarType) { return std::optional<double>(); });
   CHECK_FALSE(peak.share({.read = 600, .written = 200, .flops = 40000}, at::kFloat, Nanoseconds(1000), 1));
+}
+
+/// A result of one row that took `time`, and of a phase with another one of the double time.
+pace::Result measured(Nanoseconds time) {
+  pace::Result result;
+  auto& row = result.implementations.emplace_back();
+  row.name = "eager";
+  row.outcome = pace::Outcome::measured;
+  row.time.emplace();
+  row.time->median = time;
+  pace::Result phase = result;
+  phase.phase = "host";
+  phase.implementations[0].time->median = 2 * time;
+  result.phases.push_back(std::move(phase));
+  return result;
+}
+
+/// What a program might have set before.
+struct OtherCompletion final : pace::RunContext::Completion {
+  void complete(pace::Result& /*result*/) override { ++times; }
+  int times = 0;
+};
+
+TEST_CASE(
+    "shares are entered into what is published and what is returned, and the peak is measured once for each row") {
+  int tries = 0;
+  pace::timing::HostBandwidth memory([&](std::size_t) { return ++tries, pace::timing::Bandwidths{1e9, 1e9}; });
+  HostPeak peak(memory, [](at::ScalarType) { return std::optional<double>(); });
+  // Above the peak, so that each share measures it again.
+  const std::optional<CallWork> work = CallWork{.read = 600, .written = 200, .flops = 100};
+  OtherCompletion before;
+  pace::run_context().completion = &before;
+  {
+    OfPeak of_peak(peak, work, at::kFloat);
+    pace::Result result = measured(Nanoseconds(200.0 / at::get_num_threads()));
+    pace::Result heard = result;
+    pace::run_context().completion->complete(heard);
+    const int once = tries;
+    of_peak.complete(result);
+    CHECK(tries == once);
+    for (const auto& each : {result, heard}) {
+      REQUIRE(each.implementations[0].share_of_peak);
+      CHECK(std::abs(*each.implementations[0].share_of_peak - 3) < 1e-9);
+      REQUIRE(each.phases[0].implementations[0].share_of_peak);
+      CHECK(std::abs(*each.phases[0].implementations[0].share_of_peak - 1.5) < 1e-9);
+    }
+    CHECK(before.times == 2);
+  }
+  CHECK(pace::run_context().completion == &before);
+  {
+    const OfPeak nothing_known(peak, std::nullopt, at::kFloat);
+    CHECK(pace::run_context().completion == &before);
+  }
+  CHECK(pace::run_context().completion == &before);
+  pace::run_context().completion = nullptr;
+}
+
+TEST_CASE("once the time of a run is over no peak is measured") {
+  int tries = 0;
+  pace::timing::HostBandwidth memory([&](std::size_t) { return ++tries, pace::timing::Bandwidths{1e9, 1e9}; });
+  HostPeak peak(memory, [](at::ScalarType) { return std::optional<double>(); });
+  const std::optional<CallWork> work = CallWork{.read = 600, .written = 200, .flops = 100};
+  OfPeak of_peak(peak, work, at::kFloat);
+  pace::Result result = measured(Nanoseconds(1200));
+  pace::run_context().deadline = {.time = Nanoseconds(0), .reason = "the test"};
+  of_peak.complete(result);
+  pace::run_context().deadline.reset();
+  CHECK_FALSE(result.implementations[0].share_of_peak);
+  CHECK(tries == 0);
 }
 
 }  // namespace

@@ -1,14 +1,16 @@
 // The compatible timers: how often they call, flush and wait, and what they make of the times.
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_floating_point.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <ATen/ops/zeros.h>
 
 #include "benches/timers/benchmark_cpu.hpp"
 #include "benches/timers/benchmarker.hpp"
@@ -19,10 +21,16 @@
 #include "benches/timers/timer_clock.hpp"
 #include "tests/gpu/fake_device.hpp"
 
+// After LibTorch's headers, which have a CHECK of their own.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
 using namespace pace::gpu;
 using namespace pace::timing;
 using namespace pace::benches::timers;
 using namespace std::chrono_literals;
+using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::WithinAbs;
 using pace::testing::FakeDevice;
 using pace::testing::FakeSubject;
@@ -207,13 +215,84 @@ TEST_CASE("profiling sums what each call did after its flush; the range goes fro
   CHECK_THAT(do_bench_using_profiling(device, call, options).count(), WithinAbs(4e-3, 1e-12));
   // The second kernel starts when it is launched, 4 us after the first.
   CHECK_THAT(profiler_benchmark(device, call).count(), WithinAbs(5e-3, 1e-12));
+}
 
-  int calls = 0;
+TEST_CASE("a timer of the host is a clock, too") {
+  struct Host {
+    [[nodiscard]] pace::Nanoseconds now() const { return time; }
+    pace::Nanoseconds time{};
+  } host;
+  TimerClock<Host> clock(
+      host, "benchmark_cpu",
+      [](Host& on, const std::function<void()>& function) { return benchmark_cpu(on, function); }, 30ns);
+  const auto call = [&] { host.time += 3ms; };
+  CHECK_THAT(clock.time(call).count(), WithinAbs(3e6, 1e-3));
+  CHECK(clock.now() == host.time);
+  CHECK(clock.resolution() == pace::Nanoseconds(30));
+}
+
+TEST_CASE("calls that differ in how much they do are told apart by the flush before each") {
+  FakeDevice device;
+  device.launch_cost = 0us;
+  int calls = 0, profiled = 0;
+  pace::Nanoseconds worked{};
   const auto uneven = [&] {
-    device.work(1us);
-    if (++calls > 12) device.work(1us);
+    const int kernels = ++calls % 3;
+    for (int i = 0; i < kernels; ++i) device.work(1us);
+    if (!device.tracing) return;
+    ++profiled;
+    worked += kernels * pace::Nanoseconds(1us);
   };
-  CHECK_THROWS_AS(do_bench_using_profiling(device, uneven, options), pace::Error);
+  const DoBench options{.warm_up = Milliseconds(0.01), .repeat = Milliseconds(0.1)};
+  const Milliseconds found = do_bench_using_profiling(device, uneven, options);
+  REQUIRE(profiled > 3);
+  CHECK_THAT(found.count(), WithinAbs(Milliseconds(worked).count() / profiled, 1e-12));
+
+  // A call that fills, too, cannot be told from a flush where calls differ.
+  const auto fills = [&] {
+    if (++calls % 2 == 0) device.work(1us, "fill");
+  };
+  CHECK_THROWS_WITH(do_bench_using_profiling(device, fills, options),
+                    ContainsSubstring("may be flushes of the cache; expected one flush for each call"));
+}
+
+TEST_CASE("activities belong to the call in which the host queued them, whenever they start") {
+  using pace::gpu::Activity;
+  const auto activity = [](const char* name, pace::Nanoseconds start, std::uint64_t correlation) {
+    return Activity{Activity::Kind::kernel, name, start, 1us, 0, correlation};
+  };
+  // The second call's first kernel runs in another stream, beside the first call's; a graph has one id.
+  const auto calls = pace::benches::timers::detail::split_calls(
+      {activity("flush", 0us, 1), activity("b1", 1us, 5), activity("a1", 2us, 2), activity("a2", 3us, 2),
+       activity("flush", 4us, 4), activity("b2", 5us, 6)},
+      2);
+  REQUIRE(calls.size() == 2);
+  REQUIRE(calls[0].size() == 2);
+  CHECK(calls[0][0].name == "a1");
+  CHECK(calls[0][1].name == "a2");
+  REQUIRE(calls[1].size() == 2);
+  CHECK(calls[1][0].name == "b1");
+  CHECK(calls[1][1].name == "b2");
+}
+
+TEST_CASE("the device is that of all tensors among the arguments, at any depth") {
+  const at::Tensor host = at::zeros({2}), elsewhere = at::zeros({2}, at::TensorOptions().device(at::kMeta));
+  const auto tuple = [](std::vector<c10::IValue> values) { return c10::ivalue::Tuple::create(std::move(values)); };
+  CHECK(Benchmarker::infer_device_of(tuple({host, 3, c10::IValue(std::vector<at::Tensor>{host})})) == "cpu");
+  CHECK(Benchmarker::infer_device_of(tuple({2.0, tuple({elsewhere})})) == "meta");
+  CHECK_THROWS_WITH(Benchmarker::infer_device_of(tuple({host, c10::IValue(std::vector<at::Tensor>{elsewhere})})),
+                    ContainsSubstring("tensors on cpu and on meta"));
+  CHECK_THROWS_WITH(Benchmarker::infer_device_of(tuple({1, "text"})),
+                    ContainsSubstring("no tensor among the arguments"));
+
+  const auto one = [](double value) { return [value](const auto&) { return Milliseconds(value); }; };
+  Benchmarker benchmarker(one(1), one(2), "InductorBenchmarker");
+  CHECK(benchmarker.benchmark_with([] {}, c10::IValue(elsewhere)) == Milliseconds(2));
+  CHECK(benchmarker.benchmark_with([] {}, c10::IValue(host)) == Milliseconds(1));
+  const std::map<std::string, std::int64_t> expected{{"benchmarking.InductorBenchmarker.benchmark", 2},
+                                                     {"benchmarking.InductorBenchmarker.benchmark_cpu", 1},
+                                                     {"benchmarking.InductorBenchmarker.benchmark_gpu", 1}};
+  CHECK(benchmarker.counters() == expected);
 }
 
 TEST_CASE("the device is inferred from the arguments, and timers are registered by its type") {
@@ -230,9 +309,9 @@ TEST_CASE("the device is inferred from the arguments, and timers are registered 
   CHECK_THROWS_AS(benchmarker.register_timer("cuda", one(4)), pace::InputError);
   benchmarker.register_timer("cuda", one(4), true);
   CHECK(benchmarker.benchmark(call, "cuda:1") == Milliseconds(4));
-  CHECK(benchmarker.counters().at("benchmark") == 4);
-  CHECK(benchmarker.counters().at("benchmark_cpu") == 1);
-  CHECK(benchmarker.counters().at("benchmark_gpu") == 1);
+  CHECK(benchmarker.counters().at("benchmarking.Benchmarker.benchmark") == 4);
+  CHECK(benchmarker.counters().at("benchmarking.Benchmarker.benchmark_cpu") == 1);
+  CHECK(benchmarker.counters().at("benchmarking.Benchmarker.benchmark_gpu") == 1);
 }
 
 TEST_CASE("a launch that cannot be is the slowest of all, other errors are errors") {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,9 @@ class FakeCounter final : public pace::timing::InstructionCounter {
     work();
     return executed;
   }
+  void rest() override { ++rests; }
   std::int64_t start = 0, executed = 0;
+  int rests = 0;
 };
 
 TEST_CASE("what does not grow with the calls cancels, and preparing is not counted") {
@@ -52,6 +55,24 @@ TEST_CASE("the fewest and the most of several counts are kept, rounded") {
   const auto found = pace::timing::instructions_per_call(
       counter, 4, 3, [](std::int64_t) {}, [&](std::int64_t) { counter.executed = counts.at(next++); });
   CHECK(found == pace::timing::InstructionsPerCall{98, 103});
+}
+
+TEST_CASE("a counter rests after the last count, and after one that throws") {
+  FakeCounter counter;
+  const auto nothing = [](std::int64_t) {};
+  static_cast<void>(pace::timing::instructions_per_call(counter, 1, 3, nothing, nothing));
+  CHECK(counter.rests == 1);
+  CHECK_THROWS_WITH(pace::timing::instructions_per_call(
+                        counter, 1, 3, nothing, [](std::int64_t) { throw std::runtime_error("a call failed"); }),
+                    "a call failed");
+  CHECK(counter.rests == 2);
+}
+
+TEST_CASE("a counter that ran for a part of the time has no count") {
+  using pace::timing::detail::whole_count;
+  CHECK(whole_count({.value = 17, .enabled = 1000, .running = 1000}) == 17);
+  CHECK_THROWS_WITH(whole_count({.value = 17, .enabled = 1000, .running = 250}),
+                    ContainsSubstring("ran for 250 of 1000 ns"));
 }
 
 TEST_CASE("no calls and no repeats are refused") {
@@ -88,7 +109,12 @@ TEST_CASE("the CPU's counter counts, or is refused with a remedy") {
     // A pass of the loop is a few instructions, however it is compiled.
     CHECK(found.low >= 2);
     CHECK(found.high <= 40);
-  } catch (const pace::Unsupported& refused) {
+    // After a throw nothing is counted until the next count, which is right again.
+    CHECK_THROWS_AS(counter.count([] { throw std::runtime_error("a call failed"); }), std::runtime_error);
+    CHECK(counter.count([&] {
+      for (std::int64_t i = 0; i < 10000; ++i) sum = sum + i;
+    }) < 1000000);
+  } catch (const pace::Error& refused) {  // Unsupported, or counters that others use
     CHECK_THAT(refused.what(), ContainsSubstring("expected"));
   }
 }

@@ -99,6 +99,7 @@ class AotInductorBackend final : public Backend {
       : name_(std::move(name)), store_(std::move(options)) {}
 
   [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] bool is_differentiable() const override { return false; }
   [[nodiscard]] std::optional<double> compile_seconds(const OperatorCall& call) override {
     return store_.compile_seconds(call);
   }

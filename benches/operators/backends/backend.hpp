@@ -51,6 +51,8 @@ class Backend {
   [[nodiscard]] virtual std::optional<double> compile_seconds(const OperatorCall& /*call*/) { return std::nullopt; }
   /// Whether TorchScript's fuser has an effect on it, so that `--fuser` means something.
   [[nodiscard]] virtual bool uses_fuser() const { return false; }
+  /// Whether autograd can follow what it runs, so that its outputs have gradients.
+  [[nodiscard]] virtual bool is_differentiable() const { return true; }
 };
 
 /// What back ends may be made with.

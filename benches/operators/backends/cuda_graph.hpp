@@ -44,6 +44,7 @@ class CudaGraphBackend final : public Backend {
   CudaGraphBackend(std::string name, Backend& inner) : name_(std::move(name)), inner_(inner) {}
 
   [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] bool is_differentiable() const override { return false; }
 
   /// Throws `Unsupported` for what is not on a GPU, or `inner` refuses. What cannot be captured says so in its first
   /// call.

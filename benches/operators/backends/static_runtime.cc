@@ -37,6 +37,7 @@ class StaticRuntimeExecutable final : public Executable {
 class StaticRuntimeBackend final : public Backend {
  public:
   [[nodiscard]] std::string name() const override { return "static_runtime"; }
+  [[nodiscard]] bool is_differentiable() const override { return false; }
 
   /// Throws `Unsupported` on a GPU, for calls that TorchScript cannot express, and for those that write to their
   /// inputs, which Static Runtime may reorder.

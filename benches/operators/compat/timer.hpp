@@ -36,6 +36,8 @@ class Timer {
   [[nodiscard]] virtual Milliseconds gpu(const Call& call, Generation generation) = 0;
   /// Since any moment.
   [[nodiscard]] virtual Seconds now() = 0;
+  /// Waits for the GPU, where there is one.
+  virtual void synchronise() = 0;
 };
 
 /// Times on the CPU as `timed` does. `C` needs now().
@@ -55,10 +57,8 @@ class HostTimer : public Timer {
     throw Unsupported("this program times on the CPU only: build it with --config=cuda to time on a GPU");
   }
   [[nodiscard]] Seconds now() override { return clock_.now(); }
-
- protected:
   /// The originals wait for the GPU around calls on the CPU, too, where there is one.
-  virtual void synchronise() {}
+  void synchronise() override {}
 
  private:
   C clock_;
@@ -82,10 +82,9 @@ class DeviceTimer : public HostTimer<C> {
     return compatible::or_infinity(
         [&] { return compatible::do_bench(device_, call, options_, compatible::Statistic::median); });
   }
-
- private:
   void synchronise() override { device_.synchronise(); }
 
+ private:
   D& device_;
   benches::timers::DoBench options_;
 };

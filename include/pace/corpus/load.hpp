@@ -18,12 +18,22 @@
 
 namespace pace::corpus {
 
+/// What a declaration in source code adds to a call; empty for recorded calls.
+struct Declared {
+  std::string module = {};      ///< first part of the label, such as `addmm`
+  std::string attributes = {};  ///< values in words, such as `M: 8, N: 16`
+  /// Numbers of the tensors, in the order of the call, whose gradients a backward pass computes: first of all together,
+  /// then of each alone. Empty: of all that can have one, together.
+  std::vector<std::size_t> differentiated = {};
+};
+
 /// One distinct recorded call of an operator. Its text is not parsed before parse_call().
 struct Sample {
   std::string text;        ///< `((args), {kwargs})`
   std::int64_t count = 0;  ///< how often the call was recorded
   Location where;          ///< of the text's first character
   std::string label = {};  ///< name of the sample; empty: none
+  Declared declared = {};  ///< what source code declares of it
 };
 
 /// The distinct calls of one operator, in the order in which they were first seen.

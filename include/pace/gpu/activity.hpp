@@ -25,6 +25,9 @@ struct Activity {
   Nanoseconds start{};       ///< since a point that is fixed for a recording
   Nanoseconds duration{};    ///< until its end
   std::int64_t stream = 0;   ///< stream in which it ran, by the profiler's numbers
+  /// The call of the host that queued it, by the profiler's numbers, which rise with the calls of a process. All nodes
+  /// of a graph have that of the launch; 0: not known.
+  std::uint64_t correlation = 0;
 };
 
 /// A device whose profiler records all activities between `start_trace()` and `stop_trace()`. `abandon_trace()` ends a

@@ -16,6 +16,7 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #if __has_include(<valgrind/callgrind.h>)
@@ -41,11 +42,46 @@ class InstructionCounter {
   /// Returns the name of the counter, such as `callgrind`.
   [[nodiscard]] virtual std::string name() const = 0;
   /// Returns the number of instructions outside of the kernel that `work` executes, and a few more that starting and
-  /// stopping the count takes. Throws Error if the count is lost.
+  /// stopping the count takes. Throws Error if the count is lost, and what `work` throws, after which nothing is counted.
   [[nodiscard]] virtual std::int64_t count(FunctionRef<void()> work) = 0;
-  /// Is called after the last of several counts, so that what only counts need may be given up until the next one.
+  /// Is called after the last of several counts, or where one throws, so that what only counts need may be given up until
+  /// the next one. Must not throw.
   virtual void rest() {}
 };
+
+namespace detail {
+
+/// Calls a function at the end of a scope, also where that ends by an exception.
+template <class F>
+class AtEnd {
+ public:
+  explicit AtEnd(F function) : function_(std::move(function)) {}
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+  ~AtEnd() { function_(); }
+
+ private:
+  F function_;
+};
+
+/// What Linux reports of a counter of the CPU.
+struct PerfReading {
+  std::uint64_t value = 0;    ///< events that were counted
+  std::uint64_t enabled = 0;  ///< ns in which they should have been
+  std::uint64_t running = 0;  ///< ns in which they were
+};
+
+/// Returns the events that were counted all the time. Throws Error for a counter that was off for a part of it, as where
+/// several users share it in turn, since its value is then that of a part.
+[[nodiscard]] inline std::int64_t whole_count(const PerfReading& reading) {
+  if (reading.running != reading.enabled)
+    throw Error("the CPU's counter of instructions ran for " + std::to_string(reading.running) + " of " +
+                std::to_string(reading.enabled) +
+                " ns, since something else uses the counters, too; expected it for this thread alone");
+  return static_cast<std::int64_t>(reading.value);
+}
+
+}  // namespace detail
 
 /// Instructions of one call, by several counts: the fewest and the most, which are equal if the counts agree.
 struct InstructionsPerCall {
@@ -69,6 +105,8 @@ struct InstructionsPerCall {
     prepare(number);
     return counter.count([&] { run(number); });
   };
+  // Also where a call throws.
+  const detail::AtEnd rest([&] { counter.rest(); });
   InstructionsPerCall found;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     const std::int64_t few = count(calls), many = count(2 * calls);
@@ -76,7 +114,6 @@ struct InstructionsPerCall {
     found.low = repeat == 0 ? each : std::min(found.low, each);
     found.high = repeat == 0 ? each : std::max(found.high, each);
   }
-  counter.rest();
   return found;
 }
 
@@ -119,7 +156,12 @@ class CallgrindCounter final : public InstructionCounter {
 #ifdef PACE_HAS_CALLGRIND
     CALLGRIND_START_INSTRUMENTATION;
     CALLGRIND_ZERO_STATS;
-    work();
+    try {
+      work();
+    } catch (...) {
+      rest();
+      throw;
+    }
     CALLGRIND_DUMP_STATS;
 #endif
     // A process that was forked has a file of its own, of which each dump is one more.
@@ -155,6 +197,9 @@ class PerfCounter final : public InstructionCounter {
     wanted.disabled = 1;
     wanted.exclude_kernel = 1;
     wanted.exclude_hv = 1;
+    // On the CPU whenever the thread is, or in error, rather than in turn with other events.
+    wanted.pinned = 1;
+    wanted.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     event_ = FileDescriptor(static_cast<int>(::syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
     if (event_.get() >= 0) return;
     const int problem = errno;
@@ -168,16 +213,30 @@ class PerfCounter final : public InstructionCounter {
   [[nodiscard]] std::string name() const override { return "perf"; }
   [[nodiscard]] std::int64_t count(FunctionRef<void()> work) override {
     ::ioctl(event_.get(), PERF_EVENT_IOC_RESET, 0);
-    ::ioctl(event_.get(), PERF_EVENT_IOC_ENABLE, 0);
-    work();
-    ::ioctl(event_.get(), PERF_EVENT_IOC_DISABLE, 0);
-    std::int64_t counted = 0;
-    if (::read(event_.get(), &counted, sizeof counted) != sizeof counted)
-      throw Error(std::string("the CPU's counter of instructions was lost: ") + std::strerror(errno));
-    return counted;
+    const detail::PerfReading before = read();
+    {
+      const detail::AtEnd disable([this] { ::ioctl(event_.get(), PERF_EVENT_IOC_DISABLE, 0); });
+      ::ioctl(event_.get(), PERF_EVENT_IOC_ENABLE, 0);
+      work();
+    }
+    const detail::PerfReading after = read();
+    // A reset sets the value to 0, and not the times.
+    return detail::whole_count(
+        {.value = after.value, .enabled = after.enabled - before.enabled, .running = after.running - before.running});
   }
 
  private:
+  [[nodiscard]] detail::PerfReading read() const {
+    detail::PerfReading reading;
+    const ssize_t length = ::read(event_.get(), &reading, sizeof reading);
+    // That of a pinned event which found no counter has length 0.
+    if (length != sizeof reading)
+      throw Error("the CPU's counter of instructions was lost: " +
+                  std::string(length == 0 ? "something else uses the counters; expected one for this thread alone"
+                                          : std::strerror(errno)));
+    return reading;
+  }
+
   FileDescriptor event_;
 };
 

@@ -69,7 +69,8 @@ namespace detail {
     const auto kind = detail::kind_of(name);
     const auto start = static_cast<std::int64_t>(event.startNs() - origin);
     activities.push_back({kind, std::move(name), Nanoseconds(static_cast<double>(start)),
-                          Nanoseconds(static_cast<double>(event.durationNs())), event.deviceResourceId()});
+                          Nanoseconds(static_cast<double>(event.durationNs())), event.deviceResourceId(),
+                          event.correlationId()});
   }
   return activities;
 }

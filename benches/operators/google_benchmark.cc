@@ -1,0 +1,113 @@
+// The program of google_benchmark.hpp: each back end of each case under google/benchmark, then by pace.
+#include <chrono>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <benchmark/benchmark.h>
+#include <c10/core/InferenceMode.h>
+
+#include "benches/aot/device.hpp"
+#include "benches/operators/backends/default_backends.hpp"
+#include "benches/operators/cases.hpp"
+#include "benches/operators/default_set.hpp"
+#include "benches/operators/google_benchmark.hpp"
+#include "benches/operators/options.hpp"
+#include "benches/operators/replay.hpp"
+#include "benches/operators/selection.hpp"
+#include "pace/args/command_line.hpp"
+#include "pace/core/bazel.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/run_context.hpp"
+
+namespace {
+
+namespace operators = pace::benches::operators;
+
+pace::corpus::Corpus inputs(operators::ReplayOptions& options) {
+  options.inp_file = pace::user_path(options.inp_file);
+  options.suite_dir = pace::user_path(options.suite_dir);
+  if (options.inp_file.empty() && options.suite_dir.empty()) {
+    if (!operators::detail::declared_cases().empty()) {
+      options.dtype = "recorded";
+      return operators::declared_corpus(options.device.substr(0, options.device.find(':')), "");
+    }
+    options.suite_dir = pace::shipped_file(operators::shipped_corpus);
+  }
+  return operators::load(options);
+}
+
+int measure(int argc, char** argv) {
+  operators::ReplayOptions options;
+  options.max_samples = 2;
+  options.backends = "eager,torchscript";
+  int threads = 1;
+  double budget = 0.3;
+  const pace::args::Groups groups{
+      {"Operators",
+       {{"--inp-file", "recorded inputs of one model", pace::args::file(options.inp_file)},
+        {"--suite-dir", "recorded inputs of a suite, *.txt", pace::args::folder(options.suite_dir)},
+        {"--op", "names such as aten.add.Tensor, or all",
+         pace::args::text(options.op, "a,b|all", "names of operators")},
+        {"--dtype", "float32, float16, bfloat16, float64 or recorded",
+         pace::args::text(options.dtype, "type", "a floating-point type")},
+        {"--device", "where they run", pace::args::text(options.device, "cpu|cuda[:NUMBER]", "cpu or cuda")},
+        {"--max-samples", "samples of each at most", pace::args::whole_from(options.max_samples, 1)},
+        {"--channels-last", "four-dimensional inputs in channels-last memory format",
+         pace::args::flag(options.channels_last)},
+        {"--backends", "names of back ends", pace::args::text(options.backends, "a,b", "names of back ends")},
+        {"--budget", "seconds of pace's rounds for each case", pace::args::factor(budget)},
+        {"--threads", "threads of one operator", pace::args::whole(threads, 1, 1024)}}}};
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const auto given = pace::args::parse(groups, words, {.keeps_rest = true, .has_help = false});
+  // google/benchmark takes its own options out of the rest, and has --help.
+  std::vector<std::string> rest = given.rest;
+  rest.insert(rest.begin(), argv[0]);
+  std::vector<char*> pointers;
+  for (auto& word : rest) pointers.push_back(word.data());
+  int count = static_cast<int>(pointers.size());
+  pointers.push_back(nullptr);
+  benchmark::Initialize(&count, pointers.data(), [] {
+    std::cout << "google_benchmark [--inp-file FILE] [--suite-dir FOLDER] [--op a,b|all] [--dtype TYPE]\n"
+                 "                 [--device DEVICE] [--max-samples NUMBER] [--channels-last] [--backends a,b]\n"
+                 "                 [--budget SECONDS] [--threads NUMBER] [--benchmark_...]\n";
+  });
+  if (benchmark::ReportUnrecognizedArguments(count, pointers.data())) return 1;
+  at::set_num_threads(threads);
+
+  auto& context = pace::run_context().options;
+  context.budget = std::chrono::duration<double>(budget);
+  context.stop = pace::StopPolicy::budget;
+  const auto corpus = inputs(options);
+  auto registry = operators::BackendRegistry::with_defaults({});
+  operators::Replay replay(options, registry);
+  const auto selection =
+      operators::select(corpus, options, [](const std::string& text) { std::cerr << text << std::endl; });
+  operators::register_benchmarks(selection, options, registry, context.seed);
+  operators::CollectingReporter reporter;
+  if (benchmark::RunSpecifiedBenchmarks(&reporter) == 0) {
+    std::cerr << "no benchmark was run; expected some that --benchmark_filter chooses\n";
+    return 1;
+  }
+  benchmark::Shutdown();
+
+  std::cout << '\n';
+  operators::SideBySide side_by_side(reporter.times(), std::cout);
+  side_by_side.head();
+  const c10::InferenceMode inference;
+  replay.run(selection, side_by_side);
+  return corpus.rejects().empty() && side_by_side.is_complete() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return measure(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "google_benchmark: " << error.what() << '\n';
+    return 1;
+  }
+}

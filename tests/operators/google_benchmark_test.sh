@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Operator calls under google/benchmark and by pace, side by side.
+#
+#   google_benchmark_test.sh PROGRAM
+set -uo pipefail
+program=$1
+work=${TEST_TMPDIR:?}
+source tests/support/program_checks.sh
+
+cat >"$work/calls.txt" <<'END'
+Operator: aten.mm.default
+cnt: 1, ((T([32, 32], f32), T([32, 32], f32)), {})
+Operator: aten.add_.Tensor
+cnt: 1, ((T([64], f32), T([64], f32)), {})
+Operator: aten.relu.default
+cnt: 1, ((T([64], f32), 1, 2), {})
+END
+quick=(--inp-file "$work/calls.txt" --benchmark_min_time=0.005 --budget 0.02)
+time='[0-9.]+ (ns|us|ms)'
+
+case="both figures of each back end"
+run "${quick[@]}" --op aten.mm.default,aten.add_.Tensor; ends_with 0
+for name in 'aten\.mm\.default\[0\]' 'aten\.add_\.Tensor\[0\]'; do
+  for backend in eager torchscript; do
+    holds "$work/out" "^$name/$backend/real_time .*bytes_per_second="
+    holds "$work/out" "^$name/$backend +$time +$time +$time .* [0-9.]+x\$"
+  done
+done
+holds "$work/out" '^case/back end +google/benchmark +pace, mean'
+holds "$work/out" '^aten\.mm\.default\[0\]/eager/real_time .*FLOP/s='
+
+case="a call that cannot be run is an error in both, and the program fails"
+run "${quick[@]}" --op aten.relu.default --backends eager; ends_with 1
+holds "$work/out" '^aten\.relu\.default\[0\]/eager.*ERROR'
+holds "$work/out" '^aten\.relu\.default\[0\]/eager +- +refused'
+
+case="what cannot be"
+run "${quick[@]}" --backends eager,teapot; ends_with 1; says "unknown back end 'teapot'"
+run "${quick[@]}" --op aten.nosuch.default; ends_with 1; says "the recorded inputs have no operator"
+run "${quick[@]}" --teapot; ends_with 1; says "--teapot"
+run "${quick[@]}" --device teapot; ends_with 1; says "--device: expected cpu"
+
+((failures == 0)) && echo "all as expected"
+exit $((failures > 0))
