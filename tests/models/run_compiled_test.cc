@@ -35,6 +35,12 @@ struct Cache {
   }
 };
 
+std::vector<std::string> phases(const Row& row) {
+  std::vector<std::string> names;
+  for (const auto& phase : row.compilation) names.push_back(phase.first);
+  return names;
+}
+
 TEST_CASE("compiled models do what eager does, forward, backward and step after step", "[models]") {
   const Cache cache;
   if (pace::benches::aot::default_python().empty()) SKIP("no Python with torch is known: set PACE_PYTHON");
@@ -79,6 +85,10 @@ TEST_CASE("compiled models do what eager does, forward, backward and step after 
   REQUIRE(cell<double>(rows[0], "speedup") > 0);
   REQUIRE(cell<double>(rows[0], "compile_seconds") > 0);
   REQUIRE(cell<double>(rows[0], "load_seconds") > 0);
+  REQUIRE(phases(rows[0]) == std::vector<std::string>{"export_seconds", "forward_seconds", "backward_seconds",
+                                                      "compile_seconds"});
+  for (const auto& [phase, seconds] : rows[0].compilation) REQUIRE(seconds > 0);
+  REQUIRE(rows[1].compilation.empty());
   REQUIRE(cell<std::int64_t>(rows[0], "autograd_compiles") == 1);
   REQUIRE(cell<double>(rows[0], "forward_speedup") > 0);
   REQUIRE(cell<double>(rows[0], "backward_speedup") > 0);
@@ -87,6 +97,7 @@ TEST_CASE("compiled models do what eager does, forward, backward and step after 
   rows = run(entry, performance);
   REQUIRE(cell<std::string>(rows[0], "status") == "pass");
   REQUIRE(cell<double>(rows[0], "compile_seconds") == 0);
+  REQUIRE(rows[0].compilation.empty());
 
   // Inductor's own random numbers are others: their answers are not eager's, and get no number.
   performance.backends = {"aot_inductor"};

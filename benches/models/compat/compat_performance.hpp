@@ -61,8 +61,9 @@ namespace pace::benches::models {
         if (&candidate != &eager)
           figures.compilation_latency = candidate.make_seconds + candidate.warm_up.seconds - eager.warm_up.seconds;
         figures.peak_gigabytes = candidate.warm_up.peak_gigabytes;
-        figures.compile_seconds = candidate.iterating->runnable.compile_seconds.value_or(0);
-        figures.load_seconds = candidate.iterating->runnable.load_seconds;
+        const Runnable& runnable = candidate.iterating->runnable;
+        if (runnable.compiling) figures.compile_seconds = runnable.compiling->whole;
+        figures.load_seconds = runnable.load_seconds;
         row.message = format_speedup(figures.speedup, figures.p_value);
       } catch (const InputError&) {
         throw;

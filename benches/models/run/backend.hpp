@@ -19,6 +19,7 @@
 #include "benches/aot/definition_store.hpp"
 #include "benches/aot/inductor_configs.hpp"
 #include "benches/aot/model_step.hpp"
+#include "benches/aot/package_record.hpp"
 #include "benches/aot/traced_model.hpp"
 #include "benches/models/run/context_flags.hpp"
 #include "benches/models/run/dynamic_batch.hpp"
@@ -40,8 +41,8 @@ struct Runnable {
   /// The same tensors must be given again and again, since it remembers their addresses; and gradients must stay where
   /// they are.
   bool fixed_addresses = false;
-  /// Seconds: compiling, if this process did that; loading.
-  std::optional<double> compile_seconds = {};
+  /// What compiling took, if this process did that.
+  std::optional<benches::aot::CompileTimes> compiling = {};
   double load_seconds = 0;
   /// Memory of a captured graph, at most at once while it was captured, in 1e9 bytes: calls take no more, and nothing
   /// else can have it.
@@ -165,7 +166,7 @@ struct PackageSource {
   benches::aot::DefinitionStore store(source.options);
   auto opened = traced.model->open_package(store);
   Runnable made{.instance = std::move(instance), .model = std::move(opened.model)};
-  made.compile_seconds = opened.costs.compile;
+  made.compiling = opened.costs.compile;
   made.load_seconds = opened.costs.load;
   made.compiled = true;
   describe_capture(made, *traced.model);

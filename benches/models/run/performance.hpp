@@ -233,7 +233,7 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
       figures.peak_gigabytes = candidate.warm_up.peak_gigabytes;
       if (&candidate != &eager)
         figures.compilation_latency = candidate.make_seconds + candidate.warm_up.seconds - eager.warm_up.seconds;
-      figures.compile_seconds = runnable->compile_seconds.value_or(0);
+      if (runnable->compiling) figures.compile_seconds = runnable->compiling->whole;
       figures.load_seconds = runnable->load_seconds;
     }
     if (!candidate.usable() || !result) {
