@@ -42,7 +42,8 @@ namespace pace::benches::models {
   const Instance& instance = eager.iterating->runnable.instance;
   const torch::jit::Stack inputs = instance.model.inputs;
   const CompatDependencies dependencies = process_dependencies(instance.options.device);
-  const CompatOptions options{settings.repeat, settings.iterations_per_run, settings.randomize_input};
+  const CompatOptions options{settings.repeat, settings.iterations_per_run, settings.randomize_input,
+                              settings.dynamic_batch ? instance.options.batch_size : 0, settings.seed};
   std::vector<Row> rows;
   for (const auto& name : rows_of(settings)) {
     Candidate& candidate = find_candidate(candidates, name, eager);

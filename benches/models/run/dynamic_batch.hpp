@@ -1,6 +1,7 @@
 // --dynamic-batch-only: code made for one batch must answer as eager does for another.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -74,17 +75,21 @@ namespace detail {
 
 }  // namespace detail
 
-/// Throws Unsupported unless `made`, which uses the parameters and buffers of `instance`, answers for `size` samples
-/// what eager does; of code that draws random numbers (`values` false) the sizes of the answer alone.
-inline void check_other_batch(const Instance& instance, const aot::ModelStep& made, std::int64_t size, bool values) {
-  const auto given = inputs_of_batch(instance, size);
+/// Throws Unsupported unless `made`, which uses the parameters and buffers of `instance`, answers for `given`, a batch
+/// of `size` samples, what eager does; where eager draws random numbers, the sizes of the answer alone count.
+inline void check_other_batch(const Instance& instance, const aot::ModelStep& made, std::int64_t size,
+                              const torch::jit::Stack& given) {
   const pace::detail::RandomStateKept random;
+  bool draws = false;
   const auto answer = [&](const aot::ModelStep& step) {
     const BuffersKept kept(instance);
     pace::detail::reset_random_state(instance.options.seed);
+    const auto before = pace::detail::random_state();
     torch::jit::Stack inputs = clone_inputs(given);
     const at::AutoGradMode with_gradients(instance.options.training);
     const c10::IValue output = step.step.forward(inputs);
+    draws = draws || !std::ranges::equal(before, pace::detail::random_state(),
+                                         [](const at::Tensor& one, const at::Tensor& other) { return one.equal(other); });
     return check::tensors_of(step.step.answer ? step.step.answer(output) : output);
   };
   const auto refuse = [&](const std::string& why) {
@@ -98,7 +103,12 @@ inline void check_other_batch(const Instance& instance, const aot::ModelStep& ma
   } catch (...) {
     refuse(current_failed().message);
   }
-  if (const auto problem = detail::far_from(expected, found, values); !problem.empty()) refuse(problem);
+  if (const auto problem = detail::far_from(expected, found, !draws); !problem.empty()) refuse(problem);
+}
+
+/// The same for inputs that the model's maker makes for `size` samples.
+inline void check_other_batch(const Instance& instance, const aot::ModelStep& made, std::int64_t size) {
+  check_other_batch(instance, made, size, inputs_of_batch(instance, size));
 }
 
 }  // namespace pace::benches::models
