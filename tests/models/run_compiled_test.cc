@@ -126,6 +126,7 @@ TEST_CASE("compiled models do what eager does, forward, backward and step after 
   INFO(rows[0].message);
   REQUIRE(cell<std::string>(rows[0], "status") == "pass");
   REQUIRE(cell<double>(rows[0], "compile_seconds") > 0);
+  REQUIRE(cell<std::string>(rows[0], "batch_sizes") == "2 3");
   // A number that was made of the batch is a constant of its code.
   const auto baked =
       pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) { return (x * w).view({x.size(0) * 3}); });

@@ -102,6 +102,7 @@ TEST_CASE("rounds have batches of several sizes in turn, the same for all sides"
       CHECK(first == second);
       // Each as often as the others: 4 times in 12 rounds, beside what checks call.
       for (const std::int64_t size : {3, 5}) CHECK(std::ranges::count(first, size) >= 4);
+      REQUIRE_FALSE(first.empty());
       CHECK(std::ranges::max(first) == 5);
       CHECK(std::ranges::min(first) == 3);
     }
