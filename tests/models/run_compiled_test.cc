@@ -136,6 +136,15 @@ TEST_CASE("compiled models do what eager does, forward, backward and step after 
   REQUIRE_THAT(rows[0].message, ContainsSubstring("one size of batch") || ContainsSubstring("batch of 4"));
   performance.dynamic_batch = false;
 
+  // Lists, tuples and dicts of tensors are operands one by one, and answers have their structure again.
+  for (const bool training : {false, true}) {
+    performance.training = training;
+    rows = run(pace::test::structured(), performance);
+    INFO(rows[0].message);
+    REQUIRE(cell<std::string>(rows[0], "status") == "pass");
+  }
+  performance.training = false;
+
   // Packages of one run serve another, which has no compiler: as --packages.
   performance.mode = Mode::performance;
   performance.packages = {cache.path.string()};

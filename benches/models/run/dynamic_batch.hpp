@@ -13,10 +13,10 @@
 #include <ATen/core/stack.h>
 
 #include "benches/aot/model_step.hpp"
+#include "benches/models/run/input_tensors.hpp"
 #include "benches/models/run/instance.hpp"
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/step.hpp"
-#include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/core/error.hpp"
@@ -31,14 +31,16 @@ namespace pace::benches::models {
   return make_instance(*instance.entry, options).model.inputs;
 }
 
-/// Which inputs are batches: those whose first size is the batch size, and grows with it. Throws Unsupported where
+/// Which tensors of all inputs are batches: those whose first size is the batch size, and grows with it. Throws Unsupported where
 /// another batch changes anything else in the inputs, or nothing.
 [[nodiscard]] inline std::vector<std::size_t> batch_inputs(const Instance& instance) {
   const std::int64_t size = instance.options.batch_size;
-  const auto others = inputs_of_batch(instance, size + 1);
+  const auto owns = tensors_of_inputs(instance.model.inputs);
+  const auto others = tensors_of_inputs(inputs_of_batch(instance, size + 1));
+  if (owns.size() != others.size()) throw Unsupported("with another batch it has another number of tensors as inputs");
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < others.size(); ++i) {
-    const at::Tensor own = instance.model.inputs[i].toTensor(), other = others[i].toTensor();
+    const at::Tensor &own = owns[i], &other = others[i];
     if (own.sizes() == other.sizes()) continue;
     const bool is_batch = own.dim() > 0 && own.dim() == other.dim() && own.size(0) == size &&
                           other.size(0) == size + 1 && own.sizes().slice(1) == other.sizes().slice(1);
