@@ -62,11 +62,20 @@ class CaseStore {
     PackageCompiler(options_, script_).compile(cases, directory);
   }
 
-  /// Seconds that compiling the package took, as its record says, if this store did it.
+  /// What compiling the package took, as its record says, if this store did it.
+  [[nodiscard]] std::optional<CompileTimes> compile_times(const std::string& key) const {
+    return attempted_.contains(key) ? recorded_times(key, options_.cache) : std::nullopt;
+  }
   [[nodiscard]] std::optional<double> compile_seconds(const std::string& key) const {
-    if (!attempted_.contains(key)) return std::nullopt;
-    const std::optional<PackageRecord> record = detail::read_record(options_.cache / (key + ".json"));
-    return record && record->ok ? std::optional(record->seconds) : std::nullopt;
+    const auto times = compile_times(key);
+    return times ? std::optional(times->whole) : std::nullopt;
+  }
+
+  /// The same of a package in `directory`, whichever process compiled it there.
+  [[nodiscard]] static std::optional<CompileTimes> recorded_times(const std::string& key,
+                                                                  const std::filesystem::path& directory) {
+    const std::optional<PackageRecord> record = detail::read_record(directory / (key + ".json"));
+    return record && record->ok ? std::optional(record->times) : std::nullopt;
   }
 
   /// Forgets a package that turned out not to load, so that the next `find` compiles it anew. False if that has been

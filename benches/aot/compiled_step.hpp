@@ -13,6 +13,7 @@
 #include <ATen/core/stack.h>
 
 #include "benches/aot/training_package.hpp"
+#include "pace/check/ivalue.hpp"
 #include "pace/core/error.hpp"
 #include "pace/training/gradient.hpp"
 #include "pace/training/step.hpp"
@@ -34,10 +35,11 @@ class CompiledStep {
         gradient_of_(std::move(gradient_of)),
         operands_(parameters_) {}
 
-  /// `inputs`: tensors, and lists and tuples of tensors, in order.
+  /// `inputs`: tensors, and lists, tuples and dicts of tensors, in order.
   [[nodiscard]] c10::IValue forward(const c10::Stack& inputs) {
     operands_.resize(parameters_.size());
-    for (const c10::IValue& input : inputs) append(input);
+    for (const c10::IValue& input : inputs)
+      check::for_each_tensor(input, [this](const at::Tensor& tensor) { operands_.push_back(tensor); });
     auto [outputs, saved] = package_->forward(operands_);
     saved_ = std::move(saved);
     operands_.resize(parameters_.size());
@@ -71,18 +73,6 @@ class CompiledStep {
   [[nodiscard]] const std::vector<at::Tensor>& parameters() const noexcept { return parameters_; }
 
  private:
-  void append(const c10::IValue& value) {
-    if (value.isTensor()) {
-      operands_.push_back(value.toTensor());
-    } else if (value.isTuple()) {
-      for (const c10::IValue& element : value.toTupleRef().elements()) append(element);
-    } else if (value.isList()) {
-      for (const c10::IValue& element : value.toListRef()) append(element);
-    } else {
-      throw Error("a compiled training step takes tensors, found " + value.tagKind());
-    }
-  }
-
   std::shared_ptr<TrainingPackage> package_;
   std::vector<at::Tensor> parameters_;
   std::vector<std::size_t> differentiated_;

@@ -18,6 +18,7 @@
 #include "benches/aot/package_case.hpp"
 #include "benches/aot/package_key.hpp"
 #include "benches/aot/package_options.hpp"
+#include "benches/aot/package_record.hpp"
 #include "benches/aot/tensor_metadata.hpp"
 #include "benches/aot/traced.hpp"
 #include "pace/core/folders.hpp"
@@ -79,9 +80,14 @@ class DefinitionStore {
     store_.export_and_compile(describe_all(requests), directory);
   }
 
-  /// Seconds that compiling the package took, if this store did it.
-  [[nodiscard]] std::optional<double> compile_seconds(const Traced& traced, PackageKind kind) const {
-    return store_.compile_seconds(key(traced, kind));
+  /// See `CaseStore::compile_times`.
+  [[nodiscard]] std::optional<CompileTimes> compile_times(const Traced& traced, PackageKind kind) const {
+    return store_.compile_times(key(traced, kind));
+  }
+  /// See `CaseStore::recorded_times`.
+  [[nodiscard]] std::optional<CompileTimes> recorded_times(const Traced& traced, PackageKind kind,
+                                                           const std::filesystem::path& directory) const {
+    return CaseStore::recorded_times(key(traced, kind), directory);
   }
 
   /// See `CaseStore::discard`.

@@ -11,7 +11,7 @@
 namespace pace::benches::aot {
 
 struct ModelStep {
-  /// What `step.forward` is called with: tensors, tuples and lists of them. Equal, tensor by tensor, for all
+  /// What `step.forward` is called with: tensors, and tuples, lists and dicts of them. Equal, tensor by tensor, for all
   /// implementations that are compared with each other.
   torch::jit::Stack inputs;
   /// Without `backward`: inference.

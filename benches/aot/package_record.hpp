@@ -13,6 +13,14 @@
 
 namespace pace::benches::aot {
 
+/// Seconds that compiling took, by what they were spent on.
+struct CompileTimes {
+  /// All of it, with what putting the package together takes.
+  double whole = 0;
+  /// Making a graph of the definition; compiling the forward, and the backward (0 where there is none).
+  double exporting = 0, forward = 0, backward = 0;
+};
+
 /// The outcome of compiling one case. The file also holds the operator, its signature, seconds and LibTorch's version.
 struct PackageRecord {
   bool ok = false;
@@ -25,7 +33,7 @@ struct PackageRecord {
   std::uintmax_t package_bytes = 0;
   /// How the exported program was made: `by_graph` or `by_converter`.
   std::string route;
-  double seconds = 0;
+  CompileTimes times;
 };
 
 namespace detail {
@@ -42,7 +50,12 @@ namespace detail {
     record.time = json.value("time", std::int64_t{0});
     record.package_bytes = json.value("package_bytes", std::uintmax_t{0});
     record.route = json.value("route", "");
-    record.seconds = json.value("seconds", 0.0);
+    record.times.whole = json.value("seconds", 0.0);
+    record.times.exporting = json.value("export_seconds", 0.0);
+    // A package of a forward alone has no times of its parts.
+    const auto layout = json.value("layout", nlohmann::json::object());
+    record.times.forward = layout.value("forward_seconds", json.value("compile_seconds", 0.0));
+    record.times.backward = layout.value("backward_seconds", 0.0);
     return record;
   } catch (const InputError&) {
     return std::nullopt;

@@ -19,6 +19,7 @@
 
 #include "benches/aot/compiled_step.hpp"
 #include "benches/aot/definition_store.hpp"
+#include "benches/aot/map_tensors.hpp"
 #include "benches/aot/model_step.hpp"
 #include "benches/aot/tensor_metadata.hpp"
 #include "benches/aot/traced.hpp"
@@ -34,18 +35,7 @@ namespace detail {
 /// `like` with its tensors replaced by the next ones of `tensors`, in order.
 [[nodiscard]] inline c10::IValue rebuild(const c10::IValue& like, const std::vector<at::Tensor>& tensors,
                                          std::size_t& next) {
-  if (like.isTensor()) return tensors.at(next++);
-  if (like.isTuple()) {
-    std::vector<c10::IValue> elements;
-    for (const auto& element : like.toTupleRef().elements()) elements.push_back(rebuild(element, tensors, next));
-    return c10::ivalue::Tuple::create(std::move(elements));
-  }
-  if (like.isTensorList()) {
-    std::vector<at::Tensor> elements;
-    for (std::size_t i = 0; i < like.toTensorList().size(); ++i) elements.push_back(tensors.at(next++));
-    return elements;
-  }
-  throw Error("a compiled step returns tensors, tuples and lists of them; found " + like.tagKind());
+  return map_tensors(like, [&](const at::Tensor&) { return tensors.at(next++); });
 }
 
 /// Those of all inputs, in order.

@@ -18,6 +18,7 @@
 
 #include "benches/aot/definition_store.hpp"
 #include "benches/aot/package_model.hpp"
+#include "benches/aot/package_record.hpp"
 #include "benches/aot/tensor_metadata.hpp"
 #include "benches/aot/traced.hpp"
 #include "pace/core/error.hpp"
@@ -30,7 +31,7 @@ namespace pace::benches::aot {
 /// What making a package ready took, in seconds.
 struct PackageCosts {
   /// Nothing where it was found compiled.
-  std::optional<double> compile;
+  std::optional<CompileTimes> compile;
   double load = 0;
 };
 
@@ -115,7 +116,7 @@ template <class Package>
                         const auto began = std::chrono::steady_clock::now();
                         Package package(path, traced);
                         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
-                        package.costs_ = {store.compile_seconds(traced, kind), taken.count()};
+                        package.costs_ = {store.compile_times(traced, kind), taken.count()};
                         return package;
                       });
 }

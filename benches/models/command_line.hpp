@@ -40,6 +40,8 @@ struct CommandLine {
   bool help = false, list = false, progress = false, resume = false, retain = false, gate = false, ci = false,
        dashboard = false, quiet = false, verbose = false, print_memory = false, print_compilation_time = false,
        print_rows = false, compile_only = false, allow_undecided = false, allow_unmeasured = false;
+  /// With compile_only: whether the file of what compiling took is written, for which an option names a place.
+  bool compilation_metrics = false;
   /// Where packages go if they are all that is made; empty: to where they are kept.
   std::string compile_to;
   /// All options but those that say where results go and how they are shown: what two runs must have in common for one

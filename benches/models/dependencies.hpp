@@ -13,6 +13,7 @@
 #include "benches/models/driver/json_record.hpp"
 #include "benches/models/driver/known_model.hpp"
 #include "benches/models/driver/run_here.hpp"
+#include "benches/models/row.hpp"
 
 namespace pace::benches::models {
 
@@ -29,10 +30,11 @@ struct Dependencies {
   /// Called in the process that runs a model, before it does.
   std::function<void(const CommandLine&)> prepare = [](const CommandLine&) {};
   /// Compiles packages of these models on their devices, into a folder or, if it is empty, to where they are kept.
-  /// Returns how many could not be compiled.
+  /// Gives `take` a row of what compiling each took, and returns how many could not be compiled.
   using Compile =
       std::function<std::size_t(const std::vector<ChosenModel>& models, const benches::models::Settings&,
-                                const benches::models::Config&, const std::string& folder, std::ostream& log)>;
+                                const benches::models::Config&, const std::string& folder,
+                                const std::function<void(const Row&)>& take, std::ostream& log)>;
   Compile compile = {};
   /// What one run must have in common with another to go on from it, beside options: LibTorch, processor, GPUs. Asked
   /// for once options that choose GPUs have been heeded.

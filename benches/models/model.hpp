@@ -35,7 +35,8 @@ struct ModelRequest {
 /// equal instances.
 struct Model {
   std::shared_ptr<torch::nn::Module> module;
-  /// What `forward` is called with: tensors. The first size of those that are batches is the batch size.
+  /// What `forward` is called with: tensors, numbers, texts, None, and lists, tuples and dicts of these. The first size
+  /// of the tensors that are batches is the batch size.
   torch::jit::Stack inputs;
   /// Calls the module: a tensor, a tuple or a list of tensors.
   std::function<c10::IValue(const torch::jit::Stack& inputs)> forward;
@@ -43,14 +44,29 @@ struct Model {
   std::function<at::Tensor(const c10::IValue& output)> loss = {};
 };
 
-/// A model whose module has a `forward` that takes as many tensors as there are inputs.
+namespace detail {
+
+/// The type as which an input is handed to a module.
+template <class Input>
+using Given = std::conditional_t<std::is_convertible_v<Input, at::Tensor>, at::Tensor, Input>;
+
+template <class Input>
+concept IsInput = std::is_convertible_v<Input, at::Tensor> || requires(const Input& input, const c10::IValue& value) {
+  pace::ToIValue<Input>::convert(input);
+  value.to<Input>();
+};
+
+}  // namespace detail
+
+/// A model whose module has a `forward` that takes as many values as there are inputs: tensors, and `std::vector`,
+/// `std::tuple`, `c10::List` and `c10::Dict` of them.
 template <class Module, class... Inputs>
-  requires(std::is_convertible_v<Inputs, at::Tensor> && ...)
+  requires(detail::IsInput<Inputs> && ...)
 [[nodiscard]] Model make_model(std::shared_ptr<Module> module, Inputs... inputs) {
-  Model model{.module = module, .inputs = {c10::IValue(at::Tensor(inputs))...}, .forward = {}};
+  Model model{.module = module, .inputs = {pace::to_ivalue(detail::Given<Inputs>(inputs))...}, .forward = {}};
   model.forward = [module](const torch::jit::Stack& given) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return pace::to_ivalue(module->forward(given.at(I).toTensor()...));
+      return pace::to_ivalue(module->forward(given.at(I).template to<detail::Given<Inputs>>()...));
     }(std::index_sequence_for<Inputs...>{});
   };
   return model;

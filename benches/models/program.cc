@@ -1,5 +1,6 @@
 // Whole models, as PyTorch's torchbench.py runs them: bazel run //benches/models -- --performance --inference -k resnet
 #include <cstddef>
+#include <functional>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -36,7 +37,8 @@ void prepare(const pace::benches::models::CommandLine& line) {
 }
 
 std::size_t compile(const std::vector<models::ChosenModel>& chosen, models::Settings settings,
-                    const models::Config& config, const std::string& folder, std::ostream& log) {
+                    const models::Config& config, const std::string& folder,
+                    const std::function<void(const models::Row&)>& take, std::ostream& log) {
   if (settings.threads) at::set_num_threads(*settings.threads);
   models::PackageSet packages;
   for (const auto& model : chosen)
@@ -44,7 +46,7 @@ std::size_t compile(const std::vector<models::ChosenModel>& chosen, models::Sett
       settings.device = device;
       packages.add(find_entry(model.name), settings, config, log);
     }
-  packages.compile(folder, log);
+  packages.compile(folder, take, log);
   return packages.failed();
 }
 

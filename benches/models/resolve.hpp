@@ -213,8 +213,6 @@ struct Effect {
         "--packages",
         "--nnc",
         "--fuser",
-        "--output",
-        "--output-directory",
         "--disable-output",
         "--retain-output",
         "--resume",
@@ -339,6 +337,7 @@ inline void resolve(CommandLine& line, const args::Arguments& arguments) {
   line.verbose = loudness == "--verbose";
   line.quiet = loudness == "--quiet";
   line.compile_only = line.compile_only || !line.compile_to.empty();
+  line.compilation_metrics = arguments.has("--output") || arguments.has("--output-directory");
   if (line.compile_only && !any_has(settings.backends, &BackendTraits::has_package))
     detail::refuse(
         "--compile-only: expected --backend aot_inductor or aot_inductor_cuda_graph among others, for others have no "

@@ -71,6 +71,8 @@ struct Row {
   /// For a person: what is printed behind the model's name, and why it failed if it did.
   std::string message = {};
   RowResult result = RowResult::passed;
+  /// Seconds of each phase of compiling, by column, in the order of the file. Empty: this run compiled nothing.
+  std::vector<std::pair<std::string, double>> compilation = {};
   /// Seconds, one row for each repeat: eager, compiled. Empty: there are none to keep.
   std::vector<std::vector<double>> raw_timings = {};
 };

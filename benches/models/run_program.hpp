@@ -245,8 +245,12 @@ class Run {
   [[nodiscard]] int compile() {
     if (!dependencies_.compile) throw InputError({}, "--compile-only: this program compiles nothing");
     const auto chosen = selected();
+    if (line_.compilation_metrics) files_->claim(EarlierResults::kept);
     dependencies_.prepare(line_);
-    const auto failed = dependencies_.compile(chosen, line_.settings, config_, line_.compile_to, errors_);
+    const auto take = [this](const Row& row) {
+      if (line_.compilation_metrics) files_->add_compilation(row);
+    };
+    const auto failed = dependencies_.compile(chosen, line_.settings, config_, line_.compile_to, take, errors_);
     return failed == 0 ? 0 : pace::exit_failed;
   }
 

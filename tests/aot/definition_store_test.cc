@@ -58,8 +58,13 @@ TEST_CASE("a definition is compiled once for inference and once for training", "
   DefinitionStore store(scene.options);
   const auto package = store.find(traced, PackageKind::training);
   REQUIRE(package == scene.options.cache / (store.key(traced, PackageKind::training) + ".pt2"));
-  REQUIRE(store.compile_seconds(traced, PackageKind::training) == 0.5);
-  REQUIRE_FALSE(store.compile_seconds(traced, PackageKind::inference).has_value());
+  const auto times = store.compile_times(traced, PackageKind::training);
+  REQUIRE(times.has_value());
+  REQUIRE(times->whole == 0.5);
+  REQUIRE(times->exporting == 0.125);
+  REQUIRE(times->forward == 0.25);
+  REQUIRE(times->backward == 0);
+  REQUIRE_FALSE(store.compile_times(traced, PackageKind::inference).has_value());
   REQUIRE(store.find(traced, PackageKind::training) == package);
   // Other values make no other package; nor does another process.
   REQUIRE(DefinitionStore(scene.options).find(pace::benches::aot::trace(pace::test::mlp()), PackageKind::training) ==
@@ -166,6 +171,28 @@ TEST_CASE("a definition that cannot be compiled says why", "[aot]") {
                ContainsSubstring("made to fail"));
   REQUIRE_THAT(why<pace::Unsupported>([&] { (void)pace::benches::aot::InferencePackage::open(store, traced); }),
                ContainsSubstring("made to fail"));
+}
+
+TEST_CASE("times of a record: of a training step by its parts, of an old record what it has", "[aot]") {
+  const Scene scene;
+  const auto times_of = [&](const std::string& record) {
+    pace::detail::write_file(scene.folder / "key.json", record);
+    return pace::benches::aot::CaseStore::recorded_times("key", scene.folder);
+  };
+  auto times = times_of(R"({"status": "ok", "seconds": 9, "export_seconds": 1, "compile_seconds": 8,
+                            "layout": {"outputs": 1, "forward_seconds": 3, "backward_seconds": 4}})");
+  REQUIRE(times.has_value());
+  CHECK(times->whole == 9);
+  CHECK(times->exporting == 1);
+  CHECK(times->forward == 3);
+  CHECK(times->backward == 4);
+  times = times_of(R"({"status": "ok", "seconds": 9})");
+  REQUIRE(times.has_value());
+  CHECK(times->whole == 9);
+  CHECK(times->exporting == 0);
+  CHECK(times->forward == 0);
+  CHECK_FALSE(times_of(R"({"status": "failed", "reason": "it is", "seconds": 9})").has_value());
+  CHECK_FALSE(times_of(R"({"status": "ok", "seconds": 9, "layout": 3})").has_value());
 }
 
 TEST_CASE("a package without a layout is compiled anew once, then refused", "[aot]") {

@@ -15,7 +15,8 @@ for key in $(sed -n 's/^ *"key": "\(.*\)",*$/\1/p' "$2"); do
   case $FAKE_MODE in
     ok)
       printf 'package' > "$out/$key.pt2"
-      echo '{"status": "ok", "package_bytes": 7, "route": "by_graph", "seconds": 0.5}' > "$out/$key.json" ;;
+      echo '{"status": "ok", "package_bytes": 7, "route": "by_graph", "seconds": 0.5, "export_seconds": 0.125,
+        "compile_seconds": 0.25}' > "$out/$key.json" ;;
     fail)
       time=${FAKE_TIME:-$(date +%s)}
       echo '{"status": "failed", "reason": "made to fail", "time": '"$time"'}' > "$out/$key.json" ;;

@@ -340,6 +340,32 @@ TEST_CASE("a run goes on from an interrupted one") {
   CHECK(bench.log().size() == 5);
 }
 
+TEST_CASE("what compiling took: of the models that compiled, also where nothing else is done") {
+  Bench bench;
+  const auto metrics = [&] { return bench.scratch.read("r_compilation_metrics.csv"); };
+  const std::string columns = "dev,name,batch_size,backend,export_seconds,compile_seconds\n";
+  const std::string better = "cpu,better,4,aot_inductor,0.500000,2.500000\n";
+  CHECK(bench.performance({"-k", "better|interrupts"}) == 128 + 2);
+  CHECK(metrics() == columns + better);
+  CHECK(bench.performance({"-k", "better|good", "--resume"}) == 0);
+  CHECK(metrics() == columns + better);
+  CHECK(bench.performance({"-k", "good"}) == 0);
+  CHECK_FALSE(bench.scratch.has("r_compilation_metrics.csv"));
+
+  const std::string rows = bench.csv();
+  CHECK(bench.performance({"-k", "good|throws", "--compile-only"}) == 42);
+  CHECK(metrics() == columns + "cpu,good,4,aot_inductor,1.500000,3.500000\n");
+  CHECK(bench.csv() == rows);
+  CHECK(bench.performance({"-k", "good", "--compile-only", "--output-directory=" + (bench.scratch / "d")}, false) == 0);
+  CHECK(bench.scratch.read("d/speedup_aot_inductor_compilation_metrics.csv") ==
+        columns + "cpu,good,4,aot_inductor,1.500000,3.500000\n");
+  for (const char* file : {"d/speedup_aot_inductor.csv", "d/speedup_aot_inductor.json"})
+    CHECK_FALSE(bench.scratch.has(file));
+  // Where no place is named there is no file.
+  CHECK(bench.performance({"-k", "good", "--compile-only"}, false) == 0);
+  CHECK_FALSE(std::filesystem::exists("speedup_aot_inductor_compilation_metrics.csv"));
+}
+
 TEST_CASE("a run goes on neither from one of another build nor from one with another file of the same name") {
   Bench bench;
   const auto config = bench.scratch.write("m.yaml", "");

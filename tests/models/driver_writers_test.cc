@@ -150,6 +150,47 @@ TEST_CASE("rows go into the files of their back ends, or into one with a column 
   CHECK_THROWS_AS(ResultFiles({.file = "/proc/no/such.csv"}, {settings}, {}).add(fast("a", 1)), pace::Error);
 }
 
+TEST_CASE("what compiling took has a file beside that of the rows, of those that compiled") {
+  const Scratch scratch;
+  const Settings settings{.backends = {"aot_inductor", "torchscript"}};
+  Row compiled = fast("a", 2);
+  compiled.compilation = {{"export_seconds", 0.5}, {"compile_seconds", 8.0}};
+  {
+    ResultFiles files({.file = scratch / "r.csv", .tag = "mine"}, {settings}, {});
+    files.claim(EarlierResults::replaced);
+    files.add(compiled);
+    files.add(fast("a", 1, "torchscript"));
+    files.end();
+  }
+  const std::string held =
+      "dev,name,batch_size,tag,backend,export_seconds,compile_seconds\n"
+      "cpu,a,4,mine,aot_inductor,0.500000,8.000000\n";
+  CHECK(scratch.read("r_compilation_metrics.csv") == held);
+  CHECK_THAT(scratch.read("r.csv"), !ContainsSubstring("export_seconds"));
+  {
+    // What was kept of an earlier run stays, and a run that compiles without rows adds to it.
+    ResultFiles files({.file = scratch / "r.csv", .tag = "mine"}, {settings}, {});
+    files.claim(EarlierResults::kept);
+    files.add(fast("b", 1));
+    compiled.name = "c";
+    files.add_compilation(compiled);
+    files.end();
+  }
+  CHECK(scratch.read("r_compilation_metrics.csv") == held + "cpu,c,4,mine,aot_inductor,0.500000,8.000000\n");
+  CHECK_THAT(scratch.read("r.csv"), !ContainsSubstring("cpu,c"));
+  // Of a run that replaces the rows, nothing is left of what the earlier ones took to compile.
+  ResultFiles files({.file = scratch / "r.csv"}, {settings}, {});
+  files.claim(EarlierResults::replaced);
+  CHECK(scratch.has("r_compilation_metrics.csv"));
+  files.add(fast("d", 1));
+  CHECK_FALSE(scratch.has("r_compilation_metrics.csv"));
+  ResultFiles({.directory = scratch / "apart"}, {settings}, {}).add(compiled);
+  CHECK(scratch.has("apart/speedup_aot_inductor_compilation_metrics.csv"));
+  ResultFiles({.file = "/dev/null"}, {settings}, {}).add(compiled);
+  ResultFiles({.file = scratch / "no.csv", .disabled = true}, {settings}, {}).add_compilation(compiled);
+  CHECK_FALSE(scratch.has("no_compilation_metrics.csv"));
+}
+
 TEST_CASE("results of an earlier run go when the first row comes, or at the end, and not before") {
   const Scratch scratch;
   const auto path = scratch / "r.csv";
@@ -242,6 +283,11 @@ TEST_CASE("files that are none of results are neither removed nor added to") {
                                         (scratch / "package.csv") + "'; give another --output, or move the file away");
   CHECK(scratch.read("package.json") == "{\"name\": \"mine\"}\n");
   CHECK_FALSE(scratch.has("package.csv"));
+  (void)scratch.write("mine_compilation_metrics.csv", "when,what\nnow,this\n");
+  CHECK(complaint("mine.csv") == (scratch / "mine_compilation_metrics.csv") +
+                                     ": is no file of compilation metrics; expected columns 'name' and 'batch_size', "
+                                     "another --output, or no file of that name");
+  CHECK(scratch.read("mine_compilation_metrics.csv") == "when,what\nnow,this\n");
   (void)scratch.write("deep.json", std::string(1'000'000, '['));
   CHECK_THAT(complaint("deep.csv"), StartsWith((scratch / "deep.json") + ": holds no records of results"));
   CHECK(scratch.read("deep.json").size() == 1'000'000);
@@ -371,6 +417,7 @@ TEST_CASE("a row goes to another process and is the same there") {
   row.values.emplace_back("text", "x,y");
   row.values.emplace_back("none", std::nan(""));
   row.raw_timings = {{0.1, 0.2}};
+  row.compilation = {{"export_seconds", 0.1}, {"compile_seconds", 1.0 / 3}};
   row.result = RowResult::failed;
   const std::string line = to_line(row);
   CHECK(line.find('\n') == line.size() - 1);
@@ -382,6 +429,7 @@ TEST_CASE("a row goes to another process and is the same there") {
   CHECK(other.message == "ok");
   CHECK(other.result == RowResult::failed);
   CHECK(other.raw_timings == row.raw_timings);
+  CHECK(other.compilation == row.compilation);
   REQUIRE(other.values.size() == row.values.size());
   CHECK(std::isnan(std::get<double>(other.values.back().second)));
   for (std::size_t i = 0; i + 1 < row.values.size(); ++i) CHECK(other.values[i] == row.values[i]);

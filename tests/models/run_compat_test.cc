@@ -1,7 +1,9 @@
 // --compat: torchbench's loop, its medians, its p-values and its words.
 #include "benches/models/compat/compat_loop.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -63,6 +65,49 @@ TEST_CASE("eager and compiled take turns on the same inputs", "[models]") {
   REQUIRE_FALSE(seen[0].equal(at::ones({3})));
   REQUIRE_THROWS_AS(speedup_experiment(fake.dependencies, {.repeat = 0}, inputs, side("E", 3), side("C", 1)),
                     pace::InputError);
+}
+
+TEST_CASE("with a batch that varies each of eager's iterations has another one, and the other side has its own") {
+  FakeDependencies fake;
+  const std::int64_t batch = 10;
+  const at::Tensor rows = at::arange(batch * 3).view({batch, 3});
+  // The batch is the second size of another input, and none of a third one's.
+  const torch::jit::Stack inputs{rows, rows.t().contiguous(), at::arange(3)};
+  std::vector<std::int64_t> eager;
+  const auto varied = [&](const torch::jit::Stack& given) {
+    const at::Tensor first = given[0].toTensor(), second = given[1].toTensor();
+    const std::int64_t size = first.size(0);
+    eager.push_back(size);
+    REQUIRE(second.equal(first.t()));
+    REQUIRE(given[2].toTensor().equal(at::arange(3)));
+    const std::int64_t kept = std::min(size, batch);
+    REQUIRE(first.narrow(0, 0, kept).equal(rows.narrow(0, 0, kept)));
+    for (std::int64_t row = kept; row < size; ++row) REQUIRE(first.select(0, row).equal(rows.select(0, batch - 1)));
+    fake.happen("E", 1);
+  };
+  const auto fixed = [&](const torch::jit::Stack& given) {
+    REQUIRE(given[0].toTensor().equal(rows));
+    fake.happen("C", 1);
+  };
+  CompatOptions options{.repeat = 20, .iterations_per_run = 5, .varied_batch = batch, .seed = 3};
+  (void)speedup_experiment(fake.dependencies, options, inputs, varied, fixed);
+  REQUIRE(eager.size() == 100);
+  REQUIRE(std::ranges::min(eager) == 8);
+  REQUIRE(std::ranges::max(eager) == 11);
+  const auto first = eager;
+  eager.clear();
+  (void)speedup_experiment(fake.dependencies, options, inputs, varied, fixed);
+  REQUIRE(eager == first);
+  eager.clear();
+  options.seed = 4;
+  (void)speedup_experiment(fake.dependencies, options, inputs, varied, fixed);
+  REQUIRE(eager != first);
+
+  // Never a batch of one, and of a batch of one no other.
+  DrawnBatches small(2, 1);
+  for (int draw = 0; draw < 100; ++draw) REQUIRE(small.next() == 2);
+  const auto one = [&](const torch::jit::Stack& given) { REQUIRE(given[0].toTensor().size(0) == 1); };
+  (void)speedup_experiment(fake.dependencies, {.repeat = 9, .varied_batch = 1}, {at::ones({1, 3})}, one, one);
 }
 
 TEST_CASE("random inputs: normal floats, integers as they are, nothing else", "[models]") {

@@ -35,6 +35,12 @@ struct Cache {
   }
 };
 
+std::vector<std::string> phases(const Row& row) {
+  std::vector<std::string> names;
+  for (const auto& phase : row.compilation) names.push_back(phase.first);
+  return names;
+}
+
 TEST_CASE("compiled models do what eager does, forward, backward and step after step", "[models]") {
   const Cache cache;
   if (pace::benches::aot::default_python().empty()) SKIP("no Python with torch is known: set PACE_PYTHON");
@@ -79,6 +85,10 @@ TEST_CASE("compiled models do what eager does, forward, backward and step after 
   REQUIRE(cell<double>(rows[0], "speedup") > 0);
   REQUIRE(cell<double>(rows[0], "compile_seconds") > 0);
   REQUIRE(cell<double>(rows[0], "load_seconds") > 0);
+  REQUIRE(phases(rows[0]) == std::vector<std::string>{"export_seconds", "forward_seconds", "backward_seconds",
+                                                      "compile_seconds"});
+  for (const auto& [phase, seconds] : rows[0].compilation) REQUIRE(seconds > 0);
+  REQUIRE(rows[1].compilation.empty());
   REQUIRE(cell<std::int64_t>(rows[0], "autograd_compiles") == 1);
   REQUIRE(cell<double>(rows[0], "forward_speedup") > 0);
   REQUIRE(cell<double>(rows[0], "backward_speedup") > 0);
@@ -87,6 +97,7 @@ TEST_CASE("compiled models do what eager does, forward, backward and step after 
   rows = run(entry, performance);
   REQUIRE(cell<std::string>(rows[0], "status") == "pass");
   REQUIRE(cell<double>(rows[0], "compile_seconds") == 0);
+  REQUIRE(rows[0].compilation.empty());
 
   // Inductor's own random numbers are others: their answers are not eager's, and get no number.
   performance.backends = {"aot_inductor"};
@@ -115,6 +126,7 @@ TEST_CASE("compiled models do what eager does, forward, backward and step after 
   INFO(rows[0].message);
   REQUIRE(cell<std::string>(rows[0], "status") == "pass");
   REQUIRE(cell<double>(rows[0], "compile_seconds") > 0);
+  REQUIRE(cell<std::string>(rows[0], "batch_sizes") == "2 3");
   // A number that was made of the batch is a constant of its code.
   const auto baked =
       pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) { return (x * w).view({x.size(0) * 3}); });
@@ -123,6 +135,15 @@ TEST_CASE("compiled models do what eager does, forward, backward and step after 
   INFO(rows[0].message);
   REQUIRE_THAT(rows[0].message, ContainsSubstring("one size of batch") || ContainsSubstring("batch of 4"));
   performance.dynamic_batch = false;
+
+  // Lists, tuples and dicts of tensors are operands one by one, and answers have their structure again.
+  for (const bool training : {false, true}) {
+    performance.training = training;
+    rows = run(pace::test::structured(), performance);
+    INFO(rows[0].message);
+    REQUIRE(cell<std::string>(rows[0], "status") == "pass");
+  }
+  performance.training = false;
 
   // Packages of one run serve another, which has no compiler: as --packages.
   performance.mode = Mode::performance;

@@ -1,8 +1,12 @@
 // --dynamic-batch-only: which models may run another batch than the one that it was made for.
 #include "benches/models/run/run_model.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/mul.h>
@@ -64,6 +68,120 @@ TEST_CASE("a trace runs any batch, unless something made a number of it", "[mode
                return at::add(at::mul(x, w).sum(0, /*keepdim=*/true), at::zeros({x.size(0), 1}));
              })),
              ContainsSubstring("output 0 has sizes [4, 3], eager's has [5, 3]"));
+}
+
+/// A back end that keeps the first sizes of what it is called with.
+auto recording(std::vector<std::int64_t>& sizes) {
+  return [&sizes](Instance instance, const MakeOptions& options) {
+    auto made = pace::benches::models::detail::make_eager(std::move(instance), options);
+    made.model.step.forward = [&sizes, forward = made.model.step.forward](torch::jit::Stack& inputs) {
+      sizes.push_back(inputs[0].toTensor().size(0));
+      return forward(inputs);
+    };
+    return made;
+  };
+}
+
+TEST_CASE("rounds have batches of several sizes in turn, the same for all sides", "[models]") {
+  for (const bool training : {false, true}) {
+    for (const bool randomized : {false, true}) {
+      std::vector<std::int64_t> first, second;
+      const pace::test::AddedBackend one("one", recording(first)), other("other", recording(second));
+      auto settings = any_batch("one", training);
+      settings.backends.emplace_back("other");
+      settings.repeat = 12;
+      settings.randomize_input = randomized;
+      settings.skip_accuracy_check = randomized;
+      const auto rows = run(pace::test::mlp(), settings);
+      INFO(rows[0].message << '\n' << rows[1].message);
+      REQUIRE(status(rows[0]) == "pass");
+      REQUIRE(status(rows[1]) == "pass");
+      CHECK(cell<std::string>(rows[0], "batch_sizes") == "4 3 5");
+      // Checks of values call each side at the model's own batch as often as they must, which differs.
+      for (auto* seen : {&first, &second}) std::erase(*seen, 4);
+      CHECK(first == second);
+      // Each as often as the others: 4 times in 12 rounds, beside what checks call.
+      for (const std::int64_t size : {3, 5}) CHECK(std::ranges::count(first, size) >= 4);
+      REQUIRE_FALSE(first.empty());
+      CHECK(std::ranges::max(first) == 5);
+      CHECK(std::ranges::min(first) == 3);
+    }
+  }
+  auto settings = any_batch("torchscript");
+  settings.dynamic_batch = false;
+  CHECK_THROWS(cell<std::string>(run(pace::test::mlp(), settings)[0], "batch_sizes"));
+}
+
+TEST_CASE("what is right for two sizes and wrong for the third has no figures", "[models]") {
+  const auto wrong_at = [](std::int64_t size) {
+    return pace::test::eager_but([](int) {},
+                                 [size](c10::IValue value) {
+                                   const at::Tensor output = value.toTensor();
+                                   return c10::IValue(output.size(0) == size ? at::mul(output, 1.5) : output);
+                                 });
+  };
+  const auto entry = pace::test::of_weights([](const at::Tensor& x, const at::Tensor& w) { return at::mul(x, w); });
+  for (const std::int64_t size : {3, 5}) {
+    const pace::test::AddedBackend wrong("wrong", wrong_at(size));
+    const auto row = run(entry, any_batch("wrong"))[0];
+    CHECK(status(row) == "fail_to_run");
+    CHECK(cell<double>(row, "speedup") == 0);
+    CHECK_THAT(row.message, ContainsSubstring("made for a batch of 4, it is not right for one of " +
+                                              std::to_string(size) + ": output 0 is off by"));
+  }
+  const pace::test::AddedBackend right("right", wrong_at(6));
+  CHECK(status(run(entry, any_batch("right"))[0]) == "pass");
+}
+
+TEST_CASE("the sizes of a schedule lie around the model's own, within what all sides take", "[models]") {
+  using Sizes = std::vector<std::int64_t>;
+  const auto around = BatchSchedule::sizes_around;
+  const std::int64_t any = std::numeric_limits<std::int64_t>::max();
+  CHECK(around(100, 2, any) == Sizes{80, 90, 110, 120});
+  CHECK(around(128, 2, any) == Sizes{102, 115, 141, 154});
+  CHECK(around(64, 2, any) == Sizes{51, 57, 70, 77});
+  CHECK(around(4, 2, any) == Sizes{3, 5});
+  CHECK(around(2, 2, any) == Sizes{3});
+  CHECK(around(100, 96, 104) == Sizes{96, 98, 102, 104});
+  CHECK(around(100, 100, 100).empty());
+
+  // A side that takes no more than four.
+  const pace::test::AddedBackend bounded("bounded", [](Instance instance, const MakeOptions& options) {
+    auto made = pace::benches::models::detail::make_eager(std::move(instance), options);
+    made.batches.high = 4;
+    return made;
+  });
+  auto row = run(pace::test::mlp(), any_batch("bounded"))[0];
+  CHECK(status(row) == "pass");
+  CHECK(cell<std::string>(row, "batch_sizes") == "4 3");
+  auto settings = any_batch("bounded");
+  settings.batch_size = 1;
+  std::string log;
+  row = run(pace::test::mlp(), settings, &log)[0];
+  CHECK(status(row) == "pass");
+  CHECK(cell<std::string>(row, "batch_sizes") == "1");
+  CHECK_THAT(log, ContainsSubstring("mlp: there is no other batch that it could be timed with"));
+}
+
+TEST_CASE("operands of a schedule name the batch, whatever number checks draw", "[models]") {
+  const auto entry = pace::test::mlp();
+  const auto instance = make_instance(entry, {.batch_size = 4});
+  BatchSchedule schedule(instance, 2, 100);
+  const auto operands = schedule.operands();
+  REQUIRE(operands.size() == 3 * instance.model.inputs.size() + 1);
+  const auto size = [&] { return schedule.chosen(operands)[0].toTensor().size(0); };
+  CHECK(size() == 4);
+  CHECK(schedule.chosen(operands)[0].toTensor().is_same(instance.model.inputs[0].toTensor()));
+  std::vector<std::int64_t> seen;
+  for (int round = 0; round < 6; ++round) {
+    schedule.advance(operands);
+    seen.push_back(size());
+  }
+  CHECK(seen == std::vector<std::int64_t>{3, 5, 4, 3, 5, 4});
+  operands.back().toTensor().fill_(-2);
+  CHECK(size() == 3);
+  operands.back().toTensor().fill_(1000);
+  CHECK(size() == 3);
 }
 
 TEST_CASE("what packages for any batch are not made of", "[models]") {

@@ -178,6 +178,60 @@ TEST_CASE("what two runs are compared by: loss, gradients, parameters, buffers, 
   REQUIRE(pace::check::bitwise_same(results, collect_results(instance, {}, loss, inputs)));
 }
 
+TEST_CASE("inputs are lists, tuples and dicts of tensors: made, cast, copied, collected", "[models]") {
+  const auto entry = pace::test::structured();
+  const auto instance = make_instance(entry, {.batch_size = 4, .training = true});
+  const auto& inputs = instance.model.inputs;
+  REQUIRE(inputs.size() == 4);
+  REQUIRE(inputs[1].isTensorList());
+  REQUIRE(inputs[2].isTuple());
+  REQUIRE(inputs[3].isGenericDict());
+  const auto tensors = tensors_of_inputs(inputs);
+  REQUIRE(tensors.size() == 7);
+
+  const auto wide = float64_copy(instance);
+  const auto wide_tensors = tensors_of_inputs(wide.model.inputs);
+  REQUIRE(wide_tensors.size() == 7);
+  for (std::size_t i = 0; i < 7; ++i) REQUIRE(wide_tensors[i].equal(tensors[i].to(at::kDouble)));
+  const auto scores = [](const Instance& each) {
+    return forward_of(each, each.model.inputs).toGenericDict().at("scores").toTensor();
+  };
+  REQUIRE(at::allclose(scores(wide), scores(instance).to(at::kDouble), 1e-4, 1e-5));
+  const auto copy = copy_instance(instance);
+  (void)copy.model.inputs[3].toGenericDict().at("scale").toTensor().zero_();
+  (void)copy.model.inputs[1].toTensorVector()[1].zero_();
+  REQUIRE_FALSE(tensors_of_inputs(inputs)[2].equal(at::zeros({4, 6})));
+  REQUIRE_FALSE(tensors_of_inputs(inputs)[5].equal(at::zeros({4, 6})));
+  REQUIRE(tensors_of_inputs(copy.model.inputs)[5].equal(at::zeros({4, 6})));
+
+  // A gradient for the first tensor, two for the list, two for the tuple, none for the dict.
+  auto given = clone_inputs(inputs);
+  for (const auto& tensor : tensors_of_inputs(given)) tensor.set_requires_grad(true);
+  const auto loss = loss_of(instance, forward_of(instance, given));
+  loss.backward();
+  const auto results = collect_results(instance, {}, loss, given);
+  const auto& parts = results.toTupleRef().elements();
+  REQUIRE(parts.size() == 5 + 5);
+  for (std::size_t i = 0; i < 5; ++i) REQUIRE(parts[5 + i].toTensor().equal(tensors_of_inputs(given)[i].grad()));
+  REQUIRE(tensors_of_inputs(given)[5].grad().defined());
+
+  auto odd = entry;
+  const auto with = [&](c10::IValue input) {
+    odd.make = [make = entry.make, input](const ModelRequest& request) {
+      auto model = make(request);
+      model.inputs.push_back(input);
+      return model;
+    };
+    return why([&] { (void)make_instance(odd, {.batch_size = 4}); });
+  };
+  REQUIRE(with(c10::ivalue::Tuple::create({c10::IValue(3), c10::IValue("text"), c10::IValue()})) ==
+          "nothing was thrown");
+  REQUIRE(with(c10::ivalue::Tuple::create({c10::IValue(at::Tensor())})) ==
+          "structured: expected inputs that are tensors, numbers, texts, None, or lists, tuples and dicts of these, "
+          "found an undefined tensor");
+  REQUIRE_THAT(with(c10::Device("cpu")), ContainsSubstring("found Device"));
+}
+
 TEST_CASE("optimisers are those of torchbench", "[models]") {
   const auto entry = pace::test::mlp();
   Config config;

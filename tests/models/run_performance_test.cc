@@ -210,6 +210,40 @@ TEST_CASE("products may be TF32 as in torchbench, but for runs that are determin
   REQUIRE_FALSE(allowed(settings));
 }
 
+TEST_CASE("inputs of every structure, in every kind of run", "[models]") {
+  const auto entry = pace::test::structured();
+  for (const bool training : {false, true}) {
+    for (const bool compat : {false, true}) {
+      auto settings = quick({"torchscript"}, training);
+      settings.compat = settings.randomize_input = compat;
+      const auto rows = run(entry, settings);
+      INFO(rows[0].message);
+      CHECK(text(rows[0], "status") == "pass");
+      CHECK(number(rows[0], "speedup") > 0);
+    }
+    auto settings = quick({"torchscript"}, training);
+    settings.mode = Mode::accuracy;
+    CHECK(text(run(entry, settings)[0], "accuracy") == "pass");
+  }
+  auto settings = quick({"torchscript"});
+  settings.dynamic_batch = true;
+  const auto any_batch = run(entry, settings)[0];
+  INFO(any_batch.message);
+  CHECK(text(any_batch, "status") == "pass");
+  CHECK(text(any_batch, "batch_sizes") == "4 3 5");
+  // A smaller batch is one in lists and tuples, too.
+  const auto instance = make_instance(entry, {.batch_size = 8});
+  const auto cut = tensors_of_inputs(first_of_batch(instance.model.inputs, 8, 2));
+  REQUIRE(cut.size() == 7);
+  for (std::size_t i = 0; i < 6; ++i) CHECK(cut[i].sizes() == at::IntArrayRef({2, 6}));
+  CHECK(cut[6].sizes() == at::IntArrayRef({6}));
+  settings = quick({"eager"});
+  settings.mode = Mode::batch_invariance;
+  const auto row = run(entry, settings)[0];
+  INFO(row.message);
+  CHECK_THAT(text(row, "accuracy"), !ContainsSubstring("fail_to_run") && !ContainsSubstring("skip"));
+}
+
 TEST_CASE("in every precision", "[models]") {
   for (const auto precision : {Precision::float32, Precision::bfloat16, Precision::amp}) {
     for (const bool training : {false, true}) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/core/Dict.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/dropout.h>
@@ -84,6 +85,37 @@ inline models::ModelEntry mlp(std::string name = "mlp") {
               return output.toTupleRef().elements()[0].toTensor().square().mean();
             };
             return model;
+          }};
+}
+
+/// A linear layer of inputs of every structure: a tensor, a list of a mask and a tensor, a tuple, and a dict.
+struct Structured : torch::nn::Module {
+  using Pair = std::tuple<at::Tensor, at::Tensor>;
+  using Named = c10::Dict<std::string, at::Tensor>;
+  Structured() { register_module("linear", linear); }
+  Named forward(const at::Tensor& x, const std::vector<at::Tensor>& list, const Pair& pair, const Named& named) {
+    const at::Tensor y = linear->forward(x + list.at(0) * list.at(1)) * std::get<0>(pair) + std::get<1>(pair);
+    Named answer;
+    answer.insert("scores", y * named.at("scale"));
+    answer.insert("hidden", y + named.at("shift"));
+    return answer;
+  }
+  torch::nn::Linear linear{6, 6};
+};
+
+inline models::ModelEntry structured(std::string name = "structured") {
+  return {.name = std::move(name),
+          .suite = models::Suite::huggingface,
+          .family = "mlp",
+          .training_batch = 4,
+          .inference_batch = 4,
+          .make = [](const models::ModelRequest& request) {
+            const auto draw = [&] { return at::randn({request.batch_size, 6}); };
+            Structured::Named named;
+            named.insert("scale", draw());
+            named.insert("shift", at::randn({6}));
+            return models::make_model(std::make_shared<Structured>(), draw(), std::vector<at::Tensor>{draw(), draw()},
+                                      Structured::Pair{draw(), draw()}, named);
           }};
 }
 

@@ -17,6 +17,8 @@
 #include <ATen/ops/randn_like.h>
 #include <c10/core/ScalarType.h>
 
+#include "benches/models/run/input_tensors.hpp"
+#include "benches/models/run/varying_batch.hpp"
 #include "pace/core/error.hpp"
 #include "pace/stats/student.hpp"
 
@@ -32,31 +34,30 @@ struct CompatDependencies {
 struct CompatOptions {
   std::int64_t repeat = 30, iterations_per_run = 1;
   bool randomize_input = false;
+  /// Each of eager's iterations has another batch than this; 0 and 1: all have the one that is given.
+  std::int64_t varied_batch = 0;
+  std::uint64_t seed = 0;
 };
 
 /// torchbench's randomize_input: normal values for float32 and float64, int64 as it is. Throws Error for other types.
 [[nodiscard]] inline torch::jit::Stack randomized(const torch::jit::Stack& inputs) {
-  torch::jit::Stack result;
-  for (const auto& input : inputs) {
-    const at::Tensor tensor = input.toTensor();
+  return map_tensors(inputs, [](const at::Tensor& tensor) {
     const auto type = tensor.scalar_type();
-    if (type == at::kFloat || type == at::kDouble)
-      result.emplace_back(at::randn_like(tensor));
-    else if (type == at::kLong)
-      result.push_back(input);
-    else
-      throw Error(std::string("randomize_input need support tensor of type ") + c10::toString(type));
-  }
-  return result;
+    if (type == at::kFloat || type == at::kDouble) return at::randn_like(tensor);
+    if (type == at::kLong) return tensor;
+    throw Error(std::string("randomize_input need support tensor of type ") + c10::toString(type));
+  });
 }
 
 /// torchbench's timed: the host's time of `iterations` calls, and then until the device is done; the random state is
-/// put back before each, untimed. Not divided by `iterations`.
-template <class Call>
-[[nodiscard]] double timed(const CompatDependencies& dependencies, std::int64_t iterations, Call&& call) {
+/// put back before each, and `prepare` is called, untimed. Not divided by `iterations`.
+template <class Call, class Prepare>
+[[nodiscard]] double timed(const CompatDependencies& dependencies, std::int64_t iterations, Call&& call,
+                           Prepare&& prepare) {
   dependencies.synchronise();
   double total = 0;
   for (std::int64_t i = 0; i < iterations; ++i) {
+    prepare();
     dependencies.reset_random_state();
     const double begin = dependencies.now();
     call();
@@ -67,21 +68,32 @@ template <class Call>
   return total + (dependencies.now() - begin);
 }
 
+template <class Call>
+[[nodiscard]] double timed(const CompatDependencies& dependencies, std::int64_t iterations, Call&& call) {
+  return timed(dependencies, iterations, call, [] {});
+}
+
 struct CompatTimings {
   /// Seconds, one for each repeat.
   std::vector<double> eager, compiled;
 };
 
-/// torchbench's speedup_experiment. Both callables take the inputs.
+/// torchbench's speedup_experiment. Both callables take the inputs. Where the batch varies it does so for eager alone, as
+/// in torchbench, so that the times of both sides are of other batches.
 template <class Eager, class Compiled>
 [[nodiscard]] CompatTimings speedup_experiment(const CompatDependencies& dependencies, const CompatOptions& options,
                                                const torch::jit::Stack& inputs, Eager&& eager, Compiled&& compiled) {
   if (options.repeat < 1 || options.iterations_per_run < 1)
     throw InputError({}, "--repeat and --iterations-per-run: expected at least 1 of each");
   CompatTimings timings;
+  DrawnBatches sizes(options.varied_batch, options.seed);
   for (std::int64_t i = 0; i < options.repeat; ++i) {
     const torch::jit::Stack given = options.randomize_input ? randomized(inputs) : inputs;
-    timings.eager.push_back(timed(dependencies, options.iterations_per_run, [&] { eager(given); }));
+    torch::jit::Stack varied = given;
+    const auto vary = [&] {
+      if (options.varied_batch > 1) varied = resized_batch(given, options.varied_batch, sizes.next());
+    };
+    timings.eager.push_back(timed(dependencies, options.iterations_per_run, [&] { eager(varied); }, vary));
     timings.compiled.push_back(timed(dependencies, options.iterations_per_run, [&] { compiled(given); }));
   }
   return timings;

@@ -42,7 +42,8 @@ namespace pace::benches::models {
   const Instance& instance = eager.iterating->runnable.instance;
   const torch::jit::Stack inputs = instance.model.inputs;
   const CompatDependencies dependencies = process_dependencies(instance.options.device);
-  const CompatOptions options{settings.repeat, settings.iterations_per_run, settings.randomize_input};
+  const CompatOptions options{settings.repeat, settings.iterations_per_run, settings.randomize_input,
+                              settings.dynamic_batch ? instance.options.batch_size : 0, settings.seed};
   std::vector<Row> rows;
   for (const auto& name : rows_of(settings)) {
     Candidate& candidate = find_candidate(candidates, name, eager);
@@ -61,8 +62,9 @@ namespace pace::benches::models {
         if (&candidate != &eager)
           figures.compilation_latency = candidate.make_seconds + candidate.warm_up.seconds - eager.warm_up.seconds;
         figures.peak_gigabytes = candidate.warm_up.peak_gigabytes;
-        figures.compile_seconds = candidate.iterating->runnable.compile_seconds.value_or(0);
-        figures.load_seconds = candidate.iterating->runnable.load_seconds;
+        const Runnable& runnable = candidate.iterating->runnable;
+        if (runnable.compiling) figures.compile_seconds = runnable.compiling->whole;
+        figures.load_seconds = runnable.load_seconds;
         row.message = format_speedup(figures.speedup, figures.p_value);
       } catch (const InputError&) {
         throw;

@@ -87,6 +87,8 @@ struct RecordContext {
     else
       values.push_back({column, "text", std::get<std::string>(cell)});
   }
+  Json compilation = Json::array();
+  for (const auto& [phase, seconds] : row.compilation) compilation.push_back({phase, real(seconds)});
   for (const auto& repeat : row.raw_timings) {
     Json times = Json::array();
     for (const double time : repeat) times.push_back(real(time));
@@ -99,6 +101,7 @@ struct RecordContext {
                        {"values", values},
                        {"message", row.message},
                        {"result", to_string(row.result)},
+                       {"compilation", compilation},
                        {"raw_timings", raw}}) +
          '\n';
 }
@@ -123,6 +126,8 @@ struct RecordContext {
       if (kind == "text") cell = value.at(2).get<std::string>();
       row.values.emplace_back(value.at(0).get<std::string>(), std::move(cell));
     }
+    for (const auto& phase : json.at("compilation"))
+      row.compilation.emplace_back(phase.at(0).get<std::string>(), real(phase.at(1)));
     for (const auto& repeat : json.at("raw_timings")) {
       auto& times = row.raw_timings.emplace_back();
       for (const auto& time : repeat) times.push_back(real(time));

@@ -92,6 +92,10 @@ class ResultFiles {
 
   /// The file of records that stands beside a CSV file.
   [[nodiscard]] static std::string records_path(const std::string& csv) { return stem_of(csv) + ".json"; }
+  /// The file of what compiling took, as torchbench names it.
+  [[nodiscard]] static std::string compilation_path(const std::string& csv) {
+    return stem_of(csv) + "_compilation_metrics.csv";
+  }
   /// `path` less its `.csv`.
   [[nodiscard]] static std::string stem_of(const std::string& path) {
     return path.ends_with(".csv") ? path.substr(0, path.size() - 4) : path;
@@ -117,6 +121,7 @@ class ResultFiles {
         throw InputError({beside}, "is no regular file; expected a name under which results can be written");
       auto records = std::make_unique<OutputFile>(beside);
       require_results(beside, path, exists && info.st_size > 0);
+      require_compilation(compilation_path(path));
       const bool replaces = earlier == EarlierResults::replaced;
       if (!replaces) records->keep_lines();
       if (!replaces && sizes_alone() && exists) OutputFile(path).keep_lines();
@@ -165,7 +170,22 @@ class ResultFiles {
     } else {
       add_row(path, columns_of(row), context_.settings.compat);
     }
+    add_compilation(row);
     if (options_.raw_timings && !row.raw_timings.empty()) write_npy(raw_path(path, row), row.raw_timings);
+  }
+
+  /// Writes what compiling took, if the row has that, to the file beside that of the row. Throws as add().
+  void add_compilation(const Row& row) {
+    const std::string path = path_for(row.backend);
+    if (path.empty() || row.compilation.empty()) return;
+    claim(EarlierResults::kept);
+    // Beside /dev/null there is no file.
+    if (!claimed_.contains(path)) return;
+    Columns columns{{"dev", row.device}, {"name", row.name}, {"batch_size", row.batch_size}};
+    if (!options_.tag.empty()) columns.emplace_back("tag", options_.tag);
+    columns.emplace_back("backend", row.backend);
+    columns.insert(columns.end(), row.compilation.begin(), row.compilation.end());
+    add_row(compilation_path(path), columns);
   }
 
  private:
@@ -178,6 +198,7 @@ class ResultFiles {
   static void replace_earlier(const std::string& path, Claimed& claimed) {
     if (!std::exchange(claimed.replaces_earlier, false)) return;
     remove(path);
+    remove(compilation_path(path));
     claimed.records->clear();
   }
 
@@ -210,6 +231,20 @@ class ResultFiles {
       throw InputError({csv}, std::string("is no file of results; expected ") +
                                   (sizes_alone() ? "lines of name,size" : "a column 'name'") +
                                   ", another --output, or no file of that name");
+  }
+
+  /// Throws InputError for a file that is none of add_compilation()'s, or of torchbench's.
+  static void require_compilation(const std::string& path) {
+    struct stat info{};
+    if (::stat(path.c_str(), &info) != 0) return;
+    if (!S_ISREG(info.st_mode))
+      throw InputError({path}, "is no regular file; expected a name under which compilation metrics can be written");
+    if (info.st_size == 0) return;
+    const auto table = report::read_csv(path);
+    if (!table.column("name") || !table.column("batch_size"))
+      throw InputError({path},
+                       "is no file of compilation metrics; expected columns 'name' and 'batch_size', another "
+                       "--output, or no file of that name");
   }
 
   /// Back ends have configurations behind a colon, and devices have numbers there.

@@ -19,6 +19,8 @@
 #include "benches/aot/definition_store.hpp"
 #include "benches/aot/inductor_configs.hpp"
 #include "benches/aot/model_step.hpp"
+#include "benches/aot/package_record.hpp"
+#include "benches/aot/tensor_metadata.hpp"
 #include "benches/aot/traced_model.hpp"
 #include "benches/models/run/context_flags.hpp"
 #include "benches/models/run/dynamic_batch.hpp"
@@ -40,8 +42,8 @@ struct Runnable {
   /// The same tensors must be given again and again, since it remembers their addresses; and gradients must stay where
   /// they are.
   bool fixed_addresses = false;
-  /// Seconds: compiling, if this process did that; loading.
-  std::optional<double> compile_seconds = {};
+  /// What compiling took, if this process did that.
+  std::optional<benches::aot::CompileTimes> compiling = {};
   double load_seconds = 0;
   /// Memory of a captured graph, at most at once while it was captured, in 1e9 bytes: calls take no more, and nothing
   /// else can have it.
@@ -49,6 +51,8 @@ struct Runnable {
   /// Operators that were traced, and whether backward and CUDA graph are captured: what dynamo's counters would tell.
   std::int64_t calls_captured = 0;
   bool captured = false, backward_captured = false, compiled = false;
+  /// The batches that it takes.
+  benches::aot::TensorMetadata::Range batches = {};
   std::vector<std::string> notes = {};
 };
 
@@ -110,7 +114,7 @@ inline void describe_capture(Runnable& made, const aot::TracedModel& traced) {
   made.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   describe_capture(made, *traced.model);
   if (options.settings->dynamic_batch)
-    check_other_batch(made.instance, made.model, made.instance.options.batch_size + 1, !traced.random);
+    check_other_batch(made.instance, made.model, made.instance.options.batch_size + 1);
   return made;
 }
 
@@ -165,15 +169,15 @@ struct PackageSource {
   benches::aot::DefinitionStore store(source.options);
   auto opened = traced.model->open_package(store);
   Runnable made{.instance = std::move(instance), .model = std::move(opened.model)};
-  made.compile_seconds = opened.costs.compile;
+  made.compiling = opened.costs.compile;
   made.load_seconds = opened.costs.load;
   made.compiled = true;
   describe_capture(made, *traced.model);
   if (source.falls_back) made.notes.push_back("compiled with fallback_random, since it draws random numbers");
   if (opened.batch) {
     const std::int64_t size = made.instance.options.batch_size;
-    check_other_batch(made.instance, made.model, size < opened.batch->high ? size + 1 : size - 1,
-                      !source.traced.random);
+    check_other_batch(made.instance, made.model, size < opened.batch->high ? size + 1 : size - 1);
+    made.batches = *opened.batch;
   }
   return made;
 }

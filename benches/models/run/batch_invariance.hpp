@@ -1,6 +1,7 @@
 // Batch invariance: whether a sample's answer is the same, bit by bit, in smaller batches.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -12,21 +13,19 @@
 #include <ATen/core/stack.h>
 #include <c10/util/StringUtil.h>
 
+#include "benches/models/run/input_tensors.hpp"
 #include "benches/models/run/outcome.hpp"
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
 
 namespace pace::benches::models {
 
-/// The inputs whose first size is `batch`, cut to `size`.
+/// The inputs with each tensor whose first size is `batch` cut to `size`.
 [[nodiscard]] inline torch::jit::Stack first_of_batch(const torch::jit::Stack& inputs, std::int64_t batch,
                                                       std::int64_t size) {
-  torch::jit::Stack cut;
-  for (const auto& input : inputs) {
-    const at::Tensor tensor = input.toTensor();
-    cut.emplace_back(tensor.dim() > 0 && tensor.size(0) == batch ? tensor.narrow(0, 0, size) : tensor);
-  }
-  return cut;
+  return map_tensors(inputs, [&](const at::Tensor& tensor) {
+    return tensor.dim() > 0 && tensor.size(0) == batch ? tensor.narrow(0, 0, size) : tensor;
+  });
 }
 
 /// torchbench's check_batch_invariance: the outputs of `forward` for the first half of a batch, a quarter, ... one
@@ -36,9 +35,8 @@ namespace pace::benches::models {
 [[nodiscard]] inline std::string batch_invariance(const torch::jit::Stack& inputs, std::int64_t batch,
                                                   const std::function<c10::IValue(const torch::jit::Stack&)>& forward,
                                                   std::string& message) {
-  bool has_batch = false;
-  for (const auto& input : inputs)
-    has_batch = has_batch || (input.toTensor().dim() > 0 && input.toTensor().size(0) == batch);
+  const bool has_batch = std::ranges::any_of(
+      tensors_of_inputs(inputs), [&](const at::Tensor& tensor) { return tensor.dim() > 0 && tensor.size(0) == batch; });
   if (batch < 2 || !has_batch) {
     message = batch < 2 ? "a batch of one has no smaller one" : "no input has the batch as its first size";
     return "pass_due_to_skip";

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "benches/models/run/backend.hpp"
+#include "benches/models/run/input_tensors.hpp"
 #include "benches/models/run/iteration.hpp"
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/plan.hpp"
@@ -56,7 +57,7 @@ struct Candidate {
   std::int64_t bytes = 0;
   for (const auto& tensor : trained_parameters(instance)) bytes += static_cast<std::int64_t>(tensor.nbytes());
   for (const auto& tensor : fixed_tensors(instance)) bytes += static_cast<std::int64_t>(tensor.nbytes());
-  for (const auto& input : instance.model.inputs) bytes += static_cast<std::int64_t>(input.toTensor().nbytes());
+  for (const auto& input : tensors_of_inputs(instance.model.inputs)) bytes += static_cast<std::int64_t>(input.nbytes());
   return bytes;
 }
 

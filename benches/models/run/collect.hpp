@@ -75,7 +75,8 @@ namespace detail {
 }
 
 /// torch._dynamo.testing.collect_results: prediction, loss, gradients and values of parameters by name, buffers by
-/// name, then the gradient of each input. A parameter without a gradient counts as one of zeros. All are copies.
+/// name, then the gradient of each input: of a list or a tuple that of each tensor in it, of a dict none. A parameter
+/// without a gradient counts as one of zeros. All are copies.
 [[nodiscard]] inline c10::IValue collect_results(const Instance& instance, c10::IValue prediction,
                                                  const at::Tensor& loss, const torch::jit::Stack& inputs) {
   const at::NoGradGuard values_alone;
@@ -90,9 +91,17 @@ namespace detail {
   for (const auto& buffer : instance.model.module->named_buffers()) buffers.insert(buffer.key(), copy(buffer.value()));
   std::vector<c10::IValue> results{std::move(prediction), c10::IValue(copy(loss)), std::move(gradients),
                                    std::move(parameters), std::move(buffers)};
-  for (const auto& input : inputs) {
-    const at::Tensor& gradient = input.toTensor().grad();
+  const auto add_gradient = [&](const c10::IValue& value) {
+    if (!value.isTensor()) return;
+    const at::Tensor& gradient = value.toTensor().grad();
     results.push_back(gradient.defined() ? c10::IValue(copy(gradient)) : c10::IValue());
+  };
+  for (const auto& input : inputs) {
+    if (input.isTuple() || input.isList()) {
+      for (const auto& part : detail::parts_of(input, "collect_results")) add_gradient(part);
+    } else {
+      add_gradient(input);
+    }
   }
   return c10::ivalue::Tuple::create(std::move(results));
 }

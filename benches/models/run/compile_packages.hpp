@@ -1,22 +1,26 @@
 // The packages of many models, compiled side by side before anybody runs them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <ostream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <ATen/Parallel.h>
 
 #include "benches/aot/definition_store.hpp"
+#include "benches/models/backend_names.hpp"
 #include "benches/models/config.hpp"
 #include "benches/models/model.hpp"
+#include "benches/models/row.hpp"
 #include "benches/models/run/backend.hpp"
 #include "benches/models/run/load.hpp"
 #include "benches/models/run/outcome.hpp"
+#include "benches/models/run/performance_row.hpp"
 #include "benches/models/run/plan.hpp"
 #include "benches/models/settings.hpp"
 #include "pace/core/error.hpp"
@@ -34,7 +38,12 @@ class PackageSet {
       if (!loaded.instance) throw Unsupported(loaded.message);
       auto source = detail::package_source(*loaded.instance, {&settings, make_scaler(plan, settings)});
       const auto kind = source.traced.model->request().kind;
-      group_of(source.options).wanted.push_back({source.traced.model->traced(), kind});
+      const auto compiles = [](const std::string& name) { return any_has({name}, &BackendTraits::has_package); };
+      const auto backend = std::ranges::find_if(settings.backends, compiles);
+      group_of(source.options)
+          .wanted.push_back({source.traced.model->traced(), kind,
+                             make_row(entry, settings, plan.instance.batch_size,
+                                      backend == settings.backends.end() ? "aot_inductor" : *backend)});
     } catch (const InputError&) {
       throw;
     } catch (...) {
@@ -43,20 +52,28 @@ class PackageSet {
   }
 
   /// Into `directory`, one of `--packages` from then on; empty: to where they are looked for in any case. What cannot
-  /// be compiled is told to `log`. Throws Unsupported where there is nothing to compile with.
-  void compile(const std::filesystem::path& directory, std::ostream& log) {
+  /// be compiled is told to `log`; for each package that was compiled now `take` gets a row with what that took. Throws
+  /// Unsupported where there is nothing to compile with.
+  void compile(const std::filesystem::path& directory, const std::function<void(const Row&)>& take,
+               std::ostream& log) {
     for (Group& group : groups_) {
       if (!directory.empty()) group.options.directories = {directory};
       benches::aot::DefinitionStore store(group.options);
       std::vector<benches::aot::PackageRequest> requests;
-      for (const auto& [traced, kind] : group.wanted) requests.push_back({&traced, kind});
+      for (const Wanted& wanted : group.wanted) requests.push_back({&wanted.traced, wanted.kind});
       if (directory.empty())
         store.prepare_all(requests);
       else
         store.export_and_compile(requests, directory);
-      for (const auto& [traced, kind] : group.wanted) {
+      for (Wanted& wanted : group.wanted) {
+        const auto& [traced, kind, row] = wanted;
         try {
           (void)store.find(traced, kind);
+          const auto times =
+              directory.empty() ? store.compile_times(traced, kind) : store.recorded_times(traced, kind, directory);
+          if (!times) continue;
+          wanted.row.compilation = phases_of(*times);
+          take(row);
         } catch (const Unsupported& refusal) {
           fail(log, traced.name, refusal.what());
         }
@@ -67,10 +84,17 @@ class PackageSet {
   [[nodiscard]] std::size_t failed() const { return failed_; }
 
  private:
+  struct Wanted {
+    benches::aot::Traced traced;
+    benches::aot::PackageKind kind;
+    /// Of the model, device, and the first back end that has packages.
+    Row row;
+  };
+
   /// Compiled by one process.
   struct Group {
     benches::aot::PackageOptions options;
-    std::vector<std::pair<benches::aot::Traced, benches::aot::PackageKind>> wanted;
+    std::vector<Wanted> wanted;
   };
 
   [[nodiscard]] Group& group_of(const benches::aot::PackageOptions& options) {

@@ -1,6 +1,7 @@
 // --dynamic-batch-only: code made for one batch must answer as eager does for another.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,10 +13,10 @@
 #include <ATen/core/stack.h>
 
 #include "benches/aot/model_step.hpp"
+#include "benches/models/run/input_tensors.hpp"
 #include "benches/models/run/instance.hpp"
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/step.hpp"
-#include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/core/error.hpp"
@@ -30,14 +31,16 @@ namespace pace::benches::models {
   return make_instance(*instance.entry, options).model.inputs;
 }
 
-/// Which inputs are batches: those whose first size is the batch size, and grows with it. Throws Unsupported where
+/// Which tensors of all inputs are batches: those whose first size is the batch size, and grows with it. Throws Unsupported where
 /// another batch changes anything else in the inputs, or nothing.
 [[nodiscard]] inline std::vector<std::size_t> batch_inputs(const Instance& instance) {
   const std::int64_t size = instance.options.batch_size;
-  const auto others = inputs_of_batch(instance, size + 1);
+  const auto owns = tensors_of_inputs(instance.model.inputs);
+  const auto others = tensors_of_inputs(inputs_of_batch(instance, size + 1));
+  if (owns.size() != others.size()) throw Unsupported("with another batch it has another number of tensors as inputs");
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < others.size(); ++i) {
-    const at::Tensor own = instance.model.inputs[i].toTensor(), other = others[i].toTensor();
+    const at::Tensor &own = owns[i], &other = others[i];
     if (own.sizes() == other.sizes()) continue;
     const bool is_batch = own.dim() > 0 && own.dim() == other.dim() && own.size(0) == size &&
                           other.size(0) == size + 1 && own.sizes().slice(1) == other.sizes().slice(1);
@@ -74,17 +77,21 @@ namespace detail {
 
 }  // namespace detail
 
-/// Throws Unsupported unless `made`, which uses the parameters and buffers of `instance`, answers for `size` samples
-/// what eager does; of code that draws random numbers (`values` false) the sizes of the answer alone.
-inline void check_other_batch(const Instance& instance, const aot::ModelStep& made, std::int64_t size, bool values) {
-  const auto given = inputs_of_batch(instance, size);
+/// Throws Unsupported unless `made`, which uses the parameters and buffers of `instance`, answers for `given`, a batch
+/// of `size` samples, what eager does; where eager draws random numbers, the sizes of the answer alone count.
+inline void check_other_batch(const Instance& instance, const aot::ModelStep& made, std::int64_t size,
+                              const torch::jit::Stack& given) {
   const pace::detail::RandomStateKept random;
+  bool draws = false;
   const auto answer = [&](const aot::ModelStep& step) {
     const BuffersKept kept(instance);
     pace::detail::reset_random_state(instance.options.seed);
+    const auto before = pace::detail::random_state();
     torch::jit::Stack inputs = clone_inputs(given);
     const at::AutoGradMode with_gradients(instance.options.training);
     const c10::IValue output = step.step.forward(inputs);
+    draws = draws || !std::ranges::equal(before, pace::detail::random_state(),
+                                         [](const at::Tensor& one, const at::Tensor& other) { return one.equal(other); });
     return check::tensors_of(step.step.answer ? step.step.answer(output) : output);
   };
   const auto refuse = [&](const std::string& why) {
@@ -98,7 +105,12 @@ inline void check_other_batch(const Instance& instance, const aot::ModelStep& ma
   } catch (...) {
     refuse(current_failed().message);
   }
-  if (const auto problem = detail::far_from(expected, found, values); !problem.empty()) refuse(problem);
+  if (const auto problem = detail::far_from(expected, found, !draws); !problem.empty()) refuse(problem);
+}
+
+/// The same for inputs that the model's maker makes for `size` samples.
+inline void check_other_batch(const Instance& instance, const aot::ModelStep& made, std::int64_t size) {
+  check_other_batch(instance, made, size, inputs_of_batch(instance, size));
 }
 
 }  // namespace pace::benches::models

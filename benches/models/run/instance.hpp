@@ -18,7 +18,7 @@
 #include <torch/nn/module.h>
 
 #include "benches/models/model.hpp"
-#include "pace/check/clone_input.hpp"
+#include "benches/models/run/input_tensors.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::models {
@@ -70,7 +70,22 @@ inline void convert(torch::nn::Module& module, const InstanceOptions& options) {
 
 inline void convert(torch::jit::Stack& inputs, const InstanceOptions& options) {
   const at::NoGradGuard values_alone;
-  for (auto& input : inputs) input = converted(input.toTensor(), options);
+  inputs = map_tensors(inputs, [&](const at::Tensor& tensor) { return converted(tensor, options); });
+}
+
+/// Throws Error for an input that is neither a tensor nor a number, a text or None, nor made of these.
+inline void require_usable_input(const std::string& model, const c10::IValue& input) {
+  if (input.isTuple()) {
+    for (const auto& element : input.toTupleRef().elements()) require_usable_input(model, element);
+  } else if (input.isList()) {
+    for (const c10::IValue& element : input.toListRef()) require_usable_input(model, element);
+  } else if (input.isGenericDict()) {
+    for (const auto& entry : input.toGenericDict()) require_usable_input(model, entry.value());
+  } else if (input.isTensor() ? !input.toTensor().defined()
+                              : !input.isScalar() && !input.isString() && !input.isNone()) {
+    throw Error(model + ": expected inputs that are tensors, numbers, texts, None, or lists, tuples and dicts of these, " +
+                "found " + (input.isTensor() ? "an undefined tensor" : input.tagKind()));
+  }
 }
 
 /// Throws Error where the entry's function made nothing usable.
@@ -83,9 +98,7 @@ inline void convert(torch::jit::Stack& inputs, const InstanceOptions& options) {
   Instance instance{.entry = &entry, .options = options, .model = entry.make({options.size, options.batch_size})};
   if (!instance.model.module || !instance.model.forward)
     throw Error(entry.name + ": expected a model with a module and a forward, found none");
-  for (const auto& input : instance.model.inputs)
-    if (!input.isTensor() || !input.toTensor().defined())
-      throw Error(entry.name + ": expected inputs that are tensors, found " + input.tagKind());
+  for (const auto& input : instance.model.inputs) require_usable_input(entry.name, input);
   instance.model.module->train(options.train_mode);
   return instance;
 }
@@ -125,8 +138,7 @@ inline void convert(torch::jit::Stack& inputs, const InstanceOptions& options) {
   };
   copy_all(from.model.module->named_parameters(), copy.model.module->named_parameters(), "parameters");
   copy_all(from.model.module->named_buffers(), copy.model.module->named_buffers(), "buffers");
-  copy.model.inputs.clear();
-  for (const auto& input : from.model.inputs) copy.model.inputs.emplace_back(check::clone_input(input.toTensor()));
+  copy.model.inputs = clone_inputs(from.model.inputs);
   detail::convert(copy.model.inputs, options);
   return copy;
 }

@@ -14,6 +14,7 @@
 
 #include "benches/models/run/backend.hpp"
 #include "benches/models/run/collect.hpp"
+#include "benches/models/run/input_tensors.hpp"
 #include "benches/models/run/optimizer.hpp"
 #include "benches/models/run/step.hpp"
 #include "pace/check/clone.hpp"
@@ -33,10 +34,9 @@ namespace detail {
 [[nodiscard]] inline torch::jit::Stack inputs_for(Runnable& runnable, const torch::jit::Stack& inputs) {
   if (!runnable.fixed_addresses) return inputs;
   const at::NoGradGuard values_alone;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const at::Tensor own = runnable.model.inputs[i].toTensor(), given = inputs[i].toTensor();
-    if (!own.is_same(given)) own.copy_(given);
-  }
+  const auto own = tensors_of_inputs(runnable.model.inputs), given = tensors_of_inputs(inputs);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (!own.at(i).is_same(given[i])) own[i].copy_(given[i]);
   return runnable.model.inputs;
 }
 

@@ -15,6 +15,7 @@
 #include "benches/models/run/batch_invariance.hpp"
 #include "benches/models/run/batch_size.hpp"
 #include "benches/models/run/extras.hpp"
+#include "benches/models/run/input_tensors.hpp"
 #include "benches/models/run/iteration.hpp"
 #include "benches/models/run/model_run.hpp"
 #include "benches/models/run/throughput.hpp"
@@ -61,9 +62,9 @@ namespace pace::benches::models::detail {
       const auto forward = [&](const torch::jit::Stack& inputs) {
         Instance part = copy_instance(base);
         part.model.inputs = clone_inputs(inputs);
-        for (std::size_t i = 0; i < inputs.size(); ++i)
-          if (inputs[i].toTensor().sizes() != base.model.inputs[i].toTensor().sizes())
-            part.options.batch_size = inputs[i].toTensor().size(0);
+        const auto given = tensors_of_inputs(inputs), own = tensors_of_inputs(base.model.inputs);
+        for (std::size_t i = 0; i < given.size(); ++i)
+          if (given[i].sizes() != own[i].sizes()) part.options.batch_size = given[i].size(0);
         Iterating iterating{.runnable = find_backend(backend).make(std::move(part), {&run.settings, {}})};
         return run_iterations(iterating, 1);
       };

@@ -1,6 +1,7 @@
 // A performance run: all back ends of one model interleaved, paired with eager, checked, and judged.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "benches/models/run/candidates.hpp"
 #include "benches/models/run/performance_row.hpp"
 #include "benches/models/run/plan.hpp"
+#include "benches/models/run/varying_batch.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/core/run_context.hpp"
@@ -61,16 +63,29 @@ namespace pace::benches::models {
 
 namespace detail {
 
+/// The forward of a step on the inputs of a call: the operands themselves, or the batch of a schedule that is chosen in
+/// them.
+[[nodiscard]] inline auto forward_on(const TrainingStep<torch::jit::Stack>& step, const BatchSchedule* schedule) {
+  return [forward = step.forward, schedule](torch::jit::Stack& operands) {
+    if (schedule == nullptr) return forward(operands);
+    auto inputs = schedule->chosen(operands);
+    return forward(inputs);
+  };
+}
+
 /// As an implementation of a comparison in training: gradients count as a whole.
-[[nodiscard]] inline TrainingStep<torch::jit::Stack> compared_step(const Runnable& runnable) {
+[[nodiscard]] inline TrainingStep<torch::jit::Stack> compared_step(const Runnable& runnable,
+                                                                   const BatchSchedule* schedule) {
   auto step = runnable.model.step;
+  step.forward = forward_on(step, schedule);
   step.gradients = [parameters = step.parameters] { return gradients_as_one(parameters); };
   return step;
 }
 
 /// ... with its optimiser and scaler.
-[[nodiscard]] inline UpdatingStep<torch::jit::Stack> compared_update(const Iterating& iterating) {
-  UpdatingStep<torch::jit::Stack> step{compared_step(iterating.runnable)};
+[[nodiscard]] inline UpdatingStep<torch::jit::Stack> compared_update(const Iterating& iterating,
+                                                                     const BatchSchedule* schedule) {
+  UpdatingStep<torch::jit::Stack> step{compared_step(iterating.runnable, schedule)};
   step.update = [parameters = step.parameters, optimizer = iterating.optimizer, scaler = iterating.scaler] {
     update_parameters(parameters, optimizer.get(), scaler.get());
   };
@@ -78,16 +93,17 @@ namespace detail {
 }
 
 /// ... and in inference.
-[[nodiscard]] inline auto compared_call(const Runnable& runnable) {
-  return [step = runnable.model.step](torch::jit::Stack& inputs) -> c10::IValue {
+[[nodiscard]] inline auto compared_call(const Runnable& runnable, const BatchSchedule* schedule) {
+  return [step = runnable.model.step, forward = forward_on(runnable.model.step, schedule)](
+             torch::jit::Stack& operands) -> c10::IValue {
     const at::NoGradGuard values_alone;
-    const c10::IValue output = step.forward(inputs);
+    const c10::IValue output = forward(operands);
     return step.answer ? step.answer(output) : output;
   };
 }
 
-inline void add_implementation(Comparison<torch::jit::Stack>& comparison, const Candidate& candidate, bool training,
-                               bool is_baseline) {
+inline void add_implementation(Comparison<torch::jit::Stack>& comparison, const Candidate& candidate,
+                               const BatchSchedule* schedule, bool training, bool is_baseline) {
   const Runnable& runnable = candidate.iterating->runnable;
   const auto add = [&](auto function) {
     if (is_baseline)
@@ -96,21 +112,20 @@ inline void add_implementation(Comparison<torch::jit::Stack>& comparison, const 
       comparison.candidate(candidate.name, std::move(function));
   };
   if (training && (candidate.iterating->optimizer || candidate.iterating->scaler))
-    add(compared_update(*candidate.iterating));
+    add(compared_update(*candidate.iterating, schedule));
   else if (training)
-    add(compared_step(runnable));
+    add(compared_step(runnable, schedule));
   else
-    add(compared_call(runnable));
+    add(compared_call(runnable, schedule));
 }
 
 /// What torchbench's randomize_input makes, in the memory of `inputs`.
 inline void randomize_in_place(const torch::jit::Stack& inputs) {
   const at::NoGradGuard values_alone;
   const auto values = randomized(inputs);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const at::Tensor input = inputs[i].toTensor(), value = values[i].toTensor();
-    if (!input.is_same(value)) input.copy_(value);
-  }
+  const auto given = tensors_of_inputs(inputs), drawn = tensors_of_inputs(values);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (!given[i].is_same(drawn[i])) given[i].copy_(drawn[i]);
 }
 
 /// torchbench's matrix of timings: for each repeat the seconds of a run in eager and in the back end's. Empty unless
@@ -146,20 +161,51 @@ inline void randomize_in_place(const torch::jit::Stack& inputs) {
 
 }  // namespace detail
 
-/// The comparison of eager with all usable candidates; where one fails, the others are compared without it.
+/// The batches of a comparison with --dynamic-batch-only: of sizes that all usable candidates take, and whose answers
+/// are eager's. Those that answer otherwise have the status `fail_to_run`.
+[[nodiscard]] inline BatchSchedule schedule_batches(const Candidate& eager, std::vector<Candidate>& candidates) {
+  aot::TensorMetadata::Range range;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.usable()) continue;
+    const auto& own = candidate.iterating->runnable.batches;
+    range = {std::max(range.low, own.low), std::min(range.high, own.high)};
+  }
+  BatchSchedule schedule(eager.iterating->runnable.instance, range.low, range.high);
+  for (Candidate& candidate : candidates) {
+    if (!candidate.usable()) continue;
+    const Runnable& runnable = candidate.iterating->runnable;
+    try {
+      for (std::size_t i = 1; i < schedule.sizes().size(); ++i)
+        check_other_batch(runnable.instance, runnable.model, schedule.sizes()[i], schedule.batch(i));
+    } catch (...) {
+      const Failed failed = current_failed();
+      candidate.status = failed.out_of_memory ? "OOM" : "fail_to_run";
+      candidate.message = failed.message;
+    }
+  }
+  return schedule;
+}
+
+/// The comparison of eager with all usable candidates; where one fails, the others are compared without it. `schedule`:
+/// the batches that the rounds have in turn; null: each has the instance's own.
 [[nodiscard]] inline Result compare_models(const std::string& name, const Candidate& eager,
-                                           const std::vector<Candidate>& candidates, const Settings& settings) {
+                                           const std::vector<Candidate>& candidates, const Settings& settings,
+                                           BatchSchedule* schedule = nullptr) {
   const Instance& instance = eager.iterating->runnable.instance;
-  auto comparison = pace::compare(name, instance.model.inputs);
-  if (settings.randomize_input) comparison.renew_each_round(detail::randomize_in_place);
+  auto comparison = pace::compare(name, schedule == nullptr ? instance.model.inputs : schedule->operands());
+  if (settings.randomize_input || schedule != nullptr)
+    comparison.renew_each_round([schedule, randomizes = settings.randomize_input](const torch::jit::Stack& operands) {
+      if (randomizes) detail::randomize_in_place(operands);
+      if (schedule != nullptr) schedule->advance(operands);
+    });
   auto check = performance_check(instance.options);
   if (settings.skip_accuracy_check) check.method = check::CheckOptions::Method::none;
   comparison.options(performance_options(settings, instance.options.device))
       .check(check)
       .device(instance.options.device);
-  detail::add_implementation(comparison, eager, settings.training, true);
+  detail::add_implementation(comparison, eager, schedule, settings.training, true);
   for (const auto& candidate : candidates)
-    if (candidate.usable()) detail::add_implementation(comparison, candidate, settings.training, false);
+    if (candidate.usable()) detail::add_implementation(comparison, candidate, schedule, settings.training, false);
   if (settings.no_slower_than && std::ranges::any_of(candidates, &Candidate::usable))
     comparison.expect(NoSlowerThan(*settings.no_slower_than));
   return comparison.run();
@@ -213,9 +259,13 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
                                                           std::ostream& log) {
   const auto batch_size = eager.iterating->runnable.instance.options.batch_size;
   std::optional<Result> result;
+  std::optional<BatchSchedule> schedule;
   std::string problem;
   try {
-    result = compare_models(entry.name, eager, candidates, settings);
+    if (settings.dynamic_batch) schedule.emplace(schedule_batches(eager, candidates));
+    if (schedule && schedule->sizes().size() < 2)
+      log << entry.name << ": there is no other batch that it could be timed with\n";
+    result = compare_models(entry.name, eager, candidates, settings, schedule ? &*schedule : nullptr);
   } catch (const InputError&) {
     throw;
   } catch (...) {
@@ -233,7 +283,7 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
       figures.peak_gigabytes = candidate.warm_up.peak_gigabytes;
       if (&candidate != &eager)
         figures.compilation_latency = candidate.make_seconds + candidate.warm_up.seconds - eager.warm_up.seconds;
-      figures.compile_seconds = runnable->compile_seconds.value_or(0);
+      if (runnable->compiling) figures.compile_seconds = runnable->compiling->whole;
       figures.load_seconds = runnable->load_seconds;
     }
     if (!candidate.usable() || !result) {
@@ -245,6 +295,7 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
       row.raw_timings = detail::raw_timings(*result, name);
     }
     fill_performance(row, figures, runnable, settings.compat);
+    if (schedule) row.values.emplace_back("batch_sizes", schedule->text());
     if (figures.speedup > 0) row.message = speedup_text(figures) + (row.message.empty() ? "" : "; " + row.message);
     if (runnable != nullptr)
       for (const auto& note : runnable->notes) log << entry.name << ", " << name << ": " << note << '\n';

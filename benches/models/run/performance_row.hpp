@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "benches/aot/package_record.hpp"
 #include "benches/models/row.hpp"
 #include "benches/models/run/backend.hpp"
 #include "benches/models/run/warm_up.hpp"
@@ -33,6 +35,14 @@ struct PerformanceFigures {
   /// `pass`, or what went wrong: `fail_to_run`, `warmup_failed`, `OOM`, `fail_accuracy`, ...
   std::string status = "pass";
 };
+
+/// The phases of compiling as columns of the file of compilation metrics, in seconds.
+[[nodiscard]] inline std::vector<std::pair<std::string, double>> phases_of(const benches::aot::CompileTimes& times) {
+  return {{"export_seconds", times.exporting},
+          {"forward_seconds", times.forward},
+          {"backward_seconds", times.backward},
+          {"compile_seconds", times.whole}};
+}
 
 /// `runnable`: null where none could be made. What dynamo counts is 1 or 0 here: a model is one graph, captured or not.
 /// Under `compat` torchbench's places for graph breaks and skipped CUDA graphs are filled with zeros; else there are no
@@ -69,6 +79,7 @@ inline void fill_performance(Row& row, const PerformanceFigures& figures, const 
   number("compile_seconds", figures.compile_seconds);
   number("load_seconds", figures.load_seconds);
   row.values.emplace_back("status", figures.status);
+  if (runnable != nullptr && runnable->compiling) row.compilation = phases_of(*runnable->compiling);
 }
 
 /// `1.234x`, with the interval behind it if there is one.

@@ -16,9 +16,9 @@
 #include "benches/aot/model_step.hpp"
 #include "benches/models/run/autocast.hpp"
 #include "benches/models/run/collect.hpp"
+#include "benches/models/run/input_tensors.hpp"
 #include "benches/models/run/instance.hpp"
 #include "benches/models/run/optimizer.hpp"
-#include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/core/error.hpp"
 #include "pace/training/gradient.hpp"
@@ -105,12 +105,6 @@ namespace detail {
     flat.push_back((gradient.defined() ? gradient : at::zeros_like(parameter)).reshape(-1).to(at::kFloat));
   }
   return {at::cat(flat)};
-}
-
-[[nodiscard]] inline torch::jit::Stack clone_inputs(const torch::jit::Stack& inputs) {
-  torch::jit::Stack clones;
-  for (const auto& input : inputs) clones.emplace_back(check::clone_input(input.toTensor()));
-  return clones;
 }
 
 }  // namespace pace::benches::models
