@@ -71,8 +71,8 @@ namespace detail {
 /// ... with its optimiser and scaler.
 [[nodiscard]] inline UpdatingStep<torch::jit::Stack> compared_update(const Iterating& iterating) {
   UpdatingStep<torch::jit::Stack> step{compared_step(iterating.runnable)};
-  step.update = [parameters = step.parameters, optimizer = iterating.optimizer, scaler = iterating.scaler] {
-    update_parameters(parameters, optimizer.get(), scaler.get());
+  step.update = [parameters = step.parameters, update = iterating.update, scaler = iterating.scaler] {
+    update_parameters(parameters, update, scaler.get());
   };
   return step;
 }
@@ -95,7 +95,7 @@ inline void add_implementation(Comparison<torch::jit::Stack>& comparison, const 
     else
       comparison.candidate(candidate.name, std::move(function));
   };
-  if (training && (candidate.iterating->optimizer || candidate.iterating->scaler))
+  if (training && (candidate.iterating->update || candidate.iterating->scaler))
     add(compared_update(*candidate.iterating));
   else if (training)
     add(compared_step(runnable));
