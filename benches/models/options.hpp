@@ -246,6 +246,8 @@ inline constexpr const char* why_no_freezing =
         {"--grad-scaler", "pace: a real one, where torchbench has none", args::flag(settings.grad_scaler)},
         {"--optimizer-on-cpu", "pace: an optimiser in training steps on a CPU, too",
          args::flag(settings.optimizer_on_cpu)},
+        {"--optimizer-code", "pace: what updates: torch::optim, operators on all parameters at once, or one operator",
+         args::one_of(settings.optimizer_code, {"single", "foreach", "fused"})},
         {"--use-eval-mode",
          "eval mode in training, too",
          {"", "", [&](Text) { return settings.use_eval_mode = true, true; }, ""}},

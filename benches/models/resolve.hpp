@@ -249,7 +249,7 @@ struct Effect {
        performance && settings.compat,
 
        "--performance and --compat, for pace's own timing keeps the last output of each back end and copies none"},
-      {{"--optimizer-on-cpu"},
+      {{"--optimizer-on-cpu", "--optimizer-code"},
        settings.training && (performance || accuracy),
 
        "--training with --performance or --accuracy"},

@@ -50,6 +50,8 @@ struct Settings {
   std::int64_t iterations = 2;
   /// Training steps have their optimiser on a CPU, too, which torchbench's have not.
   bool optimizer_on_cpu = false;
+  /// What of LibTorch computes it: `single`, `foreach` (torchbench's) or `fused`.
+  std::string optimizer_code = "foreach";
   bool cosine = false, skip_accuracy_check = false, force_max_multiplier = false;
   std::string save_outputs_to = {}, compare_outputs_with = {};
 

@@ -58,6 +58,7 @@ TEST_CASE("modes: exactly one, and one direction") {
   CHECK_FALSE(parse({}).settings.training);
   CHECK(parse_command_line({"--accuracy", "--training"}).settings.mode == Mode::accuracy);
   CHECK(parse_command_line({"--accuracy", "--training"}).settings.training);
+  CHECK(parse_command_line({"--accuracy", "--training"}).settings.optimizer_code == "foreach");
   CHECK(parse_command_line({"--tolerance", "--inference"}).settings.mode == Mode::tolerance);
   CHECK(parse_command_line({"--throughput", "--inference"}).settings.mode == Mode::throughput);
   CHECK(parse_command_line({"--accuracy", "--batch-invariant", "--inference"}).settings.mode == Mode::batch_invariance);
@@ -199,6 +200,7 @@ TEST_CASE("each option has an effect") {
   };
   const std::vector<std::pair<Strings, std::function<bool(const CommandLine&)>>> in_training{
       {{"--optimizer-on-cpu"}, [](const auto& l) { return l.settings.optimizer_on_cpu; }},
+      {{"--training", "--optimizer-code=fused"}, [](const auto& l) { return l.settings.optimizer_code == "fused"; }},
       {{"--use-eval-mode"}, [](const auto& l) { return l.settings.use_eval_mode == true; }},
   };
   const std::vector<std::pair<Strings, std::function<bool(const CommandLine&)>>> in_throughput{
@@ -328,6 +330,10 @@ TEST_CASE("options that act in other runs only are refused") {
      "--optimizer-on-cpu has no meaning here; expected --training with");
   in({"--tolerance", "--training", "--optimizer-on-cpu"},
      "--optimizer-on-cpu has no meaning here; expected --training with");
+  in({"--performance", "--inference", "--optimizer-code=single"},
+     "--optimizer-code has no meaning here; expected --training with");
+  in({"--performance", "--training", "--optimizer-code=lion"},
+     "--optimizer-code: invalid value 'lion'; expected single, foreach or fused");
   in({"--performance", "--inference", "--callers=2"}, "--callers has no meaning here; expected --throughput");
   in({"--performance", "--inference", "--generation=2.6"}, "--generation has no meaning here; expected --accuracy");
   in({"--performance", "--inference", "--save-model-outputs-to=f"},

@@ -18,6 +18,7 @@
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
@@ -236,14 +237,19 @@ TEST_CASE("optimisers are those of torchbench", "[models]") {
   const auto entry = pace::test::mlp();
   Config config;
   const auto trained = make_instance(entry, {.batch_size = 4, .training = true});
-  REQUIRE(make_optimizer(trained, config) == nullptr);  // on a CPU
-  REQUIRE(make_optimizer(make_instance(entry, {.batch_size = 4}), config, true) == nullptr);
+  Settings settings;
+  REQUIRE(make_optimizer(trained, config, settings).updater == nullptr);  // on a CPU
+  settings.optimizer_on_cpu = true;
+  REQUIRE(make_optimizer(make_instance(entry, {.batch_size = 4}), config, settings).updater == nullptr);
+  settings.optimizer_code = GENERATE("single", "foreach", "fused");
   const auto step = [&](bool sgd) {
     const auto instance = make_instance(entry, {.batch_size = 4, .training = true});
     config.optimizer.sgd = sgd ? Names{"mlp"} : Names{};
-    const auto optimizer = make_optimizer(instance, config, true);
+    const auto optimizer = make_optimizer(instance, config, settings);
+    REQUIRE(optimizer.name == (sgd ? "sgd, " : "adam, ") + settings.optimizer_code);
+    REQUIRE(optimizer.capturable == (settings.optimizer_code != "single"));
     loss_of(instance, forward_of(instance, instance.model.inputs)).backward();
-    optimizer->step();
+    optimizer.updater->step();
     return instance.model.module->named_parameters()["second.bias"];
   };
   const auto before = trained.model.module->named_parameters()["second.bias"];
@@ -252,7 +258,7 @@ TEST_CASE("optimisers are those of torchbench", "[models]") {
   // Adam's first step is the learning rate in the gradient's direction.
   REQUIRE(at::allclose(adam, before - 0.01 * adam.grad().sign(), 1e-4, 1e-5));
   config.optimizer.none = {"mlp"};
-  REQUIRE(make_optimizer(trained, config, true) == nullptr);
+  REQUIRE(make_optimizer(trained, config, settings).updater == nullptr);
 }
 
 TEST_CASE("the scaler of losses", "[models]") {

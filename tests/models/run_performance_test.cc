@@ -18,6 +18,7 @@
 #include "tests/models/run_samples.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
@@ -106,6 +107,7 @@ TEST_CASE("training with the optimiser: its step is a phase, and weights stay wh
   REQUIRE(number(run(pace::test::small_net(), settings)[0], "update_speedup") == 0);
   settings.optimizer_on_cpu = true;
   for (const bool sgd : {false, true}) {
+    settings.optimizer_code = sgd ? "fused" : "foreach";
     Config config;
     if (sgd) config.optimizer.sgd = {"small_net"};
     std::string log;
@@ -114,6 +116,7 @@ TEST_CASE("training with the optimiser: its step is a phase, and weights stay wh
     REQUIRE(text(rows[0], "status") == "pass");
     REQUIRE(number(rows[0], "update_speedup") > 0);
   }
+  settings.optimizer_code = GENERATE("single", "foreach", "fused");
   std::vector<std::shared_ptr<torch::nn::Module>> made;
   auto entry = pace::test::mlp();
   entry.make = [make = entry.make, &made](const ModelRequest& request) {

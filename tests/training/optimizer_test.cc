@@ -3,6 +3,9 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,9 +14,12 @@
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/linspace.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/sgd.h>
 
 #include "pace/catch2.hpp"
 #include "pace/pace.hpp"
@@ -114,6 +120,107 @@ TEST_CASE("a restored optimiser starts anew, in the memory that it has") {
   REQUIRE(value_of(parameter) == 1);
   REQUIRE(two_steps() == first);
   REQUIRE(parameter.data_ptr() == memory);
+}
+
+/// Two parameters of other sizes and one without a gradient, in float64, after each of five steps that `update` makes.
+template <class Update>
+std::vector<at::Tensor> trained(const Update& update) {
+  const auto made = [](std::int64_t size) {
+    return at::linspace(-1, 2, size, at::TensorOptions(at::kDouble)).set_requires_grad(true);
+  };
+  std::vector<at::Tensor> parameters{made(4), made(7), made(5)}, values;
+  const auto step = update(parameters);
+  for (int i = 0; i < 5; ++i) {
+    for (const std::size_t which : {0, 1})
+      parameters[which].mutable_grad() = (parameters[which].detach() + 0.3 * i).sin();
+    step();
+    for (const auto& parameter : parameters) values.push_back(parameter.detach().clone());
+  }
+  return values;
+}
+
+TEST_CASE("an optimiser that continues is torch::optim's, from its first step on") {
+  const auto algorithm = GENERATE(Algorithm::sgd, Algorithm::adam);
+  const bool adam = algorithm == Algorithm::adam;
+  const OptimizerOptions given{
+      .algorithm = algorithm, .rate = 0.05, .momentum = adam ? 0 : 0.9, .weight_decay = 0.01, .continues = true};
+  const auto expected = trained([&](const std::vector<at::Tensor>& parameters) -> std::function<void()> {
+    std::shared_ptr<torch::optim::Optimizer> optimizer;
+    if (adam)
+      optimizer = std::make_shared<torch::optim::Adam>(parameters, torch::optim::AdamOptions(0.05).weight_decay(0.01));
+    else
+      optimizer = std::make_shared<torch::optim::SGD>(parameters,
+                                                      torch::optim::SGDOptions(0.05).momentum(0.9).weight_decay(0.01));
+    return [optimizer] { optimizer->step(); };
+  });
+  for (const auto code : {Code::single, Code::foreach, Code::fused}) {
+    for (const bool capturable : {false, true}) {
+      if (capturable && code == Code::single) continue;
+      CAPTURE(adam, static_cast<int>(code), capturable);
+      auto options = given;
+      options.code = code;
+      options.capturable = capturable;
+      const auto values = trained([&](const std::vector<at::Tensor>& parameters) -> std::function<void()> {
+        return [updater = std::make_shared<pace::Updater>(parameters, options)] { updater->step(); };
+      });
+      REQUIRE(values.size() == expected.size());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        CAPTURE(i, values[i], expected[i]);
+        REQUIRE(values[i].allclose(expected[i], 1e-9, 1e-12));
+      }
+    }
+  }
+}
+
+TEST_CASE("operators on all parameters are as many for many parameters as for few") {
+  const auto calls = [](const OptimizerOptions& options, std::size_t count) {
+    std::vector<at::Tensor> parameters;
+    for (std::size_t i = 0; i < count; ++i) {
+      parameters.push_back(leaf(1));
+      set_gradient(parameters.back(), 2);
+    }
+    pace::Updater updater(parameters, options);
+    std::size_t all = 0, fused = 0;
+    const pace::test::OperatorObserver observer([&](std::string_view op) {
+      if (op.starts_with("aten::_foreach_") || op.starts_with("aten::_fused_")) ++all;
+      if (op.starts_with("aten::_fused_")) ++fused;
+    });
+    updater.step();
+    return std::pair(all, fused);
+  };
+  for (const auto algorithm : {Algorithm::sgd, Algorithm::adam}) {
+    for (const bool capturable : {false, true}) {
+      OptimizerOptions options{.algorithm = algorithm, .code = Code::foreach, .capturable = capturable};
+      CAPTURE(static_cast<int>(algorithm), capturable);
+      const auto few = calls(options, 2);
+      REQUIRE(few.first > 0);
+      REQUIRE(calls(options, 20) == few);
+      options.code = Code::fused;
+      REQUIRE(calls(options, 20).second == 1);
+    }
+  }
+}
+
+TEST_CASE("what an optimiser that continues keeps and does not keep") {
+  at::Tensor parameter = leaf(1);
+  const OptimizerOptions options{
+      .algorithm = Algorithm::adam, .code = Code::foreach, .capturable = true, .continues = true};
+  pace::Updater updater({parameter}, options);
+  // Two means of 6 numbers in float32, and one number of steps in float64.
+  REQUIRE(updater.state_bytes() == 2 * 6 * 4 + 8);
+  REQUIRE_THROWS_MATCHES(updater.restore(), pace::Error, MessageMatches(ContainsSubstring("continues is false")));
+  Step step;
+  step.parameters = {parameter};
+  const auto continuing = pace::with_optimizer(step, options);
+  REQUIRE_FALSE(static_cast<bool>(continuing.restore));
+  REQUIRE(continuing.capturable);
+  const auto captures = [&](Algorithm algorithm, Code code) {
+    return pace::with_optimizer(step, {.algorithm = algorithm, .code = code}).capturable;
+  };
+  REQUIRE(captures(Algorithm::adam, Code::fused));
+  REQUIRE(captures(Algorithm::sgd, Code::foreach));
+  REQUIRE_FALSE(captures(Algorithm::adam, Code::foreach));
+  REQUIRE_FALSE(captures(Algorithm::sgd, Code::single));
 }
 
 /// x * w; forward takes 300 ns and backward 200 ns. `w` is a leaf of its own.
@@ -234,6 +341,8 @@ TEST_CASE("figures that no optimiser has are refused by their names") {
   refused({.weight_decay = -0.5}, "OptimizerOptions::weight_decay: expected a number of at least 0, found -0.5");
   refused({.algorithm = Algorithm::adam, .momentum = 0.5},
           "OptimizerOptions::momentum: expected 0 beside Algorithm::adam, which has none, found 0.5");
+  refused({.capturable = true},
+          "OptimizerOptions::capturable: expected false beside Code::single, which counts its steps on the host");
 }
 
 TEST_CASE("a step whose gradients are taken away is not captured") {

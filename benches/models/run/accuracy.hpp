@@ -93,7 +93,7 @@ class AccuracyRun {
   }
 
   [[nodiscard]] c10::IValue run(Iterating iterating, std::int64_t iterations) {
-    iterating.optimizer = make_optimizer(iterating.runnable.instance, config_, settings_.optimizer_on_cpu);
+    add_optimizer(iterating, config_, settings_);
     return run_iterations(iterating, iterations);
   }
   [[nodiscard]] c10::IValue run_eager(const Instance& base) {

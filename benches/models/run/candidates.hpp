@@ -67,13 +67,14 @@ inline void warm_up_candidate(Candidate& candidate, const Settings& settings) {
   if (!candidate.usable()) return;
   const auto& instance = candidate.iterating->runnable.instance;
   const torch::jit::Stack inputs = instance.model.inputs;
+  const std::int64_t own = bytes_of(instance) + candidate.iterating->optimizer_bytes;
   const auto call = [&] { (void)iterate(*candidate.iterating, inputs, false); };
   try {
     const auto device = instance.options.device;
     const auto figure = settings.compat ? MemoryFigure::resident_on_cpu : MemoryFigure::peak;
-    candidate.warm_up = warm_up(device, settings.warm_up_iterations, bytes_of(instance), call, figure);
+    candidate.warm_up = warm_up(device, settings.warm_up_iterations, own, call, figure);
     if (settings.warm_peak_memory)
-      candidate.warm_up.peak_gigabytes = warm_up(device, 1, bytes_of(instance), call, figure).peak_gigabytes;
+      candidate.warm_up.peak_gigabytes = warm_up(device, 1, own, call, figure).peak_gigabytes;
     candidate.warm_up.peak_gigabytes += candidate.iterating->runnable.captured_gigabytes;
   } catch (...) {
     const Failed failed = current_failed();

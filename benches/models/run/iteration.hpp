@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -18,15 +19,38 @@
 #include "benches/models/run/optimizer.hpp"
 #include "benches/models/run/step.hpp"
 #include "pace/check/clone.hpp"
+#include "pace/training/graphed_step.hpp"
 
 namespace pace::benches::models {
 
 /// A runnable with all that an iteration needs.
 struct Iterating {
   Runnable runnable;
-  std::shared_ptr<torch::optim::Optimizer> optimizer = {};
   std::shared_ptr<GradScaler> scaler = {};
+  /// The optimiser's step, as a CUDA graph where the runnable is one. Empty: there is no optimiser.
+  std::function<void()> update = {};
+  /// The size of the optimiser's state.
+  std::int64_t optimizer_bytes = 0;
 };
+
+/// Gives `iterating` the optimiser of make_optimizer(). Its step is a CUDA graph where the step before it is one, unless
+/// a scaler, which reads on the host whether gradients are finite, or the optimiser's code keep it from that.
+inline void add_optimizer(Iterating& iterating, const Config& config, const Settings& settings,
+                          double rate = learning_rate) {
+  Runnable& runnable = iterating.runnable;
+  const ModelOptimizer made = make_optimizer(runnable.instance, config, settings, rate);
+  if (!made.updater) return;
+  iterating.optimizer_bytes = made.updater->state_bytes();
+  iterating.update = [updater = made.updater] { updater->step(); };
+  const c10::Device device = runnable.instance.options.device;
+  if (!runnable.fixed_addresses || !device.is_cuda()) return;
+  const bool graph = made.capturable && !iterating.scaler;
+  if (graph) iterating.update = graphed_update(device, std::move(iterating.update));
+  runnable.notes.push_back("the optimiser (" + made.name + ") is " +
+                           (graph             ? "a CUDA graph, as the step is"
+                            : made.capturable ? "in no CUDA graph, since the scaler waits for the GPU before it"
+                                              : "in no CUDA graph, since it counts its steps on the host"));
+}
 
 namespace detail {
 
@@ -51,10 +75,10 @@ inline void zero_all_gradients(Runnable& runnable) {
 }  // namespace detail
 
 /// What follows a backward: gradients are unscaled, the optimiser makes its step unless one of them is not finite.
-inline void update_parameters(const std::vector<at::Tensor>& parameters, torch::optim::Optimizer* optimizer,
+inline void update_parameters(const std::vector<at::Tensor>& parameters, const std::function<void()>& update,
                               GradScaler* scaler) {
   const bool finite = scaler == nullptr || scaler->unscale(parameters);
-  if (optimizer != nullptr && finite) optimizer->step();
+  if (update && finite) update();
   if (scaler != nullptr) scaler->update();
 }
 
@@ -74,7 +98,7 @@ inline c10::IValue iterate(Iterating& iterating, const torch::jit::Stack& inputs
   const at::AutoGradMode with_gradients(true);
   const c10::IValue output = step.forward(own);
   step.backward(step.backward_setup ? step.backward_setup(output) : output);
-  update_parameters(step.parameters, iterating.optimizer.get(), iterating.scaler.get());
+  update_parameters(step.parameters, iterating.update, iterating.scaler.get());
   if (!collect) return {};
   const c10::IValue answered = answer(output);
   const at::NoGradGuard values_alone;

@@ -1,9 +1,10 @@
 // The optimiser of a training step, and the scaler of its loss.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,31 +13,44 @@
 #include <ATen/ops/_amp_update_scale.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
-#include <torch/optim/adam.h>
-#include <torch/optim/sgd.h>
 
 #include "benches/models/config.hpp"
 #include "benches/models/run/instance.hpp"
+#include "benches/models/settings.hpp"
+#include "pace/training/optimizer.hpp"
 
 namespace pace::benches::models {
 
 /// Both of torchbench's.
 inline constexpr double learning_rate = 0.01;
 
-/// As torchbench: Adam, SGD for those listed, none for those listed, in inference, and on a CPU unless `on_cpu`. None:
-/// null. `rate` 0: the same operators on the same sizes as any other rate, after which parameters have the values they
-/// had, so that steps of back ends that are called unequally often can be compared.
-[[nodiscard]] inline std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Instance& instance,
-                                                                             const Config& config, bool on_cpu = false,
-                                                                             double rate = learning_rate) {
+/// An optimiser, what it is called in notes, and whether a CUDA graph of its step does what the step does.
+struct ModelOptimizer {
+  std::shared_ptr<Updater> updater;
+  std::string name;
+  bool capturable = false;
+};
+
+/// As torchbench: a new capturable Adam, SGD for those listed, none for those listed, in inference, and on a CPU unless
+/// the settings have it there. None: no updater. `rate` 0: the same operators on the same sizes as any other rate, after
+/// which parameters have the values they had, so that steps of back ends that are called unequally often can be compared.
+[[nodiscard]] inline ModelOptimizer make_optimizer(const Instance& instance, const Config& config,
+                                                   const Settings& settings, double rate = learning_rate) {
   const std::string_view name = instance.name();
-  if (!instance.options.training || config.optimizer.none.contains(name)) return nullptr;
-  if (instance.options.device.is_cpu() && !on_cpu) return nullptr;
+  if (!instance.options.training || config.optimizer.none.contains(name)) return {};
+  if (instance.options.device.is_cpu() && !settings.optimizer_on_cpu) return {};
   auto parameters = trained_parameters(instance);
-  if (parameters.empty()) return nullptr;
-  if (config.optimizer.sgd.contains(name))
-    return std::make_unique<torch::optim::SGD>(std::move(parameters), torch::optim::SGDOptions(rate));
-  return std::make_unique<torch::optim::Adam>(std::move(parameters), torch::optim::AdamOptions(rate));
+  if (parameters.empty()) return {};
+  using Code = OptimizerOptions::Code;
+  OptimizerOptions options{.rate = rate, .continues = true};
+  const bool sgd = config.optimizer.sgd.contains(name);
+  options.algorithm = sgd ? OptimizerOptions::Algorithm::sgd : OptimizerOptions::Algorithm::adam;
+  options.code = settings.optimizer_code == "single"  ? Code::single
+                 : settings.optimizer_code == "fused" ? Code::fused
+                                                      : Code::foreach;
+  options.capturable = options.code != Code::single;
+  return {std::make_shared<Updater>(std::move(parameters), options),
+          (sgd ? "sgd, " : "adam, ") + settings.optimizer_code, is_capturable(options)};
 }
 
 /// torch.amp.GradScaler, which LibTorch has no C++ of: multiplies what the backward starts from, divides the gradients

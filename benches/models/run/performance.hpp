@@ -86,8 +86,8 @@ namespace detail {
 [[nodiscard]] inline UpdatingStep<torch::jit::Stack> compared_update(const Iterating& iterating,
                                                                      const BatchSchedule* schedule) {
   UpdatingStep<torch::jit::Stack> step{compared_step(iterating.runnable, schedule)};
-  step.update = [parameters = step.parameters, optimizer = iterating.optimizer, scaler = iterating.scaler] {
-    update_parameters(parameters, optimizer.get(), scaler.get());
+  step.update = [parameters = step.parameters, update = iterating.update, scaler = iterating.scaler] {
+    update_parameters(parameters, update, scaler.get());
   };
   return step;
 }
@@ -111,7 +111,7 @@ inline void add_implementation(Comparison<torch::jit::Stack>& comparison, const 
     else
       comparison.candidate(candidate.name, std::move(function));
   };
-  if (training && (candidate.iterating->optimizer || candidate.iterating->scaler))
+  if (training && (candidate.iterating->update || candidate.iterating->scaler))
     add(compared_update(*candidate.iterating, schedule));
   else if (training)
     add(compared_step(runnable, schedule));

@@ -65,8 +65,7 @@ inline void run_extras(const ModelRun& run, std::vector<Candidate*> candidates) 
   const auto ready = [&](Candidate& candidate) {
     // torchbench's steps change the weights they go on with; those of a comparison must all answer the same.
     if (candidate.usable())
-      candidate.iterating->optimizer = make_optimizer(candidate.iterating->runnable.instance, run.config,
-                                                      settings.optimizer_on_cpu, settings.compat ? learning_rate : 0);
+      add_optimizer(*candidate.iterating, run.config, settings, settings.compat ? learning_rate : 0);
     warm_up_candidate(candidate, settings);
   };
   ready(eager);

@@ -1,6 +1,7 @@
-// graphed_step: a training step as two CUDA graphs, one of its forward and one of its backward.
+// graphed_step: a training step as CUDA graphs, of its forward, its backward and its update.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -104,6 +105,26 @@ class GraphedStep {
   Entry* current_ = nullptr;
 };
 
+class GraphedUpdate {
+ public:
+  GraphedUpdate(c10::DeviceIndex device, std::function<void()> update) : device_(device), update_(std::move(update)) {}
+
+  void step() {
+    if (!graph_) {
+      device_.synchronise();
+      const at::NoGradGuard values_alone;
+      graph_.emplace(gpu::capture(device_, device_.capture_stream(), update_));
+      device_.synchronise();
+    }
+    device_.launch(graph_->get(), device_.current_stream());
+  }
+
+ private:
+  cuda::CudaDevice device_;
+  std::function<void()> update_;
+  std::optional<gpu::Owned<cuda::CudaDevice, cuda::CudaDevice::Graph>> graph_ = {};
+};
+
 }  // namespace detail
 
 /// Throws Unsupported if no step on `device` can be a CUDA graph: it is no CUDA device.
@@ -131,6 +152,16 @@ template <class... Operands>
   return step;
 }
 
+/// Returns `update` as a CUDA graph, which is captured at the first call, when gradients are there, and launched in each
+/// call. See UpdatingStep::capturable for what `update` must be. Throws Unsupported as graphed_step() does; the first
+/// call throws if `update` cannot be captured.
+[[nodiscard]] inline std::function<void()> graphed_update(c10::Device device, std::function<void()> update) {
+  require_graphs_on(device);
+  const auto graphed =
+      std::make_shared<detail::GraphedUpdate>(device.has_index() ? device.index() : 0, std::move(update));
+  return [graphed] { graphed->step(); };
+}
+
 #else
 
 /// Throws Unsupported: the program was built without CUDA.
@@ -144,9 +175,14 @@ template <class... Operands>
   return step;
 }
 
+[[nodiscard]] inline std::function<void()> graphed_update(c10::Device device, std::function<void()> update) {
+  require_graphs_on(device);
+  return update;
+}
+
 #endif  // PACE_CUDA
 
-/// As above for a step with an update, which is called as it is, after the graph of the backward.
+/// As above for a step with an update, which is a third graph if it is capturable, and is called as it is if not.
 template <class... Operands>
 [[nodiscard]] UpdatingStep<Operands...> graphed_step(c10::Device device, UpdatingStep<Operands...> step) {
   if (step.set_to_none)
@@ -154,7 +190,8 @@ template <class... Operands>
         "a CUDA graph adds to gradients at fixed addresses; expected a step whose set_to_none is false before it is "
         "captured");
   UpdatingStep<Operands...> graphed{graphed_step(device, TrainingStep<Operands...>(step))};
-  graphed.update = std::move(step.update);
+  graphed.update = step.capturable ? graphed_update(device, std::move(step.update)) : std::move(step.update);
+  graphed.capturable = step.capturable;
   graphed.restore = std::move(step.restore);
   return graphed;
 }

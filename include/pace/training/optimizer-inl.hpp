@@ -16,6 +16,7 @@
 #include <ATen/ops/_foreach_sqrt.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_sgd.h>
+#include <ATen/ops/pow.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/optim/adam.h>
@@ -35,10 +36,11 @@ inline constexpr double adam_decay = 0.9, adam_decay_of_squares = 0.999, adam_ep
 
 /// What an optimiser keeps of one parameter.
 struct Kept {
-  at::Tensor parameter, first_value;
-  at::Tensor momentum = {};  ///< sgd's buffer, adam's mean of gradients
-  at::Tensor squares = {};   ///< adam's mean of squared gradients
-  at::Tensor steps = {};     ///< their number, float32
+  at::Tensor parameter;
+  at::Tensor first_value = {};  ///< unless the optimiser continues
+  at::Tensor momentum = {};     ///< sgd's buffer, adam's mean of gradients
+  at::Tensor squares = {};      ///< adam's mean of squared gradients
+  at::Tensor steps = {};        ///< their number, float32
 };
 
 /// All parameters that have gradients, as operators take them.
@@ -61,6 +63,14 @@ PACE_INLINE void validate(const OptimizerOptions& options) {
           options.weight_decay);
   require(options.momentum == 0 || options.algorithm == OptimizerOptions::Algorithm::sgd, "momentum",
           "0 beside Algorithm::adam, which has none", options.momentum);
+  require(!options.capturable || options.code != OptimizerOptions::Code::single, "capturable",
+          "false beside Code::single, which counts its steps on the host", 1);
+}
+
+PACE_INLINE bool is_capturable(const OptimizerOptions& options) {
+  if (options.code == OptimizerOptions::Code::single) return false;
+  return options.capturable || options.code == OptimizerOptions::Code::fused ||
+         options.algorithm == OptimizerOptions::Algorithm::sgd;
 }
 
 struct Updater::State {
@@ -68,8 +78,9 @@ struct Updater::State {
   std::vector<detail::Kept> kept;
   /// With Code::single.
   std::unique_ptr<torch::optim::Optimizer> optimizer = {};
-  /// Steps of adam with Code::foreach.
-  std::int64_t steps = detail::adam_steps;
+  /// Steps of adam with Code::foreach: in a tensor, float64, if it is capturable, and else on the host.
+  std::int64_t steps = 0;
+  at::Tensor steps_beside = {};
 
   [[nodiscard]] bool is_adam() const { return options.algorithm == OptimizerOptions::Algorithm::adam; }
 
@@ -88,7 +99,10 @@ struct Updater::State {
 
   void step_foreach() {
     auto [parameters, gradients, momentum, squares, unused] = lists();
-    ++steps;
+    if (steps_beside.defined())
+      steps_beside.add_(1);
+    else
+      ++steps;
     if (parameters.empty()) return;
     if (options.weight_decay != 0) gradients = at::_foreach_add(gradients, parameters, options.weight_decay);
     if (!is_adam()) {
@@ -103,8 +117,19 @@ struct Updater::State {
     at::_foreach_add_(momentum, gradients, 1 - detail::adam_decay);
     at::_foreach_mul_(squares, detail::adam_decay_of_squares);
     at::_foreach_addcmul_(squares, gradients, gradients, 1 - detail::adam_decay_of_squares);
-    const auto count = static_cast<double>(steps);
     auto denominators = at::_foreach_sqrt(squares);
+    if (steps_beside.defined()) {
+      // By tensors, since a graph keeps the numbers of its capture; in the parameters' type, in which all parameters
+      // are one kernel.
+      const auto type = parameters[0].scalar_type();
+      const auto missing = [&](double decay) { return 1 - at::pow(decay, steps_beside); };
+      at::_foreach_div_(denominators, missing(detail::adam_decay_of_squares).sqrt_().to(type));
+      at::_foreach_add_(denominators, detail::adam_epsilon);
+      at::_foreach_mul_(denominators, missing(detail::adam_decay).to(type));
+      at::_foreach_addcdiv_(parameters, momentum, denominators, -options.rate);
+      return;
+    }
+    const auto count = static_cast<double>(steps);
     at::_foreach_div_(denominators, std::sqrt(1 - std::pow(detail::adam_decay_of_squares, count)));
     at::_foreach_add_(denominators, detail::adam_epsilon);
     at::_foreach_addcdiv_(parameters, momentum, denominators,
@@ -153,10 +178,20 @@ PACE_INLINE Updater::Updater(std::vector<at::Tensor> parameters, const Optimizer
   const at::NoGradGuard values_alone;
   const bool single = options.code == OptimizerOptions::Code::single, adam = state_->is_adam();
   for (const auto& parameter : parameters) {
-    detail::Kept kept{.parameter = parameter, .first_value = parameter.detach().clone()};
+    detail::Kept kept{.parameter = parameter};
+    if (!options.continues) kept.first_value = parameter.detach().clone();
+    // A new optimiser of torch::optim makes its own.
+    if (single && options.continues) {
+      state_->kept.push_back(std::move(kept));
+      continue;
+    }
     if (adam || (options.momentum != 0 && !single)) kept.momentum = at::zeros_like(parameter);
     if (adam) kept.squares = at::zeros_like(parameter);
-    if (adam && !single) kept.steps = at::zeros({}, parameter.options().dtype(at::kFloat));
+    if (adam && options.code == OptimizerOptions::Code::fused)
+      kept.steps = at::zeros({}, parameter.options().dtype(at::kFloat));
+    if (adam && options.capturable && options.code == OptimizerOptions::Code::foreach &&
+        !state_->steps_beside.defined())
+      state_->steps_beside = at::zeros({}, parameter.options().dtype(at::kDouble));
     state_->kept.push_back(std::move(kept));
   }
   if (single && adam) {
@@ -165,13 +200,13 @@ PACE_INLINE Updater::Updater(std::vector<at::Tensor> parameters, const Optimizer
                                    .betas(std::make_tuple(detail::adam_decay, detail::adam_decay_of_squares))
                                    .eps(detail::adam_epsilon)
                                    .weight_decay(options.weight_decay));
-    state_->make_state();
+    if (!options.continues) state_->make_state();
   } else if (single) {
     state_->optimizer = std::make_unique<torch::optim::SGD>(
         std::move(parameters),
         torch::optim::SGDOptions(options.rate).momentum(options.momentum).weight_decay(options.weight_decay));
   }
-  restore();
+  if (!options.continues) restore();
 }
 
 PACE_INLINE Updater::~Updater() = default;
@@ -187,8 +222,11 @@ PACE_INLINE void Updater::step() {
 }
 
 PACE_INLINE void Updater::restore() {
+  if (state_->options.continues)
+    throw Error("Updater::restore: expected an optimiser whose OptimizerOptions::continues is false");
   const at::NoGradGuard values_alone;
   state_->steps = detail::adam_steps;
+  if (state_->steps_beside.defined()) state_->steps_beside.fill_(static_cast<double>(detail::adam_steps));
   for (auto& each : state_->kept) {
     each.parameter.copy_(each.first_value);
     if (each.momentum.defined()) each.momentum.zero_();
@@ -196,6 +234,17 @@ PACE_INLINE void Updater::restore() {
     if (each.steps.defined()) each.steps.fill_(static_cast<double>(detail::adam_steps));
   }
   if (state_->optimizer) state_->restore_single();
+}
+
+PACE_INLINE std::int64_t Updater::state_bytes() const {
+  std::int64_t bytes = 0;
+  const auto add = [&bytes](const at::Tensor& tensor) {
+    if (tensor.defined()) bytes += static_cast<std::int64_t>(tensor.nbytes());
+  };
+  for (const auto& each : state_->kept)
+    for (const auto* tensor : {&each.momentum, &each.squares, &each.steps}) add(*tensor);
+  add(state_->steps_beside);
+  return bytes;
 }
 
 }  // namespace pace

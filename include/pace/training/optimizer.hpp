@@ -32,8 +32,7 @@ struct OptimizerOptions {
   enum class Code {
     single,   ///< torch::optim, one parameter after the other
     foreach,  ///< operators that take all parameters at once (at::_foreach_...)
-    fused     ///< one operator for all (at::_fused_sgd_, at::_fused_adam_), which keeps the number of steps in tensors,
-              ///< so that a CUDA graph of it counts on; PyTorch's Python calls such an optimiser capturable
+    fused     ///< one operator for all (at::_fused_sgd_, at::_fused_adam_), which is capturable always
   };
 
   Algorithm algorithm = Algorithm::sgd;  ///< which formula
@@ -44,16 +43,28 @@ struct OptimizerOptions {
   /// Whether gradients are taken away before each step, so that the backward allocates them, instead of set to 0 in
   /// place; see TrainingStep::set_to_none.
   bool set_to_none = false;
+  /// Whether the number of adam's steps is a tensor beside the parameters, as with capturable=True in PyTorch's Python,
+  /// so that a CUDA graph of the step counts on. Not with Code::single, which counts on the host.
+  bool capturable = false;
+  /// Whether the optimiser begins as a new one of torch::optim does, and each step goes on from the parameters and the
+  /// state that the one before it has left. Nothing is put back then: see UpdatingStep::restore.
+  bool continues = false;
 };
+
+/// Returns whether a CUDA graph of the step of such an optimiser does what the step does.
+[[nodiscard]] bool is_capturable(const OptimizerOptions& options);
 
 /// Throws Error that names the member out of its range.
 void validate(const OptimizerOptions& options);
 
 /// Updates parameters by their gradients, and undoes it.
 ///
-/// The optimiser starts in the middle of a training: sgd with a momentum of 0, adam after 1000 steps with a mean of 0 and
-/// a mean of squares of 1. The first step of a new adam would add plus or minus the rate, by the sign of each gradient,
-/// so that a rounding error of a gradient near 0 would change the parameter by twice the rate.
+/// Unless it continues, the optimiser starts in the middle of a training: sgd with a momentum of 0, adam after 1000 steps
+/// with a mean of 0 and a mean of squares of 1. The first step of a new adam would add plus or minus the rate, by the
+/// sign of each gradient, so that a rounding error of a gradient near 0 would change the parameter by twice the rate.
+///
+/// With Code::foreach one number of steps counts for all parameters; torch::optim counts for each the steps in which it
+/// had a gradient.
 class Updater {
  public:
   /// `parameters` share memory with the ones that are updated. Throws what validate() throws.
@@ -65,17 +76,20 @@ class Updater {
   /// Makes the optimiser's step. Parameters without a gradient stay as they are.
   void step();
   /// Sets parameters in place to the values that they had when the Updater was made, and the optimiser's state to that
-  /// at the start.
+  /// at the start. Throws Error if the optimiser continues.
   void restore();
+  /// Returns how much memory the optimiser's state takes, in bytes, without what restore() needs and without what
+  /// torch::optim's classes allocate in their first step.
+  [[nodiscard]] std::int64_t state_bytes() const;
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-/// Returns `step` with an optimiser of its parameters: each step starts from the parameters' present values and the
-/// state of a new Updater, so that all steps are alike, and what the parameters are after the update is compared with the other
-/// implementations'. Throws what validate() throws.
+/// Returns `step` with an optimiser of its parameters. Unless the optimiser continues, each step starts from the
+/// parameters' present values and the state of a new Updater, so that all steps are alike, and what the parameters are
+/// after the update is compared with the other implementations'. Throws what validate() throws.
 template <class... Operands>
 [[nodiscard]] UpdatingStep<Operands...> with_optimizer(TrainingStep<Operands...> step,
                                                        const OptimizerOptions& options = {}) {
@@ -83,7 +97,8 @@ template <class... Operands>
   UpdatingStep<Operands...> updating{std::move(step)};
   updating.set_to_none |= options.set_to_none;
   updating.update = [updater] { updater->step(); };
-  updating.restore = [updater] { updater->restore(); };
+  if (!options.continues) updating.restore = [updater] { updater->restore(); };
+  updating.capturable = is_capturable(options);
   return updating;
 }
 

@@ -44,6 +44,9 @@ struct UpdatingStep : TrainingStep<Operands...> {
   /// time. With it, `parameters` are compared as the update leaves them. Without it, answers differ if the update
   /// changes the output of the next step, since implementations are not called equally often.
   std::function<void()> restore = {};
+  /// Whether a CUDA graph of `update` does what a call of it does: it waits for nothing, it reads no number on the host
+  /// that changes, and parameters, gradients and what it keeps stay where they are. graphed_step() captures it then.
+  bool capturable = false;
 };
 
 namespace detail {

@@ -42,7 +42,9 @@ TEST_CASE("models as CUDA graphs are timed and right", "[models]") {
       REQUIRE(cell<std::string>(row, "status") == "pass");
       REQUIRE(cell<double>(row, "speedup") > 0);
       REQUIRE(cell<double>(row, "eager_peak_mem") > 0);
-      // As torchbench's steps, those of a GPU have their optimiser.
+      // As torchbench's steps, those of a GPU have their optimiser; in a graph where the step is one.
+      const bool says_so = log.find("cuda_graph: the optimiser (adam, foreach) is a CUDA graph") != std::string::npos;
+      REQUIRE(says_so == training);
       REQUIRE((cell<double>(row, "update_speedup") > 0) == training);
       // What a graph holds counts, too.
       if (row.backend == "cuda_graph")

@@ -122,6 +122,39 @@ TEST_CASE("a step with an optimiser has a third phase, whichever code updates", 
   }
 }
 
+TEST_CASE("an update that a graph holds counts its steps, and parameters are what they are without one", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  using Options = pace::OptimizerOptions;
+  for (const auto algorithm : {Options::Algorithm::sgd, Options::Algorithm::adam}) {
+    for (const auto code : {Options::Code::foreach, Options::Code::fused}) {
+      INFO(static_cast<int>(algorithm) << ' ' << static_cast<int>(code));
+      const auto step = [&](Options::Code by, bool capturable) {
+        return pace::with_optimizer(
+            layers(),
+            Options{.algorithm = algorithm, .code = by, .rate = 0.05, .capturable = capturable, .continues = true});
+      };
+      auto plain = step(Options::Code::single, false);
+      auto graphed = pace::graphed_step(at::Device(at::kCUDA), step(code, true));
+      REQUIRE(graphed.capturable);
+      at::Tensor x = input();
+      for (int i = 0; i < 5; ++i) {
+        for (auto* each : {&plain, &graphed}) {
+          for (const auto& parameter : each->parameters)
+            if (parameter.grad().defined()) parameter.mutable_grad().zero_();
+          auto output = each->forward(x);
+          if (each->backward_setup) output = each->backward_setup(output);
+          each->backward(output);
+          each->update();
+        }
+        for (std::size_t which = 0; which < plain.parameters.size(); ++which) {
+          INFO(i << ' ' << which);
+          CHECK(graphed.parameters[which].allclose(plain.parameters[which], 1e-4, 1e-5));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("what cannot be captured says why in its first step", "[gpu]") {
   (void)pace::testing::on_gpu();
   Step waits = layers();
