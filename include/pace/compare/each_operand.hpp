@@ -25,6 +25,7 @@
 #include "pace/compare/integrity/answers.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/integrity/observed_call.hpp"
+#include "pace/compare/integrity/rounding.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/sensitivity.hpp"
 #include "pace/compare/special_values.hpp"
@@ -516,7 +517,10 @@ class EachOperand {
     for (const auto& each : operands_.tensors[0]) tensors_after.push_back(check::clone_input(each));
     learn(expected, *asked.after.operands);
     agreement = agree_with(expected, made.at_return, operands_, &tensors_after, options_);
-    if (agreement.correct || rounding_explains(made.at_return, asked.after)) return {};
+    const auto& after = asked.after;
+    if (agreement.correct || rounding_explains(made.at_return, {after.values, expected.output, after.seed}, baseline_,
+                                               operands_, *after.operands, source_, options_))
+      return {};
     const auto options = without_reference(options_);
     const bool stale =
         !made.at_return.isNone() && check::outputs_match(before.at_return, made.at_return, options).correct;
@@ -532,28 +536,6 @@ class EachOperand {
     const std::string drawn = fresh_.renewal <= Renewal::vary && way < Way::zero_some ? to_string(fresh_.renewal) : "";
     const std::string by_way = describe(way);
     return drawn + (drawn.empty() || by_way.empty() ? "" : ", and ") + by_way;
-  }
-
-  /// Whether the baseline's output changes about as much as `output` is off, if operands change in their last places.
-  [[nodiscard]] bool rounding_explains(const c10::IValue& output, const FreshAnswers& asked) {
-    constexpr double as_much = 8;
-    const auto options = without_reference(options_);
-    if (output.isNone() || options.method != check::CheckOptions::Method::allclose) return false;
-    const double error = check::outputs_match(asked.expected.output, output, options).max_abs_error;
-    if (!std::isfinite(error)) return false;
-    try {
-      const auto changed = asked.operands->clone();
-      const auto tensors = changed->tensors();
-      source_.perturb(tensors);
-      const ObservedCall perturbed = observe_call(baseline_, operands_, &tensors, asked.seed, given_.output);
-      operands_.restore_all(0);
-      const double change = check::outputs_match(asked.expected.output, perturbed.at_return, options).max_abs_error;
-      return change > 0 && error <= as_much * change;
-    } catch (...) {
-      if (current_failure().device != Failure::Device::fine) throw;
-      operands_.restore_all(0);
-      return false;
-    }
   }
 
   Implementation& baseline_;

@@ -22,6 +22,7 @@
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/integrity/observed_call.hpp"
+#include "pace/compare/integrity/rounding.hpp"
 #include "pace/compare/integrity/shortcuts.hpp"
 #include "pace/compare/operands.hpp"
 
@@ -29,13 +30,6 @@ namespace pace::detail {
 
 /// Adds what a float64 reference computes on these operands, if there is one.
 using AddReference = std::function<void(Expected&, const OperandSet&)>;
-
-/// The method in use, as far as it goes without a float64 reference.
-[[nodiscard]] inline check::CheckOptions without_reference(check::CheckOptions options) {
-  if (options.method == check::CheckOptions::Method::float64_reference)
-    options.method = check::CheckOptions::Method::allclose;
-  return options;
-}
 
 /// What the baseline answers on other values than those given; nothing if it takes no others.
 struct FreshAnswers {

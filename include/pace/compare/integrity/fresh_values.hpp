@@ -726,7 +726,7 @@ class FreshValues {
   }
 
   /// Changes values by a few units in their last places, as rounding does.
-  void perturb(const std::vector<at::Tensor>& tensors) {
+  void perturb(const std::vector<at::Tensor>& tensors) const {
     const c10::NoGradGuard no_grad;
     renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
       if (!special_[i]) memory.mul_(1 + 4 * epsilon_of(memory.scalar_type()));
