@@ -246,6 +246,20 @@ TEST_CASE("a kernel that is registered for an operator by which operands are wri
   require_rejected(run(honest, cheat, input()), "the kernels of aten::copy_ (torch::Library)");
 }
 
+TEST_CASE("a kernel that is registered for another device affects no call") {
+  std::optional<torch::Library> library;
+  const auto loading = [&](const at::Tensor& x) {
+    if (!library) {
+      library.emplace(torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
+      library->impl("copy_", &copy_by_another_kernel);
+    }
+    return honest(x);
+  };
+  const auto result = run(honest, loading, input());
+  INFO(result["cheat"].message);
+  CHECK(result["cheat"].outcome == pace::Outcome::measured);
+}
+
 TEST_CASE("an output that another thread writes after the call has returned") {
   struct Late {
     std::promise<void> may_write;

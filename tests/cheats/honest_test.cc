@@ -475,14 +475,26 @@ std::vector<Variant> variants() {
       "relying on whole numbers in order", {at::tensor({0.0, 3.0, 4.0, 9.0, 16.0}), x.flatten().to(at::kDouble)},
       [](Arguments& a) { return a[0].le(a[1].unsqueeze(-1)).sum(-1); },
       [](Arguments& a) { return at::searchsorted(a[0], a[1], false, true); });
-  add(
-      "relying on equal values", {at::full({32}, 0.5), x}, [](Arguments& a) { return a[1].mul(a[0]); },
-      [](Arguments& a) { return a[1].mul(a[0][0]); });
 
   // Large values of one sign, values far from zero, large integers, masks of one value.
   add(
       "softplus by a stable formula", {at::rand({16, 32}).add(1.5)}, [](Arguments& a) { return at::softplus(a[0]); },
       [](Arguments& a) { return a[0].clamp_min(0).add(a[0].abs().neg().exp().log1p()); });
+  // An exception stands for the crash of one that reads beyond its operand.
+  const auto at_places = [](const at::Tensor& values, const at::Tensor& places) {
+    return values.index_select(0, places.floor().to(at::kLong));
+  };
+  for (const std::int64_t count : {40, 600}) {
+    const auto places = at::rand({count}).mul(15);
+    add(
+        "places that the baseline brings back into their range: " + std::to_string(count), {x, places},
+        [=](Arguments& a) { return at_places(a[0], a[1].clamp(0, 15)); },
+        [=](Arguments& a) { return at_places(a[0], a[1]); });
+    add(
+        "places that go around in the baseline: " + std::to_string(count), {x, places},
+        [=](Arguments& a) { return at_places(a[0], a[1].remainder(16)); },
+        [=](Arguments& a) { return at_places(a[0], a[1]); });
+  }
   add(
       "a variance by differences, in another order", {x}, [](Arguments& a) { return a[0].var(1, false); },
       [](Arguments& a) { return a[0].sub(a[0].flip(1).mean(1, true)).square().mean(1); });
@@ -1229,6 +1241,21 @@ TEST_CASE("values that a function relies on: as they are, or declared") {
         .run(clock);
   };
   using Values = pace::check::CheckOptions::FreshValues;
+  // Nor that all values of an operand are equal.
+  const auto with_equal = [&](bool edge_values) {
+    pace::check::CheckOptions check;
+    check.edge_values = edge_values;
+    const auto scaled = [](const at::Tensor& b, const at::Tensor& x) { return x.mul(b); };
+    const auto by_number = [](const at::Tensor& b, const at::Tensor& x) { return x.mul(b[0]); };
+    return pace::compare("scaled", at::full({16}, 0.5, at::kDouble), column)
+        .options(cheats::short_run())
+        .check(check)
+        .baseline("eager", cheats::costing(clock, 300, scaled))
+        .candidate("by_number", cheats::costing(clock, 100, by_number))
+        .run(clock);
+  };
+  CHECK_THAT(with_equal(true)["by_number"].message, cheats::ContainsSubstring("edge_values"));
+  CHECK(with_equal(false)["by_number"].outcome == pace::Outcome::measured);
   CHECK_THAT(compare(Values::varied)["of_unit_columns"].message, cheats::ContainsSubstring("fresh_values"));
   const auto declared = compare(Values::none);
   INFO(declared["of_unit_columns"].message);

@@ -384,6 +384,18 @@ TEST_CASE("figures that moved across the threshold are judged by all cycles, not
   CHECK(moved(20, 60).verdict == Verdict::failed);
 }
 
+TEST_CASE("a claim that cannot be proven is not, and a guard is judged as ever") {
+  auto slower = sampled(1 / 1.5, 0.01, 40), faster = sampled(1.5, 0.01, 40);
+  slower.context.unproven = faster.context.unproven = "its functions have no operand tensors";
+  const auto claim = SpeedupAtLeast(1.2).judge(faster);
+  CHECK(claim.verdict == Verdict::invalid);
+  CHECK_FALSE(claim.acceptable);
+  CHECK_THAT(claim.message, EndsWith("which proves nothing: its functions have no operand tensors"));
+  CHECK(NoSlowerThan(1.02).judge(faster).verdict == Verdict::passed);
+  CHECK(SpeedupAtLeast(1.2).judge(slower).verdict == Verdict::failed);
+  CHECK(NoSlowerThan(1.02).judge(slower).verdict == Verdict::failed);
+}
+
 TEST_CASE("rounds that were too brief give no verdict, whatever the figures say") {
   auto slower = sampled(1 / 1.5, 0.01, 40), faster = sampled(1.5, 0.01, 40);
   slower.context.too_brief = faster.context.too_brief = "the rounds lasted 2 ms, and a verdict needs 100 ms";

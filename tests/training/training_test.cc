@@ -1,8 +1,10 @@
 #include "pace/training/training.hpp"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <ATen/ops/matmul.h>
@@ -123,6 +125,30 @@ TEST_CASE("neither zeroing the gradients nor freeing what the last step left is 
       CHECK(sample == Nanoseconds(is_forward ? 100 : 400));
   }
   for (const auto sample : result.baseline().samples) CHECK(sample == Nanoseconds(500));
+}
+
+TEST_CASE("a call leaves the output of the last timed step to be taken") {
+  FakeClock clock;
+  pace::detail::OperandSets operands;
+  using Values = pace::detail::TypedOperands<at::Tensor>;
+  operands.pristine = {at::randn({3, 4})};
+  operands.sets.push_back(std::make_unique<Values>(std::tuple(operands.pristine[0].clone())));
+  operands.tensors.push_back(operands.sets[0]->tensors());
+  const auto step = pace::detail::ImplementationOf<Step, at::Tensor>::make(product(clock, 1, 1), operands);
+  step->prepare(0);
+  step->run(0, 2);
+  step->finish();
+  const auto parts_of = [](const c10::IValue& answer) {
+    const auto& parts = answer.toTupleRef().elements();
+    return std::pair(parts[0].toTensor(), parts[1].toTensorVector().at(0));
+  };
+  const auto [expected, gradient] = parts_of(step->call(0));
+  operands.tensors[0][0].mul_(2);
+  CHECK_FALSE(parts_of(step->call(0)).second.equal(gradient));
+  const auto [output, kept_gradient] = parts_of(step->take_output());
+  CHECK(output.equal(expected));
+  CHECK(kept_gradient.equal(gradient));
+  CHECK(step->take_output().isNone());
 }
 
 TEST_CASE("a kept graph can be gone through again, and gradients add up") {

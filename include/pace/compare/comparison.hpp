@@ -145,6 +145,15 @@ class Comparison {
     return *this;
   }
 
+  /// Declares that the functions compute from what they hold by themselves, such as captured tensors, and not from
+  /// operand tensors. pace cannot give that other values, so that an answer which is kept from call to call is not found
+  /// out. Without it, no claim about the time of functions that return something and have no operand tensors is proven
+  /// (Verdict::invalid); guards and figures are as ever.
+  Comparison& captures() {
+    plan_.captures = true;
+    return *this;
+  }
+
   /// Compares outputs with a float64 reference, which is the baseline on operands converted to float64. The error of a
   /// candidate may be the error of the baseline times a factor (see check::CheckOptions). Throws Error if check() was
   /// called with a method other than the default one.

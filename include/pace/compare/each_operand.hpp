@@ -25,8 +25,10 @@
 #include "pace/compare/integrity/answers.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/integrity/observed_call.hpp"
+#include "pace/compare/integrity/rounding.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/sensitivity.hpp"
+#include "pace/compare/special_values.hpp"
 #include "pace/compare/value_structure.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/random.hpp"
@@ -38,7 +40,8 @@ namespace pace::detail {
 /// result that is kept for one of them is computed anew.
 ///
 /// Operands that are equal, or share memory, change together, and so do all integers: they may describe each other, as
-/// the first and the last index of a range do.
+/// the first and the last index of a range do. Operands of which a draw keeps what is special, such as equal values, get
+/// others that are not so, each with its equals.
 class EachOperand {
  public:
   /// Whether outputs that are compared by `options` can be compared for such values. Declared ratios and orders may
@@ -66,25 +69,40 @@ class EachOperand {
   /// Finds values for each operand by at most about `most_calls` calls of the baseline.
   void learn(std::int64_t most_calls) {
     calls_left_ = most_calls;
-    fresh_ = find_fresh_answers(baseline_, operands_, original_, given_, options_, source_,
-                                [](Expected&, const OperandSet&) {});
+    try {
+      find_questions();
+    } catch (...) {
+      const Failure failure = current_failure();
+      if (failure.device != Failure::Device::fine || !failure.out_of_memory) throw;
+      give_up();
+    }
     operands_.restore_all(0);
-    if (fresh_.renewal == Renewal::none || fresh_.renewal > Renewal::vary) return;
-    const auto groups = find_groups();
-    // What changes one operand was seen to matter.
-    if (groups.size() < 2 && differs(given_, fresh_.expected)) return;
-    constexpr std::size_t most_groups = 8;
-    for (std::size_t i = 0; i < std::min(groups.size(), most_groups); ++i) learn_group(groups[i]);
-    operands_.restore_all(0);
+    // They stay while rounds are timed.
+    if (std::ranges::none_of(questions_, [](const Question& each) { return each.others != Others::given; })) {
+      fresh_.operands.reset();
+      fresh_.values.clear();
+      fresh_.expected = {};
+    }
   }
 
   /// What readers of the result must know; empty if there is nothing.
   [[nodiscard]] std::string note() const {
-    if (without_effect_.empty()) return {};
-    const bool one = without_effect_.size() == 1;
-    return "No values were found for which operand tensor " + listed(without_effect_) +
-           (one ? " alone changes" : " alone change") + " an output of the baseline: that an implementation ignores " +
-           (one ? "it" : "them") + ", or keeps what it derives from " + (one ? "it" : "them") + ", would not be seen.";
+    std::string text;
+    const auto add = [&](const std::string& sentence) { text += (text.empty() ? "" : " ") + sentence; };
+    const auto pronoun = [](const std::vector<std::size_t>& operands) { return operands.size() == 1 ? "it" : "them"; };
+    const auto unseen = [&](const std::vector<std::size_t>& operands) {
+      return std::string("that an implementation ignores ") + pronoun(operands) + ", or keeps what it derives from " +
+             pronoun(operands) + ", would not be seen.";
+    };
+    if (!without_effect_.empty())
+      add("No values were found for which operand tensor " + listed(without_effect_) +
+          (without_effect_.size() == 1 ? " alone changes" : " alone change") + " an output of the baseline: " +
+          unseen(without_effect_));
+    if (!unasked_.empty())
+      add("Operand tensor " + listed(unasked_) + (unasked_.size() == 1 ? " was" : " were") +
+          " not given other values alone, since " + (no_memory_ ? "memory ran out" : "that takes too many calls") + ": " +
+          unseen(unasked_));
+    return text;
   }
 
   /// What is wrong with an implementation that is right for the given values; empty if nothing is. `learn` adds the
@@ -92,7 +110,14 @@ class EachOperand {
   [[nodiscard]] std::string examine(Implementation& implementation, const Learn& learn) {
     std::string problem;
     for (const auto& question : questions_) {
-      auto asked = make(question);
+      std::optional<Asked> asked;
+      try {
+        asked = make(question);
+      } catch (...) {
+        const Failure failure = current_failure();
+        if (failure.device != Failure::Device::fine || !failure.out_of_memory) throw;
+        operands_.restore_all(0);  // The implementation has not been called.
+      }
       if (!asked) continue;  // The next draw may be none that the baseline takes.
       problem = judge(implementation, question, *asked, learn);
       operands_.restore_all(0);
@@ -122,22 +147,38 @@ class EachOperand {
     /// Zeros become numbers in [1/4, 1).
     fill,
     /// One in eight of the bools takes the other value.
-    flip
+    flip,
+    /// Of equal values, one in eight becomes zero (see zero_some_ones()).
+    zero_some,
+    /// ... or all become different (see make_unequal()).
+    make_unequal,
+    /// Numbers change places with each other (see mix_elements()).
+    mix,
+    /// Integers become smaller (see lower_integers()).
+    lower
   };
   [[nodiscard]] static std::string describe(Way way) {
     switch (way) {
       case Way::draw:
         break;
       case Way::shrink:
-        return ", and divided by 16";
+        return "divided by 16";
       case Way::shrink_far:
-        return ", and divided by 256";
+        return "divided by 256";
       case Way::grow:
-        return ", and times 16";
+        return "times 16";
       case Way::fill:
-        return ", and numbers in place of zeros";
+        return "numbers in place of zeros";
       case Way::flip:
-        return ", and some bools negated";
+        return "some bools negated";
+      case Way::zero_some:
+        return "some ones replaced by zeros";
+      case Way::make_unequal:
+        return "different values in place of equal ones";
+      case Way::mix:
+        return "single values in other places";
+      case Way::lower:
+        return "smaller integers";
     }
     return {};
   }
@@ -147,7 +188,7 @@ class EachOperand {
     Way way;
   };
   struct Asked {
-    /// Values by which the group has its first values.
+    /// Values by which the group has its first values; those of `before_operands`, or else the given ones.
     std::vector<at::Tensor> before;
     std::unique_ptr<OperandSet> before_operands;
     FreshAnswers after;
@@ -161,16 +202,12 @@ class EachOperand {
   [[nodiscard]] std::vector<std::vector<std::size_t>> find_groups() const {
     const auto& tensors = operands_.pristine;
     std::vector<std::vector<std::size_t>> groups;
-    const auto is_integer = [&](std::size_t i) {
-      return c10::isIntegralType(tensors[i].scalar_type(), /*includeBool=*/false);
-    };
     const auto belong_together = [&](std::size_t one, std::size_t other) {
-      return (is_integer(one) && is_integer(other)) || source_.same_as(one) == source_.same_as(other) ||
-             shares_memory(operands_.tensors[0][one], operands_.tensors[0][other]);
+      return (is_integer(one) && is_integer(other)) || are_alike(one, other);
     };
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (!tensors[i].defined() || !check::detail::is_plain(tensors[i]) || tensors[i].numel() == 0 ||
-          operands_.may_change(i))
+      if (!tensors[i].defined() || tensors[i].numel() == 0 || operands_.may_change(i) ||
+          !(check::detail::is_plain(tensors[i]) || is_renewable_quantized(tensors[i])))
         continue;
       const auto known = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
         return std::any_of(group.begin(), group.end(), [&](std::size_t other) { return belong_together(i, other); });
@@ -183,21 +220,84 @@ class EachOperand {
     return groups;
   }
 
-  void learn_group(const std::vector<std::size_t>& group) {
-    constexpr int draws = 3;
-    for (int i = 0; i < draws; ++i)
-      if (learn_question({group, Others::given, Way::draw})) return;
-    if (learn_question({group, Others::fresh, Way::draw})) return;
+  void find_questions() {
+    fresh_ = find_fresh_answers(baseline_, operands_, original_, given_, options_, source_,
+                                [](Expected&, const OperandSet&) {});
+    calls_left_ -= fresh_.calls;
+    operands_.restore_all(0);
+    const auto groups = find_groups();
+    const bool draws = fresh_.renewal <= Renewal::vary;
+    // What changes one operand was seen to matter.
+    const bool matters = groups.size() == 1 && draws && differs(given_, fresh_.expected);
+    constexpr std::size_t most_groups = 8;
+    for (std::size_t i = 0; i < groups.size() && !matters; ++i) {
+      if (i < most_groups && calls_left_ > 0)
+        learn_group(groups[i], draws);
+      else
+        unasked_.insert(unasked_.end(), groups[i].begin(), groups[i].end());
+    }
     // Like edge values, these may be none that an implementation takes.
+    if (!options_.edge_values) return;
+    constexpr std::int64_t calls_for_special = 16;
+    calls_left_ = std::max(calls_left_, calls_for_special);
+    for (const auto& group : groups)
+      for (const std::size_t i : group)
+        if (first_alike(group, i)) learn_special(alike(group, i));
+  }
+
+  void give_up() {
+    no_memory_ = true;
+    questions_.clear();
+    fresh_ = {};
+    without_effect_.clear();
+    unasked_.clear();
+    for (const auto& group : find_groups()) unasked_.insert(unasked_.end(), group.begin(), group.end());
+  }
+
+  [[nodiscard]] bool are_alike(std::size_t one, std::size_t other) const {
+    return source_.same_as(one) == source_.same_as(other) ||
+           shares_memory(operands_.tensors[0][one], operands_.tensors[0][other]);
+  }
+  [[nodiscard]] std::vector<std::size_t> alike(const std::vector<std::size_t>& group, std::size_t i) const {
+    std::vector<std::size_t> found;
+    for (const std::size_t other : group)
+      if (are_alike(i, other)) found.push_back(other);
+    return found;
+  }
+  [[nodiscard]] bool first_alike(const std::vector<std::size_t>& group, std::size_t i) const {
+    return alike(group, i).front() == i;
+  }
+
+  void learn_group(const std::vector<std::size_t>& group, bool draws) {
+    constexpr int most_draws = 3;
+    for (int i = 0; i < most_draws && draws; ++i)
+      if (learn_question({group, Others::given, Way::draw})) return;
+    if (draws && learn_question({group, Others::fresh, Way::draw})) return;
+    // As above.
     if (!options_.edge_values) return note_group(group);
     for (const Way way : {Way::fill, Way::flip, Way::shrink, Way::shrink_far, Way::grow, Way::draw})
       for (const Others others : {Others::given, Others::fresh, Others::filled})
-        if (learn_question({group, others, way})) return;
+        if ((draws || others == Others::given) && learn_question({group, others, way})) return;
     note_group(group);
   }
 
   void note_group(const std::vector<std::size_t>& group) {
-    if (calls_left_ > 0) without_effect_.insert(without_effect_.end(), group.begin(), group.end());
+    auto& noted = calls_left_ > 0 ? without_effect_ : unasked_;
+    noted.insert(noted.end(), group.begin(), group.end());
+  }
+
+  /// For what a draw keeps: each way in turn, until the baseline's output changes by it.
+  void learn_special(const std::vector<std::size_t>& operands) {
+    for (const Way way : {Way::zero_some, Way::make_unequal, Way::lower, Way::mix}) {
+      if (!learn_question({operands, Others::given, way}) &&
+          (fresh_.renewal > Renewal::vary || !learn_question({operands, Others::fresh, way})))
+        continue;
+      for (const std::size_t i : operands) {
+        std::erase(without_effect_, i);
+        std::erase(unasked_, i);
+      }
+      return;
+    }
   }
 
   /// Returns whether the group changes what the baseline returns, and then keeps the question.
@@ -235,7 +335,8 @@ class EachOperand {
       const c10::AutoGradMode as_given(gradients_);
       taken = answer_fresh_values(baseline_, operands_, given_, answers);
     } catch (...) {
-      if (current_failure().device != Failure::Device::fine) throw;
+      const Failure failure = current_failure();
+      if (failure.device != Failure::Device::fine || failure.out_of_memory) throw;
     }
     operands_.restore_all(0);
     return taken;
@@ -244,8 +345,11 @@ class EachOperand {
   /// Returns values for a question that the baseline takes; nothing if there are none.
   [[nodiscard]] std::optional<Asked> make(const Question& question) {
     Asked asked;
-    asked.before_operands = original_.clone();
-    asked.before = asked.before_operands->tensors();
+    asked.before = operands_.pristine;
+    if (question.others != Others::given) {
+      asked.before_operands = original_.clone();
+      asked.before = asked.before_operands->tensors();
+    }
     auto& after = asked.after;
     after = {.renewal = fresh_.renewal, .operands = original_.clone(), .seed = seed_of_calls_};
     after.values = after.operands->tensors();
@@ -273,8 +377,10 @@ class EachOperand {
       for (const std::size_t i : question.group)
         changes = apply(question.way, i, after.values[i], SplitMix64(seed + source_.same_as(i))) || changes;
       if (!changes) return std::nullopt;
-    } catch (...) {  // a dtype without arithmetic
-      return std::nullopt;
+    } catch (...) {
+      const Failure failure = current_failure();
+      if (failure.device != Failure::Device::fine || failure.out_of_memory) throw;
+      return std::nullopt;  // a dtype without arithmetic
     }
     if (!answer(after)) return std::nullopt;
     after.expected.learned = learned_for(after.expected, given_);
@@ -332,15 +438,61 @@ class EachOperand {
         return true;
       }
       case Way::flip: {
-        if (tensor.scalar_type() != at::kBool || tensor.numel() < 2) return false;
+        constexpr std::int64_t few = 2;
+        if (tensor.scalar_type() != at::kBool) return false;
         at::Tensor values = check::detail::distinct_values_of(tensor);
-        // Those in order, as padding is, and those of one true value would belong to another kind.
-        if (!source_.moves(i) && !values.all().item<bool>() && values.any().item<bool>()) return false;
+        // Of more, those in order, as padding is, and those of one true value would belong to another kind.
+        if (values.numel() > few && !source_.moves(i) && !values.all().item<bool>() && values.any().item<bool>()) return false;
         resample_values(values, 0, random);
         return true;
       }
+      default:
+        return apply_special(way, i, tensor, random);
     }
-    return false;
+  }
+
+  [[nodiscard]] bool apply_special(Way way, std::size_t i, const at::Tensor& tensor, SplitMix64& random) const {
+    if (way == Way::lower) {
+      if (!is_integer(i) || source_.moves(i)) return false;
+      at::Tensor values = check::detail::distinct_values_of(tensor);
+      return lower_integers(values, least_integer(i), random);
+    }
+    if (!has_real_values(operands_.pristine[i])) return false;
+    at::Tensor values = check::detail::distinct_values_of(tensor);
+    const auto& structure = source_.structure(i);
+    // A draw may have scaled them.
+    check::restore_tensor(operands_.pristine[i], tensor);
+    switch (way) {
+      case Way::zero_some:
+        return zero_some_ones(values, random);
+      case Way::make_unequal:
+        return make_unequal(values, structure, random);
+      case Way::mix:
+        return mix_elements(values, structure, random);
+      default:
+        return false;
+    }
+  }
+
+  [[nodiscard]] bool is_integer(std::size_t i) const {
+    return c10::isIntegralType(operands_.pristine[i].scalar_type(), /*includeBool=*/false);
+  }
+
+  /// The largest number below that of operand `i`, a single integer, in operands of a few integers: the last index of a
+  /// range is no smaller than its first one. 0 if there is none.
+  [[nodiscard]] std::int64_t least_integer(std::size_t i) const {
+    constexpr std::int64_t few = 4;
+    if (operands_.pristine[i].numel() != 1) return 0;
+    const auto own = operands_.pristine[i].item<std::int64_t>();
+    std::int64_t least = 0;
+    for (std::size_t other = 0; other < operands_.pristine.size(); ++other) {
+      const at::Tensor& values = operands_.pristine[other];
+      if (!values.defined() || values.numel() == 0 || values.numel() > few || !is_integer(other)) continue;
+      const at::Tensor flat = values.to(at::kLong).flatten();
+      for (std::int64_t place = 0; place < flat.numel(); ++place)
+        if (const auto value = flat[place].item<std::int64_t>(); value < own) least = std::max(least, value);
+    }
+    return least;
   }
 
   [[nodiscard]] std::string judge(Implementation& implementation, const Question& question, Asked& asked,
@@ -365,37 +517,25 @@ class EachOperand {
     for (const auto& each : operands_.tensors[0]) tensors_after.push_back(check::clone_input(each));
     learn(expected, *asked.after.operands);
     agreement = agree_with(expected, made.at_return, operands_, &tensors_after, options_);
-    if (agreement.correct || rounding_explains(made.at_return, asked.after)) return {};
+    const auto& after = asked.after;
+    if (agreement.correct || rounding_explains(made.at_return, {after.values, expected.output, after.seed}, baseline_,
+                                               operands_, *after.operands, source_, options_))
+      return {};
     const auto options = without_reference(options_);
     const bool stale =
         !made.at_return.isNone() && check::outputs_match(before.at_return, made.at_return, options).correct;
     return (stale ? "it returned the answer for values that had been overwritten where "
                   : "it is right for the operands given, but not where ") +
-           where + " (" + to_string(fresh_.renewal) + describe(question.way) + "): " + agreement.message +
+           where + " (" + how_changed(question.way) + "): " + agreement.message +
            ". If it relies on what is special about the operands, choose other values or none "
            "(check::CheckOptions::" +
            (question.way == Way::draw ? "fresh_values)" : "fresh_values, edge_values)");
   }
 
-  /// Whether the baseline's output changes about as much as `output` is off, if operands change in their last places.
-  [[nodiscard]] bool rounding_explains(const c10::IValue& output, const FreshAnswers& asked) {
-    constexpr double as_much = 8;
-    const auto options = without_reference(options_);
-    if (output.isNone() || options.method != check::CheckOptions::Method::allclose) return false;
-    const double error = check::outputs_match(asked.expected.output, output, options).max_abs_error;
-    if (!std::isfinite(error)) return false;
-    try {
-      const auto changed = asked.operands->clone();
-      const auto tensors = changed->tensors();
-      source_.perturb(tensors);
-      const ObservedCall perturbed = observe_call(baseline_, operands_, &tensors, asked.seed, given_.output);
-      operands_.restore_all(0);
-      const double change = check::outputs_match(asked.expected.output, perturbed.at_return, options).max_abs_error;
-      return change > 0 && error <= as_much * change;
-    } catch (...) {
-      operands_.restore_all(0);
-      return false;
-    }
+  [[nodiscard]] std::string how_changed(Way way) const {
+    const std::string drawn = fresh_.renewal <= Renewal::vary && way < Way::zero_some ? to_string(fresh_.renewal) : "";
+    const std::string by_way = describe(way);
+    return drawn + (drawn.empty() || by_way.empty() ? "" : ", and ") + by_way;
   }
 
   Implementation& baseline_;
@@ -412,6 +552,9 @@ class EachOperand {
   FreshAnswers fresh_ = {};
   std::vector<Question> questions_ = {};
   std::vector<std::size_t> without_effect_ = {};
+  /// Operands that were left out, and whether that is since memory ran out.
+  std::vector<std::size_t> unasked_ = {};
+  bool no_memory_ = false;
 };
 
 }  // namespace pace::detail

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,7 @@
 #include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
+#include "pace/compare/integrity/rounding.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/sensitivity.hpp"
@@ -58,6 +60,9 @@ struct EdgeKind {
   bool must_stay_accurate = false;
   /// Whether results count only if integers among them are small enough not to have overflowed.
   bool must_not_overflow = false;
+  /// Writes values that are a sixteenth smaller, or so many; null unless results count only if they show that values are no
+  /// places (see EdgeValues::are_no_places()).
+  std::function<bool(const std::vector<at::Tensor>&, int sixteenths)> write_smaller = nullptr;
 };
 
 /// Whether each element of the output tensor `output` of a baseline depends on a few values only.
@@ -84,10 +89,10 @@ struct EdgeKind {
   return changed;
 }
 
-/// Adds to the values of the largest operand that has none of the structures a number that is 1024 times their standard
-/// deviation. 16-bit types have not enough digits for that.
-[[nodiscard]] inline bool shift(const std::vector<at::Tensor>& tensors) {
-  constexpr double deviations = 1024, most_deviations = 64;
+/// Adds to the values of the largest operand that has none of the structures a number that is `deviations` times their
+/// standard deviation. 16-bit types have not enough digits for that.
+[[nodiscard]] inline bool shift(const std::vector<at::Tensor>& tensors, double deviations) {
+  constexpr double most_deviations = 64;
   const at::Tensor* largest = nullptr;
   for (const auto& tensor : tensors)
     if (has_real_values(tensor) && !tensor.is_complex() && tensor.numel() > 1 && tensor.element_size() >= 4 &&
@@ -173,16 +178,19 @@ class EdgeValues {
            (options.method == Method::allclose || options.method == Method::bitwise || options.method == Method::ties);
   }
 
-  /// All must outlive it. `calls`: how many calls in a row each answer is that of the last one of.
+  /// All must outlive it, and the baseline of learn(). `calls`: how many calls in a row each answer is that of the last one of.
   EdgeValues(OperandSets& operands, std::uint64_t seed, std::int64_t calls, const check::CheckOptions& options)
       : operands_(operands), seed_(seed), calls_(calls), options_(options) {}
 
   using Learn = std::function<void(Expected&, const OperandSet&)>;
+  using WriteSmaller = std::function<bool(const std::vector<at::Tensor>&, int)>;
 
   /// Calls the baseline for each kind of edge values, and keeps those that it accepts. `learn` adds the tolerances for
   /// such values to what is expected.
   void learn(Implementation& baseline, const Expected& given, const OperandSet& original, const Learn& learn) {
     const c10::NoGradGuard no_grad;
+    baseline_ = &baseline;
+    source_.emplace(operands_.pristine, seed_);
     const bool stated = options_.rtol.has_value() || options_.atol.has_value();
     for (const bool both_signs : {true, false})
       for (const double factor : {64.0, 8.0})
@@ -190,15 +198,21 @@ class EdgeValues {
                            {.description = std::string("large values ") + (both_signs ? "" : "of one sign ") +
                                            "(the operands times " + std::to_string(static_cast<int>(factor)) + ')',
                             .write = [=](const auto& tensors) { return scale(tensors, factor, both_signs); },
-                            .must_stay_finite = true}))
+                            .must_stay_finite = true,
+                            .write_smaller = both_signs ? WriteSmaller() : [=](const auto& tensors, int sixteenths) {
+                              return scale(tensors, factor * (1 - sixteenths / 16.0), both_signs);
+                            }}))
           break;
     if (!stated)
       (void)add(baseline, given, original, learn,
                 {.description = "values far from zero (the largest operand plus 1024 standard deviations)",
-                 .write = shift,
+                 .write = [](const auto& tensors) { return shift(tensors, 1024); },
                  .must_stay_finite = true,
                  .compares_indices = false,
-                 .must_stay_accurate = true});
+                 .must_stay_accurate = true,
+                 .write_smaller = [](const auto& tensors, int sixteenths) {
+                   return shift(tensors, 1024 - 64 * sixteenths);
+                 }});
     if (!stated)
       (void)add(baseline, given, original, learn,
                 {.description = "small values (the operands times 2^-10)",
@@ -233,7 +247,7 @@ class EdgeValues {
   }
 
   /// What is wrong with an implementation that is right for the given values; empty if nothing is.
-  [[nodiscard]] std::string examine(Implementation& implementation) const {
+  [[nodiscard]] std::string examine(Implementation& implementation) {
     const std::string hint =
         ". If it relies on what is special about the operands, switch this check off "
         "(check::CheckOptions::edge_values)";
@@ -249,10 +263,18 @@ class EdgeValues {
                hint;
       }
       const Agreement agreement = agree(each.expected, where_expected_is_finite(each, output), operands_, 0, options_);
+      // What it wrote to operands is compared above.
+      const bool output_alone = !agreement.correct && operands_.mutated.empty() &&
+                                unchanged(each.expected.operands, operands_.tensors[0]);
       operands_.restore_all(0);
-      if (!agreement.correct)
-        return "it is right for the operands given, but not for " + each.kind.description + ": " + agreement.message +
-               hint;
+      if (agreement.correct) continue;
+      const auto values = each.values->tensors();
+      if (output_alone && rounding_explains(where_expected_is_finite(each, output),
+                                            {values, each.expected.output, seed_}, *baseline_, operands_, *each.values,
+                                            *source_, options_))
+        continue;
+      return "it is right for the operands given, but not for " + each.kind.description + ": " + agreement.message +
+             hint;
     }
     return {};
   }
@@ -366,6 +388,43 @@ class EdgeValues {
     return true;
   }
 
+  /// Whether the values of `made` cannot be places, such as coordinates, which a baseline brings back into their range and
+  /// an implementation may use as they are, beyond its memory. Places beyond the range are all the same, or lead to other
+  /// elements of what lies there, at random. So nearly all elements of the outputs must still depend on values as large as
+  /// these, and the outputs must do so smoothly: of equal steps, the second one changes them about as the first one does.
+  [[nodiscard]] bool are_no_places(Implementation& baseline, const OperandSet& original, const Learned& made) {
+    constexpr double most_equal = 0.1, most_of_step = 0.25, most_of_size = 0.02;
+    std::vector<std::vector<at::Tensor>> results;
+    results.push_back(check::tensors_of(made.expected.output));
+    for (const std::size_t i : operands_.mutated) results.back().push_back(made.expected.operands[i]);
+    for (const int sixteenths : {1, 2}) {
+      const auto smaller = original.clone();
+      if (!made.kind.write_smaller(smaller->tensors(), sixteenths)) return false;
+      results.push_back(check::tensors_of(call(baseline, *smaller)));
+      for (const std::size_t i : operands_.mutated)
+        results.back().push_back(check::clone_input(operands_.tensors[0][i]));
+      operands_.restore_all(0);
+      if (results.back().size() != results.front().size()) return false;
+    }
+    double elements = 0, equal = 0, square = 0, square_of_step = 0, square_of_difference = 0;
+    for (std::size_t k = 0; k < results.front().size(); ++k) {
+      for (const auto& each : results)
+        if (!check::detail::is_plain(each[k]) || each[k].is_complex() || each[k].sizes() != results[0][k].sizes())
+          return false;
+      const auto wide = [&](std::size_t which) { return results[which][k].to(at::kDouble).nan_to_num(0, 0, 0); };
+      const auto square_sum = [](const at::Tensor& tensor) { return tensor.square().sum().item<double>(); };
+      elements += static_cast<double>(results[0][k].numel());
+      equal += results[0][k].eq(results[1][k]).sum().item<double>();
+      const at::Tensor step = wide(0).sub(wide(1));
+      square += square_sum(wide(0));
+      square_of_step += square_sum(step);
+      square_of_difference += square_sum(step.sub(wide(1).sub(wide(2))));
+    }
+    return elements > 0 && equal <= most_equal * elements &&
+           std::sqrt(square_of_difference) <=
+               most_of_step * std::sqrt(square_of_step) + most_of_size * std::sqrt(square);
+  }
+
   [[nodiscard]] static bool all_finite(const at::Tensor& tensor) {
     return !has_real_values(tensor) || tensor.isfinite().all().item<bool>();
   }
@@ -390,6 +449,7 @@ class EdgeValues {
       }
       if (made.kind.must_stay_finite && !as_finite(given.output, expected.output)) return false;
       if (made.kind.must_not_overflow && !below_overflow(expected.output)) return false;
+      if (made.kind.write_smaller != nullptr && !are_no_places(baseline, original, made)) return false;
       if (made.kind.must_stay_accurate && !is_accurate(baseline, expected.output, *made.values)) return false;
       learn(expected, *made.values);
       if (made.kind.elementwise_only) {
@@ -465,6 +525,9 @@ class EdgeValues {
   std::int64_t calls_;
   const check::CheckOptions& options_;
   bool gradients_ = c10::GradMode::is_enabled();
+  Implementation* baseline_ = nullptr;
+  /// Knows which operands are special.
+  std::optional<FreshValues> source_ = {};
   std::vector<Learned> learned_ = {};
 };
 

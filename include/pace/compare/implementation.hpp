@@ -92,7 +92,7 @@ class Implementation : public timing::Subject {
   ~Implementation() override;
   /// Index among the implementations of the comparison.
   std::size_t index = 0;
-  /// Calls the callable on operand set `set` and returns its output.
+  /// Calls the callable on operand set `set` and returns its output. Leaves that of the last timed call to be taken.
   virtual c10::IValue call(std::size_t set) = 0;
   /// Moves out the output of the last timed call.
   virtual c10::IValue take_output() = 0;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/core/Tensor.h>
+
 #include "pace/compare/calibrate.hpp"
 #include "pace/compare/clocks_alone.hpp"
 #include "pace/compare/controls.hpp"
@@ -300,6 +302,31 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   return result;
 }
 
+/// Where functions return something and have no operand tensors, an answer that is kept from call to call is right
+/// whenever it is looked at. Unless that is declared, no claim about their times is proven.
+inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
+  const bool checked = std::ranges::any_of(result.implementations, [](const auto& row) { return row.checked; });
+  const bool has_values = std::ranges::any_of(plan.operands->tensors(),
+                                              [](const at::Tensor& each) { return each.defined() && each.numel() > 0; });
+  // A training step changes its parameters itself.
+  if (!checked || has_values || !plan.phases.empty()) return;
+  const std::string why =
+      "its functions have no operand tensors to which pace could give other values, so that an answer that is kept from "
+      "call to call would not be found out";
+  if (plan.captures) {
+    result.notes.push_back("As declared (captures), " + why + '.');
+    return;
+  }
+  result.notes.push_back("No claim about times is proven here: " + why +
+                         ". Pass the tensors to pace::compare(name, tensors...), or declare .captures().");
+  const auto enter = [&](Result& part) {
+    for (auto& row : part.implementations)
+      row.context.unproven = why + ". Pass the tensors to pace::compare(name, tensors...), or declare .captures()";
+  };
+  enter(result);
+  for (auto& phase : result.phases) enter(phase);
+}
+
 /// Adds what was declared of the calls, on a GPU held against what it can do at most, and judges all that was expected.
 /// On the CPU they are held against `traffic`, which every correct call has.
 /// Together the verdicts of each part err as often as `rates`. `panels` have watched the rounds of `result` by `stated`.
@@ -318,6 +345,7 @@ inline void judge(timing::Clock& clock, const ComparisonPlan& plan, std::span<co
         "The times are not held against what this GPU can do at most: there was no memory left to "
         "measure that.");
   hold_against_host(clock, traffic, result);
+  note_hidden_inputs(plan, result);
   gate::judge_all(result, stated, rates, panels);
   for (auto& phase : result.phases) gate::judge_all(phase, stated, rates, panels);
 }

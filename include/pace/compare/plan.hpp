@@ -56,6 +56,8 @@ struct ComparisonPlan {
   std::vector<std::size_t> scratch = {};
   /// Operand tensors from which implementations may keep what they derive, counted from 0.
   std::vector<std::size_t> keeps = {};
+  /// Whether functions are declared to compute from what they hold by themselves.
+  bool captures = false;
   /// Bytes that one iteration moves, and its floating-point operations.
   std::optional<double> bytes = {}, flops = {};
   std::optional<at::Device> device = {};

@@ -102,6 +102,8 @@ struct GateContext {
   bool keeps = false;
   /// Why the figures cannot be true, so that there is no verdict and every gate closes; empty: there is no reason.
   std::string impossible = {};
+  /// Why no claim about times is proven, whatever the figures are; empty: there is no reason.
+  std::string unproven = {};
   /// Why the rounds ended early; empty: they did not.
   std::string cut_short = {};
   /// Why the rounds were too brief for a verdict (Options::least_duration); empty: they were not.

@@ -154,6 +154,12 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
     judgement.message = figures + ", which cannot be: " + context.impossible;
     return;
   }
+  if (!context.unproven.empty() && demand.burden == Burden::claim && judgement.verdict == Verdict::passed) {
+    judgement.verdict = Verdict::invalid;
+    judgement.acceptable = false;
+    judgement.message = figures + ", which proves nothing: " + context.unproven;
+    return;
+  }
   // The result of the figures is not printed, since it would be read as a verdict.
   const bool disturbed = !context.disturbance.empty();
   if (disturbed && !(stands && judgement.verdict == Verdict::failed)) {

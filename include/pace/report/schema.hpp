@@ -261,6 +261,7 @@ struct Schema<GateContext> {
             "a run with `suite_alpha`"),
       field("beta", &GateContext::beta, "of one gate: rate of false failures of claims and false passes of guards"),
       field("impossible", &GateContext::impossible, "why the figures cannot be true"),
+      field("unproven", &GateContext::unproven, "why no claim about times is proven"),
       field("cut_short", &GateContext::cut_short, "why the rounds ended before their time"),
       field("too_brief", &GateContext::too_brief, "why the rounds were too brief for a verdict"),
   };

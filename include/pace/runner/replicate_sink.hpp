@@ -154,7 +154,11 @@ class ReplicateSink final : public report::Sink {
  private:
   void write(const ImplementationResult& row, const Judgement& judgement) {
     const std::string& comparison = row.context.comparison;
-    if (judgement.speed)
+    // Which would be no more proven by several processes.
+    if (judgement.speed && !judgement.speed->guard && !row.context.unproven.empty())
+      write_problem('\'' + comparison + "': '" + row.name + "': " + judgement.expectation +
+                    " is not proven: " + row.context.unproven);
+    else if (judgement.speed)
       line({.judged =
                 detail::Judged{{comparison, row.name, judgement.expectation, *judgement.speed, gate::centre_of(row)},
                                judgement.acceptable}});

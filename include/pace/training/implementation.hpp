@@ -60,6 +60,7 @@ class TrainingImplementation final : public Implementation {
  public:
   TrainingImplementation(AnyTrainingStep step, const OperandSets& operands);
 
+  /// Leaves what take_output() returns as it is.
   c10::IValue call(std::size_t set) override;
   /// Returns copies, since the next step writes to the same gradients.
   c10::IValue take_output() override;
@@ -77,11 +78,15 @@ class TrainingImplementation final : public Implementation {
  private:
   void forget();
   void iterate(std::size_t set);
+  /// Moves out a copy of what the last step has left: its answer and all gradients.
+  [[nodiscard]] c10::IValue answer();
 
   AnyTrainingStep step_;
   timing::Phases phases_;
   /// The output of the last step and, once its sample is finished, a copy of it.
   c10::IValue output_, prepared_;
+  /// The answer of the last timed step, if calls were made since then.
+  c10::IValue timed_answer_;
 };
 
 template <class Own, class... Operands>

@@ -22,6 +22,7 @@
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/integrity/observed_call.hpp"
+#include "pace/compare/integrity/rounding.hpp"
 #include "pace/compare/integrity/shortcuts.hpp"
 #include "pace/compare/operands.hpp"
 
@@ -29,13 +30,6 @@ namespace pace::detail {
 
 /// Adds what a float64 reference computes on these operands, if there is one.
 using AddReference = std::function<void(Expected&, const OperandSet&)>;
-
-/// The method in use, as far as it goes without a float64 reference.
-[[nodiscard]] inline check::CheckOptions without_reference(check::CheckOptions options) {
-  if (options.method == check::CheckOptions::Method::float64_reference)
-    options.method = check::CheckOptions::Method::allclose;
-  return options;
-}
 
 /// What the baseline answers on other values than those given; nothing if it takes no others.
 struct FreshAnswers {
@@ -46,6 +40,8 @@ struct FreshAnswers {
   /// Seed of the random numbers that calls on these values draw.
   std::uint64_t seed = 0;
   Expected expected = {};
+  /// Calls of the baseline that it took to find them.
+  std::int64_t calls = 0;
 };
 
 /// Returns the number of elements of all floating-point tensors in a value that are neither infinite nor NaN.
@@ -106,6 +102,7 @@ struct FreshAnswers {
     return false;
   };
   FreshAnswers unchanged;
+  std::int64_t calls = 0;
   for (const Renewal renewal :
        {Renewal::replace_all_signs, Renewal::replace_all, Renewal::rearrange_all_signs, Renewal::rearrange_all,
         Renewal::rearrange_signs, Renewal::rearrange, Renewal::resample, Renewal::vary_signs, Renewal::vary,
@@ -121,6 +118,7 @@ struct FreshAnswers {
       fresh.seed = source.draw_seed();
       try {
         source.draw(fresh.renewal, fresh.values);
+        ++calls;
         if (!answer_fresh_values(baseline, operands, given_expected, fresh)) break;
         if (!changes(fresh)) {
           // A sort has the same output for other places, and what has kept an order has not.
@@ -128,6 +126,7 @@ struct FreshAnswers {
           continue;
         }
         add_reference(fresh.expected, *fresh.operands);
+        fresh.calls = calls;
         return fresh;
       } catch (...) {
         if (current_failure().device != Failure::Device::fine) throw;
@@ -137,6 +136,7 @@ struct FreshAnswers {
     }
   }
   if (unchanged.renewal != Renewal::none) add_reference(unchanged.expected, *unchanged.operands);
+  unchanged.calls = calls;
   return unchanged;
 }
 
@@ -186,6 +186,7 @@ class Answers {
     try {
       source.draw(next.renewal, next.values);
     } catch (...) {
+      if (current_failure().device != Failure::Device::fine) throw;
       return;  // as below
     }
     if (answer(baseline, next)) fresh_ = std::move(next);

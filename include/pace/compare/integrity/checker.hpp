@@ -33,6 +33,7 @@
 #include "pace/compare/integrity/observed_call.hpp"
 #include "pace/compare/integrity/process_settings.hpp"
 #include "pace/compare/integrity/repeated_numbers.hpp"
+#include "pace/compare/integrity/rounding.hpp"
 #include "pace/compare/integrity/timed_outputs.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/participants.hpp"
@@ -190,7 +191,7 @@ class IntegrityChecker final : public Auditor {
   }
   [[nodiscard]] std::string judge_fresh(const ObservedCall& made, std::size_t set);
   [[nodiscard]] bool rounding_explains(const c10::IValue& output, const Expected& expected,
-                                       const std::vector<at::Tensor>& values);
+                                       const std::vector<at::Tensor>& values, bool renewed);
   [[nodiscard]] std::vector<std::size_t> find_kept_operands(
       FunctionRef<bool(std::span<const std::size_t>)> effect_with);
   [[nodiscard]] bool answer_changes_beside(std::span<const std::size_t> kept);
@@ -545,9 +546,9 @@ inline void IntegrityChecker::verify_last_outputs(IntegrityFindings& findings) {
   for (const std::size_t index : schedule_.timed()) {
     auto& implementation = *prepared_.implementations[index];
     std::optional<std::size_t> set;
-    // After an audit in the last cycle there is no such output any more, of the baseline neither, which was asked for the
-    // answer on fresh values.
-    if (calls_add_up() || prepared_.renew || audited_last_ == index || (audited_last_ && index == baseline_)) {
+    // After an audit in the last cycle there is no such output any more. Calls of the baseline, which is asked for its
+    // answers then, leave its output alone.
+    if (calls_add_up() || prepared_.renew || audited_last_ == index) {
       set = 0;
       operands_.restore_all(*set);
       reset_random_state(options_.seed);
@@ -716,33 +717,18 @@ inline std::string IntegrityChecker::judge_fresh(const ObservedCall& made, std::
   auto problem = answers_->judge(made, true, set);
   const auto& fresh = answers_->fresh();
   if (!problem.empty() && answers_->only_output_differs(made, set) &&
-      rounding_explains(made.at_return, fresh.expected, fresh.values))
+      rounding_explains(made.at_return, fresh.expected, fresh.values, /*renewed=*/true))
     problem.clear();
   return problem;
 }
 
-/// Whether the baseline's output changes about as much as `output` is off, if operands change in their last places.
-/// `expected` is the baseline's on `values`.
+/// See rounding_explains() of rounding.hpp; `expected` is the baseline's on `values`.
 inline bool IntegrityChecker::rounding_explains(const c10::IValue& output, const Expected& expected,
-                                                const std::vector<at::Tensor>& values) {
-  constexpr double as_much = 8;
-  const auto options = without_reference(answers_->options);
-  if (output.isNone() || options.method != check::CheckOptions::Method::allclose) return false;
-  const double error = check::outputs_match(expected.output, output, options).max_abs_error;
-  if (!std::isfinite(error)) return false;
-  try {
-    const auto changed = answers_->fresh().operands->clone();
-    const auto tensors = changed->tensors();
-    for (std::size_t i = 0; i < tensors.size(); ++i) check::restore_tensor(values[i], tensors[i]);
-    source_->perturb(tensors);
-    const ObservedCall perturbed = call(baseline(), &tensors);
-    repair(0);
-    const double change = check::outputs_match(expected.output, perturbed.at_return, options).max_abs_error;
-    return change > 0 && error <= as_much * change;
-  } catch (...) {
-    repair(0);
-    return false;
-  }
+                                                const std::vector<at::Tensor>& values, bool renewed) {
+  const bool explains = detail::rounding_explains(output, {values, expected.output, seed_of(renewed)}, baseline(),
+                                                  operands_, *prepared_.given, *source_, answers_->options);
+  repair(0);
+  return explains;
 }
 
 /// Whether the output that was kept of a timed call on the values given is right.
@@ -751,7 +737,9 @@ inline std::string IntegrityChecker::judge_timed_output(const c10::IValue& outpu
   if (agreement.correct) return {};
   // On operands that one implementation has changed, all are wrong; check() finds which one.
   for (std::size_t set = 0; set < operands_.sets.size(); ++set) notice_changed_operands(set);
-  return changed_operands_.empty() ? in_timed_call(agreement.message) : std::string();
+  if (!changed_operands_.empty() || rounding_explains(output, answers_->given, operands_.pristine, /*renewed=*/false))
+    return {};
+  return in_timed_call(agreement.message);
 }
 
 /// What the exception being handled, from the questions after the rounds to the implementation of this index, says of it;
@@ -894,7 +882,8 @@ inline std::string IntegrityChecker::judge_new_sample(Implementation& implementa
   const auto asked = answers_->ask(baseline(), samples.values(), answers_->fresh().seed);
   if (!asked) return {};
   const auto problem = answers_->judge_output(output, samples.operands_after(), *asked);
-  if (problem.empty() || rounding_explains(output, asked->expected, samples.values())) return {};
+  if (problem.empty() || rounding_explains(output, asked->expected, samples.values(), /*renewed=*/true))
+    return {};
   return in_timed_call(problem);
 }
 

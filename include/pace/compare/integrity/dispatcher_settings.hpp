@@ -3,11 +3,14 @@
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/DispatchKey.h>
 
 #include <array>
 #include <cstddef>
 #include <functional>
 #include <iterator>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -28,8 +31,37 @@ struct DispatcherSettings {
     DispatcherSettings found;
     for (std::size_t i = 0; i < std::size(operators); ++i)
       if (const auto handle = c10::Dispatcher::singleton().findSchema({operators[i].name, operators[i].overload}))
-        found.registrations[i] = std::hash<std::string>()(handle->dumpState());
+        found.registrations[i] = hash_of(handle->dumpState());
     return found;
+  }
+
+  /// A hash of the lines of a dump of an operator's registrations but for kernels of devices that no call of a comparison
+  /// runs on: an implementation may load a library that registers some.
+  [[nodiscard]] static std::size_t hash_of(const std::string& dump) {
+    std::string relevant;
+    std::istringstream lines(dump);
+    for (std::string line; std::getline(lines, line);)
+      if (may_run(line.substr(0, line.find_first_of(": [(")))) relevant += line + '\n';
+    return std::hash<std::string>()(relevant);
+  }
+
+  /// Whether a line that begins with this word is about another dispatch key than one of a device that is neither a CPU nor
+  /// a GPU of CUDA. Those of autograd and others that belong to no device run for all devices.
+  [[nodiscard]] static bool may_run(const std::string& key) {
+    using Component = c10::BackendComponent;
+    static const std::set<std::string> of_other_devices = [] {
+      std::set<std::string> names;
+      for (auto i = static_cast<int>(Component::InvalidBit) + 1; i <= static_cast<int>(Component::EndOfBackendKeys); ++i) {
+        const auto component = static_cast<Component>(i);
+        if (component == Component::CPUBit || component == Component::CUDABit) continue;
+        for (const auto functionality :
+             {c10::DispatchKey::Dense, c10::DispatchKey::Quantized, c10::DispatchKey::Sparse,
+              c10::DispatchKey::SparseCsr, c10::DispatchKey::NestedTensor, c10::DispatchKey::AutogradFunctionality})
+          names.insert(c10::toString(c10::toRuntimePerBackendFunctionalityKey(functionality, component)));
+      }
+      return names;
+    }();
+    return !of_other_devices.contains(key);
   }
 
   /// Appends what differs in `after`, in words. It cannot be restored.

@@ -29,6 +29,7 @@
 #include "pace/check/clone_input.hpp"
 #include "pace/check/raw_memory.hpp"
 #include "pace/check/restore.hpp"
+#include "pace/compare/integrity/quantized_values.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/value_structure.hpp"
 #include "pace/compare/write_values.hpp"
@@ -326,9 +327,11 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
 
 /// Multiplies the values of rows of length 1 or with the sum 1 by random factors of their own, and then rows as wholes,
 /// so that they keep that property. Returns false, and leaves them, where that would take another one away: orthogonal
-/// rows, columns of the sum 1, ties.
+/// rows, columns of the sum 1, ties unless all are equal.
 [[nodiscard]] inline bool vary_unit_rows(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
-  if (structure.whole || structure.ties || structure.sorted || !(structure.unit_rows || structure.unit_sums))
+  const bool equal = values.eq(values.flatten().narrow(0, 0, 1)).all().item<bool>();
+  if (structure.whole || ((structure.ties || structure.sorted) && !equal) ||
+      !(structure.unit_rows || structure.unit_sums))
     return false;
   const at::Tensor given = values.to(at::kDouble);
   if (structure.unit_sums && values.dim() >= 2 && given.sum(-2).sub(1).abs().lt(1e-2).all().item<bool>()) return false;
@@ -431,7 +434,7 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
     return true;
   }
   if (structure.sorted) {
-    if (unit) return false;
+    if (unit) return vary_unit_rows(values, structure, random);
     const at::Tensor steps = values.diff();
     if (all(steps.eq(0))) return false;
     if (!structure.whole) {
@@ -578,16 +581,17 @@ class FreshValues {
   /// Looks at the given values once.
   FreshValues(std::vector<at::Tensor> given, std::uint64_t seed) : given_(std::move(given)), random_(seed) {
     for (std::size_t i = 0; i < given_.size(); ++i) {
-      renewable_.push_back(renewable(given_[i]));
-      structures_.push_back(renewable_[i] ? structure_or_unknown(given_[i]) : ValueStructure{});
+      quantized_.push_back(is_renewable_quantized(given_[i]));
+      renewable_.push_back(quantized_[i] || renewable(given_[i]));
+      structures_.push_back(renewable_[i] && !quantized_[i] ? structure_or_unknown(given_[i]) : ValueStructure{});
       special_.push_back(structures_[i].needs_common_factor());
       dims_.push_back(place_free_dim(given_[i]));
       replace_dims_.push_back(replace_dim(given_[i], structures_[i], dims_[i]));
       one_hot_.push_back(replace_dims_[i] && one_hot_dim(check::detail::distinct_values_of(given_[i])));
       signs_.push_back(renewable_[i] && !special_[i] && structures_[i].both_signs);
       same_as_.push_back(i);
-      for (std::size_t earlier = 0; earlier < i && (renewable_[i] || dims_[i]); ++earlier)
-        if ((renewable_[earlier] || dims_[earlier]) && given_[earlier].sizes() == given_[i].sizes() &&
+      for (std::size_t earlier = 0; earlier < i && given_[i].defined(); ++earlier)
+        if (given_[earlier].defined() && given_[earlier].sizes() == given_[i].sizes() &&
             given_[earlier].scalar_type() == given_[i].scalar_type() &&
             given_[earlier].device() == given_[i].device() && unchanged(given_[earlier], given_[i])) {
           same_as_[i] = same_as_[earlier];
@@ -701,6 +705,9 @@ class FreshValues {
           return;
       }
     });
+    for (std::size_t i = 0; i < given_.size(); ++i)
+      if (quantized_[i] && !stays(i) && renewal != Renewal::none)
+        renew_quantized(renewal, tensors[i], factor, places, SplitMix64(seed + same_as_[i]));
     if (!moves_integers(renewal)) return;
     renew_each_if(
         tensors, [&](std::size_t i) { return !stays(i) && dims_[i].has_value(); },
@@ -719,7 +726,7 @@ class FreshValues {
   }
 
   /// Changes values by a few units in their last places, as rounding does.
-  void perturb(const std::vector<at::Tensor>& tensors) {
+  void perturb(const std::vector<at::Tensor>& tensors) const {
     const c10::NoGradGuard no_grad;
     renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
       if (!special_[i]) memory.mul_(1 + 4 * epsilon_of(memory.scalar_type()));
@@ -741,9 +748,29 @@ class FreshValues {
     }
   }
 
+  static void renew_quantized(Renewal renewal, const at::Tensor& tensor, double factor, std::size_t places,
+                              SplitMix64 random) {
+    if (renewal == Renewal::rotate) {
+      at::Tensor stored = stored_integers_of(tensor);
+      stored.copy_(stored.roll(1 + static_cast<std::int64_t>(places) % std::max<std::int64_t>(stored.numel() - 1, 1)));
+      return;
+    }
+    const auto options = at::TensorOptions().dtype(at::kDouble).device(tensor.device());
+    at::Tensor factors = at::ones(renewal <= Renewal::vary ? tensor.sizes() : at::IntArrayRef({}), options);
+    if (renewal <= Renewal::vary) {
+      at::Tensor flat = factors.view({-1});
+      multiply_each(flat, random, /*signs=*/false);
+    } else {
+      factors.fill_(factor);
+    }
+    multiply_quantized(tensor, factors);
+  }
+
   std::vector<at::Tensor> given_;
   SplitMix64 random_;
   std::vector<bool> renewable_, special_;
+  /// Whether values are quantized, and renewed by others of the same scale.
+  std::vector<bool> quantized_ = {};
   std::vector<ValueStructure> structures_ = {};
   /// For integers and bools, the dimension along which they may change places.
   std::vector<std::optional<std::int64_t>> dims_ = {};

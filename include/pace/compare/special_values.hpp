@@ -1,0 +1,119 @@
+// Other values for operands of which a draw keeps what is special: constants, factors of a product, and integers that stay
+// in their places.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/ones.h>
+
+#include "pace/check/raw_memory.hpp"
+#include "pace/compare/integrity/fresh_values.hpp"
+#include "pace/compare/sensitivity.hpp"
+#include "pace/compare/value_structure.hpp"
+#include "pace/core/random.hpp"
+
+namespace pace::detail {
+
+/// Whether a condition holds for all elements.
+[[nodiscard]] inline bool holds_for_all(const at::Tensor& condition) { return condition.all().item<bool>(); }
+
+/// Whether `values`, real ones, lie in several places in memory and are all the same finite number other than zero.
+[[nodiscard]] inline bool is_constant(const at::Tensor& values) {
+  if (values.is_complex() || values.numel() < 2) return false;
+  const at::Tensor first = values.flatten().narrow(0, 0, 1);
+  return holds_for_all(first.isfinite().logical_and(first.ne(0))) && holds_for_all(values.eq(first));
+}
+
+/// Sets about one in eight of `values`, which are all 1, to zero, as in a mask. Returns whether they are.
+[[nodiscard]] inline bool zero_some_ones(at::Tensor& values, SplitMix64& random) {
+  if (!is_constant(values) || !holds_for_all(values.eq(1))) return false;
+  values.masked_fill_(choose_eighth(values.numel(), random, values.device()).view(values.sizes()), 0);
+  return true;
+}
+
+/// Gives `values`, which are all equal, different ones of up to their size: whole ones if they are whole and not 1. Rows
+/// of length 1 or with the sum 1 keep that. Returns whether they were equal.
+[[nodiscard]] inline bool make_unequal(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
+  if (!is_constant(values)) return false;
+  at::Tensor varied = values.to(at::kDouble).contiguous().clone().flatten();
+  multiply_each(varied, random, /*signs=*/false);
+  varied = varied.view(values.sizes());
+  if (structure.whole && !holds_for_all(values.abs().eq(1))) {
+    // Away from zero, so that a count stays one.
+    varied = varied.sign().mul(varied.abs().ceil());
+  } else if (values.dim() > 0 && structure.unit_sums) {
+    varied = varied.div(varied.sum(-1, true));
+  } else if (values.dim() > 0 && structure.unit_rows) {
+    varied = varied.div(varied.square().sum(-1, true).sqrt());
+  }
+  values.copy_(varied);
+  return !is_constant(values);
+}
+
+/// Gives the whole or often repeated numbers of `values` other than zero each other's places, so that rows which are
+/// multiples of each other, as in a product of a column and a row, are so no more. Leaves those with another structure, and
+/// those which occur once in each line or whose lines have one sum (see may_replace()). Returns whether any has changed.
+[[nodiscard]] inline bool mix_elements(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
+  constexpr std::int64_t most_elements = 1 << 22;
+  if (values.is_complex() || values.dim() < 2 || values.numel() > most_elements || is_constant(values)) return false;
+  if (!(structure.whole || structure.ties) || structure.infinite || structure.zeros || structure.sorted ||
+      structure.symmetric || structure.unit_rows || structure.unit_sums || is_toeplitz(values) || one_hot_dim(values))
+    return false;
+  const auto repeats_along = [&](std::int64_t dim) {
+    return values.size(dim) > 1 && holds_for_all(values.eq(values.narrow(dim, 0, 1)));
+  };
+  if (structure.whole && !repeats_along(0) && !may_replace(values, longest_dim(values))) return false;
+  const at::Tensor given = values.clone(), places = given.ne(0), numbers = given.masked_select(places);
+  if (numbers.numel() < 3) return false;
+  values.masked_scatter_(places, numbers.index_select(0, draw_order(numbers.numel(), random, values.device())));
+  return !holds_for_all(values.eq(given));
+}
+
+/// Makes integers smaller that have no other places (see place_free_dim()): few ones, such as sizes or an exponent, all
+/// equal ones, such as full lengths, ones that descend, such as sorted lengths, and masks of ones. None of them leaves the
+/// range from 1 (0 in a mask) to its own value, so that what is an index, a count or a size stays one, and those in order
+/// stay in order. `least`: no number that is at least as large becomes smaller than it. Negative integers, which may be
+/// markers, large ones, which may be addresses, and ascending ones, which may be offsets, stay. Returns whether any has
+/// changed.
+[[nodiscard]] inline bool lower_integers(at::Tensor& values, std::int64_t least, SplitMix64& random) {
+  constexpr std::int64_t few = 4, fewest_in_mask = 16, fewest_in_row = 4;
+  const at::Tensor given = values.to(at::kLong).clone();
+  const std::int64_t smallest = given.min().item<std::int64_t>(), largest = given.max().item<std::int64_t>();
+  const std::int64_t count = given.numel();
+  if (smallest < 0 || largest < 1 || largest > std::numeric_limits<std::int32_t>::max()) return false;
+  const bool constant = smallest == largest;
+  const auto draw_factors = [&](std::int64_t number) {
+    std::vector<double> factors(static_cast<std::size_t>(number));
+    for (auto& factor : factors) factor = draw_factor(random);
+    std::sort(factors.begin(), factors.end(), std::greater<>());
+    return at::from_blob(factors.data(), {number}, at::kDouble).to(given.device(), at::kDouble, false, /*copy=*/true);
+  };
+  if (constant && largest == 1) {
+    // Each row keeps its first ones, as a mask of padding does.
+    const std::int64_t width = given.dim() == 0 ? 1 : given.size(-1);
+    if (count < fewest_in_mask || width < fewest_in_row) return false;
+    const at::Tensor kept = draw_factors(count / width).mul(static_cast<double>(width)).ceil().clamp_max(width - 1);
+    values.copy_(at::arange(width, kept.options()).lt(kept.unsqueeze(1)).view(given.sizes()));
+    return true;
+  }
+  const at::Tensor flat = given.flatten();
+  const at::Tensor steps = flat.diff();
+  const bool ascends = count > 1 && !constant && holds_for_all(steps.ge(0));
+  const bool descends = count > 1 && !constant && given.dim() == 1 && holds_for_all(steps.le(0));
+  if (!constant && !descends && (count > few || (ascends && smallest == 0))) return false;
+  // A common factor keeps the order of different ones.
+  const at::Tensor factors = draw_factors(constant ? count : 1);
+  const at::Tensor bound = flat.clamp_max(std::max<std::int64_t>(least, 1));
+  values.copy_(flat.mul(factors).floor().to(at::kLong).maximum(bound).view(given.sizes()));
+  return !holds_for_all(values.to(at::kLong).eq(given));
+}
+
+}  // namespace pace::detail

@@ -1,0 +1,215 @@
+// Cheats on values that are hard to renew: those that functions hold by themselves, quantized and constant ones, and few
+// integers or bools.
+#include <map>
+#include <vector>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/mv.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/outer.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/quantize_per_channel.h>
+#include <ATen/ops/quantize_per_tensor.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <catch2/matchers/catch_matchers_quantifiers.hpp>
+
+#include "tests/cheats/rejected.hpp"
+
+namespace {
+
+using Catch::Matchers::AnyMatch;
+using Catch::Matchers::NoneMatch;
+using cheats::ContainsSubstring;
+using cheats::require_rejected;
+using cheats::run;
+using cheats::run_declared;
+
+using Operand = const at::Tensor&;
+
+at::Tensor input() { return at::randn({32, 16}); }
+
+/// Answers of `function` that are kept for the address of the first operand.
+template <class Function>
+auto kept_by_address(Function function) {
+  return [function, answers = std::map<const void*, at::Tensor>()](Operand first, const auto&... others) mutable {
+    auto& answer = answers[first.const_data_ptr()];
+    if (!answer.defined()) answer = function(first, others...);
+    return answer.clone();
+  };
+}
+
+/// What the candidate was accepted with, although it may have made assumptions.
+void require_accepted(const pace::Result& result) {
+  INFO("'cheat' " << result["cheat"].outcome << ": " << result["cheat"].message);
+  CHECK(result["cheat"].outcome == pace::Outcome::measured);
+}
+
+TEST_CASE("no claim is proven of functions that hold all tensors by themselves, unless that is declared") {
+  const auto x = input();
+  const auto eager = [x] { return x.sin(); };
+  const auto cheat = [answer = x.sin()] { return answer.clone(); };
+  const auto undeclared = run(eager, cheat);
+  const auto& judgements = undeclared["cheat"].judgements;
+  REQUIRE(judgements.size() == 2);
+  CHECK(judgements[0].verdict == pace::Verdict::invalid);
+  CHECK_FALSE(judgements[0].acceptable);
+  CHECK_THAT(judgements[0].message, ContainsSubstring("which proves nothing: its functions have no operand tensors") &&
+                                        ContainsSubstring("declare .captures()"));
+  // A guard is about code that is as slow as before.
+  CHECK(judgements[1].verdict == pace::Verdict::passed);
+  CHECK_THAT(undeclared.notes, AnyMatch(ContainsSubstring("No claim about times is proven here")));
+  CHECK(undeclared["cheat"].speedup.has_value());
+
+  const auto declared = run_declared([](auto& comparison) { comparison.captures(); }, eager, cheat);
+  CHECK(declared["cheat"].judgements[0].verdict == pace::Verdict::passed);
+  CHECK_THAT(declared.notes, AnyMatch(ContainsSubstring("As declared (captures)")));
+
+  const auto with_operand = run([](Operand y) { return y.sin(); }, [](Operand y) { return y.sin(); }, x);
+  CHECK(with_operand["cheat"].judgements[0].verdict == pace::Verdict::passed);
+  CHECK_THAT(with_operand.notes, NoneMatch(ContainsSubstring("No claim")));
+}
+
+TEST_CASE("numbers are no operands that pace could give other values") {
+  const auto result = run([](int n) { return 2.0 * n; }, [](int) { return 14.0; }, 7);
+  CHECK(result["cheat"].judgements[0].verdict == pace::Verdict::invalid);
+}
+
+TEST_CASE("answers for quantized operands that are kept") {
+  const auto dequantized = [](Operand x) { return x.dequantize().sin(); };
+  for (const auto type : {at::kQInt8, at::kQUInt8, at::kQInt32})
+    require_rejected(
+        run(dequantized, kept_by_address(dequantized), at::quantize_per_tensor(at::randn({32, 16}), 0.05, 3, type)),
+        "overwritten");
+  const auto per_channel = at::quantize_per_channel(at::randn({32, 16}), at::rand({16}).add(0.5).mul(0.05).to(at::kDouble),
+                                                    at::zeros({16}, at::kLong), 1, at::kQInt8);
+  require_rejected(run(dequantized, kept_by_address(dequantized), per_channel), "overwritten");
+  require_accepted(run(dequantized, dequantized, per_channel));
+}
+
+TEST_CASE("what is derived from a quantized operand is kept behind another one") {
+  const auto product = [](Operand q, Operand w) { return at::mm(q.dequantize().sin(), w); };
+  const auto cheat = [kept = std::map<const void*, at::Tensor>()](Operand q, Operand w) mutable {
+    auto& derived = kept[q.const_data_ptr()];
+    if (!derived.defined()) derived = q.dequantize().sin();
+    return at::mm(derived, w);
+  };
+  require_rejected(run(product, cheat, at::quantize_per_tensor(input(), 0.05, 0, at::kQInt8), at::randn({16, 8})), "");
+}
+
+TEST_CASE("a few integers are ignored") {
+  const auto power = [](Operand x, Operand n) { return at::pow(x, n); };
+  const auto cube = [](Operand x, Operand) { return x.mul(x).mul_(x); };
+  require_rejected(run(power, cube, at::rand({32, 16}), at::tensor(3)), "operand tensor 1 alone has other values");
+  const auto two = [](Operand x, Operand n) { return at::pow(x, n[0]).mul(n[1]); };
+  const auto fixed = [](Operand x, Operand) { return x.mul(x).mul_(x).mul_(2); };
+  require_rejected(run(two, fixed, at::rand({32, 16}), at::tensor({3, 2})), "operand tensor 1 alone has other values");
+}
+
+TEST_CASE("a few bools are ignored") {
+  const auto masked = [](Operand x, Operand m) { return x.mul(m[0]).add(x.mul(m[1])).sin(); };
+  const auto both = [](Operand x, Operand) { return x.sin(); };
+  const at::Tensor mask = at::arange(2).eq(0);
+  require_rejected(run(masked, both, input(), mask), "operand tensor 1 alone has other values");
+  const auto switched = [](Operand x, Operand on) { return on.item<bool>() ? x.sin() : x.clone(); };
+  require_rejected(run(switched, both, input(), at::ones({}, at::kBool)), "operand tensor 1 alone has other values");
+}
+
+/// Rows up to their lengths.
+at::Tensor up_to_lengths(Operand x, Operand lengths) {
+  return x.mul(at::arange(x.size(1)).unsqueeze(0).lt(lengths.unsqueeze(1)).unsqueeze(2)).sin();
+}
+
+TEST_CASE("lengths that are all full are ignored, or taken for the first one") {
+  const auto all = [](Operand x, Operand) { return x.sin(); };
+  const auto first = [](Operand x, Operand lengths) { return up_to_lengths(x, lengths.narrow(0, 0, 1)); };
+  for (const std::int64_t rows : {2, 6}) {
+    const auto x = at::randn({rows, 64, 1});
+    const auto lengths = at::full({rows}, 64, at::kLong);
+    require_rejected(run(up_to_lengths, all, x, lengths), "operand tensor 1 alone has other values");
+    require_rejected(run(up_to_lengths, first, x, lengths), "operand tensor 1 alone has other values");
+  }
+  const auto descending = at::arange(64, 48, -1);
+  const auto known = [descending](Operand x, Operand) { return up_to_lengths(x, descending); };
+  require_rejected(run(up_to_lengths, known, at::randn({16, 64, 1}), descending),
+                   "operand tensor 1 alone has other values");
+}
+
+TEST_CASE("an integer mask that is true everywhere is ignored, beside integers that matter") {
+  const auto masked = [](Operand x, Operand rows, Operand mask) { return x.index_select(0, rows).mul(mask); };
+  const auto cheat = [](Operand x, Operand rows, Operand) { return x.index_select(0, rows); };
+  require_rejected(run(masked, cheat, input(), at::randint(0, 32, {32}, at::kLong), at::ones({32, 16}, at::kLong)),
+                   "operand tensor 2 alone has other values");
+}
+
+TEST_CASE("offsets and indices in order stay as they are, and a note names them") {
+  const auto segments = [](Operand x, Operand offsets) { return x.cumsum(0).index_select(0, offsets); };
+  const auto offsets = at::arange(0, 32, 2);
+  const auto result = run(segments, segments, input(), offsets);
+  require_accepted(result);
+  CHECK_THAT(result.notes, AnyMatch(ContainsSubstring("operand tensor 1 alone changes an output")));
+  const auto alone = run([](Operand n) { return n.to(at::kFloat).sin(); }, [](Operand n) { return n.to(at::kFloat).sin(); },
+                         at::arange(512));
+  CHECK_THAT(alone.notes, AnyMatch(ContainsSubstring("operand tensor 0 alone changes an output")));
+}
+
+TEST_CASE("a weight or a bias of equal values is taken for one number") {
+  const auto product = [](Operand x, Operand w) { return at::mm(x, w); };
+  const auto of_sums = [](Operand x, Operand w) { return x.sum(1, true).mul(w[0][0]).expand({32, 8}).contiguous(); };
+  for (const double value : {1.0, 3.0, 0.3})
+    require_rejected(run(product, of_sums, input(), at::full({16, 8}, value)),
+                     "operand tensor 1 alone has other values");
+  const auto scaled = [](Operand x, Operand b) { return x.mul(b).add(b); };
+  const auto by_number = [](Operand x, Operand b) { return x.mul(b[0].item<float>()).add_(b[0].item<float>()); };
+  require_rejected(run(scaled, by_number, input(), at::full({16}, 0.5)), "operand tensor 1 alone has other values");
+  // Where zeros are divided by, other values are.
+  const auto divided = [](Operand x, Operand w) { return x.div(w); };
+  const auto by_first = [](Operand x, Operand w) { return x.div(w[0].item<float>()); };
+  require_rejected(run(divided, by_first, input(), at::ones({16})), "operand tensor 1 alone has other values");
+}
+
+TEST_CASE("a mask of ones is taken for one number") {
+  const auto masked = [](Operand a, Operand m) { return a.sin().mul(m).add(m.mul(2)); };
+  const auto by_number = [](Operand a, Operand m) {
+    const float number = m[0][0].item<float>();
+    return a.sin().mul_(number).add_(2 * number);
+  };
+  require_rejected(run(masked, by_number, input(), at::ones({32, 16})), "operand tensor 1 alone has other values");
+}
+
+TEST_CASE("the first element of an expanded operand is all of it") {
+  const auto product = [](Operand x, Operand w) { return x.mul(w); };
+  const auto by_number = [](Operand x, Operand w) { return x.mul(w[0].item<float>()); };
+  require_accepted(run(product, by_number, input(), at::full({1}, 0.5).expand({16})));
+}
+
+TEST_CASE("probabilities that are all equal stay probabilities") {
+  const auto mean = [](Operand x, Operand weights) { return at::mv(x, weights); };
+  // Takes the last weight for what the others leave.
+  const auto honest = [](Operand x, Operand weights) {
+    const at::Tensor most = weights.narrow(0, 0, 15);
+    return at::mv(x.narrow(1, 0, 15), most).add(x.select(1, 15).mul(most.sum().neg().add(1)));
+  };
+  require_accepted(run(mean, honest, input(), at::full({16}, 1.0 / 16)));
+}
+
+TEST_CASE("a matrix of rank one, whose rows are known up to their scale") {
+  const auto product = [](Operand x, Operand w) { return at::mm(x, w); };
+  const auto of_rank_one = [](Operand x, Operand w) {
+    return at::outer(x.select(1, 0).div(x[0][0]), at::mv(w.t(), x[0]));
+  };
+  const auto whole = at::outer(at::randint(1, 20, {32}), at::randint(1, 20, {64})).to(at::kFloat);
+  require_rejected(run(product, of_rank_one, whole, at::randn({64, 8})), "operand tensor 0 alone has other values");
+  const auto of_equal_rows = [](Operand x, Operand w) {
+    return at::mm(x.narrow(0, 0, 1), w).expand({x.size(0), w.size(1)}).contiguous();
+  };
+  require_rejected(run(product, of_equal_rows, at::rand({1, 64}).repeat({32, 1}), at::randn({64, 8})),
+                   "operand tensor 0 alone has other values");
+}
+
+}  // namespace
