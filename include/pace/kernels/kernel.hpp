@@ -82,7 +82,8 @@ struct Kernel {
   std::string symbol;                     ///< the driver's name or, on the CPU, the profiler's
   Category category = Category::unknown;  ///< by a provider, or by the name
   std::optional<Launch> launch;           ///< absent on the CPU, and where the driver does not report it
-  std::optional<KernelTime> profiled;     ///< in the call, by the profiler; on the CPU by its ranges
+  double runs = 1;                        ///< in one call; on average for a kernel in the body of a conditional node
+  std::optional<KernelTime> profiled;     ///< one run in the call, by the profiler; on the CPU by its ranges
   std::optional<KernelTime> hot;          ///< alone, repeated with its operands in the cache
   std::optional<KernelTime> cold;         ///< alone, with an empty cache
   /// Alone as in `hot`, while the profiler records. Both clocks agree; where both are above `hot`, the profiler slows

@@ -87,7 +87,9 @@ namespace detail {
                     "the whole, and of no kernel");
   if (report.conditionals > 0)
     notes.push_back(std::to_string(report.conditionals) + " conditional node" + (report.conditionals == 1 ? "" : "s") +
-                    " of the graph (if, while or switch): kernels in the bodies are neither listed nor timed alone");
+                    " of the graph (if, while or switch): kernels in the bodies " +
+                    (report.bodies_profiled ? "are listed as they ran in this run, and not timed alone"
+                                            : "are neither listed nor timed alone"));
   return notes;
 }
 
