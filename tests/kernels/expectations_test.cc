@@ -154,8 +154,9 @@ TEST_CASE("kernels that are not listed are not judged to be fine") {
   body.runs = 2.5;
   const auto five = judged(pace::AtMost(pace::kernel::Count::kernels, 5));
   CHECK(five.verdict == Verdict::passed);
-  CHECK_THAT(five.message, ContainsSubstring("it has 5") &&
-                               ContainsSubstring("in the bodies of conditional nodes those count that ran in this run"));
+  CHECK_THAT(five.message,
+             ContainsSubstring("it has 5") &&
+                 ContainsSubstring("in the bodies of conditional nodes those count that ran in this run"));
   CHECK(judged(pace::AtMost(pace::kernel::Count::kernels, 4)).verdict == Verdict::failed);
   CHECK(judged(pace::AtMost(pace::kernel::Count::copies, 0)).verdict == Verdict::invalid);
   CHECK(judged(pace::AtMost(pace::kernel::Count::spills, 0)).verdict == Verdict::invalid);

@@ -45,11 +45,14 @@ struct Fixture {
     std::vector<Build> builds;
     for (const auto& text : texts) builds.push_back(build(text));
     const auto load = [&](const Build& each) {
-      LoadedBuild made{.launch = {}, .check = [] {}, .queue = [&, text = each.text] {
-                         launched.push_back(text);
-                         device.work(state == 1 ? 5us : 1us);
-                         state = 0;
-                       }};
+      LoadedBuild made{.launch = {},
+                       .check = [] {},
+                       .queue =
+                           [&, text = each.text] {
+                             launched.push_back(text);
+                             device.work(state == 1 ? 5us : 1us);
+                             state = 0;
+                           }};
       made.launch.registers = 32;
       if (loaded) loaded(each.text, made);
       return made;

@@ -138,12 +138,14 @@ class HeldMemory {
   /// the reason.
   HeldMemory(cuda::CudaDevice& device, std::vector<std::string>& notes) : device_(device), notes_(notes) {
     const auto failure = failure_of([&] {
+      // Work on other streams may still write to it.
+      device.synchronise();
       const auto held = cuda::held_memory(device.index());
       std::size_t bytes = 0, free = 0, total = 0;
       for (const auto& region : held) bytes += region.bytes;
       cuda::check(cudaMemGetInfo(&free, &total), "asking for free memory");
-      const auto place =
-          place_for_copies(bytes, device.torch_device(), free, static_cast<std::size_t>(available_memory().value_or(0)));
+      const auto place = place_for_copies(bytes, device.torch_device(), free,
+                                          static_cast<std::size_t>(available_memory().value_or(0)));
       if (!place)
         throw Unsupported("the " + std::to_string(bytes >> 20U) +
                           " MiB that tensors hold are more than can be copied to the memory that is free");
@@ -258,9 +260,8 @@ inline void give_profiled(KernelReport& report, const std::vector<std::string>& 
   const cuda::LaunchShape shape{build.grid, {build.threads, 1, 1}, build.shared_bytes};
   return {.launch = launch_of(node.facts(function, shape), device),
           .check = [&node, function, name = build.file.string()] { node.check_same_parameters(function, name); },
-          .queue = [&node, &device, cubin, function, shape] {
-            node.launch(function, shape, device.current_stream().stream());
-          }};
+          .queue = [&node, &device, cubin, function,
+                    shape] { node.launch(function, shape, device.current_stream().stream()); }};
 }
 
 /// Returns the kernels of `call()` on a GPU, each timed alone. `restore_operands()` restores the values of the operands,
@@ -327,10 +328,9 @@ inline void give_profiled(KernelReport& report, const std::vector<std::string>& 
     report.kernels.push_back(std::move(kernel));
   }
   if (report.kernels.empty())
-    throw Unsupported(
-        report.name + ": no kernel ran in this call on " + device.name() +
-        "; expected operands on the GPU, and work on its current stream" +
-        (report.conditionals > 0 ? ", not in the bodies of conditional nodes alone" : ""));
+    throw Unsupported(report.name + ": no kernel ran in this call on " + device.name() +
+                      "; expected operands on the GPU, and work on its current stream" +
+                      (report.conditionals > 0 ? ", not in the bodies of conditional nodes alone" : ""));
 
   // Each of the two calls at the beginning has run them once.
   report.host_function_runs = 2 * host_functions;
@@ -387,8 +387,8 @@ inline void give_profiled(KernelReport& report, const std::vector<std::string>& 
     const std::function<void()> launch = [&] { node.launch(device.current_stream().stream()); };
     const KernelState state = states->find(*replayer, prepare, launch, help);
     if (!state.why_unknown.empty())
-      report.notes.push_back(kernel.name + ": whether it works on what its own last launch left is not known: " +
-                             state.why_unknown);
+      report.notes.push_back(kernel.name +
+                             ": whether it works on what its own last launch left is not known: " + state.why_unknown);
     std::function<void()> put_back;
     if (state.kept) put_back = [&] { state.kept->restore(); };
     const auto times = replayer->time(prepare, launch, help, put_back);
@@ -417,8 +417,10 @@ inline void give_profiled(KernelReport& report, const std::vector<std::string>& 
       report.notes.push_back(kernel.name + ": PyTorch's timer has no time of it: " + failure);
     }
   };
-  take_steps(report, whole_alone == nullptr ? "" : std::string("it runs in its place only: a graph with ") +
-                                                       whole_alone + " is launched as a whole",
+  take_steps(report,
+             whole_alone == nullptr
+                 ? ""
+                 : std::string("it runs in its place only: a graph with ") + whole_alone + " is launched as a whole",
              steps);
   return report;
 }

@@ -1,8 +1,8 @@
 // Expectations of a KernelReport, as values that are matchers: CHECK_THAT(report, pace::AtMost(Count::spills, 0)).
 #pragma once
 
-#include <cstddef>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>

@@ -92,9 +92,9 @@ struct Kernel {
   std::optional<Nanoseconds> compatible;  ///< alone, by the timer of KernelsOptions::compatible
   /// Bytes that are restored before each launch alone, since the kernel works on them in place; 0 for most kernels.
   std::size_t restored_bytes = 0;
-  Nanoseconds restoring{};                ///< time in which they are restored, which no time of the kernel includes
-  std::string why_not_alone;              ///< reason why it was not replayed alone; empty if it was
-  std::optional<double> bytes;            ///< least number of bytes that it must read and write; absent: unknown
+  Nanoseconds restoring{};      ///< time in which they are restored, which no time of the kernel includes
+  std::string why_not_alone;    ///< reason why it was not replayed alone; empty if it was
+  std::optional<double> bytes;  ///< least number of bytes that it must read and write; absent: unknown
   /// Bytes that memory moved for one run with an empty cache, by the GPU's counters; bytes that were written last and
   /// are still in the cache are not included. Absent: not counted.
   std::optional<double> counted_bytes;

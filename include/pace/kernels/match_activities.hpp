@@ -11,7 +11,7 @@
 
 #include "pace/core/format.hpp"
 #include "pace/gpu/activity.hpp"
-#include "pace/kernels/category.hpp"
+#include "pace/kernels/category_patterns.hpp"
 #include "pace/kernels/kernel.hpp"
 #include "pace/kernels/report.hpp"
 
@@ -75,7 +75,7 @@ inline void add_kernels_of_bodies(KernelReport& report, const std::vector<Unlist
   for (const auto& each : seen) {
     Kernel& kernel = report.kernels.emplace_back();
     kernel.name = kernel.symbol = each.name;
-    kernel.category = category_of_name(each.name);
+    kernel.category = find_category_of_name(each.name);
     kernel.profiled = each.time;
     kernel.runs = each.runs;
     kernel.why_not_alone = "it is in the body of a conditional node, where it ran " +

@@ -65,8 +65,9 @@ namespace detail {
                       ", which no time of it includes");
   if (!kernel.launch) return remarks;
   if (kernel.launch->overlaps)
-    remarks.emplace_back("may begin before the kernel before it has ended (programmatic launch): alone it overlaps with "
-                         "nothing, and takes longer than it adds to the call");
+    remarks.emplace_back(
+        "may begin before the kernel before it has ended (programmatic launch): alone it overlaps with "
+        "nothing, and takes longer than it adds to the call");
   if (!kernel.launch->attributes.empty()) {
     std::string text = "is launched with";
     for (const auto& [name, value] : kernel.launch->attributes)

@@ -21,16 +21,16 @@ inline constexpr std::int64_t spill_threshold = 16;
 
 /// A build that has been loaded.
 struct LoadedBuild {
-  Launch launch;                  ///< in the place of the kernel
-  std::function<void()> check;    ///< throws Unsupported unless it takes the arguments of the kernel
-  std::function<void()> queue;    ///< queues it on the current stream
+  Launch launch;                ///< in the place of the kernel
+  std::function<void()> check;  ///< throws Unsupported unless it takes the arguments of the kernel
+  std::function<void()> queue;  ///< queues it on the current stream
 };
 
 /// How builds are timed: as their kernel is, see Replayer::time().
 struct BuildTiming {
-  std::function<void()> prepare;      ///< restores the memory to its state before the kernel in the call
-  std::function<void()> help = {};    ///< precedes each launch; empty: nothing
-  std::function<void()> restore = {}; ///< precedes each launch and the help, if the kernel works in place
+  std::function<void()> prepare;       ///< restores the memory to its state before the kernel in the call
+  std::function<void()> help = {};     ///< precedes each launch; empty: nothing
+  std::function<void()> restore = {};  ///< precedes each launch and the help, if the kernel works in place
   std::function<Nanoseconds(const std::function<void()>&)> compatible = {};  ///< as in KernelsOptions
 };
 

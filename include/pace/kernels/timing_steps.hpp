@@ -12,12 +12,12 @@ namespace pace::kernel {
 
 /// What times the kernels of a graph. Each function may throw.
 struct TimingSteps {
-  std::function<void()> profile;          ///< sets Kernel::profiled and KernelReport::profiled_span
-  std::function<void()> measure_peak;     ///< sets KernelReport::peak_bandwidth; empty: not asked for
-  std::function<void()> prepare_replays;  ///< must precede the following ones
-  std::function<void()> time_whole;       ///< sets KernelReport::whole
+  std::function<void()> profile;            ///< sets Kernel::profiled and KernelReport::profiled_span
+  std::function<void()> measure_peak;       ///< sets KernelReport::peak_bandwidth; empty: not asked for
+  std::function<void()> prepare_replays;    ///< must precede the following ones
+  std::function<void()> time_whole;         ///< sets KernelReport::whole
   std::function<void(std::size_t)> replay;  ///< times the kernel of this index alone
-  std::function<void()> synchronise;  ///< called after a failure; throws DeviceLost if that has broken the device
+  std::function<void()> synchronise;        ///< called after a failure; throws DeviceLost if that has broken the device
 };
 
 /// Takes the steps for a report that lists the kernels. `only_as_a_whole` is the reason why no kernel of the graph can be
