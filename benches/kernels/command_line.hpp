@@ -1,6 +1,7 @@
 // The command line of the kernels' bench: the options of wrapper_benchmark in all its generations, and pace's own.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "pace/args/command_line.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/most_threads.hpp"
+#include "pace/kernels/category.hpp"
 
 namespace pace::benches::kernels {
 
@@ -31,6 +33,9 @@ struct NcuOptions {
   std::string metrics;
 };
 
+/// Parts of names of kernels, and the categories of those kernels.
+using Categories = std::vector<std::pair<std::string, kernel::Category>>;
+
 struct CommandLine {
   std::string package, model, inputs, device, name, filter;
   bool benchmark_kernels = false, all_configs = false, count_bytes = false, profile = false, memory_snapshot = false;
@@ -38,6 +43,7 @@ struct CommandLine {
   NcuOptions ncu_options;
   int times = 10, repeat = 10;
   std::optional<Generation> generation;
+  Categories categories;
   /// 0: LibTorch's own number.
   int threads = 0;
   std::string csv, json;
@@ -58,6 +64,35 @@ struct CommandLine {
     return kernels_at_most || spills_at_most || registers_at_most || bandwidth_at_least;
   }
 };
+
+namespace detail {
+
+/// `TEXT=foreach, ...`
+[[nodiscard]] inline std::string expected_categories() {
+  std::string text = "TEXT=CATEGORY, with commas between several; categories are ";
+  for (std::size_t i = 0; i + 1 < kernel::category_names.size(); ++i)
+    text += (i == 0 ? "" : ", ") + std::string(kernel::category_names[i]);
+  return text;
+}
+
+/// Whether `text` names a category for each part of a name.
+[[nodiscard]] inline bool read_categories(const std::string& text, Categories& categories) {
+  categories.clear();
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string each = text.substr(at, end - at);
+    const std::size_t sign = each.rfind('=');
+    if (sign == std::string::npos || sign == 0) return false;
+    const auto* const names_end = kernel::category_names.end() - 1;
+    const auto* const name = std::find(kernel::category_names.begin(), names_end, each.substr(sign + 1));
+    if (name == names_end) return false;
+    categories.emplace_back(each.substr(0, sign), static_cast<kernel::Category>(name - kernel::category_names.begin()));
+    at = end + 1;
+  }
+  return true;
+}
+
+}  // namespace detail
 
 /// What the options are given goes into `line`, which must outlive what it returns.
 [[nodiscard]] inline args::Groups kernels_options(CommandLine& line) {
@@ -96,6 +131,10 @@ struct CommandLine {
         Option("--kernel", "show kernels whose names match",
                {"regex", expected_filter,
                 [&to = line.filter](Text text) { return NameFilter::parse(to = text).has_value(); }, ""})
+            .needs(listing),
+        Option("--category", "kernels whose names contain TEXT are of this category, where Inductor names none",
+               {"TEXT=category,...", detail::expected_categories(),
+                [&to = line.categories](Text text) { return detail::read_categories(text, to); }, ""})
             .needs(listing),
         Option("--profile-bandwidth",
                "print the bandwidth of each kernel and of all as Inductor's mode of that name does; of kernels whose "

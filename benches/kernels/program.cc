@@ -67,6 +67,7 @@ pace::benches::kernels::OpenPackage open_package(const CommandLine& line) {
 pace::kernel::KernelReport list(const CommandLine& line) {
   pace::KernelsOptions options;
   options.configurations = line.all_configs;
+  for (const auto& [text, category] : line.categories) pace::kernel::register_category_pattern(text, category);
   if (package->device().is_cuda()) {
     options.on = c10::DeviceType::CUDA;
     options.device = package->device().has_index() ? package->device().index() : 0;

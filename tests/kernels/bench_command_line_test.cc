@@ -49,6 +49,9 @@ TEST_CASE("short and long names, with values behind them or behind a sign") {
   CHECK(parsed({"--profile-bandwidth", "-k"}).profile_bandwidth == "");
   CHECK_FALSE(parsed({"-k"}).profile_bandwidth);
   CHECK(parsed({"-k", "--profile-bandwidth", "--profile-bandwidth-output", "b.txt"}).bandwidth_output == "b.txt");
+  using pace::kernel::Category;
+  CHECK(parsed({"-k", "--category", "sgemm=template,a=b=pointwise"}).categories ==
+        pace::benches::kernels::Categories{{"sgemm", Category::template_}, {"a=b", Category::pointwise}});
   CHECK(parsed({}).times == 10);
   CHECK(parsed({}).repeat == 10);
 }
@@ -67,6 +70,14 @@ TEST_CASE("invalid values") {
            {{"-k", "--profile-bandwidth=a)(b"}, "--profile-bandwidth: invalid value 'a)(b'; expected a regular"},
            {{"-k", "--profile-bandwidth-output", "b"},
             "--profile-bandwidth-output goes together with --profile-bandwidth, which was not given"},
+           {{"--category", "a=pointwise"}, "--category goes together with --benchmark-kernels (-k)"},
+           {{"-k", "--category", "gemm=fast"},
+            "--category: invalid value 'gemm=fast'; expected TEXT=CATEGORY, with commas between several; categories "
+            "are "
+            "foreach, persistent_reduction, pointwise, reduction, split_scan, template"},
+           {{"-k", "--category", "=pointwise"}, "--category: invalid value '=pointwise'"},
+           {{"-k", "--category", "a=pointwise,"}, "--category: invalid value 'a=pointwise,'"},
+           {{"-k", "--category", "a=unknown"}, "--category: invalid value 'a=unknown'"},
            {{"--profile-bandwidth"}, "--profile-bandwidth goes together with --benchmark-kernels (-k)"},
            {{"--threads", "100000"}, "--threads: invalid value '100000'; expected a whole number from 1 to "},
            {{"--times", "2147483647"}, "--times: invalid value '2147483647'"},

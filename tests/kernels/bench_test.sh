@@ -30,6 +30,7 @@ prints "passed: at most 4 kernels"
 (($(wc -l <"$work/k.csv") == 4)) || complain "expected a header and three rows: $(<"$work/k.csv")"
 holds "$work/k.json" '"symbol": "(graph_[0-9]*_)?cpp_fused_0"'
 block -k --kernel addmm; ends_with 0; prints ": 3 kernels"; [[ $output != *cpp_fused* ]] || complain "kernels that do not match"
+block -k --category addmm=template; ends_with 0; has_line '^ +aoti_torch_cpu_addmm_out +TEM '
 block -k --kernels-at-most 2; ends_with 42; says "failed: at most 2 kernels; it has 3"
 block -k --registers-at-most 9; ends_with 42; says "runs on the CPU, where launches have no registers"
 

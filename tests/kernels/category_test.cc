@@ -1,8 +1,12 @@
 #include "pace/kernels/category.hpp"
+#include "pace/kernels/category_patterns.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
 #include <string>
+
+#include "pace/core/error.hpp"
+#include "pace/kernels/knowledge.hpp"
 
 using namespace pace::kernel;
 
@@ -43,4 +47,31 @@ TEST_CASE("by the source: exactly one heuristic") {
   CHECK(category_of_source("@triton_heuristics.template(\n@triton_heuristics.template(") == Category::template_);
   CHECK(category_of_source("@triton_heuristics.pointwise(\n@triton_heuristics.reduction(") == Category::unknown);
   CHECK(category_of_source("def f(): pass") == Category::unknown);
+}
+
+TEST_CASE("by a registered part of a name, where Inductor names no category") {
+  CHECK(find_category_of_name("my_flash_forward") == Category::unknown);
+  register_category_pattern("flash_", Category::template_);
+  register_category_pattern("flash_", Category::template_);
+  register_category_pattern("_backward", Category::reduction);
+  CHECK(find_category_of_name("my_flash_forward") == Category::template_);
+  CHECK(find_category_of_name("sum_backward") == Category::reduction);
+  // Its parts belong to two categories.
+  CHECK(find_category_of_name("flash_backward") == Category::unknown);
+  CHECK(find_category_of_name("triton_poi_flash_") == Category::pointwise);
+  CHECK_THROWS_AS(register_category_pattern("", Category::pointwise), pace::Error);
+  Kernel kernel;
+  kernel.symbol = "flash_forward_kernel";
+  static_cast<void>(apply_knowledge({}, kernel));
+  CHECK(kernel.category == Category::template_);
+}
+
+TEST_CASE("by a registered part of a source, as one of the heuristics") {
+  register_category_pattern("@my_heuristics.rowwise", Category::persistent_reduction);
+  CHECK(find_category_of_source("@my_heuristics.rowwise(") == Category::persistent_reduction);
+  CHECK(find_category_of_source("@triton_heuristics.pointwise(") == Category::pointwise);
+  CHECK(find_category_of_source("@triton_heuristics.pointwise(\n@my_heuristics.rowwise(") == Category::unknown);
+  CHECK(find_category_of_source("@triton_heuristics.persistent_reduction(\n@my_heuristics.rowwise(") ==
+        Category::persistent_reduction);
+  CHECK(find_category_of_source("def f(): pass") == Category::unknown);
 }

@@ -142,9 +142,22 @@ TEST_CASE("kernels that are not listed are not judged to be fine") {
     CHECK(judgement.verdict == Verdict::invalid);
     CHECK_FALSE(judgement.acceptable);
     CHECK_THAT(judgement.message,
-               ContainsSubstring("kernels in the bodies of conditional nodes are not listed; of the others: "));
+               ContainsSubstring("not all that is in the bodies of conditional nodes is known; of the rest: "));
   }
   // What is listed is too much already.
   CHECK(judged(pace::AtMost(pace::kernel::Count::kernels, 1)).verdict == Verdict::failed);
   CHECK(judged(pace::AtMost(pace::kernel::Count::registers, 31)).verdict == Verdict::failed);
+  // The number of kernels is known of those that ran, each as often as it ran.
+  made.bodies_profiled = true;
+  auto& body = made.kernels.emplace_back();
+  body.name = "in_a_body";
+  body.runs = 2.5;
+  const auto five = judged(pace::AtMost(pace::kernel::Count::kernels, 5));
+  CHECK(five.verdict == Verdict::passed);
+  CHECK_THAT(five.message,
+             ContainsSubstring("it has 5") &&
+                 ContainsSubstring("in the bodies of conditional nodes those count that ran in this run"));
+  CHECK(judged(pace::AtMost(pace::kernel::Count::kernels, 4)).verdict == Verdict::failed);
+  CHECK(judged(pace::AtMost(pace::kernel::Count::copies, 0)).verdict == Verdict::invalid);
+  CHECK(judged(pace::AtMost(pace::kernel::Count::spills, 0)).verdict == Verdict::invalid);
 }

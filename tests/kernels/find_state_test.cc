@@ -77,10 +77,11 @@ TEST_CASE("a counter that a launch uses up is kept, since the next launch ends a
   const auto state = all.find(kernel);
   REQUIRE(state.kept);
   // With the state, all launches take the same time.
-  const auto times = all.replayer.time([&] { all.numbers[3] = 7; }, kernel, {}, [&] {
-    state.kept->restore();
-    all.device.work(3us, "copy");
-  });
+  const auto times = all.replayer.time([&] { all.numbers[3] = 7; }, kernel, {},
+                                       [&] {
+                                         state.kept->restore();
+                                         all.device.work(3us, "copy");
+                                       });
   CHECK(times.hot.median == 8us);
   CHECK(times.hot.least == 8us);
   CHECK(times.restoring == 3us);

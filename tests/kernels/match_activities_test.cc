@@ -66,3 +66,38 @@ TEST_CASE("activities before each launch are left out, if all launches have equa
   records.pop_back();
   CHECK_FALSE(without_those_before(records, 3, 1));
 }
+
+TEST_CASE("kernels that are no nodes of the graph are listed as often as they ran") {
+  using pace::kernel::unlisted_kernels;
+  const std::vector<std::string> names{"add", "mul", "add"};
+  std::vector<Activity> records;
+  for (int launch = 0; launch < 2; ++launch) {
+    for (const auto* name : {"add", "mul", "add"}) records.push_back(record(name, 1us));
+    records.push_back(record("Memcpy", 9us, Activity::Kind::copy));
+    for (int i = 0; i <= 2 * launch; ++i) records.push_back(record("body", 5us + i * 1us));
+  }
+  records.push_back(record("mul", 7us));
+  const auto unlisted = unlisted_kernels(names, records, 2);
+  REQUIRE(unlisted.size() == 2);
+  CHECK(unlisted[0].name == "mul");
+  CHECK(unlisted[0].runs == 0.5);
+  CHECK_FALSE(unlisted[0].time);
+  CHECK(unlisted[1].name == "body");
+  CHECK(unlisted[1].runs == 2);
+  REQUIRE(unlisted[1].time);
+  CHECK(unlisted[1].time->least == 5us);
+  CHECK(unlisted[1].time->most == 7us);
+  CHECK(unlisted_kernels(names, {}, 2).empty());
+
+  pace::kernel::KernelReport report;
+  report.kernels.resize(3);
+  add_kernels_of_bodies(report, unlisted);
+  CHECK(report.bodies_profiled);
+  REQUIRE(report.kernels.size() == 5);
+  CHECK(report.kernels[3].why_not_alone ==
+        "it is in the body of a conditional node, where it ran 0.500 times in a launch; its times are not told from "
+        "those of a listed kernel of that name");
+  CHECK(report.kernels[4].name == "body");
+  CHECK(report.kernels[4].runs == 2);
+  CHECK(report.kernels[4].profiled->median == 6us);
+}

@@ -65,6 +65,25 @@ TEST_CASE("a change of any byte is found in its piece, a swap of two words, too"
   CHECK(digest.changed(before, digest.take()).size() == 1);
 }
 
+TEST_CASE("memory that the digest itself writes to is left out") {
+  Memory memory(2 * piece);
+  MemoryDigest digest(at::kCPU);
+  digest.watch({memory.all()});
+  auto everything = digest.own_memory();
+  REQUIRE(everything.size() == 3);
+  everything.push_back(memory.all());
+  digest.watch(pace::gpu::joined(everything));
+  std::size_t watched = 0;
+  for (const auto& region : digest.regions()) watched += region.bytes;
+  CHECK(watched >= memory.bytes);
+  // The products alone are 64 MiB.
+  CHECK(watched < (1U << 20U));
+  const auto before = digest.take();
+  CHECK(digest.take() == before);
+  memory.data()[piece + 5] ^= 1U;
+  CHECK(digest.changed(before, digest.take()).size() == 1);
+}
+
 TEST_CASE("memory of many rows of pieces is read to its end") {
   Memory memory(5000 * piece);
   MemoryDigest digest(at::kCPU);
@@ -84,8 +103,7 @@ TEST_CASE("pieces side by side are one region, and regions that are watched stay
   for (const std::size_t at : {2U, 3U, 4U, 6U}) memory.data()[at * piece] ^= 1U;
   const auto after = digest.take();
   CHECK(digest.changed(before, after) == std::vector{memory.region(2 * piece, 2 * piece),
-                                                     memory.region(4 * piece, piece),
-                                                     memory.region(6 * piece, piece)});
+                                                     memory.region(4 * piece, piece), memory.region(6 * piece, piece)});
   CHECK(digest.changed_regions(before, after) == std::vector<std::size_t>{0, 1});
   digest.watch({memory.region(3, 10)});
   CHECK(digest.regions() == std::vector{memory.region(0, 16)});
@@ -170,6 +188,13 @@ TEST_CASE("what tensors hold, by a snapshot of an allocator") {
   const auto held = pace::gpu::held_regions(segments, 0);
   CHECK(held == std::vector<MemoryRegion>{{1536, 512}, {4096, 512}, {4608, 1024}, {6144, 512}});
   CHECK(pace::gpu::joined(held) == std::vector<MemoryRegion>{{1536, 512}, {4096, 1536}, {6144, 512}});
+  using pace::gpu::without;
+  const std::vector<MemoryRegion> two{{100, 50}, {200, 50}};
+  CHECK(without(two, {150, 50}) == two);
+  CHECK(without(two, {120, 10}) == std::vector<MemoryRegion>{{100, 20}, {130, 20}, {200, 50}});
+  CHECK(without(two, {140, 70}) == std::vector<MemoryRegion>{{100, 40}, {210, 40}});
+  CHECK(without(two, {100, 50}) == std::vector<MemoryRegion>{{200, 50}});
+  CHECK(without(two, {90, 300}).empty());
   CHECK(pace::gpu::joined({{100, 50}, {0, 10}, {120, 10}, {60, 0}, {150, 5}}) ==
         std::vector<MemoryRegion>{{0, 10}, {100, 55}});
 }

@@ -36,6 +36,10 @@ TEST_CASE("kernels, copies and gaps explain the whole") {
   CHECK_THAT(report.explained(), WithinRel(43.5 / 40));
   CHECK_THAT(report.share_of(report.kernels[1]), WithinRel(25.0 / 40));
   CHECK_THAT(report.share_of(report.kernels[2]), WithinRel(5.0 / 40));
+  // A kernel that runs several times counts as often.
+  report.kernels[2].runs = 3;
+  CHECK(report.sum() == 50us);
+  CHECK_THAT(report.share_of(report.kernels[2]), WithinRel(15.0 / 50));
   CHECK(KernelReport().explained() == 0);
 }
 

@@ -214,4 +214,7 @@ TEST_CASE("what the list lacks is said below it") {
                       "(if, while or switch): kernels in the bodies are neither listed nor timed alone\n"));
   made.conditionals = 1;
   CHECK_THAT(pace::kernel::notes_of(made).back(), StartsWith("1 conditional node of the graph"));
+  made.bodies_profiled = true;
+  CHECK_THAT(pace::kernel::notes_of(made).back(),
+             EndsWith("kernels in the bodies are listed as they ran in this run, and not timed alone"));
 }

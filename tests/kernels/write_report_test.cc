@@ -42,9 +42,10 @@ TEST_CASE("a row has a field for each column, empty where nothing is known") {
   CHECK(
       csv_row(made, made.kernels[0]) ==
       "\"a, b\",a GPU,1e+05,0.8,4e+12,triton_poi_0,triton_poi_0,pointwise,0.75,,,,60000,59000,61000,80000,79000,81000,"
-      "8e+07,1e+12,32,2,0,4096,2,1,128,1,1,0.5,,,1,1,1,false,,false,0\n");
+      "8e+07,1e+12,32,2,0,4096,2,1,128,1,1,0.5,,,1,1,1,false,,false,0,1\n");
   CHECK(csv_row(made, made.kernels[1]) ==
-        "\"a, b\",a GPU,1e+05,0.8,4e+12,gemm,gemm,unknown,0.25,20000,19000,21000,,,,,,,,,,,,,,,,,,,it waits,,,,,,,,0\n");
+        "\"a, b\",a GPU,1e+05,0.8,4e+12,gemm,gemm,unknown,0.25,20000,19000,21000,,,,,,,,,,,,,,,,,,,it "
+        "waits,,,,,,,,0,1\n");
   const std::string header(pace::kernel::csv_header()), row = csv_row(made, made.kernels[1]);
   CHECK(std::ranges::count(header, ',') + 1 == std::ranges::count(row, ','));  // one is in the name
   KernelReport clustered = made;
@@ -53,10 +54,12 @@ TEST_CASE("a row has a field for each column, empty where nothing is known") {
   clustered.kernels[0].launch->attributes = {{"priority", "-3"}, {"cluster scheduling", "spread"}};
   clustered.kernels[0].launch->overlaps = true;
   clustered.kernels[0].restored_bytes = 16384;
+  clustered.kernels[0].runs = 2.5;
   CHECK_THAT(csv_row(clustered, clustered.kernels[0]),
-             Catch::Matchers::EndsWith(",0.5,,,2,4,3,true,priority: -3; cluster scheduling: spread,true,16384\n"));
-  CHECK_THAT(header, Catch::Matchers::EndsWith(
-                         ",counted_bytes,cluster_x,cluster_y,cluster_z,cooperative,attributes,overlaps,restored_bytes\n"));
+             Catch::Matchers::EndsWith(",0.5,,,2,4,3,true,priority: -3; cluster scheduling: spread,true,16384,2.5\n"));
+  CHECK_THAT(header,
+             Catch::Matchers::EndsWith(
+                 ",counted_bytes,cluster_x,cluster_y,cluster_z,cooperative,attributes,overlaps,restored_bytes,runs\n"));
   KernelReport unmeasured = made;
   unmeasured.peak_bandwidth = 0;
   CHECK_THAT(csv_row(unmeasured, made.kernels[1]), Catch::Matchers::ContainsSubstring("0.8,,gemm"));
@@ -87,6 +90,8 @@ TEST_CASE("as JSON, of all kernels or of some") {
   CHECK(json["kernels"][1]["bytes"].is_null());
   CHECK(json["kernels"][1]["in_place"]["most_ns"] == 21000);
   CHECK(json["conditional_nodes"] == 0);
+  CHECK(json["bodies_profiled"] == false);
+  CHECK(json["kernels"][0]["runs"] == 1);
   CHECK(json["notes"].dump() == "[]");
   CHECK(json["kernels"][0]["compatible_ns"].is_null());
   KernelReport noted = made;

@@ -32,6 +32,23 @@ template <class Segments>
   return held;
 }
 
+/// Returns the memory of `regions` without that of `hole`.
+[[nodiscard]] inline std::vector<MemoryRegion> without(const std::vector<MemoryRegion>& regions,
+                                                       const MemoryRegion& hole) {
+  const std::uintptr_t hole_end = hole.address + hole.bytes;
+  std::vector<MemoryRegion> left;
+  for (const auto& each : regions) {
+    const std::uintptr_t end = each.address + each.bytes;
+    if (end <= hole.address || each.address >= hole_end) {
+      left.push_back(each);
+      continue;
+    }
+    if (each.address < hole.address) left.push_back({each.address, hole.address - each.address});
+    if (end > hole_end) left.push_back({hole_end, end - hole_end});
+  }
+  return left;
+}
+
 /// Returns the same memory with as few regions as possible, in the order of addresses. Regions may overlap.
 [[nodiscard]] inline std::vector<MemoryRegion> joined(std::vector<MemoryRegion> regions) {
   std::ranges::sort(regions, {}, &MemoryRegion::address);

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +28,7 @@
 #include "pace/core/memory.hpp"
 #include "pace/gpu/activity.hpp"
 #include "pace/gpu/capture.hpp"
+#include "pace/gpu/cuda/cubin.hpp"
 #include "pace/gpu/cuda/device.hpp"
 #include "pace/gpu/cuda/error.hpp"
 #include "pace/gpu/cuda/graph.hpp"
@@ -46,6 +49,7 @@
 #include "pace/kernels/replay.hpp"
 #include "pace/kernels/report.hpp"
 #include "pace/kernels/time_builds.hpp"
+#include "pace/kernels/timing_steps.hpp"
 
 namespace pace::kernel::detail {
 
@@ -134,12 +138,14 @@ class HeldMemory {
   /// the reason.
   HeldMemory(cuda::CudaDevice& device, std::vector<std::string>& notes) : device_(device), notes_(notes) {
     const auto failure = failure_of([&] {
+      // Work on other streams may still write to it.
+      device.synchronise();
       const auto held = cuda::held_memory(device.index());
       std::size_t bytes = 0, free = 0, total = 0;
       for (const auto& region : held) bytes += region.bytes;
       cuda::check(cudaMemGetInfo(&free, &total), "asking for free memory");
-      const auto place =
-          place_for_copies(bytes, device.torch_device(), free, static_cast<std::size_t>(available_memory().value_or(0)));
+      const auto place = place_for_copies(bytes, device.torch_device(), free,
+                                          static_cast<std::size_t>(available_memory().value_or(0)));
       if (!place)
         throw Unsupported("the " + std::to_string(bytes >> 20U) +
                           " MiB that tensors hold are more than can be copied to the memory that is free");
@@ -231,6 +237,33 @@ class StateFinder {
   std::string why_not_;
 };
 
+/// Gives the kernels of a report, whose names are `names`, their times in `activities` of the launches that
+/// profiled_activities() makes, and adds rows for those in the bodies of conditional nodes.
+inline void give_profiled(KernelReport& report, const std::vector<std::string>& names,
+                          const std::vector<gpu::Activity>& activities) {
+  const auto times = match_activities(names, activities, profiled_launches);
+  for (std::size_t i = 0; i < times.size(); ++i) report.kernels[i].profiled = times[i];
+  if (report.conditionals > 0) add_kernels_of_bodies(report, unlisted_kernels(names, activities, profiled_launches));
+  if (activities.size() % profiled_launches != 0) return;
+  const std::size_t each = activities.size() / profiled_launches;
+  std::vector<Nanoseconds> spans;
+  for (std::size_t i = 0; i < profiled_launches; ++i)
+    spans.push_back(gpu::span_of(std::span(activities).subspan(i * each, each)));
+  report.profiled_span = gpu::detail::upper_median(std::move(spans));
+}
+
+/// Loads a build that is launched in the place of `node`, which must outlive the result.
+[[nodiscard]] inline LoadedBuild loaded_build(const Build& build, const cuda::KernelNode& node,
+                                              const cuda::CudaDevice& device) {
+  const auto cubin = std::make_shared<cuda::Cubin>(build.file);
+  const auto function = cubin->function(build.symbol, static_cast<int>(build.shared_bytes));
+  const cuda::LaunchShape shape{build.grid, {build.threads, 1, 1}, build.shared_bytes};
+  return {.launch = launch_of(node.facts(function, shape), device),
+          .check = [&node, function, name = build.file.string()] { node.check_same_parameters(function, name); },
+          .queue = [&node, &device, cubin, function,
+                    shape] { node.launch(function, shape, device.current_stream().stream()); }};
+}
+
 /// Returns the kernels of `call()` on a GPU, each timed alone. `restore_operands()` restores the values of the operands,
 /// whose tensors are `tensors`.
 [[nodiscard]] inline KernelReport capture_kernels(const KernelsOptions& options, std::string name,
@@ -295,10 +328,9 @@ class StateFinder {
     report.kernels.push_back(std::move(kernel));
   }
   if (report.kernels.empty())
-    throw Unsupported(
-        report.name + ": no kernel ran in this call on " + device.name() +
-        "; expected operands on the GPU, and work on its current stream" +
-        (report.conditionals > 0 ? "; kernels in the bodies of its conditional nodes cannot be listed" : ""));
+    throw Unsupported(report.name + ": no kernel ran in this call on " + device.name() +
+                      "; expected operands on the GPU, and work on its current stream" +
+                      (report.conditionals > 0 ? ", not in the bodies of conditional nodes alone" : ""));
 
   // Each of the two calls at the beginning has run them once.
   report.host_function_runs = 2 * host_functions;
@@ -306,94 +338,90 @@ class StateFinder {
     report.host_function_runs += host_functions;
     device.launch(graph.get(), device.current_stream());
   };
-  {
-    restore();
-    launch_whole();
-    const auto activities = profiled_activities(device, launch_whole, held.changes() ? restore : nullptr);
-    const auto times = match_activities(names, activities, profiled_launches);
-    for (std::size_t i = 0; i < times.size(); ++i) report.kernels[i].profiled = times[i];
-    if (activities.size() % profiled_launches == 0) {
-      const std::size_t each = activities.size() / profiled_launches;
-      std::vector<Nanoseconds> spans;
-      for (std::size_t i = 0; i < profiled_launches; ++i)
-        spans.push_back(gpu::span_of(std::span(activities).subspan(i * each, each)));
-      report.profiled_span = gpu::detail::upper_median(std::move(spans));
-    }
-  }
-
-  if (options.peak_bandwidth) report.peak_bandwidth = cuda::measure_limits(device).memory();
   const bool clusters = std::ranges::any_of(report.kernels, [](const Kernel& kernel) {
     return kernel.launch && kernel.launch->cluster != std::array<std::uint32_t, 3>{1, 1, 1};
   });
-  if (report.conditionals > 0 || allocates || clusters) {
-    // The driver allows one instance of a graph of the first two kinds at a time, and no nesting in other graphs. A
-    // launch of a part of a graph with clusters has lost the device (H100, driver 580.159.04).
-    report.whole = report.profiled_span;
-    for (Kernel& kernel : report.kernels)
-      if (kernel.why_not_alone.empty())
-        kernel.why_not_alone = "it runs in its place only: a graph with " +
-                               std::string(report.conditionals > 0 ? "conditional nodes"
-                                           : allocates             ? "allocations of memory"
-                                                                   : "clusters") +
-                               " is launched as a whole";
-    return report;
-  }
+  // The driver allows one instance of a graph of the first two kinds at a time, and no nesting in other graphs. A launch
+  // of a part of a graph with clusters has lost the device (H100, driver 580.159.04).
+  const char* const whole_alone = report.conditionals > 0 ? "conditional nodes"
+                                  : allocates             ? "allocations of memory"
+                                  : clusters              ? "clusters"
+                                                          : nullptr;
+  std::optional<cuda::PartialGraph> partial;
+  std::optional<Replayer<cuda::CudaDevice>> replayer;
+  std::optional<StateFinder> states;
 
-  cuda::PartialGraph partial(graph.get()->raw(), nodes);
-  ReplayOptions replaying;
-  if (!options.cold) replaying.cold_launches = 0;
-  Replayer<cuda::CudaDevice> replayer(device, replaying);
-  replayer.calibrate(short_kernel(device));
-  report.gap = replayer.gap();
-  restore();
-  report.whole = time_whole(replayer, launch_whole, held.changes() ? restore : nullptr);
-  StateFinder states(device, graph.get()->pool(), tensors);
-  for (std::size_t i = 0; i < report.kernels.size(); ++i) {
+  TimingSteps steps;
+  steps.synchronise = [&] { device.synchronise(); };
+  steps.profile = [&] {
+    restore();
+    launch_whole();
+    const auto activities = profiled_activities(device, launch_whole, held.changes() ? restore : nullptr);
+    give_profiled(report, names, activities);
+  };
+  if (options.peak_bandwidth)
+    steps.measure_peak = [&] { report.peak_bandwidth = cuda::measure_limits(device).memory(); };
+  steps.prepare_replays = [&] {
+    partial.emplace(graph.get()->raw(), nodes);
+    ReplayOptions replaying;
+    if (!options.cold) replaying.cold_launches = 0;
+    replayer.emplace(device, replaying);
+    replayer->calibrate(short_kernel(device));
+    report.gap = replayer->gap();
+    states.emplace(device, graph.get()->pool(), tensors);
+  };
+  steps.time_whole = [&] {
+    restore();
+    report.whole = time_whole(*replayer, launch_whole, held.changes() ? restore : nullptr);
+  };
+  steps.replay = [&](std::size_t i) {
     Kernel& kernel = report.kernels[i];
-    if (!kernel.why_not_alone.empty()) continue;
+    const cuda::KernelNode& node = replayable[own[i]];
     const auto prepare = [&] {
       restore();
       report.host_function_runs += host_functions;
-      partial.launch(places[i], device.current_stream().stream());
+      partial->launch(places[i], device.current_stream().stream());
       device.synchronise();
     };
-    const auto time_alone = [&] {
-      const cuda::KernelNode& node = replayable[own[i]];
-      const auto help = copies_before(nodes, places[i], device);
-      const auto launch = [&] { node.launch(device.current_stream().stream()); };
-      const KernelState state = states.find(replayer, prepare, launch, help);
-      if (!state.why_unknown.empty())
-        report.notes.push_back(kernel.name + ": whether it works on what its own last launch left is not known: " +
-                               state.why_unknown);
-      std::function<void()> put_back;
-      if (state.kept) put_back = [&] { state.kept->restore(); };
-      const auto times = replayer.time(prepare, launch, help, put_back);
-      report.copying += times.help;
-      if (kernel.profiled && does_less_alone(times.hot.median, kernel.profiled->median))
-        throw Unsupported("alone it does less, in " + format_time(times.hot.median) +
-                          ": it depends on what the nodes before it leave in memory");
-      kernel.hot = times.hot;
-      kernel.cold = times.cold;
-      kernel.under_profiler = times.under_profiler;
-      if (state.kept) {
-        kernel.restored_bytes = state.kept->bytes();
-        kernel.restoring = times.restoring;
-      }
-      if (options.configurations)
-        kernel.configurations =
-            time_builds(builds[i], node, device, replayer, options.compatible, prepare, help, put_back);
-    };
-    const auto time_compatibly = [&] {
+    const auto help = copies_before(nodes, places[i], device);
+    const std::function<void()> launch = [&] { node.launch(device.current_stream().stream()); };
+    const KernelState state = states->find(*replayer, prepare, launch, help);
+    if (!state.why_unknown.empty())
+      report.notes.push_back(kernel.name +
+                             ": whether it works on what its own last launch left is not known: " + state.why_unknown);
+    std::function<void()> put_back;
+    if (state.kept) put_back = [&] { state.kept->restore(); };
+    const auto times = replayer->time(prepare, launch, help, put_back);
+    report.copying += times.help;
+    if (kernel.profiled && does_less_alone(times.hot.median, kernel.profiled->median))
+      throw Unsupported("alone it does less, in " + format_time(times.hot.median) +
+                        ": it depends on what the nodes before it leave in memory");
+    kernel.hot = times.hot;
+    kernel.cold = times.cold;
+    kernel.under_profiler = times.under_profiler;
+    if (state.kept) {
+      kernel.restored_bytes = state.kept->bytes();
+      kernel.restoring = times.restoring;
+    }
+    if (options.configurations)
+      kernel.configurations = time_builds<cuda::CudaDevice>(
+          builds[i], [&](const Build& build) { return loaded_build(build, node, device); }, device, *replayer,
+          {.prepare = prepare, .help = help, .restore = put_back, .compatible = options.compatible});
+    if (!options.compatible) return;
+    const auto failure = failure_of([&] {
       prepare();
-      kernel.compatible = options.compatible([&] { replayable[own[i]].launch(device.current_stream().stream()); });
-    };
-    kernel.why_not_alone = failure_of(time_alone);
-    // Throws DeviceLost if the failure has broken the device.
-    if (!kernel.why_not_alone.empty())
+      kernel.compatible = options.compatible(launch);
+    });
+    if (!failure.empty()) {
       device.synchronise();
-    else if (const auto failure = options.compatible ? failure_of(time_compatibly) : ""; !failure.empty())
       report.notes.push_back(kernel.name + ": PyTorch's timer has no time of it: " + failure);
-  }
+    }
+  };
+  take_steps(report,
+             whole_alone == nullptr
+                 ? ""
+                 : std::string("it runs in its place only: a graph with ") + whole_alone + " is launched as a whole",
+             steps);
   return report;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace pace::kernel {
 
@@ -42,20 +43,24 @@ inline constexpr std::array<std::string_view, 7> category_names{
   return Category::unknown;
 }
 
-/// Returns the category by the source of a Triton kernel, which must contain `@triton_heuristics.NAME` for exactly one
-/// name; otherwise unknown.
-[[nodiscard]] constexpr Category category_of_source(std::string_view source) {
+/// Returns the categories for which `@triton_heuristics.NAME` occurs in the source of a Triton kernel, each once.
+[[nodiscard]] constexpr std::vector<Category> heuristics_in(std::string_view source) {
   constexpr std::string_view decorator = "@triton_heuristics.";
-  Category found = Category::unknown;
+  std::vector<Category> found;
   for (std::size_t i = 0; i + 1 < category_names.size(); ++i) {
     bool occurs = false;
     for (std::size_t at = source.find(decorator); at != std::string_view::npos; at = source.find(decorator, at + 1))
       occurs = occurs || source.substr(at + decorator.size()).starts_with(category_names[i]);
-    if (!occurs) continue;
-    if (found != Category::unknown) return Category::unknown;
-    found = static_cast<Category>(i);
+    if (occurs) found.push_back(static_cast<Category>(i));
   }
   return found;
+}
+
+/// Returns the category by the source of a Triton kernel, which must contain `@triton_heuristics.NAME` for exactly one
+/// name; otherwise unknown.
+[[nodiscard]] constexpr Category category_of_source(std::string_view source) {
+  const auto found = heuristics_in(source);
+  return found.size() == 1 ? found.front() : Category::unknown;
 }
 
 }  // namespace pace::kernel

@@ -1,6 +1,7 @@
 // Expectations of a KernelReport, as values that are matchers: CHECK_THAT(report, pace::AtMost(Count::spills, 0)).
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -75,9 +76,16 @@ struct CountEntry {
   std::int64_t (*of_launch)(const Launch&);
 };
 
+/// The number of kernels that ran in one call.
+[[nodiscard]] inline std::int64_t runs_of(const KernelReport& report) {
+  double runs = 0;
+  for (const Kernel& kernel : report.kernels) runs += std::ceil(kernel.runs);
+  return std::llround(runs);
+}
+
 inline constexpr CountEntry count_entries[] = {
     // clang-format off
-    {Count::kernels, "kernel", "kernels", [](const KernelReport& report) { return static_cast<std::int64_t>(report.kernels.size()); }, nullptr},
+    {Count::kernels, "kernel", "kernels", runs_of, nullptr},
     {Count::copies, "copy", "copies", [](const KernelReport& report) { return static_cast<std::int64_t>(report.copies); }, nullptr},
     {Count::fills, "fill", "fills", [](const KernelReport& report) { return static_cast<std::int64_t>(report.fills); }, nullptr},
     {Count::registers, "register", "registers", nullptr, [](const Launch& launch) { return std::int64_t{launch.registers}; }},
@@ -94,11 +102,12 @@ inline constexpr CountEntry count_entries[] = {
   return {.verdict = verdict, .message = std::move(message)};
 }
 
-/// Judges all kernels that `report` lists. What holds of those is not known to hold of kernels that it does not list.
+/// Judges all kernels that `report` lists. What holds of those is not known to hold of all that
+/// is in the bodies of conditional nodes.
 [[nodiscard]] inline Judgement judgement_of(const KernelReport& report, Verdict verdict, std::string message) {
   if (verdict == Verdict::passed && report.conditionals > 0)
     return judgement(Verdict::invalid,
-                     "kernels in the bodies of conditional nodes are not listed; of the others: " + message);
+                     "not all that is in the bodies of conditional nodes is known; of the rest: " + message);
   return judgement(verdict, std::move(message));
 }
 
@@ -119,8 +128,11 @@ inline constexpr CountEntry count_entries[] = {
   std::string names;
   if (of_kernels)
     for (const Kernel& kernel : report.kernels) names += (names.empty() ? ": " : "; ") + kernel.name;
-  return judgement_of(report, holds(found, limit, exactly) ? Verdict::passed : Verdict::failed,
-                      "it has " + std::to_string(found) + (of_kernels ? names : std::string(" ") + entry.many));
+  const Verdict verdict = holds(found, limit, exactly) ? Verdict::passed : Verdict::failed;
+  std::string message = "it has " + std::to_string(found) + (of_kernels ? names : std::string(" ") + entry.many);
+  if (of_kernels && report.conditionals > 0 && report.bodies_profiled)
+    return judgement(verdict, message + "; in the bodies of conditional nodes those count that ran in this run");
+  return judgement_of(report, verdict, std::move(message));
 }
 
 /// Judges each kernel by a number that the driver gives, which has no noise.

@@ -82,7 +82,8 @@ struct Kernel {
   std::string symbol;                     ///< the driver's name or, on the CPU, the profiler's
   Category category = Category::unknown;  ///< by a provider, or by the name
   std::optional<Launch> launch;           ///< absent on the CPU, and where the driver does not report it
-  std::optional<KernelTime> profiled;     ///< in the call, by the profiler; on the CPU by its ranges
+  double runs = 1;                        ///< in one call; on average for a kernel in the body of a conditional node
+  std::optional<KernelTime> profiled;     ///< one run in the call, by the profiler; on the CPU by its ranges
   std::optional<KernelTime> hot;          ///< alone, repeated with its operands in the cache
   std::optional<KernelTime> cold;         ///< alone, with an empty cache
   /// Alone as in `hot`, while the profiler records. Both clocks agree; where both are above `hot`, the profiler slows
@@ -91,9 +92,9 @@ struct Kernel {
   std::optional<Nanoseconds> compatible;  ///< alone, by the timer of KernelsOptions::compatible
   /// Bytes that are restored before each launch alone, since the kernel works on them in place; 0 for most kernels.
   std::size_t restored_bytes = 0;
-  Nanoseconds restoring{};                ///< time in which they are restored, which no time of the kernel includes
-  std::string why_not_alone;              ///< reason why it was not replayed alone; empty if it was
-  std::optional<double> bytes;            ///< least number of bytes that it must read and write; absent: unknown
+  Nanoseconds restoring{};      ///< time in which they are restored, which no time of the kernel includes
+  std::string why_not_alone;    ///< reason why it was not replayed alone; empty if it was
+  std::optional<double> bytes;  ///< least number of bytes that it must read and write; absent: unknown
   /// Bytes that memory moved for one run with an empty cache, by the GPU's counters; bytes that were written last and
   /// are still in the cache are not included. Absent: not counted.
   std::optional<double> counted_bytes;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/kernels/category_patterns.hpp"
 #include "pace/kernels/kernel.hpp"
 
 namespace pace::kernel {
@@ -38,9 +39,9 @@ struct Knowledge {
 using Provider = std::function<std::optional<Knowledge>(const Kernel&)>;
 
 /// Sets the category and the bytes of `kernel` by the first provider that knows it, and returns that provider's builds.
-/// Without such a provider, the category follows from the name that Inductor gave.
+/// Without such a provider, the category follows from the name, by find_category_of_name().
 inline std::vector<Build> apply_knowledge(const std::vector<Provider>& providers, Kernel& kernel) {
-  kernel.category = category_of_name(kernel.symbol);
+  kernel.category = find_category_of_name(kernel.symbol);
   for (const Provider& provider : providers) {
     auto known = provider(kernel);
     if (!known) continue;

@@ -9,8 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/format.hpp"
 #include "pace/gpu/activity.hpp"
+#include "pace/kernels/category_patterns.hpp"
 #include "pace/kernels/kernel.hpp"
+#include "pace/kernels/report.hpp"
 
 namespace pace::kernel {
 
@@ -33,6 +36,52 @@ namespace pace::kernel {
     times[i] = summary_of(std::move(own));
   }
   return times;
+}
+
+/// A kernel that a profiler saw and that is not among the nodes of a graph.
+struct UnlistedKernel {
+  std::string name;                ///< by the profiler
+  double runs = 0;                 ///< in one launch, on average
+  std::optional<KernelTime> time;  ///< of one run; absent if listed kernels have the same name
+};
+
+/// Returns the kernels among the records that are not among `names`, the kernels of one launch, in the order of their
+/// first runs. Of a name that is listed, those runs count that are more than `launches` times the listed ones.
+[[nodiscard]] inline std::vector<UnlistedKernel> unlisted_kernels(std::span<const std::string> names,
+                                                                  std::span<const gpu::Activity> in_order_of_start,
+                                                                  std::size_t launches) {
+  std::vector<std::pair<std::string, std::vector<Nanoseconds>>> seen;
+  for (const auto& each : in_order_of_start) {
+    if (each.kind != gpu::Activity::Kind::kernel) continue;
+    auto found = std::ranges::find(seen, each.name, [](const auto& known) { return known.first; });
+    if (found == seen.end()) found = seen.insert(seen.end(), {each.name, {}});
+    found->second.push_back(each.duration);
+  }
+  std::vector<UnlistedKernel> unlisted;
+  for (auto& [name, durations] : seen) {
+    const auto listed = launches * static_cast<std::size_t>(std::ranges::count(names, name));
+    if (launches == 0 || durations.size() <= listed) continue;
+    UnlistedKernel& kernel = unlisted.emplace_back();
+    kernel.name = name;
+    kernel.runs = static_cast<double>(durations.size() - listed) / static_cast<double>(launches);
+    if (listed == 0) kernel.time = summary_of(std::move(durations));
+  }
+  return unlisted;
+}
+
+/// Adds rows for kernels in the bodies of a graph's conditional nodes to a report.
+inline void add_kernels_of_bodies(KernelReport& report, const std::vector<UnlistedKernel>& seen) {
+  report.bodies_profiled = true;
+  for (const auto& each : seen) {
+    Kernel& kernel = report.kernels.emplace_back();
+    kernel.name = kernel.symbol = each.name;
+    kernel.category = find_category_of_name(each.name);
+    kernel.profiled = each.time;
+    kernel.runs = each.runs;
+    kernel.why_not_alone = "it is in the body of a conditional node, where it ran " +
+                           (each.runs == 1 ? "once" : format_significant(each.runs) + " times") + " in a launch";
+    if (!each.time) kernel.why_not_alone += "; its times are not told from those of a listed kernel of that name";
+  }
 }
 
 /// Returns the activities of `launches` launches without the `before` activities that precede each of them. Nothing if

@@ -43,7 +43,7 @@ class MemoryDigest {
   /// Largest number of regions that changed() returns, if the watched regions allow it.
   static constexpr std::size_t most_ranges = 64;
 
-  /// Digests memory of `device`. Takes 64 MiB there. Throws c10::Error if they cannot be had.
+  /// Digests memory of `device`, at first none. Takes 64 MiB there. Throws c10::Error if they cannot be had.
   explicit MemoryDigest(at::Device device) : device_(device) {
     const c10::InferenceMode normal_tensors(false);
     const auto options = at::TensorOptions().dtype(at::kLong);
@@ -59,8 +59,10 @@ class MemoryDigest {
     products_ = at::empty({rows, words}, options.device(device));
   }
 
-  /// Sets the memory that is digested. It must stay allocated until the next call of this function.
-  void watch(const std::vector<MemoryRegion>& regions) {
+  /// Sets the memory that is digested, without what the object itself writes to. It must stay allocated until the next
+  /// call of this function.
+  void watch(std::vector<MemoryRegion> regions) {
+    for (const auto& own : own_memory()) regions = gpu::without(regions, own);
     regions_.clear();
     std::size_t pieces = 0;
     for (const auto& region : regions) {
@@ -70,8 +72,17 @@ class MemoryDigest {
       regions_.push_back({begin, end - begin});
       pieces += pieces_of(regions_.back());
     }
+    pieces_ = static_cast<std::int64_t>(pieces);
+    if (digests_.defined() && digests_.numel() >= pieces_) return;
     const c10::InferenceMode normal_tensors(false);
-    digests_ = at::empty({static_cast<std::int64_t>(pieces)}, at::TensorOptions().dtype(at::kLong).device(device_));
+    digests_ = at::empty({2 * pieces_}, at::TensorOptions().dtype(at::kLong).device(device_));
+  }
+  /// The memory of the object's own tensors.
+  [[nodiscard]] std::vector<MemoryRegion> own_memory() const {
+    std::vector<MemoryRegion> own;
+    for (const at::Tensor* const each : {&factors_, &products_, &digests_})
+      if (each->defined()) own.push_back({reinterpret_cast<std::uintptr_t>(each->const_data_ptr()), each->nbytes()});
+    return own;
   }
   /// The memory that is digested, in whole words.
   [[nodiscard]] const std::vector<MemoryRegion>& regions() const { return regions_; }
@@ -91,7 +102,7 @@ class MemoryDigest {
       if (const std::int64_t rest = all.numel() - whole * words; rest > 0)
         next = digest(all.narrow(0, whole * words, rest).view({1, rest}), next);
     }
-    const at::Tensor digests = digests_.cpu();
+    const at::Tensor digests = digests_.narrow(0, 0, pieces_).cpu();
     const auto* const begin = digests.const_data_ptr<std::int64_t>();
     return {begin, begin + digests.numel()};
   }
@@ -153,6 +164,7 @@ class MemoryDigest {
 
   at::Device device_;
   at::Tensor factors_, products_, digests_;
+  std::int64_t pieces_ = 0;
   std::vector<MemoryRegion> regions_;
 };
 

@@ -169,9 +169,9 @@ class Replayer {
     if (options_.cold_launches > 0) {
       prepare();
       std::function<void()> helped = detail::one_after_another(help, launch);
-      times.cold = detail::time_of(
-          restore ? cold_samples_after(restore, helped, options_.cold_launches) : cold_samples(helped),
-          in_cold_ + times.help);
+      times.cold =
+          detail::time_of(restore ? cold_samples_after(restore, helped, options_.cold_launches) : cold_samples(helped),
+                          in_cold_ + times.help);
     }
     forget();
     return times;

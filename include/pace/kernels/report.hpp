@@ -22,9 +22,11 @@ struct KernelReport {
   std::vector<Kernel> kernels = {};  ///< in the order in which they run
   std::size_t copies = 0;            ///< copies among the nodes of the graph
   std::size_t fills = 0;             ///< fills among the nodes of the graph
-  /// Conditional nodes of the graph, whose bodies run depending on a value on the device. The kernels of their bodies
-  /// are not listed.
+  /// Conditional nodes of the graph, whose bodies run depending on a value on the device.
   std::size_t conditionals = 0;
+  /// Whether the kernels that ran in the bodies of conditional nodes are listed, behind all others, as a profiler saw
+  /// them. Kernels of bodies that did not run are not listed.
+  bool bodies_profiled = false;
   /// Other nodes of the graph that do something, by what one of them is, such as `host function`, `event record` or
   /// `memory allocation`.
   std::map<std::string, std::size_t> other_nodes = {};
@@ -44,13 +46,13 @@ struct KernelReport {
   std::size_t elsewhere = 0;  ///< on the CPU, the number of ranges on other threads, which are not listed
   double peak_bandwidth = 0;  ///< measured peak bandwidth of the memory, in bytes per second; 0: not measured
 
-  /// The sum of Kernel::time() over all kernels.
+  /// The sum of Kernel::time() over all runs of all kernels.
   [[nodiscard]] Nanoseconds sum() const {
     Nanoseconds total{};
-    for (const Kernel& kernel : kernels) total += kernel.time().value_or(Nanoseconds{});
+    for (const Kernel& kernel : kernels) total += kernel.time().value_or(Nanoseconds{}) * kernel.runs;
     return total;
   }
-  /// The time of all gaps, one after each kernel.
+  /// The time of all gaps, one after each listed kernel.
   [[nodiscard]] Nanoseconds gaps() const { return gap * static_cast<double>(kernels.size()); }
   /// The share of `whole` that kernels, copies, fills and gaps are; 0 if `whole` is 0. The time of `other_nodes` is in
   /// `whole` alone.
@@ -60,7 +62,7 @@ struct KernelReport {
   /// The share of sum() that `kernel` is; 0 if the sum is 0.
   [[nodiscard]] double share_of(const Kernel& kernel) const {
     const double total = sum().count();
-    return total > 0 ? kernel.time().value_or(Nanoseconds{}).count() / total : 0;
+    return total > 0 ? kernel.time().value_or(Nanoseconds{}).count() * kernel.runs / total : 0;
   }
 };
 

@@ -65,8 +65,9 @@ namespace detail {
                       ", which no time of it includes");
   if (!kernel.launch) return remarks;
   if (kernel.launch->overlaps)
-    remarks.emplace_back("may begin before the kernel before it has ended (programmatic launch): alone it overlaps with "
-                         "nothing, and takes longer than it adds to the call");
+    remarks.emplace_back(
+        "may begin before the kernel before it has ended (programmatic launch): alone it overlaps with "
+        "nothing, and takes longer than it adds to the call");
   if (!kernel.launch->attributes.empty()) {
     std::string text = "is launched with";
     for (const auto& [name, value] : kernel.launch->attributes)
@@ -87,7 +88,9 @@ namespace detail {
                     "the whole, and of no kernel");
   if (report.conditionals > 0)
     notes.push_back(std::to_string(report.conditionals) + " conditional node" + (report.conditionals == 1 ? "" : "s") +
-                    " of the graph (if, while or switch): kernels in the bodies are neither listed nor timed alone");
+                    " of the graph (if, while or switch): kernels in the bodies " +
+                    (report.bodies_profiled ? "are listed as they ran in this run, and not timed alone"
+                                            : "are neither listed nor timed alone"));
   return notes;
 }
 

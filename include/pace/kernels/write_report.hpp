@@ -22,7 +22,7 @@ namespace pace::kernel {
          "in_place_most_ns,hot_ns,hot_least_ns,hot_most_ns,cold_ns,cold_least_ns,cold_most_ns,bytes,bytes_per_s,"
          "registers,"
          "spills,shared_bytes,grid_x,grid_y,grid_z,block_x,block_y,block_z,occupancy,why_not_alone,counted_bytes,"
-         "cluster_x,cluster_y,cluster_z,cooperative,attributes,overlaps,restored_bytes\n";
+         "cluster_x,cluster_y,cluster_z,cooperative,attributes,overlaps,restored_bytes,runs\n";
 }
 
 namespace detail {
@@ -93,7 +93,7 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
   } else {
     row.blank(6);
   }
-  row.number(kernel.restored_bytes);
+  row.number(kernel.restored_bytes).number(kernel.runs);
   return row.line();
 }
 
@@ -111,6 +111,7 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
             {"copies", report.copies},
             {"fills", report.fills},
             {"conditional_nodes", report.conditionals},
+            {"bodies_profiled", report.bodies_profiled},
             {"other_nodes", report.other_nodes},
             {"host_function_runs", report.host_function_runs},
             {"notes", notes_of(report)},
@@ -126,6 +127,7 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
               {"symbol", kernel.symbol},
               {"category", to_string(kernel.category)},
               {"share", report.share_of(kernel)},
+              {"runs", kernel.runs},
               {"in_place", detail::times_json(kernel.profiled)},
               {"hot", detail::times_json(kernel.hot)},
               {"cold", detail::times_json(kernel.cold)},

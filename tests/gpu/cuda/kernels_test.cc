@@ -368,8 +368,7 @@ TEST_CASE("what has no kernel, or cannot be captured, is refused in words", "[gp
   CHECK(pace::kernels(quickly(), "after", [](at::Tensor& x) { return at::add(x, x); }, x).kernels.size() == 1);
 }
 
-TEST_CASE("kernels in the body of a conditional node are missing with a note, and no limit passes without them",
-          "[gpu]") {
+TEST_CASE("kernels in the body of a conditional node are listed as they ran, behind all others", "[gpu]") {
   (void)pace::testing::on_gpu();
   at::Tensor x = at::ones({1000}, on_cuda());
   const auto report = pace::kernels(
@@ -381,13 +380,20 @@ TEST_CASE("kernels in the body of a conditional node are missing with a note, an
       },
       x);
   CHECK(report.conditionals == 1);
-  REQUIRE(report.kernels.size() == 2);
-  for (const auto& kernel : report.kernels) {
-    CHECK_THAT(kernel.why_not_alone, ContainsSubstring("in its place only"));
-    CHECK(kernel.profiled);
+  CHECK(report.bodies_profiled);
+  REQUIRE(report.kernels.size() == 3);
+  for (const std::size_t i : {0U, 1U}) {
+    CHECK_THAT(report.kernels[i].why_not_alone, ContainsSubstring("in its place only"));
+    CHECK(report.kernels[i].launch);
   }
+  CHECK_THAT(report.kernels[2].name, ContainsSubstring("scale_kernel"));
+  CHECK(report.kernels[2].why_not_alone == "it is in the body of a conditional node, where it ran once in a launch");
+  CHECK(report.kernels[2].runs == 1);
+  for (const auto& kernel : report.kernels) CHECK(kernel.profiled);
   CHECK(report.whole > report.sum());
-  CHECK(pace::AtMost(pace::kernel::Count::kernels, 2).judge(report).verdict == pace::Verdict::invalid);
+  CHECK(pace::AtMost(pace::kernel::Count::kernels, 3).judge(report).verdict == pace::Verdict::passed);
+  CHECK(pace::AtMost(pace::kernel::Count::kernels, 2).judge(report).verdict == pace::Verdict::failed);
+  CHECK(pace::AtMost(pace::kernel::Count::spills, 0).judge(report).verdict == pace::Verdict::invalid);
   CHECK(x.equal(at::ones({1000}, on_cuda())));
 }
 

@@ -81,8 +81,8 @@ namespace detail {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: {
       const auto& window = value.accessPolicyWindow;
       if (window.num_bytes == 0) return "";
-      return std::to_string(window.num_bytes) + " bytes, " + format_percent(static_cast<double>(window.hitRatio)) + ' ' +
-             detail::access_text(window.hitProp) + ", the rest " + detail::access_text(window.missProp);
+      return std::to_string(window.num_bytes) + " bytes, " + format_percent(static_cast<double>(window.hitRatio)) +
+             ' ' + detail::access_text(window.hitProp) + ", the rest " + detail::access_text(window.missProp);
     }
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
       return value.priority != 0 ? std::to_string(value.priority) : "";
