@@ -177,6 +177,7 @@ inline constexpr auto meaningless = std::to_array<Meaningless>({
      .compat = "the original runs all models in one process",
      .execution_times = one_process,
      .counts = nothing_timed,
+     .gradients = "the passes are timed inside of the iterations, by the process that makes them",
      .timer = "the timer is in this process"},
     {.option = "--confidence", .compat = no_intervals, .execution_times = no_intervals, .counts = nothing_timed},
     {.option = "--controls", .compat = no_controls, .execution_times = no_controls, .counts = nothing_timed},

@@ -138,7 +138,9 @@ class SideBySide final : public ReplayListener {
   SideBySide(const std::map<std::string, Nanoseconds>& times, std::ostream& out) : times_(times), out_(out) {}
 
   /// Prints the names of the columns.
-  void head() { line("case/back end", "google/benchmark", "pace, mean", "pace, median", "95 % interval", "ratio of means"); }
+  void head() {
+    line("case/back end", "google/benchmark", "pace, mean", "pace, median", "95 % interval", "ratio of means");
+  }
 
   void result(const Selected& selected, std::size_t offset, const Result& result) override {
     for (const auto& row : result.implementations) {

@@ -22,12 +22,12 @@ case="both figures of each back end"
 run "${quick[@]}" --op aten.mm.default,aten.add_.Tensor; ends_with 0
 for name in 'aten\.mm\.default\[0\]' 'aten\.add_\.Tensor\[0\]'; do
   for backend in eager torchscript; do
-    holds "$work/out" "^$name/$backend/real_time .*bytes_per_second="
+    holds "$work/out" "^$name/$backend/real_time +[0-9.]+ ns .* [0-9.]+[kMG]?/s +[0-9.]+[kMG]?/s\$"
     holds "$work/out" "^$name/$backend +$time +$time +$time .* [0-9.]+x\$"
   done
 done
 holds "$work/out" '^case/back end +google/benchmark +pace, mean'
-holds "$work/out" '^aten\.mm\.default\[0\]/eager/real_time .*FLOP/s='
+holds "$work/out" '^Benchmark .* FLOP/s +bytes_per_second$'
 
 case="a call that cannot be run is an error in both, and the program fails"
 run "${quick[@]}" --op aten.relu.default --backends eager; ends_with 1

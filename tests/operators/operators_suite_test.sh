@@ -67,7 +67,7 @@ has_results "$json" 4
 
 case="resumed: nothing is measured again"
 run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out" --resume
-expect_code 0; says "4 results of an earlier run are kept"; says "4 cases, 8 implementations: 8 measured"
+expect_code 0; says "4 results of an earlier run are kept"; says "12 cases, 24 implementations: 24 measured"
 silent "us ["
 has_results "$json" 4
 [[ $(wc -l <"$table") == 4 ]] || complain "the table has changed: $(<"$table")"
@@ -119,7 +119,7 @@ run --compat new --device cpu --skip-rules none; expect_code 1; says "--skip-rul
 for option in "--no-slower-than 2" "--repeats 2" "--mode-share 0.1"; do
   run --accuracy-checking $option; expect_code 1; says "${option% *} has no meaning with --accuracy-checking"
 done
-for option in "--clock wall" "--mode-share 0.1" "--profile" "--inductor-config simd"; do
+for option in "--clock wall" "--mode-share 0.1" "--profile" "--inductor-config simd" "--isolate sides"; do
   run --bwd $option; expect_code 1; says "${option% *} has no meaning with --bwd"
 done
 for option in "--repeats 2" "--no-slower-than 2" "--clock wall" "--accuracy-checking" "--profile"; do
@@ -195,8 +195,8 @@ run --backends eager,mine --category pointwise --op aten.relu.default; [[ $code 
 
 case="backward passes of declared and of recorded calls"
 run --backends eager,mine --op aten.relu.default --dtype f32 --bwd --no-slower-than 1000
-expect_code 0; says "relu_M8_N16_dtypef32_cpu_bwdall"; says "relu_M8_N16_dtypef32_cpu_bwd1"; says "4 cases, 8 implementations: 8 measured"
-run --backends eager,torchscript --suite-dir "$work/logs/timm_train" --op aten.relu.default,aten.add_.Tensor --fwd-bwd --json "$out/both.json" --output-dir "$out/both"
+expect_code 0; says "relu_M8_N16_dtypef32_cpu_bwdall"; says "relu_M8_N16_dtypef32_cpu_bwd1"; says "12 cases, 24 implementations: 24 measured"
+run --backends eager,torchscript --suite-dir "$work/logs/timm_train" --op aten.relu.default,aten.add_.Tensor --fwd-bwd --json "$out/both.json"
 expect_code 0; says "Skipping aten.add_.Tensor[0]: aten.add_.Tensor has no backward pass: it writes to its operands"
 says "1 operators, 1 ran, 0 refused or failed, 1 left out"
 holds "$out/both.json" '"name":"aten.relu.default\[0\]/backward"'
