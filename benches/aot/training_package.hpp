@@ -90,6 +90,19 @@ struct TrainingLayout {
   return range;
 }
 
+/// The operands that a package with constants is called with, by position: `operands` in its layout. Nothing of another
+/// package, which is called with all. Throws as read_layout.
+[[nodiscard]] inline std::optional<std::vector<std::size_t>> read_operands(std::filesystem::path package) {
+  const auto layout = read_training_record(std::move(package)).at("layout");
+  if (!layout.contains("operands")) return std::nullopt;
+  return layout.at("operands").get<std::vector<std::size_t>>();
+}
+
+/// How often something was folded into a constant weight: `folded` in the layout. Throws as read_layout.
+[[nodiscard]] inline std::int64_t read_folded(std::filesystem::path package) {
+  return read_training_record(std::move(package)).at("layout").value("folded", std::int64_t{0});
+}
+
 [[nodiscard]] inline std::vector<TensorMetadata> all_operands(const Traced& traced) {
   std::vector<TensorMetadata> operands = traced.parameters;
   operands.insert(operands.end(), traced.inputs.begin(), traced.inputs.end());
@@ -106,6 +119,17 @@ struct TrainingLayout {
     operand.batch = range;
   }
   return operands;
+}
+
+/// Those of `operands` at these positions; all where there are none. Throws std::out_of_range for a position beyond.
+template <class T>
+[[nodiscard]] std::vector<T> at_positions(const std::vector<T>& operands,
+                                          const std::optional<std::vector<std::size_t>>& positions) {
+  if (!positions) return operands;
+  std::vector<T> chosen;
+  chosen.reserve(positions->size());
+  for (const std::size_t position : *positions) chosen.push_back(operands.at(position));
+  return chosen;
 }
 
 /// Finds or compiles the package, makes a `Package` of its path, and keeps how long that took.
@@ -134,9 +158,15 @@ class InferencePackage {
 
   /// `operands`: the parameters, then the inputs, of the metadata that the definition had (`Error` otherwise). Returns
   /// the outputs. Inputs that the definition writes to are written to.
-  [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& operands) { return model_.run(operands); }
+  [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& operands) {
+    return operands_ ? model_.run(detail::at_positions(operands, operands_)) : model_.run(operands);
+  }
 
   [[nodiscard]] const PackageCosts& costs() const noexcept { return costs_; }
+  /// Whether operands that were constants of the definition are constants of the code, whatever `run` is given.
+  [[nodiscard]] bool holds_constants() const noexcept { return operands_.has_value(); }
+  /// How often something (the scale of a batch norm) was folded into such a constant.
+  [[nodiscard]] std::int64_t folded() const noexcept { return folded_; }
   /// The batches that it takes; none: of one size.
   [[nodiscard]] std::optional<TensorMetadata::Range> batch() const {
     for (const TensorMetadata& operand : model_.operands())
@@ -149,8 +179,14 @@ class InferencePackage {
   friend Package detail::open_package(DefinitionStore&, const Traced&, PackageKind);
 
   InferencePackage(const std::string& path, const Traced& traced)
-      : model_(path, "forward", "the compiled inference of " + traced.name, detail::all_operands(traced, path)) {}
+      : operands_(detail::read_operands(path)),
+        folded_(detail::read_folded(path)),
+        model_(path, "forward", "the compiled inference of " + traced.name,
+               detail::at_positions(detail::all_operands(traced, path), operands_)) {}
 
+  /// Positions of those that the code is called with; nothing: all.
+  std::optional<std::vector<std::size_t>> operands_;
+  std::int64_t folded_;
   detail::PackageModel model_;
   PackageCosts costs_;
 };
