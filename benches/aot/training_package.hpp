@@ -90,17 +90,18 @@ struct TrainingLayout {
   return range;
 }
 
-/// The operands that a package with constants is called with, by position: `operands` in its layout. Nothing of another
-/// package, which is called with all. Throws as read_layout.
-[[nodiscard]] inline std::optional<std::vector<std::size_t>> read_operands(std::filesystem::path package) {
-  const auto layout = read_training_record(std::move(package)).at("layout");
-  if (!layout.contains("operands")) return std::nullopt;
-  return layout.at("operands").get<std::vector<std::size_t>>();
-}
+/// What a package with constants is called with, and what it made of them.
+struct ConstantsLayout {
+  /// The operands by position; nothing: all, for there are no constants.
+  std::optional<std::vector<std::size_t>> operands = {};
+  /// How often something was folded into a constant weight.
+  std::int64_t folded = 0;
+};
 
-/// How often something was folded into a constant weight: `folded` in the layout. Throws as read_layout.
-[[nodiscard]] inline std::int64_t read_folded(std::filesystem::path package) {
-  return read_training_record(std::move(package)).at("layout").value("folded", std::int64_t{0});
+/// `operands` and `folded` in the layout of a package of a definition with constants. Throws as read_layout.
+[[nodiscard]] inline ConstantsLayout read_constants(std::filesystem::path package) {
+  const auto layout = read_training_record(std::move(package)).at("layout");
+  return {layout.at("operands").get<std::vector<std::size_t>>(), layout.at("folded").get<std::int64_t>()};
 }
 
 [[nodiscard]] inline std::vector<TensorMetadata> all_operands(const Traced& traced) {
@@ -159,14 +160,12 @@ class InferencePackage {
   /// `operands`: the parameters, then the inputs, of the metadata that the definition had (`Error` otherwise). Returns
   /// the outputs. Inputs that the definition writes to are written to.
   [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& operands) {
-    return operands_ ? model_.run(detail::at_positions(operands, operands_)) : model_.run(operands);
+    return layout_.operands ? model_.run(detail::at_positions(operands, layout_.operands)) : model_.run(operands);
   }
 
   [[nodiscard]] const PackageCosts& costs() const noexcept { return costs_; }
-  /// Whether operands that were constants of the definition are constants of the code, whatever `run` is given.
-  [[nodiscard]] bool holds_constants() const noexcept { return operands_.has_value(); }
-  /// How often something (the scale of a batch norm) was folded into such a constant.
-  [[nodiscard]] std::int64_t folded() const noexcept { return folded_; }
+  /// How often something (the scale of a batch norm) was folded into a weight that the code holds as a constant.
+  [[nodiscard]] std::int64_t folded() const noexcept { return layout_.folded; }
   /// The batches that it takes; none: of one size.
   [[nodiscard]] std::optional<TensorMetadata::Range> batch() const {
     for (const TensorMetadata& operand : model_.operands())
@@ -179,14 +178,11 @@ class InferencePackage {
   friend Package detail::open_package(DefinitionStore&, const Traced&, PackageKind);
 
   InferencePackage(const std::string& path, const Traced& traced)
-      : operands_(detail::read_operands(path)),
-        folded_(detail::read_folded(path)),
+      : layout_(traced.constants.empty() ? detail::ConstantsLayout() : detail::read_constants(path)),
         model_(path, "forward", "the compiled inference of " + traced.name,
-               detail::at_positions(detail::all_operands(traced, path), operands_)) {}
+               detail::at_positions(detail::all_operands(traced, path), layout_.operands)) {}
 
-  /// Positions of those that the code is called with; nothing: all.
-  std::optional<std::vector<std::size_t>> operands_;
-  std::int64_t folded_;
+  detail::ConstantsLayout layout_;
   detail::PackageModel model_;
   PackageCosts costs_;
 };
