@@ -38,7 +38,7 @@ struct Traced {
   /// Values that a package of the forward may hold as constants, by the position of the operand among parameters and
   /// inputs; an undefined tensor for an operand that is none. Empty: all operands are given to each call.
   std::vector<at::Tensor> constants = {};
-  /// Of the constants' values; empty without any.
+  /// SHA-1 of the constants' values; empty without any.
   std::string constants_digest = {};
   /// The module as a file that LibTorch and PyTorch load. Equal definitions give equal bytes.
   std::string script;

@@ -378,9 +378,11 @@ TEST_CASE("in bfloat16 code with something folded into its weights may be furthe
   const auto status = [&](bool folded, Precision precision) {
     const AddedBackend added("off", [folded](Instance instance, const MakeOptions& options) {
       // Some seven times as far from the reference as eager is in bfloat16.
-      auto made = pace::test::eager_but([](int) {}, [](c10::IValue value) {
-        return c10::IValue(value.toTensor().to(at::kFloat).mul(1.012).to(value.toTensor().scalar_type()));
-      })(std::move(instance), options);
+      auto made = pace::test::eager_but(
+          [](int) {},
+          [](c10::IValue value) {
+            return c10::IValue(value.toTensor().to(at::kFloat).mul(1.012).to(value.toTensor().scalar_type()));
+          })(std::move(instance), options);
       made.folded = folded;
       return made;
     });

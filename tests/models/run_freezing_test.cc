@@ -15,9 +15,9 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
-#include <nlohmann/json.hpp>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
+#include <nlohmann/json.hpp>
 
 #include "benches/aot/package_facts.hpp"
 #include "benches/aot/package_options.hpp"
@@ -45,7 +45,8 @@ struct Normed : torch::nn::Module {
     for (int layer = 0; layer < 3; ++layer) {
       const std::string number = std::to_string(layer);
       const torch::nn::Conv2dOptions options(layer == 0 ? 3 : 16, 16, 3);
-      convs.push_back(register_module("conv" + number, torch::nn::Conv2d(torch::nn::Conv2dOptions(options).padding(1))));
+      convs.push_back(
+          register_module("conv" + number, torch::nn::Conv2d(torch::nn::Conv2dOptions(options).padding(1))));
       const auto norm = norms.emplace_back(register_module("norm" + number, torch::nn::BatchNorm2d(16)));
       norm->running_mean.copy_(at::randn({16}));
       norm->running_var.copy_(at::rand({16}) + 0.5);
@@ -126,7 +127,8 @@ TEST_CASE("with freezing a batch norm is folded into its convolution, and the pa
     REQUIRE(facts.has_value());
     REQUIRE(facts->problem.empty());
     std::vector<std::string> names;
-    for (const auto& kernel : facts->kernels) names.insert(names.end(), static_cast<std::size_t>(kernel.calls), kernel.name);
+    for (const auto& kernel : facts->kernels)
+      names.insert(names.end(), static_cast<std::size_t>(kernel.calls), kernel.name);
     return names;
   };
   CAPTURE(steps(plain[0]), steps(frozen[0]));

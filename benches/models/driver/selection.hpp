@@ -205,7 +205,8 @@ class SelectedNames {
     }
     ChosenModel model{models[i], {}};
     for (const auto& device : devices) {
-      const std::string reason = selection.no_skip ? "" : detail::reason_to_skip_on(device, name, config, settings.freezing);
+      const std::string reason =
+          selection.no_skip ? "" : detail::reason_to_skip_on(device, name, config, settings.freezing);
       if (reason.empty())
         model.devices.push_back(device);
       else
