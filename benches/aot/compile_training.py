@@ -6,7 +6,8 @@ and backward as two models of one package, which exchange saved tensors as PyTor
 
 Manifest, records, workers and time-outs are those of compile_packages.py, which must stand beside this file. A case also
 has `kind` (`inference` or `training`), `parameters` (how many of its tensors, the first, are differentiated by) and
-`differentiated` (the positions of the outputs that gradients come for). An `ok` record also holds the `layout`: how to
+`differentiated` (the positions of the outputs that gradients come for); `values`, where there is one, is a file with the
+values of tensors that the code may hold as constants. An `ok` record also holds the `layout`: how to
 call the models (see `compile_training`), and of its `models`, `forward` and where there is one `backward`, what
 record_kernels.py records of each.
 
@@ -90,11 +91,14 @@ def any_batch(mode, case):
     return {i: symbolic(i, t) for i, t in enumerate(case["tensors"]) if t.get("batch")}
 
 
-def range_of_batch(capture):
+def batch_sizes(capture):
+    return [node.meta["val"].shape[0] for i, node in enumerate(placeholders(capture.graph)) if i in capture.batches]
+
+
+def range_of_batch(capture, batches):
     """The batches that the code is for, least and most (None: no bound). Raises where they have become one."""
     import math
 
-    batches = [node.meta["val"].shape[0] for i, node in enumerate(placeholders(capture.graph)) if i in capture.batches]
     ranges = [capture.fake_mode.shape_env.bound_sympy(batch.node.expr) for batch in batches if not isinstance(batch, int)]
     if len(ranges) < len(batches) or any(one.is_singleton() for one in ranges):
         raise ValueError("its code is for one size of batch only: something in it makes a number of that")
@@ -326,18 +330,49 @@ def optimise(capture):
         compile_fx._recursive_joint_graph_passes(capture.module)
 
 
-def compile_inference(capture, folder):
-    optimise(capture)
+def freeze(capture, case):
+    """Makes constants of the operands whose values are known and that nothing is written to, and lets Inductor fold them:
+    a batch norm into the convolution before it, weights into the order that kernels read them in. Returns the positions
+    of the operands that are left, and how often something was folded into a weight."""
+    import torch
+    from torch._dynamo.utils import counters
+    from torch._inductor import compile_fx, constant_folding, freezing, freezing_utils
+
     module = capture.module
+    values = torch.load(case["values"], weights_only=True)
+    operands = placeholders(module.graph)
+    inputs = [node.meta["val"] for node in operands]
+    folded = counters["inductor"]["binary_folding"]
+    if compile_fx.GraphLowering.decide_layout_opt(module, is_inference=True):
+        compile_fx.fake_tensor_prop(module, inputs, True)
+        freezing.convert_conv_weights_to_channels_last(module)
+    kept = []
+    with freezing_utils.enter_freezing():
+        for position, (node, value) in enumerate(zip(operands, values)):
+            if value is None or node.name in capture.written:
+                kept.append(position)
+            else:
+                value = value.to(case["tensors"][position]["device"])
+                constant_folding.replace_node_with_constant(module, node, value)
+    # Without a tracing context this takes the operands that are left as they are.
+    freezing.freeze(None, module, [inputs[position] for position in kept])
+    return kept, counters["inductor"]["binary_folding"] - folded
+
+
+def compile_inference(capture, folder, case):
+    optimise(capture)
+    module, batches = capture.module, batch_sizes(capture)
+    layout = {"outputs": capture.outputs, "written": len(capture.written)}
+    if "values" in case:
+        layout["operands"], layout["folded"] = freeze(capture, case)
     write_back(module, capture.written, capture.outputs)
     files, _, facts = compile_graph(module, capture.fake_mode, folder + "/forward", False, capture.outputs)
-    layout = {"outputs": capture.outputs, "written": len(capture.written)}
     if capture.batches:
-        layout["batch"] = range_of_batch(capture)
+        layout["batch"] = range_of_batch(capture, batches)
     return {"forward": files}, layout, {"forward": facts}
 
 
-def compile_training(capture, folder):
+def compile_training(capture, folder, case):
     """`layout` of the record. `saved`: what the backward takes first, each either {"operand": position}, an operand of the
     forward, or {"output": position}, an output of the forward's model (the first `outputs` are the user's), with metadata.
     `tangents`: metadata of the gradients that it takes next. `gradients`: for each parameter the position of its gradient
@@ -407,7 +442,7 @@ def compile_case(case, manifest, scratch):
                 exported = time.monotonic()
                 folder = os.path.join(scratch, "package-of-" + case["key"])
                 compile_kind = compile_training if capture.training else compile_inference
-                files, layout, models = compile_kind(capture, folder)
+                files, layout, models = compile_kind(capture, folder, case)
             temporary = os.path.join(scratch, "package.pt2")
             package_aoti(temporary, files)
             compiled = time.monotonic()

@@ -11,7 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/ivalue.h>
 #include <c10/util/hash.h>
+#include <torch/csrc/jit/serialization/pickle.h>
 #include <nlohmann/json.hpp>
 
 #include "benches/aot/case_store.hpp"
@@ -103,9 +106,26 @@ class DefinitionStore {
     return kind == PackageKind::training ? traced.differentiated : std::vector<std::size_t>();
   }
 
+  [[nodiscard]] static bool holds_constants(const Traced& traced, PackageKind kind) {
+    return kind == PackageKind::inference && !traced.constants.empty();
+  }
+
+  /// Writes the values of constants beside the script, as torch.save has them, and returns where.
+  [[nodiscard]] static std::string save_constants(const Traced& traced, std::filesystem::path script) {
+    const at::NoGradGuard values_alone;
+    std::vector<c10::IValue> values;
+    for (const at::Tensor& tensor : traced.constants)
+      values.push_back(tensor.defined() ? c10::IValue(tensor.detach().cpu()) : c10::IValue());
+    const auto bytes = torch::jit::pickle_save(c10::ivalue::Tuple::create(std::move(values)));
+    script.replace_extension(".values");
+    pace::detail::write_file(script, std::string_view(bytes.data(), bytes.size()));
+    return script.string();
+  }
+
   [[nodiscard]] static std::string describe_fully(const Traced& traced, PackageKind kind) {
     std::string text = std::string(name_of(kind)) + '\n' + c10::sha1(traced.script).str() + '\n';
     for (const std::size_t output : differentiated(traced, kind)) text += std::to_string(output) + ' ';
+    if (holds_constants(traced, kind)) text += "\nconstants " + traced.constants_digest;
     for (const auto* operands : {&traced.parameters, &traced.inputs}) {
       text += '\n' + std::to_string(operands->size());
       for (const TensorMetadata& operand : *operands) text += '\n' + operand.to_string();
@@ -126,10 +146,12 @@ class DefinitionStore {
                 for (const TensorMetadata& operand : *operands) tensors.push_back(detail::to_json(operand));
               }
               pace::detail::write_file(script, traced.script);
-              return nlohmann::json{{"kind", name_of(kind)},
-                                    {"parameters", traced.parameters.size()},
-                                    {"differentiated", differentiated(traced, kind)},
-                                    {"tensors", std::move(tensors)}};
+              nlohmann::json described{{"kind", name_of(kind)},
+                                       {"parameters", traced.parameters.size()},
+                                       {"differentiated", differentiated(traced, kind)},
+                                       {"tensors", std::move(tensors)}};
+              if (holds_constants(traced, kind)) described["values"] = save_constants(traced, script);
+              return described;
             }};
   }
 

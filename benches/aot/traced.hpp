@@ -14,6 +14,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
 #include <c10/util/Exception.h>
+#include <c10/util/hash.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/frontend/tracer.h>
 #include <torch/csrc/jit/ir/ir.h>
@@ -34,6 +35,11 @@ struct Traced {
   std::vector<std::size_t> differentiated;
   /// Its `forward` takes the parameters, then the inputs, and returns a tuple of the outputs.
   torch::jit::Module module;
+  /// Values that a package of the forward may hold as constants, by the position of the operand among parameters and
+  /// inputs; an undefined tensor for an operand that is none. Empty: all operands are given to each call.
+  std::vector<at::Tensor> constants = {};
+  /// SHA-1 of the constants' values; empty without any.
+  std::string constants_digest = {};
   /// The module as a file that LibTorch and PyTorch load. Equal definitions give equal bytes.
   std::string script;
 };
@@ -141,6 +147,21 @@ class Unchanged {
   traced.module.save(script);
   traced.script = std::move(script).str();
   return traced;
+}
+
+/// SHA-1 of types, sizes and values, in 40 hexadecimal digits. Undefined tensors count as such.
+[[nodiscard]] inline std::string digest_of_tensors(const std::vector<at::Tensor>& tensors) {
+  std::string text;
+  for (const at::Tensor& tensor : tensors) {
+    if (!tensor.defined()) {
+      text += "-\n";
+      continue;
+    }
+    const at::Tensor values = tensor.detach().cpu().contiguous();
+    text += TensorMetadata::of(values).to_string() + ' ';
+    text += c10::sha1(std::string(static_cast<const char*>(values.const_data_ptr()), values.nbytes())).str() + '\n';
+  }
+  return c10::sha1(text).str();
 }
 
 }  // namespace pace::benches::aot

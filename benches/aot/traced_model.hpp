@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -63,6 +64,8 @@ class TracedModel {
     benches::aot::PackageCosts costs = {};
     /// The batches that a package for any batch takes.
     std::optional<benches::aot::TensorMetadata::Range> batch = {};
+    /// See InferencePackage::folded().
+    std::int64_t folded = 0;
   };
 
   /// Runs the model's forward twice, once to learn what it returns and once traced. Throws Unsupported with the reason
@@ -74,6 +77,14 @@ class TracedModel {
   /// `inputs`).
   void free_batch(const std::vector<std::size_t>& inputs) {
     for (const std::size_t input : inputs) traced_.inputs.at(input).batch = benches::aot::TensorMetadata::Range{};
+  }
+
+  /// Packages of the forward hold the values that parameters and buffers have now, unless the forward writes to them.
+  void freeze() {
+    auto& constants = traced_.constants = model_.step.parameters;
+    constants.resize(traced_.parameters.size() + traced_.inputs.size() - model_.buffers.size());
+    constants.insert(constants.end(), model_.buffers.begin(), model_.buffers.end());
+    traced_.constants_digest = digest_of_tensors(constants);
   }
 
   [[nodiscard]] benches::aot::PackageRequest request() const {
@@ -106,6 +117,7 @@ class TracedModel {
           std::make_shared<benches::aot::InferencePackage>(benches::aot::InferencePackage::open(store, traced_));
       opened.costs = package->costs();
       opened.batch = package->batch();
+      opened.folded = package->folded();
       opened.model.step.forward = [package, parameters = opened.model.step.parameters,
                                    buffers = opened.model.buffers](torch::jit::Stack& inputs) -> c10::IValue {
         std::vector<at::Tensor> operands = parameters;

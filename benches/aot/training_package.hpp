@@ -90,6 +90,20 @@ struct TrainingLayout {
   return range;
 }
 
+/// What a package with constants is called with, and what it made of them.
+struct ConstantsLayout {
+  /// The operands by position; nothing: all, for there are no constants.
+  std::optional<std::vector<std::size_t>> operands = {};
+  /// How often something was folded into a constant weight.
+  std::int64_t folded = 0;
+};
+
+/// `operands` and `folded` in the layout of a package of a definition with constants. Throws as read_layout.
+[[nodiscard]] inline ConstantsLayout read_constants(std::filesystem::path package) {
+  const auto layout = read_training_record(std::move(package)).at("layout");
+  return {layout.at("operands").get<std::vector<std::size_t>>(), layout.at("folded").get<std::int64_t>()};
+}
+
 [[nodiscard]] inline std::vector<TensorMetadata> all_operands(const Traced& traced) {
   std::vector<TensorMetadata> operands = traced.parameters;
   operands.insert(operands.end(), traced.inputs.begin(), traced.inputs.end());
@@ -106,6 +120,17 @@ struct TrainingLayout {
     operand.batch = range;
   }
   return operands;
+}
+
+/// Those of `operands` at these positions; all where there are none. Throws std::out_of_range for a position beyond.
+template <class T>
+[[nodiscard]] std::vector<T> at_positions(const std::vector<T>& operands,
+                                          const std::optional<std::vector<std::size_t>>& positions) {
+  if (!positions) return operands;
+  std::vector<T> chosen;
+  chosen.reserve(positions->size());
+  for (const std::size_t position : *positions) chosen.push_back(operands.at(position));
+  return chosen;
 }
 
 /// Finds or compiles the package, makes a `Package` of its path, and keeps how long that took.
@@ -134,9 +159,13 @@ class InferencePackage {
 
   /// `operands`: the parameters, then the inputs, of the metadata that the definition had (`Error` otherwise). Returns
   /// the outputs. Inputs that the definition writes to are written to.
-  [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& operands) { return model_.run(operands); }
+  [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& operands) {
+    return layout_.operands ? model_.run(detail::at_positions(operands, layout_.operands)) : model_.run(operands);
+  }
 
   [[nodiscard]] const PackageCosts& costs() const noexcept { return costs_; }
+  /// How often something (the scale of a batch norm) was folded into a weight that the code holds as a constant.
+  [[nodiscard]] std::int64_t folded() const noexcept { return layout_.folded; }
   /// The batches that it takes; none: of one size.
   [[nodiscard]] std::optional<TensorMetadata::Range> batch() const {
     for (const TensorMetadata& operand : model_.operands())
@@ -149,8 +178,11 @@ class InferencePackage {
   friend Package detail::open_package(DefinitionStore&, const Traced&, PackageKind);
 
   InferencePackage(const std::string& path, const Traced& traced)
-      : model_(path, "forward", "the compiled inference of " + traced.name, detail::all_operands(traced, path)) {}
+      : layout_(traced.constants.empty() ? detail::ConstantsLayout() : detail::read_constants(path)),
+        model_(path, "forward", "the compiled inference of " + traced.name,
+               detail::at_positions(detail::all_operands(traced, path), layout_.operands)) {}
 
+  detail::ConstantsLayout layout_;
   detail::PackageModel model_;
   PackageCosts costs_;
 };

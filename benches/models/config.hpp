@@ -18,6 +18,7 @@ struct Config {
   struct {
     Names higher, even_higher, higher_fp16, higher_bf16, cosine;
     Names higher_bf16_xpu;
+    Names freezing_higher_fp16, freezing_even_higher;
     Names use_iou_for_bool_masks;
     std::map<std::string, double, std::less<>> iou_thresholds;
     std::map<std::string, std::int64_t, std::less<>> accuracy_check_runs;
@@ -33,7 +34,7 @@ struct Config {
   } dtype;
   Names only_training;
   struct {
-    Names all, training, cpu, cuda, control_flow, multiprocess;
+    Names all, training, cpu, cuda, control_flow, multiprocess, freezing_cpu, freezing_cuda;
   } skip;
   struct {
     Names large_models, eager_not_deterministic;

@@ -24,7 +24,6 @@ using Target = std::variant<Names*, Whole*, Real*, Expectations*, Ignored>;
 [[nodiscard]] inline std::map<std::string, Target, std::less<>> sections_of(Config& config) {
   auto& tolerance = config.tolerance;
   auto& skip = config.skip;
-  constexpr const char* not_frozen = "weights are inputs of packages, so that nothing is frozen";
   return {
       {"batch_size.training", &config.batch_size.training},
       {"batch_size.inference", &config.batch_size.inference},
@@ -35,8 +34,8 @@ using Target = std::variant<Names*, Whole*, Real*, Expectations*, Ignored>;
       {"tolerance.higher_bf16", &tolerance.higher_bf16},
       {"tolerance.higher_bf16_xpu", &tolerance.higher_bf16_xpu},
       {"tolerance.cosine", &tolerance.cosine},
-      {"tolerance.freezing.higher", Ignored{not_frozen}},
-      {"tolerance.freezing.even_higher", Ignored{not_frozen}},
+      {"tolerance.freezing.higher_fp16", &tolerance.freezing_higher_fp16},
+      {"tolerance.freezing.even_higher", &tolerance.freezing_even_higher},
       {"tolerance.use_iou_for_bool_masks", &tolerance.use_iou_for_bool_masks},
       {"tolerance.iou_thresholds", &tolerance.iou_thresholds},
       {"tolerance.accuracy_check_runs", &tolerance.accuracy_check_runs},
@@ -55,8 +54,8 @@ using Target = std::variant<Names*, Whole*, Real*, Expectations*, Ignored>;
       {"skip.device.cuda", &skip.cuda},
       {"skip.control_flow", &skip.control_flow},
       {"skip.multiprocess", &skip.multiprocess},
-      {"skip.freezing.cpu", Ignored{not_frozen}},
-      {"skip.freezing.cuda", Ignored{not_frozen}},
+      {"skip.freezing.cpu", &skip.freezing_cpu},
+      {"skip.freezing.cuda", &skip.freezing_cuda},
       {"accuracy.skip.large_models", &config.accuracy.large_models},
       {"accuracy.skip.eager_not_deterministic", &config.accuracy.eager_not_deterministic},
       {"accuracy.max_batch_size", &config.accuracy.max_batch_size},

@@ -31,10 +31,9 @@ struct Dependencies {
   std::function<void(const CommandLine&)> prepare = [](const CommandLine&) {};
   /// Compiles packages of these models on their devices, into a folder or, if it is empty, to where they are kept.
   /// Gives `take` a row of what compiling each took, and returns how many could not be compiled.
-  using Compile =
-      std::function<std::size_t(const std::vector<ChosenModel>& models, const benches::models::Settings&,
-                                const benches::models::Config&, const std::string& folder,
-                                const std::function<void(const Row&)>& take, std::ostream& log)>;
+  using Compile = std::function<std::size_t(const std::vector<ChosenModel>& models, const benches::models::Settings&,
+                                            const benches::models::Config&, const std::string& folder,
+                                            const std::function<void(const Row&)>& take, std::ostream& log)>;
   Compile compile = {};
   /// What one run must have in common with another to go on from it, beside options: LibTorch, processor, GPUs. Asked
   /// for once options that choose GPUs have been heeded.

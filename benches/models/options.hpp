@@ -66,9 +66,6 @@ template <class To, class Good>
   return true;
 }
 
-inline constexpr const char* why_no_freezing =
-    "not implemented: parameters are inputs of packages, so that there are no constants to fold";
-
 /// torchbench's options that have no meaning here, each with the reason.
 [[nodiscard]] inline std::vector<args::Option> refused_options() {
   constexpr const char* dynamo = "there is no Dynamo here: a model is one C++ module, traced as a whole";
@@ -106,7 +103,6 @@ inline constexpr const char* why_no_freezing =
            {"--trace-on-xla", xla},
            {"--xla-tolerance", xla},
            {"--xla", xla},
-           {"--freezing", why_no_freezing},
            {"--enable-activation-checkpointing", "not implemented: the models here keep their activations"},
            {"--no-translation-validation", dynamo},
            {"--minify", dynamo},
@@ -296,6 +292,8 @@ inline constexpr const char* why_no_freezing =
          {"default|max-autotune-no-cudagraphs",
           "default or max-autotune-no-cudagraphs (with CUDA graphs: --backend aot_inductor_cuda_graph)",
           [&](Text text) { return detail::is_mode_of_inductor(text, settings.inductor_config); }, "default"}},
+        {"--freezing", "parameters are constants of the compiled code, into which Inductor folds what it can",
+         args::flag(settings.freezing)},
         {"--disable-split-reductions", "of Inductor", config("split_reductions=false")},
         {"--disable-persistent-reductions", "of Inductor", config("triton.persistent_reductions=false")},
         {"--disable-divisible-by-16", "of Inductor", config("triton.divisible_by_16=false")},

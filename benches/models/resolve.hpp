@@ -88,8 +88,15 @@ inline void resolve_compiling(CommandLine& line, const args::Arguments& argument
   if (!latency.empty() && !settings.packages.empty())
     refuse(latency + " does not go with --packages: those are compiled already");
   if (arguments.has("--nnc")) line.fuser = "nnc";
-  for (const auto& option : settings.inductor_config)
-    if (option.starts_with("freezing")) refuse("--inductor-config: '" + option + "' is refused: " + why_no_freezing);
+  for (const auto& option : settings.inductor_config) {
+    if (option == "freezing=true") settings.freezing = true;
+    if (option.starts_with("freezing") && option != "freezing=true" && option != "freezing=false")
+      refuse("--inductor-config: '" + option +
+             "' is refused: the model keeps its parameters, which other back ends read; expected freezing=True");
+  }
+  if (settings.freezing && settings.training)
+    refuse("--freezing: expected --inference beside it, for what is trained is no constant");
+  std::erase_if(settings.inductor_config, [](const std::string& option) { return option.starts_with("freezing"); });
 }
 
 inline void resolve_files(CommandLine& line, const args::Arguments& arguments) {
@@ -157,6 +164,7 @@ struct Effect {
        packages && !eager_alone,
 
        "--backend aot_inductor"},
+      {{"--freezing"}, packages && !eager_alone, "--backend aot_inductor"},
       {{"--dynamic-batch-only"},
        (packages || scripts) && !eager_alone,
 

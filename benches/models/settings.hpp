@@ -60,6 +60,8 @@ struct Settings {
   std::vector<std::string> inductor_config = {};
   std::vector<std::string> packages = {};
   bool dynamic_batch = false, channels_last = false;
+  /// Packages hold parameters and buffers as constants (inference alone).
+  bool freezing = false;
 
   // Extras, each in a run of its own.
   std::string profiler_trace = {}, memory_snapshot = {}, log_operator_inputs = {};

@@ -173,6 +173,39 @@ TEST_CASE("a definition that cannot be compiled says why", "[aot]") {
                ContainsSubstring("made to fail"));
 }
 
+TEST_CASE("a package with constants belongs to their values, and the compiler gets these", "[aot]") {
+  Scene scene;
+  const auto definition = pace::test::mlp();
+  auto traced = pace::benches::aot::trace(definition);
+  const DefinitionStore store(scene.options);
+  const std::string inference = store.key(traced, PackageKind::inference),
+                    training = store.key(traced, PackageKind::training);
+  const auto freeze = [&](const std::vector<at::Tensor>& constants) {
+    traced.constants = constants;
+    traced.constants_digest = pace::benches::aot::digest_of_tensors(constants);
+    return store.key(traced, PackageKind::inference);
+  };
+  std::vector<at::Tensor> constants = definition.parameters;
+  constants.resize(definition.parameters.size() + definition.inputs.size());
+  const std::string frozen = freeze(constants);
+  CHECK(frozen != inference);
+  CHECK(store.key(traced, PackageKind::training) == training);
+  std::vector<at::Tensor> copies;
+  for (const auto& each : constants) copies.push_back(each.defined() ? each.detach().clone() : each);
+  CHECK(freeze(copies) == frozen);
+  (void)copies[0].view({-1})[0].add_(1);
+  CHECK(freeze(copies) != frozen);
+  copies[0] = at::Tensor();
+  CHECK(freeze(copies) != frozen);
+
+  (void)freeze(constants);
+  (void)DefinitionStore(scene.options).find(traced, PackageKind::inference);
+  auto described = scene.manifest().at("cases").at(0);
+  CHECK(described.at("values").get<std::string>().ends_with(frozen + ".values"));
+  (void)DefinitionStore(scene.options).find(traced, PackageKind::training);
+  CHECK_FALSE(scene.manifest().at("cases").at(0).contains("values"));
+}
+
 TEST_CASE("times of a record: of a training step by its parts, of an old record what it has", "[aot]") {
   const Scene scene;
   const auto times_of = [&](const std::string& record) {

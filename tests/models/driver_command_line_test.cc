@@ -130,6 +130,9 @@ TEST_CASE("each option has an effect") {
        [](const auto& l) { return l.settings.precision == Precision::amp && l.settings.amp_dtype == "float16"; }},
       {{"--channels-last"}, [](const auto& l) { return l.settings.channels_last; }},
       {{"--dynamic-batch-only"}, [](const auto& l) { return l.settings.dynamic_batch; }},
+      {{"--freezing"}, [](const auto& l) { return l.settings.freezing; }},
+      {{"-c", "freezing=True", "-c", "max_autotune=true"},
+       [](const auto& l) { return l.settings.freezing && l.settings.inductor_config == Strings{"max_autotune=true"}; }},
       {{"-t", "2"}, [](const auto& l) { return l.settings.threads == 2; }},
       {{"--seed=7"}, [](const auto& l) { return l.settings.seed == 7; }},
       {{"-n", "5"}, [](const auto& l) { return l.settings.repeat == 5; }},
@@ -313,8 +316,15 @@ TEST_CASE("what does not go together") {
   refuses({"--performance", "--inference", "--no-slower-than=1", "--nothing"}, nothing);
   refuses({"--performance", "--inference", "--no-slower-than=1", "--backend=eager"}, nothing);
   refuses({"--accuracy", "--inference", "--snapshot-memory"}, "--snapshot-memory: expected --performance beside it");
-  bad({"-c", "freezing=True"},
-      "--inductor-config: 'freezing=true' is refused: not implemented: parameters are inputs of packages");
+  CHECK_FALSE(parse({"-c", "freezing=False"}).settings.freezing);
+  CHECK(parse({"-c", "freezing=False"}).settings.inductor_config.empty());
+  bad({"-c", "freezing_discard_parameters=True"},
+      "--inductor-config: 'freezing_discard_parameters=true' is refused: the model keeps its parameters");
+  for (const Strings& freezes : {Strings{"--freezing"}, Strings{"-c", "freezing=True"}}) {
+    Strings words{"--accuracy", "--training"};
+    words.insert(words.end(), freezes.begin(), freezes.end());
+    refuses(words, "--freezing: expected --inference beside it, for what is trained is no constant");
+  }
   refuses({"--log-operator-inputs", "--inference"}, "--log-operator-inputs: expected --output or --output-directory");
   refuses({"--performance", "--inference", "--compile-only", "--backend=torchscript"},
           "--compile-only: expected --backend aot_inductor");
@@ -363,6 +373,7 @@ TEST_CASE("options that act in other runs only are refused") {
   here("--inductor-config", {"--performance", "--inference", "--backend=eager", "-c", "a=1"}, "--backend aot_inductor");
   here("--dynamic-batch-only", {"--performance", "--inference", "--backend=eager", "--dynamic-batch-only"},
        "--backend aot_inductor or torchscript");
+  here("--freezing", {"--performance", "--inference", "--backend=torchscript", "--freezing"}, "--backend aot_inductor");
   here("--timeout", {"--performance", "--inference", "--only=m", "--timeout=3"}, "no --only");
   here("--filter", {"--performance", "--inference", "--only=m", "-k", "x"}, "no --only");
   here("--backend", {"--find-batch-sizes", "--inference", "--backend=torchscript"}, "another mode");

@@ -149,15 +149,20 @@ TEST_CASE("names of a file reach no terminal as escape sequences") {
 TEST_CASE("unknown sections and models are warned about, with their lines") {
   const Read read(
       "skip:\n  all:\n    - a\n    - zebra\n  everywhere: [a]\nfaster: 3\nbatch_size:\n  training:\n    horse: 2\n"
-      "trt_not_yet_working: [a]\ntolerance:\n  freezing:\n    higher: [a]\n");
+      "trt_not_yet_working: [a]\ntolerance:\n  freezing:\n    higher_fp16: [a]\n    even_higher: [b]\n"
+      "    highest: [a]\n");
   CHECK(read.warnings == std::vector<std::string>{
                              "m.yaml:4: section 'skip.all': no model is called 'zebra'",
                              "m.yaml:5: there is no section 'skip.everywhere'; it is left out",
                              "m.yaml:6: there is no section 'faster'; it is left out",
                              "m.yaml:9: section 'batch_size.training': no model is called 'horse'",
                              "m.yaml:10: section 'trt_not_yet_working' has no effect: there is no TensorRT back end",
-                             "m.yaml:13: section 'tolerance.freezing.higher' has no effect: weights are inputs of "
-                             "packages, so that nothing is frozen"});
+                             "m.yaml:15: there is no section 'tolerance.freezing.highest'; it is left out"});
+  CHECK(read.config.tolerance.freezing_higher_fp16 == Names{"a"});
+  CHECK(read.config.tolerance.freezing_even_higher == Names{"b"});
+  const auto skip = Read("skip:\n  freezing:\n    cpu: [a]\n    cuda: [b]\n").config.skip;
+  CHECK(skip.freezing_cpu == Names{"a"});
+  CHECK(skip.freezing_cuda == Names{"b"});
   CHECK(read.config.skip.all == Names{"a", "zebra"});
 }
 

@@ -110,6 +110,20 @@ TEST_CASE("a model that is skipped on one device is run on the others") {
   CHECK(dependencies.choose().models[1].devices == Strings{"cuda:1", "cpu"});
 }
 
+TEST_CASE("with freezing other lists skip models, too") {
+  Dependencies dependencies;
+  dependencies.devices = {"cuda:1", "cpu"};
+  dependencies.config.skip.freezing_cpu = {"vgg16"};
+  dependencies.config.skip.freezing_cuda = {"mixer", "vgg16"};
+  CHECK(dependencies.choose().skipped.empty());
+  dependencies.settings.freezing = true;
+  CHECK(dependencies.choose().skipped == std::vector<Skipped>{{"mixer", "cuda:1", "skip.freezing.cuda"},
+                                                              {"vgg16", "cuda:1", "skip.freezing.cuda"},
+                                                              {"vgg16", "cpu", "skip.freezing.cpu"}});
+  dependencies.selection.no_skip = true;
+  CHECK(dependencies.choose().skipped.empty());
+}
+
 TEST_CASE("the YAML file skips models, and each of its sections only where it applies") {
   struct Case {
     const char* section;

@@ -137,8 +137,8 @@ std::vector<Row> run(const std::string& model, const Settings& settings, const C
 }
 
 /// Compiles but one of the models.
-std::size_t compile(const std::vector<ChosenModel>& chosen, const Settings& settings, const Config&,
-                    const std::string&, const std::function<void(const Row&)>& take, std::ostream& log) {
+std::size_t compile(const std::vector<ChosenModel>& chosen, const Settings& settings, const Config&, const std::string&,
+                    const std::function<void(const Row&)>& take, std::ostream& log) {
   std::size_t failed = 0;
   for (const auto& model : chosen) {
     tell(model.name + " is compiled");

@@ -25,6 +25,8 @@ TEST_CASE("tolerances of the three suites", "[models]") {
   lists.higher_bf16 = {"bf16"};
   lists.higher_bf16_xpu = {"bf16_xpu"};
   lists.cosine = {"cosine"};
+  lists.freezing_higher_fp16 = {"frozen", "even_higher"};
+  lists.freezing_even_higher = {"very_frozen"};
   using P = Precision;
   constexpr auto torchbench = Suite::torchbench, huggingface = Suite::huggingface, timm = Suite::timm;
   struct Expected {
@@ -65,6 +67,16 @@ TEST_CASE("tolerances of the three suites", "[models]") {
       {{timm, true, P::float32, "cuda"}, "any", 1e-2},
       {{timm, true, P::float32, "cuda"}, "higher", 4e-2},
       {{timm, true, P::bfloat16, "cuda"}, "even_higher", 8e-2},
+      {{torchbench, false, P::float16, "cuda"}, "frozen", 1e-3},
+      {{torchbench, false, P::float16, "cuda", false, true}, "frozen", 1e-2},
+      {{torchbench, false, P::amp, "cpu", false, true}, "very_frozen", 8e-2},
+      {{torchbench, false, P::amp, "cpu", false, true}, "even_higher", 1e-2},
+      {{torchbench, false, P::amp, "cpu", false, true}, "any", 1e-3},
+      {{torchbench, false, P::float32, "cpu", false, true}, "very_frozen", 1e-4},
+      {{timm, false, P::float32, "cpu"}, "very_frozen", 1e-3},
+      {{timm, false, P::float32, "cpu", false, true}, "very_frozen", 8e-2},
+      {{timm, false, P::float32, "cpu", false, true}, "frozen", 1e-3},
+      {{huggingface, false, P::float32, "cuda", false, true}, "very_frozen", 1e-3},
   };
   for (std::size_t i = 0; i < table.size(); ++i) {
     INFO(i << ' ' << to_string(table[i].the.suite) << ' ' << table[i].name);

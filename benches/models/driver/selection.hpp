@@ -84,9 +84,12 @@ class AnyOf {
 
 /// The section of the YAML file that skips a model on a device, or nothing.
 [[nodiscard]] inline std::string reason_to_skip_on(const std::string& device, const std::string& model,
-                                                   const Config& config) {
-  if (device.starts_with("cpu") && config.skip.cpu.contains(model)) return "skip.device.cpu";
-  if (device.starts_with("cuda") && config.skip.cuda.contains(model)) return "skip.device.cuda";
+                                                   const Config& config, bool freezing) {
+  const auto& skip = config.skip;
+  if (freezing && device.starts_with("cpu") && skip.freezing_cpu.contains(model)) return "skip.freezing.cpu";
+  if (freezing && device.starts_with("cuda") && skip.freezing_cuda.contains(model)) return "skip.freezing.cuda";
+  if (device.starts_with("cpu") && skip.cpu.contains(model)) return "skip.device.cpu";
+  if (device.starts_with("cuda") && skip.cuda.contains(model)) return "skip.device.cuda";
   return {};
 }
 
@@ -202,7 +205,8 @@ class SelectedNames {
     }
     ChosenModel model{models[i], {}};
     for (const auto& device : devices) {
-      const std::string reason = selection.no_skip ? "" : detail::reason_to_skip_on(device, name, config);
+      const std::string reason =
+          selection.no_skip ? "" : detail::reason_to_skip_on(device, name, config, settings.freezing);
       if (reason.empty())
         model.devices.push_back(device);
       else

@@ -53,6 +53,8 @@ struct Runnable {
   bool captured = false, backward_captured = false, compiled = false;
   /// The batches that it takes.
   benches::aot::TensorMetadata::Range batches = {};
+  /// Something was folded into weights that its code holds.
+  bool folded = false;
   std::vector<std::string> notes = {};
 };
 
@@ -125,6 +127,7 @@ inline void describe_capture(Runnable& made, const aot::TracedModel& traced) {
 [[nodiscard]] inline benches::aot::PackageOptions package_options(const Settings& settings) {
   auto options = benches::aot::definition_package_options();
   for (const auto& directory : settings.packages) options.directories.emplace_back(directory);
+  if (settings.freezing) options.inductor["freezing"] = "true";
   for (const auto& config : settings.inductor_config)
     for (const auto& [name, value] : benches::aot::find_inductor_config(config).options) options.inductor[name] = value;
   return options;
@@ -146,6 +149,8 @@ struct PackageSource {
 /// ones.
 [[nodiscard]] inline PackageSource package_source(const Instance& instance, const MakeOptions& options) {
   const bool any_batch = options.settings->dynamic_batch;
+  if (options.settings->freezing && instance.options.training)
+    throw Unsupported("what is trained is no constant; --freezing needs --inference");
   if (any_batch && instance.options.training)
     throw Unsupported(
         "forward and backward exchange tensors of sizes that are known; --dynamic-batch-only needs --inference");
@@ -160,6 +165,7 @@ struct PackageSource {
     source.options.inductor.emplace("reorder_for_peak_memory", "false");
   }
   if (any_batch) source.traced.model->free_batch(batch_inputs(instance));
+  if (options.settings->freezing) source.traced.model->freeze();
   return source;
 }
 
@@ -174,6 +180,11 @@ struct PackageSource {
   made.compiled = true;
   describe_capture(made, *traced.model);
   if (source.falls_back) made.notes.push_back("compiled with fallback_random, since it draws random numbers");
+  made.folded = opened.folded > 0;
+  if (options.settings->freezing)
+    made.notes.push_back(
+        "compiled with freezing: parameters are constants of its code, where changes of them have no effect" +
+        (made.folded ? "; folded into weights: " + std::to_string(opened.folded) : std::string()));
   if (opened.batch) {
     const std::int64_t size = made.instance.options.batch_size;
     check_other_batch(made.instance, made.model, size < opened.batch->high ? size + 1 : size - 1);

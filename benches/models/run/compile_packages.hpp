@@ -54,8 +54,7 @@ class PackageSet {
   /// Into `directory`, one of `--packages` from then on; empty: to where they are looked for in any case. What cannot
   /// be compiled is told to `log`; for each package that was compiled now `take` gets a row with what that took. Throws
   /// Unsupported where there is nothing to compile with.
-  void compile(const std::filesystem::path& directory, const std::function<void(const Row&)>& take,
-               std::ostream& log) {
+  void compile(const std::filesystem::path& directory, const std::function<void(const Row&)>& take, std::ostream& log) {
     for (Group& group : groups_) {
       if (!directory.empty()) group.options.directories = {directory};
       benches::aot::DefinitionStore store(group.options);

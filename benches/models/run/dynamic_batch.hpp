@@ -90,8 +90,9 @@ inline void check_other_batch(const Instance& instance, const aot::ModelStep& ma
     torch::jit::Stack inputs = clone_inputs(given);
     const at::AutoGradMode with_gradients(instance.options.training);
     const c10::IValue output = step.step.forward(inputs);
-    draws = draws || !std::ranges::equal(before, pace::detail::random_state(),
-                                         [](const at::Tensor& one, const at::Tensor& other) { return one.equal(other); });
+    draws =
+        draws || !std::ranges::equal(before, pace::detail::random_state(),
+                                     [](const at::Tensor& one, const at::Tensor& other) { return one.equal(other); });
     return check::tensors_of(step.step.answer ? step.step.answer(output) : output);
   };
   const auto refuse = [&](const std::string& why) {

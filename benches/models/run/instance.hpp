@@ -83,7 +83,8 @@ inline void require_usable_input(const std::string& model, const c10::IValue& in
     for (const auto& entry : input.toGenericDict()) require_usable_input(model, entry.value());
   } else if (input.isTensor() ? !input.toTensor().defined()
                               : !input.isScalar() && !input.isString() && !input.isNone()) {
-    throw Error(model + ": expected inputs that are tensors, numbers, texts, None, or lists, tuples and dicts of these, " +
+    throw Error(model +
+                ": expected inputs that are tensors, numbers, texts, None, or lists, tuples and dicts of these, " +
                 "found " + (input.isTensor() ? "an undefined tensor" : input.tagKind()));
   }
 }

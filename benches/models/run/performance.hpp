@@ -94,8 +94,8 @@ namespace detail {
 
 /// ... and in inference.
 [[nodiscard]] inline auto compared_call(const Runnable& runnable, const BatchSchedule* schedule) {
-  return [step = runnable.model.step, forward = forward_on(runnable.model.step, schedule)](
-             torch::jit::Stack& operands) -> c10::IValue {
+  return [step = runnable.model.step,
+          forward = forward_on(runnable.model.step, schedule)](torch::jit::Stack& operands) -> c10::IValue {
     const at::NoGradGuard values_alone;
     const c10::IValue output = forward(operands);
     return step.answer ? step.answer(output) : output;
