@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -19,6 +20,7 @@
 
 #include "benches/aot/compiled_step.hpp"
 #include "benches/aot/definition_store.hpp"
+#include "benches/aot/exported_package.hpp"
 #include "benches/aot/model_step.hpp"
 #include "benches/aot/tensor_metadata.hpp"
 #include "benches/aot/traced.hpp"
@@ -60,6 +62,20 @@ inline void copy_state(ModelStep& model) {
   for (at::Tensor& parameter : model.step.parameters)
     parameter = parameter.detach().clone().set_requires_grad(parameter.requires_grad());
   for (at::Tensor& buffer : model.buffers) buffer = buffer.detach().clone();
+}
+
+/// A package's run as the forward of `model`, whose parameters and buffers it is given.
+template <class Package>
+[[nodiscard]] std::function<c10::IValue(torch::jit::Stack&)> forward_of(std::shared_ptr<Package> package,
+                                                                        const ModelStep& model) {
+  return [package = std::move(package), parameters = model.step.parameters,
+          buffers = model.buffers](torch::jit::Stack& inputs) -> c10::IValue {
+    std::vector<at::Tensor> operands = parameters;
+    append_tensors(inputs, operands);
+    operands.insert(operands.end(), buffers.begin(), buffers.end());
+    const auto outputs = package->run(operands);
+    return c10::ivalue::Tuple::create(std::vector<c10::IValue>(outputs.begin(), outputs.end()));
+  };
 }
 
 }  // namespace detail
@@ -116,14 +132,7 @@ class TracedModel {
           std::make_shared<benches::aot::InferencePackage>(benches::aot::InferencePackage::open(store, traced_));
       opened.costs = package->costs();
       opened.batch = package->batch();
-      opened.model.step.forward = [package, parameters = opened.model.step.parameters,
-                                   buffers = opened.model.buffers](torch::jit::Stack& inputs) -> c10::IValue {
-        std::vector<at::Tensor> operands = parameters;
-        detail::append_tensors(inputs, operands);
-        operands.insert(operands.end(), buffers.begin(), buffers.end());
-        const auto outputs = package->run(operands);
-        return c10::ivalue::Tuple::create(std::vector<c10::IValue>(outputs.begin(), outputs.end()));
-      };
+      opened.model.step.forward = detail::forward_of(std::move(package), opened.model);
     }
     complete_answers(opened.model);
     return opened;
@@ -131,6 +140,24 @@ class TracedModel {
 #else
   [[nodiscard]] Opened open_package(benches::aot::DefinitionStore&, bool = false) const {
     throw Unsupported("this LibTorch has no loader for AOTInductor's packages");
+  }
+#endif
+
+#if PACE_HAS_NATIVERT
+  /// The forward as an exported program that NativeRT runs. Exports what is not there yet. Throws Unsupported with the
+  /// reason if it cannot be exported, or has a backward.
+  [[nodiscard]] Opened open_exported(benches::aot::DefinitionStore& store) const {
+    if (model_.step.backward) throw Unsupported("not implemented: an exported program here is a forward alone");
+    Opened opened{.model = model_};
+    auto package = std::make_shared<benches::aot::ExportedPackage>(benches::aot::ExportedPackage::open(store, traced_));
+    opened.costs = package->costs();
+    opened.model.step.forward = detail::forward_of(std::move(package), opened.model);
+    complete_answers(opened.model);
+    return opened;
+  }
+#else
+  [[nodiscard]] Opened open_exported(benches::aot::DefinitionStore&) const {
+    throw Unsupported("this LibTorch has no NativeRT");
   }
 #endif
 

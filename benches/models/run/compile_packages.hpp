@@ -12,6 +12,7 @@
 #include <ATen/Parallel.h>
 
 #include "benches/aot/definition_store.hpp"
+#include "benches/models/backend_names.hpp"
 #include "benches/models/config.hpp"
 #include "benches/models/model.hpp"
 #include "benches/models/run/backend.hpp"
@@ -23,7 +24,7 @@
 
 namespace pace::benches::models {
 
-/// What `aot_inductor` rows of run_model with the same settings will open.
+/// What rows of run_model with the same settings will open: compiled packages and exported programs.
 class PackageSet {
  public:
   /// Makes the model and traces it. What cannot be is told to `log`.
@@ -32,9 +33,16 @@ class PackageSet {
       const RunPlan plan = plan_run(entry, settings, config);
       auto loaded = load_model(entry, plan.instance);
       if (!loaded.instance) throw Unsupported(loaded.message);
-      auto source = detail::package_source(*loaded.instance, {&settings, make_scaler(plan, settings)});
-      const auto kind = source.traced.model->request().kind;
-      group_of(source.options).wanted.push_back({source.traced.model->traced(), kind});
+      const MakeOptions options{&settings, make_scaler(plan, settings)};
+      const auto want = [&](const detail::PackageSource& source, benches::aot::PackageKind kind) {
+        group_of(source.options).wanted.push_back({source.traced.model->traced(), kind});
+      };
+      if (any_has(settings.backends, &BackendTraits::has_package)) {
+        const auto source = detail::package_source(*loaded.instance, options);
+        want(source, source.traced.model->request().kind);
+      }
+      if (any_has(settings.backends, &BackendTraits::has_program))
+        want(detail::program_source(*loaded.instance, options), benches::aot::PackageKind::exported);
     } catch (const InputError&) {
       throw;
     } catch (...) {
