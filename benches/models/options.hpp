@@ -120,7 +120,7 @@ inline constexpr const char* why_no_freezing =
            {"--speedup-fx2trt-fp16", "not implemented: there is no TensorRT back end"},
            {"--print-fx", dynamo},
            {"--print-aten-ops", "--log-operator-inputs records them with their inputs"},
-           {"--optimus", "these passes are of Inductor's FX graphs inside Python"},
+           {"--optimus", "not implemented: packages are compiled without these passes of Inductor"},
            {"--quantization", quantised},
            {"--export", "exporting alone runs nothing; --export-aot-inductor compiles what was exported"},
            {"--aot-precompile", "--export-aot-inductor is the compiled form here"},
