@@ -2,13 +2,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 #include <ostream>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "benches/models/driver/dashboard_report.hpp"
@@ -118,6 +121,15 @@ struct SummaryArguments {
     if (!to.date.empty() && to.archive.empty()) fail("--date: expected --archive beside it");
     DashboardPast past;
     if (!to.archive.empty()) past.archive = read_archive(path(to.archive));
+    // A run of the archive itself is held against those before it.
+    for (std::size_t i = 0; i < past.archive.size(); ++i) {
+      std::error_code error;
+      if (!std::filesystem::equivalent(std::filesystem::path(path(to.archive)) / past.archive[i].date, path(names[0]),
+                                       error))
+        continue;
+      past.now = past.archive[i].date;
+      past.archive.resize(i);
+    }
     if (!to.previous.empty())
       past.before = read_dashboard(path(to.previous));
     else if (!past.archive.empty())

@@ -65,6 +65,11 @@ TEST_CASE("each summary by its name") {
   CHECK_THAT(dependencies.out, ContainsSubstring("| timm | x | amp training cpu | speedup | m | 2.000 | 3.000 |"));
   CHECK_THAT(dependencies.scratch.read("o/geomean_over_time.svg"), ContainsSubstring(">x, timm, 2026-01-02: 3.00<"));
   CHECK(dependencies.scratch.read("past/2026-01-02/x_timm_amp_training_cpu_performance.csv") == "name,speedup\nm,3\n");
+  // A run of the archive is none of its own past.
+  CHECK(dependencies.run({"dashboard", "past/2026-01-02", "--output-dir=again", "--archive=past"}) == 0);
+  CHECK_THAT(dependencies.out, ContainsSubstring("| timm | x | amp training cpu | speedup | m | 2.000 | 3.000 |"));
+  CHECK(dependencies.scratch.read("again/geomean_over_time.svg") ==
+        dependencies.scratch.read("o/geomean_over_time.svg"));
 }
 
 TEST_CASE("what cannot be summed up") {
