@@ -5,11 +5,12 @@ and backward as two models of one package, which exchange saved tensors as PyTor
     python compile_training.py MANIFEST.json
 
 Manifest, records, workers and time-outs are those of compile_packages.py, which must stand beside this file. A case also
-has `kind` (`inference` or `training`), `parameters` (how many of its tensors, the first, are differentiated by) and
-`differentiated` (the positions of the outputs that gradients come for); `values`, where there is one, is a file with the
-values of tensors that the code may hold as constants. An `ok` record also holds the `layout`: how to
+has `kind` (`inference`, `training` or `exported`), `parameters` (how many of its tensors, the first, are differentiated
+by) and `differentiated` (the positions of the outputs that gradients come for); `values`, where there is one, is a file
+with the values of tensors that the code may hold as constants. An `ok` record also holds the `layout`: how to
 call the models (see `compile_training`), and of its `models`, `forward` and where there is one `backward`, what
-record_kernels.py records of each.
+record_kernels.py records of each. Of an `exported` case the package is the program that torch.export makes of it, which
+a runtime calls operator by operator; nothing is compiled.
 
 The first line and the last make this file a C++ raw string literal as well, for training_compiler.hpp.
 """
@@ -423,12 +424,42 @@ def compile_training(capture, folder, case):
     return files, layout, {"forward": forward_facts, "backward": backward_facts}
 
 
+def export_case(case, manifest, scratch):
+    """Writes a package of the exported program `model`; the rest of the record is the result."""
+    import torch
+    from torch.export.pt2_archive._package import package_pt2
+
+    program, started = None, time.monotonic()
+    try:
+        inputs = compile_packages.make_inputs(case["tensors"], fake=True)
+        program = torch.export.export(by_graph(torch.jit.load(case["script"])), inputs, strict=False)
+        written = program.graph_signature.user_inputs_to_mutate
+        if written:
+            raise NotImplementedError(f"it writes to {len(written)} of its inputs")
+        temporary = os.path.join(scratch, "package.pt2")
+        package_pt2(temporary, exported_programs={"model": program})
+        size = os.path.getsize(temporary)
+        compile_packages.put_in_place(temporary, manifest["out"], case["key"])
+        return {
+            "status": "ok",
+            "route": "by_graph",
+            "export_seconds": round(time.monotonic() - started, 2),
+            "package_bytes": size,
+            "layout": {"outputs": len(program.graph_signature.user_outputs), "written": 0},
+        }
+    except Exception as error:  # a case that cannot be exported is a result, whatever the exporter raised
+        step = "export" if program is None else "package"
+        return compile_packages.failure([compile_packages.problem(error, by_graph, step)])
+
+
 def compile_case(case, manifest, scratch):
     """Writes the package; the rest of the record is the result."""
     import torch
     from torch._inductor import config
     from torch._inductor.package import package_aoti
 
+    if case["kind"] == "exported":
+        return export_case(case, manifest, scratch)
     torch.set_num_threads(manifest["threads"])  # the number is compiled in
     problems = []
     waiting = [(by_graph, False)]

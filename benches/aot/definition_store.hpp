@@ -28,7 +28,11 @@
 
 namespace pace::benches::aot {
 
-enum class PackageKind { inference, training };
+enum class PackageKind {
+  inference,  ///< the forward, compiled
+  training,   ///< forward and backward, compiled
+  exported    ///< the forward as a program of operators, which is not compiled
+};
 
 /// What is asked of a store. The traced definition must outlive it.
 struct PackageRequest {
@@ -98,7 +102,15 @@ class DefinitionStore {
 
  private:
   [[nodiscard]] static const char* name_of(PackageKind kind) {
-    return kind == PackageKind::training ? "training" : "inference";
+    switch (kind) {
+      case PackageKind::training:
+        return "training";
+      case PackageKind::exported:
+        return "exported";
+      case PackageKind::inference:
+        break;
+    }
+    return "inference";
   }
 
   /// Outputs that gradients come for; an inference has none.

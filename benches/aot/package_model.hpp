@@ -44,8 +44,6 @@ template <class Find, class Discard, class Load>
   }
 }
 
-#if PACE_HAS_AOT_INDUCTOR
-
 /// LibTorch's attention keeps the state of its random numbers in whole numbers without dimensions. It has them on the
 /// CPU unless a graph is captured; compilers are told of the GPU, but only hand them on to its backward.
 [[nodiscard]] inline bool is_random_state(const TensorMetadata& expected, const at::Tensor& operand) {
@@ -53,39 +51,17 @@ template <class Find, class Discard, class Load>
          operand.scalar_type() == at::kLong && expected.dtype == at::kLong;
 }
 
-class PackageModel {
+/// The operands that one model of a package is for.
+class ExpectedOperands {
  public:
-  /// Whether operands are what another model of the package returned: among them may be random states on the CPU.
-  enum class Operands { given, handed_on };
+  /// Whether they are what another model of the package returned: among them may be random states on the CPU.
+  enum class From { given, handed_on };
 
-  /// `model`: its name within the package; `name`: for people.
-  PackageModel(const std::string& package, const std::string& model, std::string name,
-               std::vector<TensorMetadata> operands, Operands from = Operands::given)
-      : name_(std::move(name)),
-        operands_(std::move(operands)),
-        from_(from),
-        // Single-threaded: no lock and no event is taken for a second caller, since there is none here; and only so can
-        // a run be captured into a CUDA graph.
-        loader_(std::make_unique<torch::inductor::AOTIModelPackageLoader>(
-            package, model, /*run_single_threaded=*/true, /*num_runners=*/1,
-            operands_.empty() ? c10::DeviceIndex(-1) : operands_.front().device.index())) {}
+  /// `name`: of the model, for people.
+  ExpectedOperands(std::string name, std::vector<TensorMetadata> operands, From from = From::given)
+      : name_(std::move(name)), operands_(std::move(operands)), from_(from) {}
 
-  /// Throws `Error` for operands of other metadata: compiled code trusts its operands, so others would be read out of
-  /// bounds.
-  [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& operands) {
-    check(operands);
-    return loader_->run(operands);
-  }
-
-  /// The same, and frees each operand that nothing else holds when it has been used for the last time.
-  [[nodiscard]] std::vector<at::Tensor> consume(std::vector<at::Tensor> operands) {
-    check(operands);
-    return loader_->boxed_run(std::move(operands));
-  }
-
-  [[nodiscard]] const std::vector<TensorMetadata>& operands() const noexcept { return operands_; }
-
- private:
+  /// Throws `Error` for operands of other metadata.
   void check(const std::vector<at::Tensor>& operands) const {
     if (operands.size() != operands_.size()) {
       throw Error(name_ + " was compiled for " + std::to_string(operands_.size()) + " operands, but called with " +
@@ -93,10 +69,13 @@ class PackageModel {
     }
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (operands_[i].fits(operands[i])) continue;
-      if (from_ == Operands::given || !is_random_state(operands_[i], operands[i])) refuse(i, operands[i]);
+      if (from_ == From::given || !is_random_state(operands_[i], operands[i])) refuse(i, operands[i]);
     }
   }
 
+  [[nodiscard]] const std::vector<TensorMetadata>& all() const noexcept { return operands_; }
+
+ private:
   [[noreturn]] void refuse(std::size_t i, const at::Tensor& operand) const {
     throw Error(name_ + " was compiled for " + operands_[i].to_string() + " as operand " + std::to_string(i) +
                 ", but called with " +
@@ -105,7 +84,42 @@ class PackageModel {
 
   std::string name_;
   std::vector<TensorMetadata> operands_;
-  Operands from_;
+  From from_;
+};
+
+#if PACE_HAS_AOT_INDUCTOR
+
+class PackageModel {
+ public:
+  using Operands = ExpectedOperands::From;
+
+  /// `model`: its name within the package; `name`: for people.
+  PackageModel(const std::string& package, const std::string& model, std::string name,
+               std::vector<TensorMetadata> operands, Operands from = Operands::given)
+      : operands_(std::move(name), std::move(operands), from),
+        // Single-threaded: no lock and no event is taken for a second caller, since there is none here; and only so can
+        // a run be captured into a CUDA graph.
+        loader_(std::make_unique<torch::inductor::AOTIModelPackageLoader>(
+            package, model, /*run_single_threaded=*/true, /*num_runners=*/1,
+            operands_.all().empty() ? c10::DeviceIndex(-1) : operands_.all().front().device.index())) {}
+
+  /// Throws `Error` for operands of other metadata: compiled code trusts its operands, so others would be read out of
+  /// bounds.
+  [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& operands) {
+    operands_.check(operands);
+    return loader_->run(operands);
+  }
+
+  /// The same, and frees each operand that nothing else holds when it has been used for the last time.
+  [[nodiscard]] std::vector<at::Tensor> consume(std::vector<at::Tensor> operands) {
+    operands_.check(operands);
+    return loader_->boxed_run(std::move(operands));
+  }
+
+  [[nodiscard]] const std::vector<TensorMetadata>& operands() const noexcept { return operands_.all(); }
+
+ private:
+  ExpectedOperands operands_;
   std::unique_ptr<torch::inductor::AOTIModelPackageLoader> loader_;
 };
 

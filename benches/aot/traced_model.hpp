@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -20,6 +21,7 @@
 
 #include "benches/aot/compiled_step.hpp"
 #include "benches/aot/definition_store.hpp"
+#include "benches/aot/exported_package.hpp"
 #include "benches/aot/map_tensors.hpp"
 #include "benches/aot/model_step.hpp"
 #include "benches/aot/tensor_metadata.hpp"
@@ -51,6 +53,20 @@ inline void copy_state(ModelStep& model) {
   for (at::Tensor& parameter : model.step.parameters)
     parameter = parameter.detach().clone().set_requires_grad(parameter.requires_grad());
   for (at::Tensor& buffer : model.buffers) buffer = buffer.detach().clone();
+}
+
+/// A package's run as the forward of `model`, whose parameters and buffers it is given.
+template <class Package>
+[[nodiscard]] std::function<c10::IValue(torch::jit::Stack&)> forward_of(std::shared_ptr<Package> package,
+                                                                        const ModelStep& model) {
+  return [package = std::move(package), parameters = model.step.parameters,
+          buffers = model.buffers](torch::jit::Stack& inputs) -> c10::IValue {
+    std::vector<at::Tensor> operands = parameters;
+    append_tensors(inputs, operands);
+    operands.insert(operands.end(), buffers.begin(), buffers.end());
+    const auto outputs = package->run(operands);
+    return c10::ivalue::Tuple::create(std::vector<c10::IValue>(outputs.begin(), outputs.end()));
+  };
 }
 
 }  // namespace detail
@@ -118,14 +134,7 @@ class TracedModel {
       opened.costs = package->costs();
       opened.batch = package->batch();
       opened.folded = package->folded();
-      opened.model.step.forward = [package, parameters = opened.model.step.parameters,
-                                   buffers = opened.model.buffers](torch::jit::Stack& inputs) -> c10::IValue {
-        std::vector<at::Tensor> operands = parameters;
-        detail::append_tensors(inputs, operands);
-        operands.insert(operands.end(), buffers.begin(), buffers.end());
-        const auto outputs = package->run(operands);
-        return c10::ivalue::Tuple::create(std::vector<c10::IValue>(outputs.begin(), outputs.end()));
-      };
+      opened.model.step.forward = detail::forward_of(std::move(package), opened.model);
     }
     complete_answers(opened.model);
     return opened;
@@ -133,6 +142,24 @@ class TracedModel {
 #else
   [[nodiscard]] Opened open_package(benches::aot::DefinitionStore&, bool = false) const {
     throw Unsupported("this LibTorch has no loader for AOTInductor's packages");
+  }
+#endif
+
+#if PACE_HAS_NATIVERT
+  /// The forward as an exported program that NativeRT runs. Exports what is not there yet. Throws Unsupported with the
+  /// reason if it cannot be exported, or has a backward.
+  [[nodiscard]] Opened open_exported(benches::aot::DefinitionStore& store) const {
+    if (model_.step.backward) throw Unsupported("not implemented: an exported program here is a forward alone");
+    Opened opened{.model = model_};
+    auto package = std::make_shared<benches::aot::ExportedPackage>(benches::aot::ExportedPackage::open(store, traced_));
+    opened.costs = package->costs();
+    opened.model.step.forward = detail::forward_of(std::move(package), opened.model);
+    complete_answers(opened.model);
+    return opened;
+  }
+#else
+  [[nodiscard]] Opened open_exported(benches::aot::DefinitionStore&) const {
+    throw Unsupported("this LibTorch has no NativeRT");
   }
 #endif
 

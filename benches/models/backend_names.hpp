@@ -14,15 +14,17 @@ struct BackendTraits {
   bool has_script = false;   ///< runs TorchScript, which has fusers
   bool has_package = false;  ///< opens a package that Inductor has compiled
   bool is_graph = false;     ///< is launched as a CUDA graph, of the sizes and by the caller of its capture
+  bool has_program = false;  ///< opens a program that torch.export has written, which nothing compiles
 };
 
-inline constexpr std::array<BackendTraits, 6> built_in_backends{{
+inline constexpr std::array<BackendTraits, 7> built_in_backends{{
     {"eager"},
     {"torchscript", true},
     {"cuda_graph", false, false, true},
     {"torchscript_cuda_graph", true, false, true},
     {"aot_inductor", false, true},
     {"aot_inductor_cuda_graph", false, true, true},
+    {"nativert", false, false, false, true},
 }};
 
 /// Returns whether one of `names` is a back end of pace's with that trait.

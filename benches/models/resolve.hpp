@@ -62,19 +62,22 @@ inline void resolve_precision(CommandLine& line, const args::Arguments& argument
 }
 
 inline void resolve_backends(CommandLine& line, const args::Arguments& arguments) {
-  const std::string experiment =
-      args::choose_one(arguments, {"--inductor", "--export-aot-inductor", "--torchscript-jit-trace", "--nothing"});
+  const std::string experiment = args::choose_one(
+      arguments, {"--inductor", "--export-aot-inductor", "--export-nativert", "--torchscript-jit-trace", "--nothing"});
   if (!experiment.empty() && arguments.has("--backend"))
     refuse("expected at most one of " + experiment + ", --backend");
   auto& backends = line.settings.backends;
   if (experiment == "--torchscript-jit-trace")
     backends = {"torchscript"};
+  else if (experiment == "--export-nativert")
+    backends = {"nativert"};
   else if (experiment == "--nothing")
     backends = {"eager"};
   else if (!experiment.empty())
     backends = {"aot_inductor"};
   if (experiment == "--inductor") line.output.experiment_file = "inductor.csv";
   if (experiment == "--torchscript-jit-trace") line.output.experiment_file = "torchscript_jit_trace.csv";
+  if (experiment == "--export-nativert") line.output.experiment_file = "export_nativert.csv";
   if (experiment == "--nothing") line.output.experiment_file = "nothing.csv";
   if (arguments.has("--disable-cudagraphs") && any_has(backends, &BackendTraits::is_graph))
     refuse("--disable-cudagraphs does not go with a --backend that is a CUDA graph");
@@ -139,6 +142,7 @@ struct Effect {
   const auto& settings = line.settings;
   const auto is = [&](Mode mode) { return settings.mode == mode; };
   const bool packages = any_has(settings.backends, &BackendTraits::has_package);
+  const bool kept = packages || any_has(settings.backends, &BackendTraits::has_program);
   const bool scripts = any_has(settings.backends, &BackendTraits::has_script);
   const bool performance = is(Mode::performance), accuracy = is(Mode::accuracy), throughput = is(Mode::throughput);
   const bool one_here = !line.only.empty() && line.packages == Packages::kept && !line.compile_only;
@@ -160,11 +164,15 @@ struct Effect {
       {{"--use-eval-mode"}, settings.training, "--training"},
       {{"--amp-dtype"}, settings.precision == Precision::amp, "--amp"},
       {{"--inductor-config", "--inductor-compile-mode", "--disable-split-reductions", "--disable-persistent-reductions",
-        "--disable-divisible-by-16", "--cold-start-latency", "--warm-start-latency"},
+        "--disable-divisible-by-16"},
        packages && !eager_alone,
 
        "--backend aot_inductor"},
       {{"--freezing"}, packages && !eager_alone, "--backend aot_inductor"},
+      {{"--cold-start-latency", "--warm-start-latency", "--packages"},
+       kept && !eager_alone,
+
+       "--backend aot_inductor or nativert"},
       {{"--dynamic-batch-only"},
        (packages || scripts) && !eager_alone,
 
@@ -266,7 +274,6 @@ struct Effect {
        accuracy,
 
        "--accuracy"},
-      {{"--packages"}, packages && !eager_alone, "--backend aot_inductor"},
       {{"--fuser"}, scripts && !eager_alone, "--backend torchscript"},
   };
 }
@@ -346,10 +353,11 @@ inline void resolve(CommandLine& line, const args::Arguments& arguments) {
   line.quiet = loudness == "--quiet";
   line.compile_only = line.compile_only || !line.compile_to.empty();
   line.compilation_metrics = arguments.has("--output") || arguments.has("--output-directory");
-  if (line.compile_only && !any_has(settings.backends, &BackendTraits::has_package))
+  if (line.compile_only && !any_has(settings.backends, &BackendTraits::has_package) &&
+      !any_has(settings.backends, &BackendTraits::has_program))
     detail::refuse(
-        "--compile-only: expected --backend aot_inductor or aot_inductor_cuda_graph among others, for others have no "
-        "packages");
+        "--compile-only: expected --backend aot_inductor, aot_inductor_cuda_graph or nativert among others, for others "
+        "have no packages");
   static_cast<void>(args::choose_one(arguments, {"--batch-size", "--batch-size-file"}));
   if (!line.rows_to.empty() && line.only.empty()) detail::refuse("--rows-to: expected --only beside it");
   if (!line.rows_of.empty() && line.rows_to.empty()) detail::refuse("--rows-of: expected --rows-to beside it");

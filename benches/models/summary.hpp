@@ -2,13 +2,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 #include <ostream>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "benches/models/driver/dashboard_report.hpp"
@@ -27,12 +30,13 @@ inline constexpr const char* summary_usage =
     "summary print FILE... [--compat] [--rows]         a line for each column of each file\n"
     "summary perf FILE...                              a line for each file\n"
     "summary join FILE... --field COLUMN [--output FILE]   one column of all files side by side\n"
-    "summary dashboard FOLDER [--previous FOLDER] [--output-dir FOLDER] [--include-slowdowns]\n"
+    "summary dashboard FOLDER [--previous FOLDER] [--archive FOLDER [--date DATE]] [--output-dir FOLDER]\n"
+    "    [--include-slowdowns]                         tables, graphs and a comment of a folder of result files\n"
     "summary commands [--suites S]... [--dtypes T]... [--devices D]... [--compilers C]... [--training] [--inference]\n"
     "    [--output-dir FOLDER] [--extra-args ARGUMENTS]    the commands whose files a dashboard is made of\n";
 
 struct SummaryArguments {
-  std::string field, output, previous, output_dir, extra_args;
+  std::string field, output, previous, output_dir, extra_args, archive, date;
   std::vector<std::string> suites, dtypes, devices, compilers, modes;
   bool compat = false, rows = false, include_slowdowns = false;
 };
@@ -48,7 +52,13 @@ struct SummaryArguments {
            {{"--field", "the column to join", args::text(to.field, "column", "a column")},
             {"--output", "where the joined table goes", args::file(to.output)}}},
           {"dashboard",
-           {{"--previous", "an earlier run's files", args::folder(to.previous)},
+           {{"--previous", "an earlier run's files; else the latest of --archive", args::folder(to.previous)},
+            {"--archive", "earlier runs, each in a folder named by its date, for graphs over time",
+             args::folder(to.archive)},
+            {"--date",
+             "add this run to the archive as that of this date",
+             {"YYYY-MM-DD", "a date such as 2026-11-25, which more may follow",
+              [&to](const std::string& text) { return is_archive_date(to.date = text); }, ""}},
             {"--output-dir", "where files go; of commands: where theirs do", args::folder(to.output_dir)},
             {"--include-slowdowns", "slow-downs count as they are", args::flag(to.include_slowdowns)}}},
           {"commands",
@@ -76,7 +86,7 @@ struct SummaryArguments {
       {"print", {"--compat", "--rows"}},
       {"perf", {}},
       {"join", {"--field", "--output"}},
-      {"dashboard", {"--previous", "--output-dir", "--include-slowdowns"}},
+      {"dashboard", {"--previous", "--archive", "--date", "--output-dir", "--include-slowdowns"}},
       {"commands",
        {"--suites", "--dtypes", "--devices", "--compilers", "--training", "--inference", "--output-dir",
         "--extra-args"}}};
@@ -108,9 +118,28 @@ struct SummaryArguments {
   if (names.empty()) fail("summary " + what + ": expected a " + (what == "dashboard" ? "folder" : "file"));
   if (what == "dashboard") {
     if (names.size() > 1) fail("summary dashboard: expected one folder, found " + std::to_string(names.size()));
-    std::optional<DashboardRuns> before;
-    if (!to.previous.empty()) before = read_dashboard(path(to.previous));
-    report_dashboard(read_dashboard(path(names[0])), before, {.include_slowdowns = to.include_slowdowns},
+    if (!to.date.empty() && to.archive.empty()) fail("--date: expected --archive beside it");
+    DashboardPast past;
+    if (!to.archive.empty()) past.archive = read_archive(path(to.archive));
+    // A run of the archive itself is held against those before it.
+    for (std::size_t i = 0; i < past.archive.size(); ++i) {
+      std::error_code error;
+      if (!std::filesystem::equivalent(std::filesystem::path(path(to.archive)) / past.archive[i].date, path(names[0]),
+                                       error))
+        continue;
+      past.now = past.archive[i].date;
+      past.archive.resize(i);
+    }
+    if (!to.previous.empty())
+      past.before = read_dashboard(path(to.previous));
+    else if (!past.archive.empty())
+      past.before = past.archive.back().runs;
+    const auto runs = read_dashboard(path(names[0]));
+    if (!to.date.empty()) {
+      add_to_archive(path(names[0]), path(to.archive), to.date);
+      past.now = to.date;
+    }
+    report_dashboard(runs, past, {.include_slowdowns = to.include_slowdowns},
                      path(to.output_dir.empty() ? names[0] : to.output_dir), out);
     return 0;
   }

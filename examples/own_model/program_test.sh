@@ -20,12 +20,17 @@ small="--small --device=cpu --backend=torchscript"
 run --list
 ((code == 0)) || complain "--list: exit code $code"
 says '^ *my_net +own +cnn +8 +8'
+says '^ *my_reader +own +transformer +8 +8'
 says '^ *unsteady +own +mlp'
 says '^ *resnet18 '
 
 run --accuracy --training $small --only=my_net --output="$work/accuracy.csv"
 ((code == 0)) || complain "the right model: exit code $code"
 grep -Eq '^cpu,my_net,[0-9]+,pass' "$work/accuracy.csv" || complain "my_net does not pass: $(cat "$work/accuracy.csv")"
+
+run --accuracy --training $small --only=my_reader --output="$work/texts.csv"
+((code == 0)) || complain "the model of texts: exit code $code"
+grep -Eq '^cpu,my_reader,[0-9]+,pass' "$work/texts.csv" || complain "my_reader does not pass: $(cat "$work/texts.csv")"
 
 run --performance --inference $small --only=my_net --repeat=3 --output="$work/performance.csv"
 ((code == 0)) || complain "performance: exit code $code"

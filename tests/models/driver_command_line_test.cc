@@ -110,6 +110,10 @@ TEST_CASE("each option has an effect") {
          return l.settings.backends == Strings{"aot_inductor"} && l.output.experiment_file == "inductor.csv";
        }},
       {{"--export-aot-inductor"}, [](const auto& l) { return l.settings.backends == Strings{"aot_inductor"}; }},
+      {{"--export-nativert"},
+       [](const auto& l) {
+         return l.settings.backends == Strings{"nativert"} && l.output.experiment_file == "export_nativert.csv";
+       }},
       {{"--torchscript-jit-trace"},
        [](const auto& l) {
          return l.settings.backends == Strings{"torchscript"} &&
@@ -453,6 +457,16 @@ TEST_CASE("options of packages and fusers go with their back ends in CUDA graphs
   refuses({"--performance", "--inference", "--backend=torchscript_cuda_graph", "--inductor-config=max_autotune=true"},
           "--inductor-config");
   refuses({"--performance", "--inference", "--backend=torchscript_cuda_graph", "--compile-only"}, "--compile-only");
+}
+
+TEST_CASE("exported programs are kept as packages are, and have none of Inductor's options") {
+  CHECK(parse({"--backend=nativert", "--compile-only"}).compile_only);
+  CHECK(parse({"--backend=nativert", "--packages=p"}).settings.packages == Strings{"p"});
+  CHECK(parse({"--export-nativert", "--warm-start-latency"}).packages == Packages::warm);
+  refuses({"--performance", "--inference", "--backend=nativert", "--inductor-config=max_autotune=true"},
+          "--inductor-config has no meaning here; expected --backend aot_inductor");
+  refuses({"--performance", "--inference", "--backend=nativert", "--dynamic-batch-only"},
+          "--dynamic-batch-only has no meaning here; expected --backend aot_inductor or torchscript");
 }
 
 TEST_CASE("every option of torchbench's is accepted or refused") {

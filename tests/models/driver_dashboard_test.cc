@@ -7,9 +7,15 @@
 
 #include <sys/stat.h>
 
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <map>
 #include <optional>
+#include <regex>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "benches/models/driver/dashboard_report.hpp"
 #include "pace/core/error.hpp"
@@ -33,6 +39,127 @@ const std::string performance =
 const std::string accuracy =
     "dev,name,batch_size,accuracy\ncpu,fast,4,pass\ncpu,slow,4,pass_due_to_skip\ncpu,wrong,4,fail_accuracy\n"
     "cpu,unloaded,0,model_fail_to_load\ncpu,crashed,4,pass\n";
+
+/// The attributes of all elements of that class, in order.
+std::vector<std::map<std::string, std::string>> elements(const std::string& svg, const std::string& wanted) {
+  static const std::regex element("<([a-z]+)( [^>]*)>"), attribute("([a-z0-9]+)=\"([^\"]*)\"");
+  std::vector<std::map<std::string, std::string>> found;
+  for (std::sregex_iterator each(svg.begin(), svg.end(), element), end; each != end; ++each) {
+    std::map<std::string, std::string> attributes{{"", (*each)[1]}};
+    const std::string text = (*each)[2];
+    for (std::sregex_iterator one(text.begin(), text.end(), attribute); one != end; ++one)
+      attributes[(*one)[1]] = (*one)[2];
+    if (attributes["class"] == wanted || attributes[""] == wanted) found.push_back(attributes);
+  }
+  return found;
+}
+
+/// Whether each element ends, and ends within the one around it.
+bool is_well_formed(const std::string& svg) {
+  static const std::regex tag("<(/?)([a-z]+)((?: [a-z0-9-]+=\"[^\"<&]*\")*)(/?)>");
+  std::vector<std::string> open;
+  std::size_t at = 0;
+  for (std::sregex_iterator each(svg.begin(), svg.end(), tag), end; each != end; ++each) {
+    const std::string between = svg.substr(at, static_cast<std::size_t>(each->position()) - at);
+    if (between.find_first_of("<>") != std::string::npos) return false;
+    at = static_cast<std::size_t>(each->position() + each->length());
+    if ((*each)[1] == "/") {
+      if (open.empty() || open.back() != (*each)[2]) return false;
+      open.pop_back();
+    } else if ((*each)[4] != "/") {
+      open.push_back((*each)[2]);
+    }
+  }
+  return open.empty() && svg.find_first_not_of('\n', at) == std::string::npos;
+}
+
+TEST_CASE("bars are as high as their values") {
+  const auto svg = bar_graph("Speed & <more>", {{"timm", {{"a", 1.0}, {"b", 4.0}}}, {"own", {{"b", 2.0}}}}, 1.0);
+  CHECK(is_well_formed(svg));
+  CHECK_FALSE(is_well_formed(svg + "<rect>"));
+  CHECK_THAT(svg, ContainsSubstring("Speed &amp; &lt;more&gt;"));
+  const auto bars = elements(svg, "bar");
+  REQUIRE(bars.size() == 3);
+  const auto height = [&](std::size_t bar) { return std::stod(bars[bar].at("height")); };
+  CHECK(std::abs(height(1) - 4 * height(0)) < 0.05);
+  CHECK(std::abs(height(2) - 2 * height(0)) < 0.05);
+  // They stand on one line, beside each other, in the colours of the legend.
+  for (const auto& bar : bars) CHECK(std::abs(std::stod(bar.at("y")) + std::stod(bar.at("height")) - 300) < 0.05);
+  CHECK(std::stod(bars[0].at("x")) + 40 < std::stod(bars[1].at("x")));
+  CHECK(bars[1].at("fill") == bars[2].at("fill"));
+  const auto legend = elements(svg, "legend");
+  REQUIRE(legend.size() == 2);
+  CHECK(legend[1].at("fill") == bars[1].at("fill"));
+  const auto mark = elements(svg, "mark");
+  REQUIRE(mark.size() == 1);
+  CHECK(std::abs(std::stod(mark[0].at("y1")) - std::stod(bars[0].at("y"))) < 0.05);
+  // Nothing to show is an image, too.
+  const auto empty = bar_graph("Nothing", {}, 1.0);
+  CHECK(is_well_formed(empty));
+  CHECK(elements(empty, "bar").empty());
+  CHECK_THAT(empty, !ContainsSubstring("nan"));
+  CHECK_THAT(bar_graph("Zero", {{"timm", {{"a", 0.0}}}}),
+             !ContainsSubstring("nan") && ContainsSubstring("height=\"0.00\""));
+}
+
+TEST_CASE("lines go through the values of their times, and have gaps") {
+  const auto svg = line_graph("Over time", {"2026-01-01", "2026-01-02", "2026-01-03", "now"},
+                              {{"a", {1.0, 2.0, std::nullopt, 4.0}}, {"b", {2.0}}});
+  CHECK(is_well_formed(svg));
+  const auto points = elements(svg, "circle");
+  REQUIRE(points.size() == 4);
+  const auto height = [&](std::size_t point) { return 300 - std::stod(points[point].at("cy")); };
+  CHECK(std::abs(height(1) - 2 * height(0)) < 0.05);
+  CHECK(std::abs(height(2) - 4 * height(0)) < 0.05);
+  CHECK(points[3].at("cx") == points[0].at("cx"));
+  CHECK(points[3].at("cy") == points[1].at("cy"));
+  const auto lines = elements(svg, "polyline");
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].at("points") ==
+        points[0].at("cx") + ',' + points[0].at("cy") + ' ' + points[1].at("cx") + ',' + points[1].at("cy"));
+}
+
+TEST_CASE("a comment that would be too long names what it leaves out") {
+  using pace::benches::models::detail::comment_of;
+  const std::string part(600, 'x');
+  const auto comment = comment_of({{"Summary", part}, {"Warnings", part}, {"Changes", "few\n"}}, 2000);
+  CHECK(comment.size() <= 2000);
+  CHECK_THAT(comment, ContainsSubstring(part));
+  CHECK_THAT(comment, ContainsSubstring("<details><summary>Changes</summary>\n\nfew\n</details>"));
+  CHECK_THAT(comment, ContainsSubstring("Too long for a comment: Warnings.\n"));
+}
+
+TEST_CASE("an archive holds runs by date, the last of which is the earlier one") {
+  const Scratch scratch;
+  const auto archive = scratch / "archive", file = std::string("aot_timm_float32_inference_cpu_performance.csv");
+  CHECK(read_archive(archive).empty());
+  (void)scratch.write("run/" + file, "name,speedup\na,3\n");
+  (void)scratch.write("run/unrelated.txt", "x\n");
+  (void)scratch.write("archive/2026-02-01/" + file, "name,speedup\na,2\n");
+  (void)scratch.write("archive/notes/" + file, "name,speedup\na,9\n");
+  add_to_archive(scratch / "run", archive, "2026-01-31-late");
+  CHECK(scratch.read("archive/2026-01-31-late/" + file) == "name,speedup\na,3\n");
+  CHECK_FALSE(std::filesystem::exists(scratch / "archive/2026-01-31-late/unrelated.txt"));
+  CHECK_THROWS_MATCHES(add_to_archive(scratch / "run", archive, "2026-02-01"), pace::InputError,
+                       Catch::Matchers::Message(archive + "/2026-02-01: is there already; expected a --date that the "
+                                                          "archive has not"));
+  const auto runs = read_archive(archive);
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0].date == "2026-01-31-late");
+  CHECK(runs[1].date == "2026-02-01");
+  for (const char* other : {"2026-13-01", "2026-00-10", "2026-01-32", "26-01-01", "2026-01-01/x", "notes"})
+    CHECK_FALSE(is_archive_date(other));
+
+  std::ostringstream out;
+  report_dashboard(read_dashboard(scratch / "run"), {.before = {}, .archive = runs}, {}, scratch / "out", out);
+  const auto svg = scratch.read("out/geomean_over_time.svg");
+  CHECK(is_well_formed(svg));
+  const auto points = elements(svg, "circle");
+  REQUIRE(points.size() == 3);
+  CHECK(points[0].at("cy") == points[2].at("cy"));
+  CHECK(points[0].at("cy") != points[1].at("cy"));
+  CHECK_THAT(svg, ContainsSubstring(">aot, timm, now: 3.00</title>"));
+}
 
 TEST_CASE("the name of a file says what it is of") {
   const auto key = dashboard_key("aot_inductor_torchbench_float32_inference_cpu_accuracy.csv");
@@ -132,7 +259,8 @@ TEST_CASE("the report") {
   (void)scratch.write("unrelated.csv", "x\n");
   (void)old.write("graph_torchbench_float32_inference_cpu_performance.csv", "name,speedup\na,0.4\nb,0.1\n");
   std::ostringstream out;
-  report_dashboard(read_dashboard(scratch.path.string()), read_dashboard(old.path.string()), {}, scratch / "out", out);
+  report_dashboard(read_dashboard(scratch.path.string()), {.before = read_dashboard(old.path.string())}, {},
+                   scratch / "out", out);
   CHECK(scratch.read("out/geomean.csv") == "Compiler,timm,torchbench\naot,3.00x,2.00x\ngraph,-,1.00x\n");
   CHECK(scratch.read("out/passrate.csv") ==
         "Compiler,timm,torchbench\naot,\"100%, 1/1\",\"50%, 2/4\"\ngraph,-,\"100%, 1/1\"\n");
@@ -151,6 +279,16 @@ TEST_CASE("the report") {
   CHECK(changed.find("| torchbench | graph | float32 inference cpu | speedup | b | 0.100 |") >
         changed.find("## No more"));
   CHECK(out.str() == scratch.read("out/gh_executive_summary.txt") + warned + changed);
+  // A comment for a pull request has all of it.
+  const std::string comment = scratch.read("out/gh_comment.md");
+  CHECK_THAT(comment, StartsWith("# Dashboard of models\n\n## Pass rate, float32 inference cpu\n"));
+  CHECK_THAT(comment, ContainsSubstring("<details><summary>5 warnings</summary>\n\n" + warned + "</details>\n"));
+  CHECK_THAT(comment, ContainsSubstring("<details><summary>Changes since the earlier run</summary>\n\n" + changed +
+                                        "</details>\n"));
+  // A bar for each compiler and suite that has a figure.
+  CHECK(elements(scratch.read("out/geomean.svg"), "bar").size() == 3);
+  CHECK(elements(scratch.read("out/comp_time.svg"), "bar").size() == 1);
+  CHECK_FALSE(std::filesystem::exists(scratch / "out/geomean_over_time.svg"));
   CHECK_THROWS_AS(read_dashboard(scratch / "out"), pace::InputError);
   CHECK_THROWS_AS(read_dashboard(scratch / "nowhere"), pace::InputError);
 }

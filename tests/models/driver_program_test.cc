@@ -647,7 +647,7 @@ TEST_CASE("bad input ends the run, with what is wrong") {
   CHECK(bench.performance({"-k", "good", "--backend=eager,teapot"}) == 1);
   CHECK_THAT(bench.printed, ContainsSubstring("pace: --backend: no back end is called 'teapot'; expected one of eager, "
                                               "torchscript, cuda_graph, torchscript_cuda_graph, aot_inductor, "
-                                              "aot_inductor_cuda_graph\n"));
+                                              "aot_inductor_cuda_graph, nativert\n"));
   CHECK(bench.performance({"-k", "zebra"}) == 1);
   CHECK_THAT(bench.printed, ContainsSubstring("pace: --filter: no model matches 'zebra'; there are better, crashes, "));
   CHECK(bench.performance({"-k", "good|makes_no_sense|throws"}) == 1);

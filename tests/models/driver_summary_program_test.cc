@@ -57,6 +57,19 @@ TEST_CASE("each summary by its name") {
   (void)dependencies.scratch.write("x_timm_amp_training_cpu_performance.csv", "name,speedup\nm,2\n");
   CHECK(dependencies.run({"dashboard", ".", "--output-dir", "o", "--include_slowdowns"}) == 0);
   CHECK(dependencies.scratch.read("o/geomean.csv") == "Compiler,timm\nx,2.00x\n");
+  // Each run is held against the latest of the archive, and added to it.
+  CHECK(dependencies.run({"dashboard", ".", "--output-dir=o", "--archive=past", "--date=2026-01-01"}) == 0);
+  CHECK_THAT(dependencies.out, !ContainsSubstring("earlier run"));
+  (void)dependencies.scratch.write("x_timm_amp_training_cpu_performance.csv", "name,speedup\nm,3\n");
+  CHECK(dependencies.run({"dashboard", ".", "--output-dir=o", "--archive=past", "--date=2026-01-02"}) == 0);
+  CHECK_THAT(dependencies.out, ContainsSubstring("| timm | x | amp training cpu | speedup | m | 2.000 | 3.000 |"));
+  CHECK_THAT(dependencies.scratch.read("o/geomean_over_time.svg"), ContainsSubstring(">x, timm, 2026-01-02: 3.00<"));
+  CHECK(dependencies.scratch.read("past/2026-01-02/x_timm_amp_training_cpu_performance.csv") == "name,speedup\nm,3\n");
+  // A run of the archive is none of its own past.
+  CHECK(dependencies.run({"dashboard", "past/2026-01-02", "--output-dir=again", "--archive=past"}) == 0);
+  CHECK_THAT(dependencies.out, ContainsSubstring("| timm | x | amp training cpu | speedup | m | 2.000 | 3.000 |"));
+  CHECK(dependencies.scratch.read("again/geomean_over_time.svg") ==
+        dependencies.scratch.read("o/geomean_over_time.svg"));
 }
 
 TEST_CASE("what cannot be summed up") {
@@ -86,6 +99,9 @@ TEST_CASE("what cannot be summed up") {
   is_bad({"perf", "a.csv", "--compat"}, "--compat does not go with 'perf'");
   is_bad({"join", "a.csv", "--field=speedup", "--rows"}, "--rows does not go with 'join'");
   is_bad({"dashboard", ".", "--suites=timm"}, "--suites does not go with 'dashboard'");
+  is_bad({"dashboard", ".", "--date=2026-01-01"}, "--date: expected --archive beside it");
+  is_bad({"dashboard", ".", "--archive=a", "--date=yesterday"},
+         "--date: invalid value 'yesterday'; expected a date such as 2026-11-25, which more may follow");
   is_bad({"commands", "a.csv"}, "summary commands: expected no file, found 'a.csv'\n");
   is_bad({"commands", "--suites=tim"}, "no suite is called 'tim'");
   is_bad({"commands", "--dtypes=float8"}, "--dtypes: invalid value 'float8'; expected as_made");

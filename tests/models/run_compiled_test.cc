@@ -41,6 +41,38 @@ std::vector<std::string> phases(const Row& row) {
   return names;
 }
 
+TEST_CASE("exported programs answer as eager does, by NativeRT", "[models]") {
+  const Cache cache;
+  if (pace::benches::aot::default_python().empty()) SKIP("no Python with torch is known: set PACE_PYTHON");
+  Settings settings;
+  settings.backends = {"nativert"};
+  settings.repeat = 4;
+  settings.warm_up_iterations = 2;
+  for (const auto& entry : {pace::test::small_net(), pace::test::reader()}) {
+    std::string log;
+    const auto row = run(entry, settings, &log).at(0);
+    INFO(entry.name << ": " << row.message << '\n' << log);
+    REQUIRE(cell<std::string>(row, "status") == "pass");
+    REQUIRE(cell<double>(row, "speedup") > 0);
+    REQUIRE(cell<double>(row, "compile_seconds") > 0);
+    REQUIRE(cell<std::int64_t>(row, "unique_graphs") == 1);
+    // Found again, and given other values.
+    settings.randomize_input = true;
+    const auto again = run(entry, settings, &log).at(0);
+    INFO(again.message << '\n' << log);
+    REQUIRE(cell<std::string>(again, "status") == "pass");
+    REQUIRE(cell<double>(again, "compile_seconds") == 0);
+    settings.randomize_input = false;
+  }
+  settings.mode = Mode::accuracy;
+  REQUIRE(cell<std::string>(run(pace::test::small_net(), settings).at(0), "accuracy") == "pass");
+  settings.dynamic_batch = true;
+  REQUIRE_THAT(run(pace::test::small_net(), settings).at(0).message, ContainsSubstring("for one size of batch"));
+  settings.dynamic_batch = false;
+  settings.training = true;
+  REQUIRE_THAT(run(pace::test::small_net(), settings).at(0).message, ContainsSubstring("a forward alone"));
+}
+
 TEST_CASE("compiled models do what eager does, forward, backward and step after step", "[models]") {
   const Cache cache;
   if (pace::benches::aot::default_python().empty()) SKIP("no Python with torch is known: set PACE_PYTHON");

@@ -62,6 +62,9 @@ struct DashboardFigures {
   std::size_t passing = 0, total = 0;
   std::map<std::string, DashboardModel> models = {};
   std::string geomean, pass_rate, compile_time, memory;
+  /// The same as numbers, by the names of their files (`geomean`, `passrate` in percent, `comp_time`, `memory`); without
+  /// those that there are none of.
+  std::map<std::string, double> numbers = {};
   std::vector<DashboardWarning> warnings;
 };
 
@@ -193,6 +196,13 @@ namespace detail {
                               'x';
   figures.compile_time = mean(compile_times, "");
   figures.memory = mean(ratios, "x");
+  if (figures.total > 0)
+    figures.numbers["passrate"] = 100 * static_cast<double>(figures.passing) / static_cast<double>(figures.total);
+  if (!speedups.empty())
+    figures.numbers["geomean"] =
+        options.include_slowdowns ? stats::geometric_mean_of(speedups) : stats::clipped_geometric_mean_of(speedups, 1);
+  if (!compile_times.empty()) figures.numbers["comp_time"] = stats::mean_of(compile_times);
+  if (!ratios.empty()) figures.numbers["memory"] = stats::mean_of(ratios);
   return figures;
 }
 

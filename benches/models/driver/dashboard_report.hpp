@@ -1,6 +1,8 @@
 // The dashboard's files and what it prints.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -9,12 +11,13 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "benches/models/backend_names.hpp"
 #include "benches/models/driver/dashboard.hpp"
+#include "benches/models/driver/dashboard_archive.hpp"
+#include "benches/models/driver/dashboard_graphs.hpp"
 #include "pace/core/new_folders.hpp"
 #include "pace/core/output_file.hpp"
 
@@ -82,47 +85,149 @@ inline void write_text(const std::filesystem::path& path, const std::string& tex
   file.close();
 }
 
+/// A figure of the dashboard: the name of its files, what it is called, and where its text is.
+struct DashboardFigure {
+  const char *name, *title;
+  std::string DashboardFigures::* text;
+  /// Where nothing was gained and nothing lost, for the graphs.
+  std::optional<double> mark = {};
+};
+
+[[nodiscard]] inline const std::vector<DashboardFigure>& dashboard_figures_shown() {
+  static const std::vector<DashboardFigure> figures{
+      {"passrate", "Pass rate", &DashboardFigures::pass_rate},
+      {"geomean", "Geometric mean of speed-ups", &DashboardFigures::geomean, 1.0},
+      {"comp_time", "Mean compile time (seconds)", &DashboardFigures::compile_time},
+      {"memory", "Mean ratio of peak memory", &DashboardFigures::memory, 1.0}};
+  return figures;
+}
+
+/// A suite's name, with all else that runs differ by if there are several of that.
+[[nodiscard]] inline std::string group_of(const DashboardKey& key, bool one_table) {
+  return one_table ? key.suite : key.suite + ", " + key.table();
+}
+
+/// A group of bars for each suite and table, a bar for each compiler.
+[[nodiscard]] inline std::string bars_of(const std::map<DashboardKey, DashboardFigures>& all,
+                                         const DashboardFigure& figure, bool one_table) {
+  std::vector<BarGroup> groups;
+  for (const auto& [key, figures] : all) {
+    const auto found = figures.numbers.find(figure.name);
+    if (found == figures.numbers.end()) continue;
+    const std::string name = group_of(key, one_table);
+    auto group = std::ranges::find(groups, name, &BarGroup::name);
+    if (group == groups.end()) group = groups.insert(group, {name});
+    group->bars[key.compiler] = found->second;
+  }
+  return bar_graph(figure.title, groups, figure.mark);
+}
+
+/// A line for each compiler, suite and table.
+[[nodiscard]] inline std::string lines_of(
+    const std::vector<std::pair<std::string, std::map<DashboardKey, DashboardFigures>>>& runs,
+    const DashboardFigure& figure, bool one_table) {
+  LineSeries lines;
+  std::vector<std::string> times;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    times.push_back(runs[i].first);
+    for (const auto& [key, figures] : runs[i].second) {
+      const auto found = figures.numbers.find(figure.name);
+      if (found == figures.numbers.end()) continue;
+      auto& values = lines[key.compiler + ", " + group_of(key, one_table)];
+      values.resize(runs.size());
+      values[i] = found->second;
+    }
+  }
+  return line_graph(figure.title, times, lines, figure.mark);
+}
+
+/// The most characters that GitHub takes as a comment.
+inline constexpr std::size_t longest_comment = 65536;
+
+/// A comment for a pull request, of parts with their titles, of which the first stands open. Parts that are too long for
+/// what is left of a comment are left out and named.
+[[nodiscard]] inline std::string comment_of(const std::vector<std::pair<std::string, std::string>>& parts,
+                                            std::size_t longest = longest_comment) {
+  std::string comment = "# Dashboard of models\n\n", left_out;
+  // Room for what is said of parts that are left out.
+  const std::size_t room = longest - 1000;
+  for (const auto& [title, text] : parts) {
+    const bool open = &title == &parts.front().first;
+    const std::string part = open ? text : "<details><summary>" + title + "</summary>\n\n" + text + "</details>\n\n";
+    if (comment.size() + part.size() <= room)
+      comment += part;
+    else
+      left_out += (left_out.empty() ? "" : ", ") + title;
+  }
+  if (!left_out.empty()) comment += "Too long for a comment: " + left_out + ".\n";
+  return comment;
+}
+
 }  // namespace detail
 
-/// Writes passrate.csv, geomean.csv, comp_time.csv, memory.csv, gh_executive_summary.txt, gh_warnings.txt and, with
-/// an earlier folder's runs, gh_regression.txt into `folder`, and prints the summary. Throws InputError and Error.
-inline void report_dashboard(const DashboardRuns& runs, const std::optional<DashboardRuns>& before,
-                             const DashboardOptions& options, const std::string& folder, std::ostream& out) {
+/// What a dashboard is held against.
+struct DashboardPast {
+  /// An earlier folder's runs.
+  std::optional<DashboardRuns> before = {};
+  /// Those of an archive, in the order of time.
+  std::vector<ArchivedRuns> archive = {};
+  /// What the runs themselves are called beside those of an archive.
+  std::string now = "now";
+};
+
+/// Writes passrate.csv, geomean.csv, comp_time.csv and memory.csv, with a graph of each beside it (geomean.svg, ...),
+/// gh_executive_summary.txt, gh_warnings.txt, gh_comment.md and, with an earlier folder's runs, gh_regression.txt into
+/// `folder`; with an archive graphs over its runs and these (geomean_over_time.svg, ...). Prints the summary. Throws
+/// InputError and Error.
+inline void report_dashboard(const DashboardRuns& runs, const DashboardPast& past, const DashboardOptions& options,
+                             const std::string& folder, std::ostream& out) {
   const auto all = detail::all_figures(runs, options);
   std::set<std::string> tables;
   for (const auto& [key, _] : all) tables.insert(key.table());
   const NewFolders folders(folder);
   const std::filesystem::path place(folder);
+  std::vector<std::pair<std::string, std::map<DashboardKey, DashboardFigures>>> over_time;
+  for (const auto& [date, archived] : past.archive)
+    over_time.emplace_back(date, detail::all_figures(archived, options));
+  over_time.emplace_back(past.now, all);
   std::string summary;
-  using Figure = std::string DashboardFigures::*;
-  const std::vector<std::tuple<const char*, const char*, Figure>> figures{
-      {"passrate.csv", "Pass rate", &DashboardFigures::pass_rate},
-      {"geomean.csv", "Geometric mean of speed-ups", &DashboardFigures::geomean},
-      {"comp_time.csv", "Mean compile time (seconds)", &DashboardFigures::compile_time},
-      {"memory.csv", "Mean ratio of peak memory", &DashboardFigures::memory}};
-  for (const auto& [file, title, figure] : figures) {
+  for (const auto& figure : detail::dashboard_figures_shown()) {
     std::string csv;
     for (const auto& each : tables) {
-      const auto table = dashboard_table(all, each, figure);
-      summary += "## " + std::string(title) + ", " + each + "\n" + detail::markdown(table);
+      const auto table = dashboard_table(all, each, figure.text);
+      summary += "## " + std::string(figure.title) + ", " + each + "\n" + detail::markdown(table);
       if (tables.size() > 1) csv += (csv.empty() ? "" : "\n") + report::to_csv_line({each});
       csv += report::to_csv(table);
     }
-    detail::write_text(place / file, csv);
+    const std::string name = figure.name;
+    detail::write_text(place / (name + ".csv"), csv);
+    detail::write_text(place / (name + ".svg"), detail::bars_of(all, figure, tables.size() == 1));
+    if (!past.archive.empty())
+      detail::write_text(place / (name + "_over_time.svg"), detail::lines_of(over_time, figure, tables.size() == 1));
   }
   const auto warnings = detail::all_warnings(all);
   const std::string flagged = "## Warnings\n" + detail::markdown(warnings);
   detail::write_text(place / "gh_executive_summary.txt", summary);
   detail::write_text(place / "gh_warnings.txt", flagged);
   out << summary << flagged;
-  if (!before) return;
-  const auto figures_before = detail::all_figures(*before, options);
+  std::vector<std::pair<std::string, std::string>> comment{{"Summary", summary}};
+  const auto add_part = [&comment](const std::string& title, const std::string& text) {
+    comment.emplace_back(title, text);
+  };
+  add_part(std::to_string(warnings.size()) + " warnings", flagged);
+  if (!past.before) {
+    detail::write_text(place / "gh_comment.md", detail::comment_of(comment));
+    return;
+  }
+  const auto figures_before = detail::all_figures(*past.before, options);
   const auto earlier = detail::all_warnings(figures_before);
   const std::string text = "## Changes since the earlier run\n" + detail::markdown_of_changes(figures_before, all) +
                            "## New warnings since the earlier run\n" +
                            detail::markdown(new_warnings(warnings, earlier)) + "## No more\n" +
                            detail::markdown(new_warnings(earlier, warnings));
   detail::write_text(place / "gh_regression.txt", text);
+  add_part("Changes since the earlier run", text);
+  detail::write_text(place / "gh_comment.md", detail::comment_of(comment));
   out << text;
 }
 

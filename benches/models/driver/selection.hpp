@@ -106,7 +106,9 @@ class AnyOf {
   if (selection.fast) look(config.slow, "slow");
   // Each model has one process, so that several are never wanted.
   look(skip.multiprocess, "skip.multiprocess");
-  if (any_has(settings.backends, &BackendTraits::has_package)) look(skip.control_flow, "skip.control_flow");
+  if (any_has(settings.backends, &BackendTraits::has_package) ||
+      any_has(settings.backends, &BackendTraits::has_program))
+    look(skip.control_flow, "skip.control_flow");
   return reasons;
 }
 

@@ -193,6 +193,30 @@ struct PackageSource {
   return made;
 }
 
+/// What a program is found by, or exported from. Inductor's options are none of it.
+[[nodiscard]] inline PackageSource program_source(const Instance& instance, const MakeOptions& options) {
+  if (instance.options.training)
+    throw Unsupported("not implemented: an exported program here is a forward alone; nativert needs --inference");
+  if (options.settings->dynamic_batch)
+    throw Unsupported(
+        "not implemented: programs are exported for one size of batch; --dynamic-batch-only needs another back end");
+  const DefaultFlags flags;
+  PackageSource source{.traced = trace_instance(instance, options), .options = package_options(*options.settings)};
+  source.options.inductor.clear();
+  return source;
+}
+
+[[nodiscard]] inline Runnable make_nativert(Instance instance, const MakeOptions& options) {
+  const auto source = program_source(instance, options);
+  benches::aot::DefinitionStore store(source.options);
+  auto opened = source.traced.model->open_exported(store);
+  Runnable made{.instance = std::move(instance), .model = std::move(opened.model)};
+  made.compile_seconds = opened.costs.compile;
+  made.load_seconds = opened.costs.load;
+  describe_capture(made, *source.traced.model);
+  return made;
+}
+
 /// What `make` makes, in CUDA graphs. Captures now, on the instance's own inputs, so that a count of what the first call
 /// changes finds nothing.
 [[nodiscard]] inline Runnable make_captured(Runnable (*make)(Instance, const MakeOptions&), Instance instance,
@@ -230,7 +254,8 @@ struct PackageSource {
                                                {"cuda_graph", captured(detail::make_eager)},
                                                {"torchscript_cuda_graph", captured(detail::make_torchscript)},
                                                {"aot_inductor", detail::make_aot_inductor},
-                                               {"aot_inductor_cuda_graph", captured(detail::make_aot_inductor)}};
+                                               {"aot_inductor_cuda_graph", captured(detail::make_aot_inductor)},
+                                               {"nativert", detail::make_nativert}};
   return backends;
 }
 

@@ -27,7 +27,7 @@
 
 namespace pace::benches::models {
 
-/// What `aot_inductor` rows of run_model with the same settings will open.
+/// What rows of run_model with the same settings will open: compiled packages and exported programs.
 class PackageSet {
  public:
   /// Makes the model and traces it. What cannot be is told to `log`.
@@ -36,14 +36,23 @@ class PackageSet {
       const RunPlan plan = plan_run(entry, settings, config);
       auto loaded = load_model(entry, plan.instance);
       if (!loaded.instance) throw Unsupported(loaded.message);
-      auto source = detail::package_source(*loaded.instance, {&settings, make_scaler(plan, settings)});
-      const auto kind = source.traced.model->request().kind;
-      const auto compiles = [](const std::string& name) { return any_has({name}, &BackendTraits::has_package); };
-      const auto backend = std::ranges::find_if(settings.backends, compiles);
-      group_of(source.options)
-          .wanted.push_back({source.traced.model->traced(), kind,
-                             make_row(entry, settings, plan.instance.batch_size,
-                                      backend == settings.backends.end() ? "aot_inductor" : *backend)});
+      const MakeOptions options{&settings, make_scaler(plan, settings)};
+      // Rows have the name of the first back end that needs the package.
+      const auto want = [&](const detail::PackageSource& source, benches::aot::PackageKind kind,
+                            bool BackendTraits::* needs) {
+        const auto backend =
+            std::ranges::find_if(settings.backends, [&](const std::string& name) { return any_has({name}, needs); });
+        group_of(source.options)
+            .wanted.push_back(
+                {source.traced.model->traced(), kind, make_row(entry, settings, plan.instance.batch_size, *backend)});
+      };
+      if (any_has(settings.backends, &BackendTraits::has_package)) {
+        const auto source = detail::package_source(*loaded.instance, options);
+        want(source, source.traced.model->request().kind, &BackendTraits::has_package);
+      }
+      if (any_has(settings.backends, &BackendTraits::has_program))
+        want(detail::program_source(*loaded.instance, options), benches::aot::PackageKind::exported,
+             &BackendTraits::has_program);
     } catch (const InputError&) {
       throw;
     } catch (...) {
