@@ -1,6 +1,8 @@
 // Cheats on values that are hard to renew: those that functions hold by themselves, quantized and constant ones, and few
 // integers or bools.
+#include <cstdint>
 #include <map>
+#include <new>
 #include <vector>
 
 #include <ATen/ops/arange.h>
@@ -15,6 +17,7 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <catch2/matchers/catch_matchers_quantifiers.hpp>
@@ -210,6 +213,45 @@ TEST_CASE("a matrix of rank one, whose rows are known up to their scale") {
   };
   require_rejected(run(product, of_equal_rows, at::rand({1, 64}).repeat({32, 1}), at::randn({64, 8})),
                    "operand tensor 0 alone has other values");
+}
+
+TEST_CASE("operands beyond the eighth, and all where memory runs out, are named in a note") {
+  using List = const std::vector<at::Tensor>&;
+  std::vector<at::Tensor> ten;
+  for (int i = 0; i < 10; ++i) ten.push_back(at::randn({8}));
+  const auto sum = [](List all) { return at::stack(all).sum(0); };
+  const auto result = run(sum, sum, ten);
+  require_accepted(result);
+  CHECK_THAT(result.notes, AnyMatch(ContainsSubstring("Operand tensor 8, 9 were not given other values alone")));
+
+  const auto x = input();
+  const auto greedy = [x](Operand a, Operand b) {
+    if (a.equal(x) && !b.equal(x.neg())) throw std::bad_alloc();
+    return a.mul(b);
+  };
+  const auto product = [](Operand a, Operand b) { return a.mul(b); };
+  const auto without_memory = run(greedy, product, x, x.neg());
+  require_accepted(without_memory);
+  CHECK_THAT(without_memory.notes, AnyMatch(ContainsSubstring("since memory ran out")));
+}
+
+TEST_CASE("the last bits of a timed output may be others, as everywhere") {
+  const auto exactly = [](auto& comparison) {
+    pace::check::CheckOptions check;
+    check.rtol = 0;
+    check.atol = 0;
+    comparison.check(check);
+  };
+  const auto third = [](Operand x) { return x.div(3).sin(); };
+  // A later call is by another formula, of which some last bits differ.
+  const auto later = [calls = 0](Operand x) mutable {
+    return ++calls < 60 ? x.div(3).sin() : x.mul(1.0f / 3).sin();
+  };
+  const auto x = at::randn({32, 64});
+  REQUIRE_FALSE(third(x).equal(x.mul(1.0f / 3).sin()));
+  require_accepted(run_declared(exactly, third, later, x));
+  const auto wrong = [calls = 0](Operand y) mutable { return ++calls < 60 ? y.div(3).sin() : y.div(3.001).sin(); };
+  require_rejected(run_declared(exactly, third, wrong, x), "not in a timed call");
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ struct PackageSource {
   benches::aot::DefinitionStore store(source.options);
   auto opened = source.traced.model->open_exported(store);
   Runnable made{.instance = std::move(instance), .model = std::move(opened.model)};
-  made.compile_seconds = opened.costs.compile;
+  made.compiling = opened.costs.compile;
   made.load_seconds = opened.costs.load;
   describe_capture(made, *source.traced.model);
   return made;

@@ -91,7 +91,8 @@ struct CheckOptions {
   FreshValues fresh_values = FreshValues::varied;  ///< which other values
 
   /// Whether outputs are also compared for extreme values: large ones, rows of zeros, denormals, and random values in
-  /// place of operands of zeros, such as a bias. Nothing is compared there that the baseline does not accept.
+  /// place of operands of zeros, such as a bias; and for operands that have lost what is special about them: equal values,
+  /// rows that are multiples of each other, full lengths. Nothing is compared there that the baseline does not accept.
   bool edge_values = true;
 
   bool check_dtype = true;   ///< dtypes must be equal

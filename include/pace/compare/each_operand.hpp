@@ -229,14 +229,15 @@ class EachOperand {
     const bool draws = fresh_.renewal <= Renewal::vary;
     // What changes one operand was seen to matter.
     const bool matters = groups.size() == 1 && draws && differs(given_, fresh_.expected);
+    // A common factor may be all that the baseline takes.
+    const bool asks = !matters && (draws || fresh_.renewal == Renewal::none);
     constexpr std::size_t most_groups = 8;
-    for (std::size_t i = 0; i < groups.size() && !matters; ++i) {
+    for (std::size_t i = 0; i < groups.size() && asks; ++i) {
       if (i < most_groups && calls_left_ > 0)
         learn_group(groups[i], draws);
       else
         unasked_.insert(unasked_.end(), groups[i].begin(), groups[i].end());
     }
-    // Like edge values, these may be none that an implementation takes.
     if (!options_.edge_values) return;
     constexpr std::int64_t calls_for_special = 16;
     calls_left_ = std::max(calls_left_, calls_for_special);
@@ -273,7 +274,7 @@ class EachOperand {
     for (int i = 0; i < most_draws && draws; ++i)
       if (learn_question({group, Others::given, Way::draw})) return;
     if (draws && learn_question({group, Others::fresh, Way::draw})) return;
-    // As above.
+    // Like edge values, these may be none that an implementation takes.
     if (!options_.edge_values) return note_group(group);
     for (const Way way : {Way::fill, Way::flip, Way::shrink, Way::shrink_far, Way::grow, Way::draw})
       for (const Others others : {Others::given, Others::fresh, Others::filled})

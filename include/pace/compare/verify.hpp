@@ -223,7 +223,7 @@ class FirstCalls {
 
   /// `took`: the time of one call. A training step may keep what earlier ones have changed.
   void learn_each_operand(Implementation& baseline, Nanoseconds took, Result& result) {
-    constexpr double share_of_budget = 0.05, fewest_calls = 24, most_calls = 96;
+    constexpr double share_of_budget = 0.05, fewest_calls = 32, most_calls = 112;
     if (took > longest_call_to_ask_again || baseline.phases() != nullptr || !EachOperand::applies(check_) ||
         bytes_of(prepared_.operands->pristine) > most_bytes_to_keep)
       return;
