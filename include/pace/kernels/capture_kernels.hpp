@@ -279,10 +279,11 @@ inline void give_profiled(KernelReport& report, const std::vector<std::string>& 
     const gpu::OnStream<cuda::CudaDevice> on(device, stream);
     call();
     call();
-    restore_operands();
   }
   device.synchronise();
+  // Before operands are restored, since it finds out whether the calls change them.
   held.keep_changed();
+  restore_operands();
   const auto graph = captured(device, stream, report.name, call);
   held.keep_held();
   const std::function<void()> restore = [&] {

@@ -5,7 +5,7 @@
 #   kernels_program_test.sh PROGRAM
 set -uo pipefail
 program=$1
-work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/kernels_program.XXXXXX")
+work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/package_for_gpu.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 source tests/support/program_checks.sh
 
@@ -55,7 +55,8 @@ has_line '^triton_poi_fused_[a-z0-9_]* works in place: [0-9]+ bytes are restored
 json 'len(report["kernels"]) >= 4'
 json 'all(each["why_not_alone"] is None and each["hot"] and each["cold"] for each in report["kernels"])'
 json 'all(each["bytes"] and each["launch"]["registers"] for each in report["kernels"] if "triton" in each["name"])'
-json 'sum(each["restored_bytes"] >= 4 << 20 for each in report["kernels"]) == 1'
+json 'any(each["restored_bytes"] >= 4 << 20 for each in report["kernels"])'
+json 'any(each["restored_bytes"] == 0 for each in report["kernels"])'
 json 'any("triton" not in each["name"] and each["category"] == "unknown" for each in report["kernels"])'
 block -k --kernels-at-most 1; ends_with 42; says "failed: at most 1 kernel"
 
@@ -102,7 +103,7 @@ case="one run under Nsight Compute, or what stands for it"
 mkdir "$work/bin"
 cat >"$work/bin/ncu" <<'FAKE'
 #!/usr/bin/env bash
-while [[ $1 != */kernels* ]]; do shift; done
+while [[ $1 != */benches/kernels/kernels ]]; do shift; done
 exec "$@"
 FAKE
 chmod +x "$work/bin/ncu"

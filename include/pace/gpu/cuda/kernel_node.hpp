@@ -175,7 +175,8 @@ class KernelNode {
         clustered_ = true;
       } else if (known.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
         cooperative_ = true;
-      } else {
+      } else if (known.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE || clustered_) {
+        // Without clusters, a driver may report a policy that has no effect.
         others_.emplace_back(known.name, std::move(text));
       }
       if (known.replayed) attributes_.push_back(attribute);
