@@ -89,8 +89,9 @@ TEST_CASE("answers for quantized operands that are kept") {
     require_rejected(
         run(dequantized, kept_by_address(dequantized), at::quantize_per_tensor(at::randn({32, 16}), 0.05, 3, type)),
         "overwritten");
-  const auto per_channel = at::quantize_per_channel(at::randn({32, 16}), at::rand({16}).add(0.5).mul(0.05).to(at::kDouble),
-                                                    at::zeros({16}, at::kLong), 1, at::kQInt8);
+  const auto per_channel =
+      at::quantize_per_channel(at::randn({32, 16}), at::rand({16}).add(0.5).mul(0.05).to(at::kDouble),
+                               at::zeros({16}, at::kLong), 1, at::kQInt8);
   require_rejected(run(dequantized, kept_by_address(dequantized), per_channel), "overwritten");
   require_accepted(run(dequantized, dequantized, per_channel));
 }
@@ -156,8 +157,8 @@ TEST_CASE("offsets and indices in order stay as they are, and a note names them"
   const auto result = run(segments, segments, input(), offsets);
   require_accepted(result);
   CHECK_THAT(result.notes, AnyMatch(ContainsSubstring("operand tensor 1 alone changes an output")));
-  const auto alone = run([](Operand n) { return n.to(at::kFloat).sin(); }, [](Operand n) { return n.to(at::kFloat).sin(); },
-                         at::arange(512));
+  const auto alone = run([](Operand n) { return n.to(at::kFloat).sin(); },
+                         [](Operand n) { return n.to(at::kFloat).sin(); }, at::arange(512));
   CHECK_THAT(alone.notes, AnyMatch(ContainsSubstring("operand tensor 0 alone changes an output")));
 }
 
@@ -244,9 +245,7 @@ TEST_CASE("the last bits of a timed output may be others, as everywhere") {
   };
   const auto third = [](Operand x) { return x.div(3).sin(); };
   // A later call is by another formula, of which some last bits differ.
-  const auto later = [calls = 0](Operand x) mutable {
-    return ++calls < 60 ? x.div(3).sin() : x.mul(1.0f / 3).sin();
-  };
+  const auto later = [calls = 0](Operand x) mutable { return ++calls < 60 ? x.div(3).sin() : x.mul(1.0f / 3).sin(); };
   const auto x = at::randn({32, 64});
   REQUIRE_FALSE(third(x).equal(x.mul(1.0f / 3).sin()));
   require_accepted(run_declared(exactly, third, later, x));

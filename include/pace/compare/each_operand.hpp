@@ -96,12 +96,12 @@ class EachOperand {
     };
     if (!without_effect_.empty())
       add("No values were found for which operand tensor " + listed(without_effect_) +
-          (without_effect_.size() == 1 ? " alone changes" : " alone change") + " an output of the baseline: " +
-          unseen(without_effect_));
+          (without_effect_.size() == 1 ? " alone changes" : " alone change") +
+          " an output of the baseline: " + unseen(without_effect_));
     if (!unasked_.empty())
       add("Operand tensor " + listed(unasked_) + (unasked_.size() == 1 ? " was" : " were") +
-          " not given other values alone, since " + (no_memory_ ? "memory ran out" : "that takes too many calls") + ": " +
-          unseen(unasked_));
+          " not given other values alone, since " + (no_memory_ ? "memory ran out" : "that takes too many calls") +
+          ": " + unseen(unasked_));
     return text;
   }
 
@@ -443,7 +443,8 @@ class EachOperand {
         if (tensor.scalar_type() != at::kBool) return false;
         at::Tensor values = check::detail::distinct_values_of(tensor);
         // Of more, those in order, as padding is, and those of one true value would belong to another kind.
-        if (values.numel() > few && !source_.moves(i) && !values.all().item<bool>() && values.any().item<bool>()) return false;
+        if (values.numel() > few && !source_.moves(i) && !values.all().item<bool>() && values.any().item<bool>())
+          return false;
         resample_values(values, 0, random);
         return true;
       }

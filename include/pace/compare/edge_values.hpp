@@ -194,14 +194,17 @@ class EdgeValues {
     const bool stated = options_.rtol.has_value() || options_.atol.has_value();
     for (const bool both_signs : {true, false})
       for (const double factor : {64.0, 8.0})
-        if (!stated && add(baseline, given, original, learn,
-                           {.description = std::string("large values ") + (both_signs ? "" : "of one sign ") +
-                                           "(the operands times " + std::to_string(static_cast<int>(factor)) + ')',
-                            .write = [=](const auto& tensors) { return scale(tensors, factor, both_signs); },
-                            .must_stay_finite = true,
-                            .write_smaller = both_signs ? WriteSmaller() : [=](const auto& tensors, int sixteenths) {
-                              return scale(tensors, factor * (1 - sixteenths / 16.0), both_signs);
-                            }}))
+        if (!stated &&
+            add(baseline, given, original, learn,
+                {.description = std::string("large values ") + (both_signs ? "" : "of one sign ") +
+                                "(the operands times " + std::to_string(static_cast<int>(factor)) + ')',
+                 .write = [=](const auto& tensors) { return scale(tensors, factor, both_signs); },
+                 .must_stay_finite = true,
+                 .write_smaller =
+                     both_signs
+                         ? WriteSmaller()
+                         : [=](const auto& tensors,
+                               int sixteenths) { return scale(tensors, factor * (1 - sixteenths / 16.0), both_signs); }}))
           break;
     if (!stated)
       (void)add(baseline, given, original, learn,
@@ -210,9 +213,8 @@ class EdgeValues {
                  .must_stay_finite = true,
                  .compares_indices = false,
                  .must_stay_accurate = true,
-                 .write_smaller = [](const auto& tensors, int sixteenths) {
-                   return shift(tensors, 1024 - 64 * sixteenths);
-                 }});
+                 .write_smaller = [](const auto& tensors,
+                                     int sixteenths) { return shift(tensors, 1024 - 64 * sixteenths); }});
     if (!stated)
       (void)add(baseline, given, original, learn,
                 {.description = "small values (the operands times 2^-10)",
@@ -264,14 +266,14 @@ class EdgeValues {
       }
       const Agreement agreement = agree(each.expected, where_expected_is_finite(each, output), operands_, 0, options_);
       // What it wrote to operands is compared above.
-      const bool output_alone = !agreement.correct && operands_.mutated.empty() &&
-                                unchanged(each.expected.operands, operands_.tensors[0]);
+      const bool output_alone =
+          !agreement.correct && operands_.mutated.empty() && unchanged(each.expected.operands, operands_.tensors[0]);
       operands_.restore_all(0);
       if (agreement.correct) continue;
       const auto values = each.values->tensors();
-      if (output_alone && rounding_explains(where_expected_is_finite(each, output),
-                                            {values, each.expected.output, seed_}, *baseline_, operands_, *each.values,
-                                            *source_, options_))
+      if (output_alone &&
+          rounding_explains(where_expected_is_finite(each, output), {values, each.expected.output, seed_}, *baseline_,
+                            operands_, *each.values, *source_, options_))
         continue;
       return "it is right for the operands given, but not for " + each.kind.description + ": " + agreement.message +
              hint;

@@ -306,12 +306,13 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
 /// whenever it is looked at. Unless that is declared, no claim about their times is proven.
 inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
   const bool checked = std::ranges::any_of(result.implementations, [](const auto& row) { return row.checked; });
-  const bool has_values = std::ranges::any_of(plan.operands->tensors(),
-                                              [](const at::Tensor& each) { return each.defined() && each.numel() > 0; });
+  const bool has_values = std::ranges::any_of(
+      plan.operands->tensors(), [](const at::Tensor& each) { return each.defined() && each.numel() > 0; });
   // A training step changes its parameters itself.
   if (!checked || has_values || !plan.phases.empty()) return;
   const std::string why =
-      "its functions have no operand tensors to which pace could give other values, so that an answer that is kept from "
+      "its functions have no operand tensors to which pace could give other values, so that an answer that is kept "
+      "from "
       "call to call would not be found out";
   if (plan.captures) {
     result.notes.push_back("As declared (captures), " + why + '.');

@@ -884,8 +884,7 @@ inline std::string IntegrityChecker::judge_new_sample(Implementation& implementa
   const auto asked = answers_->ask(baseline(), samples.values(), answers_->fresh().seed);
   if (!asked) return {};
   const auto problem = answers_->judge_output(output, samples.operands_after(), *asked);
-  if (problem.empty() || rounding_explains(output, asked->expected, samples.values(), /*renewed=*/true))
-    return {};
+  if (problem.empty() || rounding_explains(output, asked->expected, samples.values(), /*renewed=*/true)) return {};
   return in_timed_call(problem);
 }
 

@@ -51,7 +51,8 @@ struct DispatcherSettings {
     using Component = c10::BackendComponent;
     static const std::set<std::string> of_other_devices = [] {
       std::set<std::string> names;
-      for (auto i = static_cast<int>(Component::InvalidBit) + 1; i <= static_cast<int>(Component::EndOfBackendKeys); ++i) {
+      for (auto i = static_cast<int>(Component::InvalidBit) + 1; i <= static_cast<int>(Component::EndOfBackendKeys);
+           ++i) {
         const auto component = static_cast<Component>(i);
         if (component == Component::CPUBit || component == Component::CUDABit) continue;
         for (const auto functionality :
