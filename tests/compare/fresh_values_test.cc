@@ -386,12 +386,23 @@ TEST_CASE("rotated: the same values in other places, but not what lies in the ga
   CHECK(at::equal(drawn(Renewal::rotate, {memory.slice(0, 0, 5, 2)})[0], memory.slice(0, 0, 5, 2)));
 }
 
-TEST_CASE("perturbed: by a few units in the last place") {
-  const std::vector<at::Tensor> values{at::randn({64}, at::kDouble)};
-  const auto before = values[0].clone();
-  FreshValues(values, 1).perturb(values);
-  CHECK_FALSE(at::equal(values[0], before));
-  CHECK(at::allclose(values[0], before, 1e-14, 0));
+TEST_CASE("perturbed: by a few units in the last place, in several ways") {
+  std::vector<at::Tensor> perturbed;
+  const auto before = at::randn({64}, at::kDouble);
+  for (const std::uint32_t way : {0, 1, 2, 3}) {
+    const std::vector<at::Tensor> values{before.clone()};
+    FreshValues(values, 1).perturb(values, way);
+    CHECK_FALSE(at::equal(values[0], before));
+    CHECK(at::allclose(values[0], before, 1e-14, 0));
+    for (const auto& each : perturbed) CHECK_FALSE(at::equal(values[0], each));
+    if (way > 0) {
+      const auto ups = values[0].abs().gt(before.abs()).sum().item<std::int64_t>();
+      CAPTURE(way, ups);
+      CHECK(ups > 8);
+      CHECK(ups < 56);
+    }
+    perturbed.push_back(values[0]);
+  }
 }
 
 using pace::detail::CallTimes;

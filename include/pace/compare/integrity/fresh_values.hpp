@@ -725,12 +725,20 @@ class FreshValues {
         });
   }
 
-  /// Changes values by a few units in their last places, as rounding does.
-  void perturb(const std::vector<at::Tensor>& tensors) const {
+  /// Changes values by a few units in their last places, as rounding does: in way 0 by halves of a tensor, in any other way
+  /// each value up or down, by a pattern of its own.
+  void perturb(const std::vector<at::Tensor>& tensors, std::uint32_t way = 0) const {
     const c10::NoGradGuard no_grad;
     renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
-      if (!special_[i]) memory.mul_(1 + 4 * epsilon_of(memory.scalar_type()));
-      memory.narrow(0, 0, (memory.numel() + 1) / 2).mul_(1 - 4 * epsilon_of(memory.scalar_type()));
+      const double few = 4 * epsilon_of(memory.scalar_type());
+      if (way > 0) {
+        const auto place = at::arange(memory.numel(), memory.options().dtype(at::kLong));
+        const auto up = place.add(way).mul(2654435761 * std::int64_t{way}).bitwise_right_shift(20).bitwise_and(1);
+        memory.mul_(up.to(c10::toRealValueType(memory.scalar_type())).mul(2 * few).add(1 - few));
+        return;
+      }
+      if (!special_[i]) memory.mul_(1 + few);
+      memory.narrow(0, 0, (memory.numel() + 1) / 2).mul_(1 - few);
     });
   }
 
