@@ -271,9 +271,8 @@ class EdgeValues {
       operands_.restore_all(0);
       if (agreement.correct) continue;
       const auto values = each.values->tensors();
-      if (output_alone &&
-          rounding_explains(where_expected_is_finite(each, output), {values, each.expected.output, seed_}, *baseline_,
-                            operands_, *each.values, *source_, options_))
+      if (output_alone && rounding_explains(where_expected_is_finite(each, output), {values, each.expected, seed_},
+                                            *baseline_, operands_, *each.values, *source_, options_))
         continue;
       return "it is right for the operands given, but not for " + each.kind.description + ": " + agreement.message +
              hint;

@@ -216,6 +216,11 @@ class Answers {
     return agreement.correct ? std::string() : explain(agreement, output, asked.renewal);
   }
 
+  /// Whether `tensors`, the operands of a call on the values of `asked`, are right after it.
+  [[nodiscard]] bool operands_agree(const std::vector<at::Tensor>& tensors, const FreshAnswers& asked) const {
+    return agree_with(asked.expected, asked.expected.output, operands_, &tensors, without_reference(options)).correct;
+  }
+
   /// What is wrong with a call on set `set`, made on the given values or, if `renewed`, on the fresh ones; empty if
   /// nothing is.
   [[nodiscard]] std::string judge(const ObservedCall& made, bool renewed, std::size_t set = 0) const {

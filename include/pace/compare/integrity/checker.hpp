@@ -727,8 +727,8 @@ inline std::string IntegrityChecker::judge_fresh(const ObservedCall& made, std::
 /// See rounding_explains() of rounding.hpp; `expected` is the baseline's on `values`.
 inline bool IntegrityChecker::rounding_explains(const c10::IValue& output, const Expected& expected,
                                                 const std::vector<at::Tensor>& values, bool renewed) {
-  const bool explains = detail::rounding_explains(output, {values, expected.output, seed_of(renewed)}, baseline(),
-                                                  operands_, *prepared_.given, *source_, answers_->options);
+  const bool explains = detail::rounding_explains(output, {values, expected, seed_of(renewed)}, baseline(), operands_,
+                                                  *prepared_.given, *source_, answers_->options);
   repair(0);
   return explains;
 }
@@ -884,7 +884,9 @@ inline std::string IntegrityChecker::judge_new_sample(Implementation& implementa
   const auto asked = answers_->ask(baseline(), samples.values(), answers_->fresh().seed);
   if (!asked) return {};
   const auto problem = answers_->judge_output(output, samples.operands_after(), *asked);
-  if (problem.empty() || rounding_explains(output, asked->expected, samples.values(), /*renewed=*/true)) return {};
+  if (problem.empty() || (answers_->operands_agree(samples.operands_after(), *asked) &&
+                          rounding_explains(output, asked->expected, samples.values(), /*renewed=*/true)))
+    return {};
   return in_timed_call(problem);
 }
 

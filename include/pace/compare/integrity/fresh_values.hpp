@@ -726,10 +726,11 @@ class FreshValues {
   }
 
   /// Changes values by a few units in their last places, as rounding does: in way 0 by halves of a tensor, in any other way
-  /// each value up or down, by a pattern of its own.
+  /// each value up or down, by a pattern of its own. Whole numbers have no last places: what is computed from them may jump.
   void perturb(const std::vector<at::Tensor>& tensors, std::uint32_t way = 0) const {
     const c10::NoGradGuard no_grad;
     renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
+      if (structures_[i].whole) return;
       const double few = 4 * epsilon_of(memory.scalar_type());
       if (way > 0) {
         const auto place = at::arange(memory.numel(), memory.options().dtype(at::kLong));
