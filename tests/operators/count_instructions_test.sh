@@ -18,7 +18,7 @@ case="what times alone have is refused, before Valgrind starts"
 run "${counting[@]}" --budget 0.1; ends_with 1
 says "--budget has no meaning with --count-instructions: instructions are counted, and nothing is timed"
 run "${counting[@]}" --no-slower-than 2; ends_with 1; says "--no-slower-than has no meaning with --count-instructions"
-run "${counting[@]}" --compat new; ends_with 1; says "the original counts no instructions"
+run --inp-file "$work/relu.txt" --count-instructions --compat new; ends_with 1; says "the original counts no instructions"
 
 case="a limit without a count is refused"
 run --inp-file "$work/relu.txt" --backends eager,torchscript --instructions-at-most 2; ends_with 1

@@ -49,6 +49,10 @@ namespace pace::detail {
   if (structure.whole && !holds_for_all(values.abs().eq(1))) {
     // Away from zero, so that a count stays one.
     varied = varied.sign().mul(varied.abs().ceil());
+    // As of 2, which has one other such number.
+    if (is_constant(varied) && varied.numel() > 1)
+      varied = varied.where(choose_eighth(varied.numel(), random, varied.device()).view(varied.sizes()).logical_not(),
+                            varied.sign());
   } else if (values.dim() > 0 && structure.unit_sums) {
     varied = varied.div(varied.sum(-1, true));
   } else if (values.dim() > 0 && structure.unit_rows) {
@@ -112,7 +116,11 @@ namespace pace::detail {
   // A common factor keeps the order of different ones.
   const at::Tensor factors = draw_factors(constant ? count : 1);
   const at::Tensor bound = flat.clamp_max(std::max<std::int64_t>(least, 1));
-  values.copy_(flat.mul(factors).floor().to(at::kLong).maximum(bound).view(given.sizes()));
+  at::Tensor lowered = flat.mul(factors).floor().to(at::kLong).maximum(bound);
+  // As of 2, which has one smaller number.
+  if (constant && count > 1 && is_constant(lowered))
+    lowered = flat.where(choose_eighth(count, random, flat.device()), lowered);
+  values.copy_(lowered.view(given.sizes()));
   return !holds_for_all(values.to(at::kLong).eq(given));
 }
 

@@ -829,6 +829,8 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   NewValueSamples samples(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
                           static_cast<std::size_t>(std::max(1.0, calls)), random_());
 
+  if (clock_.modes() != nullptr)
+    for (Implementation* const each : {&implementation, &baseline()}) samples.touch(*each);
   const Nanoseconds start = clock_.now();
   (void)samples.take(implementation, repetitions, beside_given, {});
   std::string wrong = judge_new_sample(implementation, samples);

@@ -62,6 +62,13 @@ class NewValueSamples {
     operands_.spare_tensors.clear();
   }
 
+  /// Calls `implementation` once on each copy of the operands, untimed: where a device replays calls, one that captures what
+  /// it does in its first call with an address must not do so while it is captured itself.
+  void touch(Implementation& implementation) {
+    implementation.prepare(0);
+    implementation.run(0, static_cast<std::int64_t>(values_.size()));
+  }
+
   /// Chooses how many calls the next samples have, which no implementation can know: the output of the last one is looked
   /// at, since later calls may reuse the memory of earlier outputs.
   void next_trial() { calls_ = values_.size() - random_.below(1 + values_.size() / 2); }
