@@ -288,6 +288,8 @@ TEST_CASE("a tensor that each call replaces spoils nothing", "[gpu]") {
   at::Tensor x = at::ones({1000}, on_cuda()), state = at::ones({1000}, on_cuda()), other = at::ones({1000}, on_cuda());
   const auto report = pace::kernels(quickly(), "replaces", [&](at::Tensor& x) { state = at::add(state, x); }, x);
   CHECK(report.kernels.size() == 1);
+  // Its values are those of any launch, and its memory is still its own.
+  CHECK_NOTHROW(state.cpu());
   CHECK(x.equal(at::ones({1000}, on_cuda())));
   CHECK(other.equal(at::ones({1000}, on_cuda())));
 }
