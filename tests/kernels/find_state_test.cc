@@ -68,6 +68,27 @@ TEST_CASE("memory that each launch changes is kept as the first one finds it") {
   CHECK(all.numbers == std::array<std::int64_t, 4>{4, 5, 6, 7});
 }
 
+TEST_CASE("a kernel whose results vary on the same memory is not said to work in place") {
+  Fixture all;
+  std::int64_t launches = 0;
+  const auto varying = all.find([&] {
+    all.numbers[1] = 2 * all.numbers[0] + ++launches;
+    all.device.work(5us);
+  });
+  CHECK(varying.varies);
+  // It may do so, and each launch finds the same values.
+  REQUIRE(varying.kept);
+  all.numbers = {0, 0, 0, 0};
+  varying.kept->restore();
+  CHECK(all.numbers == std::array<std::int64_t, 4>{4, 5, 6, 7});
+  const auto in_place = all.find([&] {
+    all.numbers[1] += 1;
+    all.device.work(5us);
+  });
+  CHECK(in_place.kept);
+  CHECK_FALSE(in_place.varies);
+}
+
 TEST_CASE("a counter that a launch uses up is kept, since the next launch ends at once") {
   Fixture all;
   const auto kernel = [&] {

@@ -91,7 +91,11 @@ TEST_CASE("kernels that are no nodes of the graph are listed as often as they ra
 
   pace::kernel::KernelReport report;
   report.kernels.resize(3);
+  for (std::size_t i = 0; i < 3; ++i) report.kernels[i].name = names[i];
+  // The other listed kernel, of which there are too many records, has no time.
+  for (const std::size_t i : {0U, 2U}) report.kernels[i].profiled = pace::kernel::KernelTime{};
   add_kernels_of_bodies(report, unlisted);
+  CHECK(report.notes.empty());
   CHECK(report.bodies_profiled);
   REQUIRE(report.kernels.size() == 5);
   CHECK(report.kernels[3].why_not_alone ==
@@ -100,4 +104,33 @@ TEST_CASE("kernels that are no nodes of the graph are listed as often as they ra
   CHECK(report.kernels[4].name == "body");
   CHECK(report.kernels[4].runs == 2);
   CHECK(report.kernels[4].profiled->median == 6us);
+}
+
+TEST_CASE("no kernels of bodies are listed where records of a listed kernel are missing") {
+  const std::vector<std::string> names{"add", "(unknown)"};
+  std::vector<Activity> records;
+  for (int launch = 0; launch < 2; ++launch)
+    for (const auto* name : {"add", "mul", "body"}) records.push_back(record(name, 1us));
+  const auto listed = [&](std::size_t count) {
+    pace::kernel::KernelReport report;
+    const auto times = match_activities(names, records, 2);
+    for (std::size_t i = 0; i < count; ++i) {
+      report.kernels.emplace_back().name = names[i];
+      report.kernels[i].profiled = times[i];
+    }
+    add_kernels_of_bodies(report, pace::kernel::unlisted_kernels(names, records, 2));
+    return report;
+  };
+  CHECK(listed(1).bodies_profiled);
+  // A kernel whose name is not known has a record of another name.
+  const auto unknown = listed(2);
+  CHECK_FALSE(unknown.bodies_profiled);
+  CHECK(unknown.kernels.size() == 2);
+  REQUIRE(unknown.notes.size() == 1);
+  CHECK(unknown.notes[0] ==
+        "kernels in the bodies of conditional nodes are not listed: the profiler has not recorded (unknown) in each "
+        "launch, so that others may be missing, too");
+  // The profiler has lost a record.
+  records.erase(records.begin());
+  CHECK_FALSE(listed(1).bodies_profiled);
 }

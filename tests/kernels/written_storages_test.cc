@@ -3,12 +3,15 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <cstddef>
 #include <stdexcept>
 #include <vector>
 
+#include <ATen/native/Resize.h>
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/batch_norm.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
@@ -43,6 +46,23 @@ TEST_CASE("what is written with the values that it had needs no copy") {
   WrittenStorages written;
   written.observe([&] { zero.mul_(2); });
   CHECK(written.size() == 0);
+}
+
+TEST_CASE("memory of another size than before the call is neither read nor written") {
+  at::Tensor released = at::ones({1 << 20}), grown = at::ones({4}), counter = at::zeros({3});
+  const auto resize = [](const at::Tensor& tensor, std::size_t bytes) {
+    at::native::resize_bytes_cpu(tensor.storage().unsafeGetStorageImpl(), bytes);
+  };
+  WrittenStorages written;
+  written.observe([&] {
+    for (at::Tensor* const each : {&released, &grown, &counter}) each->add_(1);
+    resize(released, 0);
+    resize(grown, 4096);
+  });
+  CHECK(written.size() == 1);
+  written.restore();
+  CHECK(counter.equal(at::zeros({3})));
+  CHECK(grown.equal(at::full({4}, 2)));
 }
 
 TEST_CASE("running statistics of a normalisation are restored") {

@@ -312,8 +312,7 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
   if (!checked || has_values || !plan.phases.empty()) return;
   const std::string why =
       "its functions have no operand tensors to which pace could give other values, so that an answer that is kept "
-      "from "
-      "call to call would not be found out";
+      "from call to call would not be found out";
   if (plan.captures) {
     result.notes.push_back("As declared (captures), " + why + '.');
     return;

@@ -390,6 +390,11 @@ inline void give_profiled(KernelReport& report, const std::vector<std::string>& 
     if (!state.why_unknown.empty())
       report.notes.push_back(kernel.name +
                              ": whether it works on what its own last launch left is not known: " + state.why_unknown);
+    if (state.varies)
+      report.notes.push_back(kernel.name +
+                             ": launches on the same memory leave different values, as where floating-point numbers "
+                             "are added in any order, so that it is not known whether it works in place: what it "
+                             "changes is restored before each launch");
     std::function<void()> put_back;
     if (state.kept) put_back = [&] { state.kept->restore(); };
     const auto times = replayer->time(prepare, launch, help, put_back);

@@ -102,8 +102,8 @@ inline constexpr CountEntry count_entries[] = {
   return {.verdict = verdict, .message = std::move(message)};
 }
 
-/// Judges all kernels that `report` lists. What holds of those is not known to hold of all that
-/// is in the bodies of conditional nodes.
+/// Judges all kernels that `report` lists. What holds of those is not known to hold of all that is in the bodies of
+/// conditional nodes.
 [[nodiscard]] inline Judgement judgement_of(const KernelReport& report, Verdict verdict, std::string message) {
   if (verdict == Verdict::passed && report.conditionals > 0)
     return judgement(Verdict::invalid,

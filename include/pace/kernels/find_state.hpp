@@ -41,37 +41,51 @@ struct MemoryChanges {
   return changes;
 }
 
+/// Whether two launches on the same memory leave the same values. `restore()` restores what launches change.
+[[nodiscard]] inline bool repeats(MemoryDigest& memory, const std::function<void()>& restore,
+                                  const std::function<void()>& launch) {
+  const auto result = [&] {
+    restore();
+    launch();
+    return memory.take();
+  };
+  const auto once = result();
+  return once == result();
+}
+
 /// What a kernel must find in memory before each of its launches.
 struct KernelState {
   std::optional<KeptBytes> kept;  ///< copies that must be restored before each launch; absent: none
   std::string why_unknown;        ///< reason why that could not be found out, as a clause; empty if it was
+  /// Launches on the same memory leave different values, so that it is not known whether the kernel works in place.
+  bool varies = false;
 };
 
 /// Finds out whether a kernel works in place, and returns copies of the memory that it must find again.
 ///
-/// Memory that a first launch changes and a second one changes again is worked on in place. Memory that only the first
-/// launch changes is either an output, or holds something that the kernel uses up, such as a counter that is zero
-/// afterwards: then it is copied if launches on restored memory take another time than launches on what was left.
-/// Arguments are as for Replayer::time() and changes_of(). Throws Unsupported if the memory that a kernel works on in
-/// place cannot be copied.
+/// Memory that a first launch changes and a second one changes again is worked on in place, unless launches on the same
+/// memory differ as well, such as by the order of atomic additions of floating-point numbers: then the kernel may work
+/// in place, and the memory is copied all the same. Memory that only the first launch changes is either an output, or
+/// holds something that the kernel uses up, such as a counter that is zero afterwards: then it is copied if launches on
+/// restored memory take another time than launches on what was left. Arguments are as for Replayer::time() and
+/// changes_of(). Throws Unsupported if memory that a second launch changes again cannot be copied.
 template <gpu::TracesActivities D>
 [[nodiscard]] KernelState find_state(MemoryDigest& memory, at::Device device, Replayer<D>& replayer,
                                      const std::function<void()>& prepare, const std::function<void()>& launch,
                                      const std::function<void()>& help = {}) {
   KernelState state;
-  const auto changes = changes_of(memory, prepare, [&] {
-    if (help) help();
-    launch();
-  });
+  const std::function<void()> helped = detail::one_after_another(help, launch);
+  const auto changes = changes_of(memory, prepare, helped);
   if (changes.changed.empty()) return state;
   prepare();
   const auto failure = failure_of([&] { state.kept.emplace(changes.changed, device, device); });
   if (!failure.empty() && changes.goes_on)
-    throw Unsupported("it works in place, and what it finds could not be copied: " + failure);
+    throw Unsupported("its second launch changes memory again, and what it finds could not be copied: " + failure);
   if (!failure.empty()) {
     state.why_unknown = "what it changes could not be copied: " + failure;
     return state;
   }
+  if (changes.goes_on) state.varies = !repeats(memory, [&] { state.kept->restore(); }, helped);
   if (!changes.goes_on && !replayer.takes_another_time(prepare, launch, help, [&] { state.kept->restore(); }))
     state.kept.reset();
   return state;

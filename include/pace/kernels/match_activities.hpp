@@ -69,8 +69,20 @@ struct UnlistedKernel {
   return unlisted;
 }
 
-/// Adds rows for kernels in the bodies of a graph's conditional nodes to a report.
+/// Adds rows for the kernels `seen` in the bodies of a graph's conditional nodes to a report, whose kernels have the
+/// times that match_activities() returns. Where a listed kernel has fewer records than launches, records were lost or its
+/// name is not the profiler's: then there are no rows, `bodies_profiled` stays false, and a note has the reason.
 inline void add_kernels_of_bodies(KernelReport& report, const std::vector<UnlistedKernel>& seen) {
+  const auto lacks_records = [&](const Kernel& kernel) {
+    // A kernel that also runs in a body has too many records, and no time, either.
+    return !kernel.profiled && std::ranges::find(seen, kernel.name, &UnlistedKernel::name) == seen.end();
+  };
+  const auto lacking = std::ranges::find_if(report.kernels, lacks_records);
+  if (lacking != report.kernels.end()) {
+    report.notes.push_back("kernels in the bodies of conditional nodes are not listed: the profiler has not recorded " +
+                           lacking->name + " in each launch, so that others may be missing, too");
+    return;
+  }
   report.bodies_profiled = true;
   for (const auto& each : seen) {
     Kernel& kernel = report.kernels.emplace_back();

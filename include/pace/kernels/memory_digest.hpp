@@ -107,20 +107,6 @@ class MemoryDigest {
     return {begin, begin + digests.numel()};
   }
 
-  /// Returns the indices of the regions of which two results of take() differ.
-  [[nodiscard]] std::vector<std::size_t> changed_regions(const std::vector<std::int64_t>& before,
-                                                         const std::vector<std::int64_t>& after) const {
-    std::vector<std::size_t> changed;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < regions_.size(); ++i) {
-      const auto end = static_cast<std::ptrdiff_t>(next + pieces_of(regions_[i]));
-      const auto begin = static_cast<std::ptrdiff_t>(next);
-      if (!std::equal(before.begin() + begin, before.begin() + end, after.begin() + begin)) changed.push_back(i);
-      next = static_cast<std::size_t>(end);
-    }
-    return changed;
-  }
-
   /// Returns the memory of the pieces by which two results of take() differ. Where that are many places, pieces between
   /// them are returned, too, so that few regions are left; none is larger than a watched one.
   [[nodiscard]] std::vector<MemoryRegion> changed(const std::vector<std::int64_t>& before,

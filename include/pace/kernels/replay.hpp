@@ -177,8 +177,9 @@ class Replayer {
     return times;
   }
 
-  /// Whether launches take another time if `restore()` precedes each than if it precedes none but the first, by more than
-  /// 10 % and 300 ns, with an empty cache. The other arguments are as for time().
+  /// Whether launches with an empty cache take another time if `restore()` precedes each than if it precedes none but
+  /// the first: whether the shorter time and 300 ns together are less than 90 % of the longer one. The other arguments
+  /// are as for time().
   [[nodiscard]] bool takes_another_time(const std::function<void()>& prepare, const std::function<void()>& launch,
                                         const std::function<void()>& help, const std::function<void()>& restore) {
     const std::function<void()> helped = detail::one_after_another(help, launch);

@@ -51,15 +51,11 @@ namespace detail {
   return text;
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// Returns what is remarkable about the launches of a kernel, in predicates without its name.
 [[nodiscard]] inline std::vector<std::string> remarks_on(const Kernel& kernel) {
   std::vector<std::string> remarks;
   if (kernel.restored_bytes > 0)
-    remarks.push_back("works in place: " + std::to_string(kernel.restored_bytes) +
+    remarks.push_back("is launched on restored memory: " + std::to_string(kernel.restored_bytes) +
                       " bytes are restored before each launch alone, in " + format_time(kernel.restoring) +
                       (kernel.hot && kernel.restoring > kernel.hot->median ? ", longer than it takes itself" : "") +
                       ", which no time of it includes");

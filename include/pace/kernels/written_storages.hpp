@@ -30,7 +30,7 @@ namespace pace::kernel {
 class WrittenStorages {
  public:
   /// Runs `call()`, and copies each storage on the CPU before an operator of this thread first writes to it. Keeps the
-  /// copies of those storages that exist afterwards and have other values.
+  /// copies of those storages that exist afterwards in the same size and have other values.
   template <class Call>
   void observe(Call&& call) {
     {
@@ -38,7 +38,8 @@ class WrittenStorages {
       std::forward<Call>(call)();
     }
     std::erase_if(kept_, [](const Kept& each) {
-      return is_released(each) || std::memcmp(each.storage.data(), each.bytes.get(), each.size) == 0;
+      return is_released(each) || each.storage.nbytes() != each.size ||
+             std::memcmp(each.storage.data(), each.bytes.get(), each.size) == 0;
     });
   }
 

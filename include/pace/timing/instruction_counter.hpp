@@ -212,6 +212,9 @@ class PerfCounter final : public InstructionCounter {
 
   [[nodiscard]] std::string name() const override { return "perf"; }
   [[nodiscard]] std::int64_t count(FunctionRef<void()> work) override {
+    // A pinned event that found no counter once is in an error state, in which it cannot be read, until it is enabled.
+    ::ioctl(event_.get(), PERF_EVENT_IOC_ENABLE, 0);
+    ::ioctl(event_.get(), PERF_EVENT_IOC_DISABLE, 0);
     ::ioctl(event_.get(), PERF_EVENT_IOC_RESET, 0);
     const detail::PerfReading before = read();
     {

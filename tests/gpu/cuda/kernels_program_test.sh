@@ -49,7 +49,7 @@ has_line '^ +triton_poi_fused_[a-z0-9_]+ +POI +[0-9.]+ us +[0-9.]+ us '
 has_line '^ +triton_(red|per)_fused_[a-z0-9_]+ +(RED|PER) +[0-9.]+ us +[0-9.]+ us '
 prints "passed: at most 20 kernels"
 # The kernel that multiplies the state.
-has_line '^triton_poi_fused_[a-z0-9_]* works in place: [0-9]+ bytes are restored before each launch alone'
+has_line '^triton_poi_fused_[a-z0-9_]* is launched on restored memory: [0-9]+ bytes are restored before each launch alone'
 (($(wc -l <"$work/k.csv") == $("$python" -c "import json; print(1 + len(json.load(open('$work/k.json'))['kernels']))"))) ||
   complain "expected a header and a row for each kernel: $(<"$work/k.csv")"
 json 'len(report["kernels"]) >= 4'

@@ -12,12 +12,14 @@
 #include <vector>
 
 #include <ATen/ops/add.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sum.h>
+#include <ATen/ops/zeros.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
@@ -256,6 +258,17 @@ TEST_CASE("kernels that write an output, in new memory or in used memory, have n
   CHECK(report.notes.empty());
 }
 
+TEST_CASE("a sum in any order is not said to work in place, and each launch finds its memory restored", "[gpu]") {
+  (void)pace::testing::on_gpu();
+  at::Tensor x = at::randn({1 << 20}, on_cuda()), sums = at::zeros({64}, on_cuda());
+  const at::Tensor places = at::arange(1 << 20, on_cuda().dtype(at::kLong)).remainder(64);
+  const auto report = pace::kernels(quickly(), "sums", [&](at::Tensor& x) { sums.index_add_(0, places, x); }, x);
+  REQUIRE_FALSE(report.notes.empty());
+  CHECK_THAT(report.notes.front(), ContainsSubstring("it is not known whether it works in place"));
+  CHECK(report.kernels.back().restored_bytes > 0);
+  CHECK(sums.equal(at::zeros({64}, on_cuda())));
+}
+
 TEST_CASE("tensors that a call holds have their values again, also if it cannot be captured", "[gpu]") {
   (void)pace::testing::on_gpu();
   at::Tensor x = at::ones({1000}, on_cuda()), count = at::ones({3}, on_cuda());
@@ -288,6 +301,8 @@ TEST_CASE("a tensor that each call replaces spoils nothing", "[gpu]") {
   at::Tensor x = at::ones({1000}, on_cuda()), state = at::ones({1000}, on_cuda()), other = at::ones({1000}, on_cuda());
   const auto report = pace::kernels(quickly(), "replaces", [&](at::Tensor& x) { state = at::add(state, x); }, x);
   CHECK(report.kernels.size() == 1);
+  // Its values are those of any launch, and its memory is still its own.
+  CHECK_NOTHROW(state.cpu());
   CHECK(x.equal(at::ones({1000}, on_cuda())));
   CHECK(other.equal(at::ones({1000}, on_cuda())));
 }
