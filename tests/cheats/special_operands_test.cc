@@ -164,10 +164,21 @@ TEST_CASE("large integers in narrow types") {
   const auto x = at::randint(0, 100, {16, 32}, at::kLong);
   const auto sums = [](const at::Tensor& t) { return t.sum(1); };
   const auto by_float = [](const at::Tensor& t) { return t.to(at::kFloat).sum(1).to(at::kLong); };
-  require_rejected(run(sums, by_float, x), "large integers");
+  const auto asked = [](auto& comparison) {
+    pace::check::CheckOptions options;
+    options.large_integers = true;
+    comparison.check(options);
+  };
+  require_rejected(cheats::run_declared(asked, sums, by_float, x), "large integers");
   const auto triple = [](const at::Tensor& t) { return t.mul(3); };
   const auto by_int = [](const at::Tensor& t) { return t.to(at::kInt).mul(3).to(at::kLong); };
-  require_rejected(run(triple, by_int, x), "large integers");
+  require_rejected(cheats::run_declared(asked, triple, by_int, x), "large integers");
+  // Code that looks integers up in a table of those that occur is not asked for others.
+  const auto table = at::arange(100).mul(3);
+  const auto by_table = [table](const at::Tensor& t) { return table.index_select(0, t.flatten()).view(t.sizes()); };
+  const auto result = run(triple, by_table, x);
+  INFO(result["cheat"].message);
+  CHECK(result["cheat"].outcome == pace::Outcome::measured);
 }
 
 TEST_CASE("a mask that is true or false everywhere where only mixed ones work") {

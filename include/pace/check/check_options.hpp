@@ -95,6 +95,10 @@ struct CheckOptions {
   /// rows that are multiples of each other, full lengths. Nothing is compared there that the baseline does not accept.
   bool edge_values = true;
 
+  /// Whether 64-bit integers of operands are also made large (up to 2^40) where the baseline's outputs are linear in them,
+  /// if edge_values is set. An implementation that finds something by them, such as in a table, would read beyond it.
+  bool large_integers = false;
+
   bool check_dtype = true;   ///< dtypes must be equal
   bool check_device = true;  ///< devices must be equal
   /// Layouts (strided, sparse COO, ...) must be equal, and a sparse tensor must be coalesced, or have its indices in

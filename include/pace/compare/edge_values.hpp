@@ -235,7 +235,7 @@ class EdgeValues {
                  .must_stay_finite = true,
                  .compares_indices = false});
     for (std::size_t i = 0; i < operands_.pristine.size(); ++i)
-      if (is_arithmetic_in(baseline, original, i))
+      if (options_.large_integers && is_arithmetic_in(baseline, original, i))
         (void)add(baseline, given, original, learn,
                   {.description = "large integers (up to 2^40 in operand tensor " + std::to_string(i) + ')',
                    .write =

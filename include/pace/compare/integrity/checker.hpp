@@ -811,10 +811,13 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   const Nanoseconds usual = shortest_of(implementation.index) + shortest_of(baseline_);
   const Nanoseconds time = audit_share * options_.budget;
   const Nanoseconds most_time = most_time_of_question();
-  // So long are calls of which not even the fewest can be made.
-  if (attempts * fewest_long_trials * calls_of_trial * usual > most_time) {
+  const auto note_unasked = [&] {
     notes_.push_back('\'' + prepared_.result.implementations[implementation.index].name +
                      "' was not asked whether it keeps answers from call to call, since that would take too long.");
+  };
+  // So long are calls of which not even the fewest can be made.
+  if (attempts * fewest_long_trials * calls_of_trial * usual > most_time) {
+    note_unasked();
     return {};
   }
   const double affordable = time / (samples_of_trial * attempts * fewest_trials * usual);
@@ -837,7 +840,9 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   (void)samples.take(baseline(), repetitions, beside_given, {});
   const Nanoseconds each = clock_.now() - start;
   std::optional<NoveltyEffect> effect;
-  if (wrong.empty() && attempts * fewest_long_trials * each <= most_time) {
+  if (wrong.empty() && attempts * fewest_long_trials * each > most_time) {
+    note_unasked();
+  } else if (wrong.empty()) {
     const bool few = fewest_trials * each > most_time;
     const double trials = each.count() > 0 ? time / (attempts * each) : most_trials;
     const auto own = [&](std::span<const std::size_t> kept) -> std::optional<CallTimes> {

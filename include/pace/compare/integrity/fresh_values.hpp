@@ -543,7 +543,8 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
         least == most)
       return std::nullopt;
     if (least < 0 && !values.lt(0).logical_and(values.ne(least)).any().item<bool>()) return std::nullopt;
-    if (values.dim() == 1 && least >= 0) {
+    // Pointers name elements of the tensor, and reach a good part of them, which ids, lengths and masks hardly do.
+    if (values.dim() == 1 && least >= 0 && most < values.numel() && most >= values.numel() / 4 && most > 1) {
       const at::Tensor ahead = values.sub(at::arange(values.numel(), values.options()));
       if (ahead.le(0).all().item<bool>() || ahead.ge(0).all().item<bool>()) return std::nullopt;
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <utility>
@@ -43,6 +44,12 @@ class NewValueSamples {
     // Spares that exist already are for calls that write to operands, each of which has operands of its own anyway.
     owns_spares_ = calls > 1 && operands_.spares.empty();
     if (!owns_spares_) calls = operands_.spares.empty() ? 1 : std::min(calls, 1 + operands_.spares[0].size());
+    if (!operands_.spares.empty()) {
+      // Each preparation restores all spares, so that those which no call has are put aside.
+      const auto last = static_cast<std::ptrdiff_t>(calls - 1);
+      put_aside(operands_.spares[0], last, spares_aside_);
+      put_aside(operands_.spare_tensors[0], last, tensors_aside_);
+    }
     for (std::size_t i = 0; i < calls; ++i) values_.emplace_back(like);
     next_trial();
     if (!owns_spares_) return;
@@ -57,7 +64,11 @@ class NewValueSamples {
   NewValueSamples& operator=(const NewValueSamples&) = delete;
   ~NewValueSamples() {
     operands_.kept_call.reset();
-    if (!owns_spares_) return;
+    if (!owns_spares_) {
+      for (auto& each : spares_aside_) operands_.spares[0].push_back(std::move(each));
+      for (auto& each : tensors_aside_) operands_.spare_tensors[0].push_back(std::move(each));
+      return;
+    }
     operands_.spares.clear();
     operands_.spare_tensors.clear();
   }
@@ -180,6 +191,12 @@ class NewValueSamples {
     decltype(OperandSets::spare_tensors) tensors_ = {};
   };
 
+  template <class T>
+  static void put_aside(std::vector<T>& from, std::ptrdiff_t first, std::vector<T>& to) {
+    to.assign(std::make_move_iterator(from.begin() + first), std::make_move_iterator(from.end()));
+    from.erase(from.begin() + first, from.end());
+  }
+
   struct Copy {
     explicit Copy(const OperandSet& like) : operands(like.clone()), tensors(operands->tensors()) {}
     std::unique_ptr<OperandSet> operands;
@@ -196,6 +213,8 @@ class NewValueSamples {
   Renewal renewal_;
   SplitMix64 random_;
   bool owns_spares_ = false;
+  decltype(OperandSets::spares)::value_type spares_aside_ = {};
+  decltype(OperandSets::spare_tensors)::value_type tensors_aside_ = {};
   std::vector<Copy> values_;
   Copy elsewhere_, sink_;
   /// Calls of a sample, and the index of the last one.
