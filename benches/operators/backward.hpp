@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/operator_call.hpp"
 #include "pace/check/ivalue.hpp"
+#include "pace/check/out_of_memory.hpp"
 #include "pace/core/error.hpp"
 #include "pace/corpus/load.hpp"
 #include "pace/training/gradient.hpp"
@@ -134,7 +136,14 @@ struct GradientCase {
   return step;
 }
 
-/// Makes one step, untimed. Throws Unsupported for outputs without a graph, and what the two passes throw.
+/// The backward pass of a call cannot be made, while its forward pass can.
+class BackwardFailed : public Unsupported {
+ public:
+  using Unsupported::Unsupported;
+};
+
+/// Makes one step, untimed. Throws BackwardFailed for outputs without a graph and with what a backward pass throws;
+/// DeviceLost, an error that means that memory ran out, and what the forward pass throws, as they are.
 inline void require_backward(const std::shared_ptr<Executable>& executable, const OperatorCall& call,
                              const std::string& name) {
   const at::AutoGradMode with_gradients(true);
@@ -142,14 +151,21 @@ inline void require_backward(const std::shared_ptr<Executable>& executable, cons
   const auto step = backward_step(executable, OutputGradient());
   const auto output = step.forward(tensors);
   if (with_graph(output).empty())
-    throw Unsupported(name + ": no output of " + call.name() + " has a graph that leads to its operands");
-  step.backward(step.backward_setup(output));
+    throw BackwardFailed(name + ": no output of " + call.name() + " has a graph that leads to its operands");
+  try {
+    step.backward(step.backward_setup(output));
+  } catch (const DeviceLost&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (check::means_out_of_memory(error)) throw;
+    throw BackwardFailed(error.what());
+  }
 }
 
 /// Returns the call as with_gradients() does, by gradients that `backend` can compute. Where it cannot compute those of
 /// all tensors, since LibTorch has no formula for some, these are the ones that it computes alone. Throws NoBackward with
 /// LibTorch's reason if there are none, or if it cannot compute those that `tensors` names; InputError as
-/// with_gradients() does.
+/// with_gradients() does; what the forward pass throws, DeviceLost and errors of memory as require_backward() does.
 [[nodiscard]] inline OperatorCall with_gradients_by(Backend& backend, const OperatorCall& call,
                                                     const std::vector<std::size_t>& tensors = {}) {
   const std::shared_ptr<Executable> executable = backend.prepare(call);
@@ -158,7 +174,7 @@ inline void require_backward(const std::shared_ptr<Executable>& executable, cons
     try {
       require_backward(executable, leaves, backend.name());
       return true;
-    } catch (const std::exception& error) {
+    } catch (const BackwardFailed& error) {
       if (reason.empty()) reason = error.what();
       return false;
     }

@@ -137,9 +137,18 @@ class Replay {
     return found == result.phases.end() ? nullptr : &*found;
   }
 
+  /// Lets a call that does not end be noticed, for the lifetime of the object.
+  struct Watched {
+    Watched() { activity()->watch(true); }
+    Watched(const Watched&) = delete;
+    Watched& operator=(const Watched&) = delete;
+    ~Watched() { activity()->watch(false); }
+  };
+
   [[nodiscard]] benches::operators::OperatorCall differentiable(const benches::operators::OperatorCall& call,
                                                                 const GradientCase& gradients) {
     activity()->running(0);
+    const Watched watched;
     return with_gradients_by(*backends_.front(), call, gradients.tensors);
   }
 
@@ -153,6 +162,10 @@ class Replay {
     const auto fates = fates_of(name);
     for (const auto& fate : fates)  // making the inputs ended an earlier process
       if (fate.implementation < 0) return published(refusal(name, names_, fate.message, fate.outcome));
+    // The baseline finds the gradients, before it is compared.
+    if (options_.pass != Pass::forward)
+      for (const auto& fate : fates)
+        if (fate.implementation == 0) return published(without_baseline(name, fate));
     try {
       const auto call = call_of(selected, offset, copies());
       if (options_.counter) return published(count_instructions(name, inputs, call, fates));
@@ -225,7 +238,10 @@ class Replay {
       std::shared_ptr<benches::operators::Executable> executable;
       try {
         executable = make_ready(i, call);
-        if (options_.pass != Pass::forward) require_backward(executable, call, names_[i]);
+        if (options_.pass != Pass::forward) {
+          const Watched watched;
+          require_backward(executable, call, names_[i]);
+        }
       } catch (const std::exception& error) {
         if (i == 0) return published(refusal(name, names_, names_[0] + ": " + error.what()));
         comparison.refused({.name = names_[i], .reason = error.what()});

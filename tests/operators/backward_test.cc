@@ -194,6 +194,44 @@ TEST_CASE("an operator without a backward pass has no result, and others go on")
                     ContainsSubstring("aten.argmax.default has no backward pass: eager: no output"));
 }
 
+TEST_CASE("a forward pass that fails is an error of the call, and no lack of a backward pass") {
+  Fixture fixture;
+  auto backend = std::make_unique<operators::FunctorBackend>("failing");
+  backend->implement("aten.relu.default",
+                     [](const at::Tensor&) -> at::Tensor { throw pace::Error("the forward pass fails"); });
+  fixture.registry.add(std::move(backend));
+  const auto results = fixture.run(relu(), Pass::both, "failing,eager");
+  REQUIRE(results.size() == 1);
+  CHECK(results[0]["failing"].outcome == Outcome::refused);
+  CHECK_THAT(results[0]["failing"].message, ContainsSubstring("the forward pass fails"));
+}
+
+TEST_CASE("a baseline that ended an earlier process is not run again to find the gradients") {
+  struct Earlier : pace::RunContext::Checkpoint {
+    Earlier() { pace::run_context().recollection = this; }
+    ~Earlier() override { pace::run_context().recollection = nullptr; }
+    [[nodiscard]] bool knows(const std::string& /*name*/) const override { return true; }
+    bool recall(const std::string& /*name*/, pace::Result& /*result*/) override { return false; }
+    bool next_fate(const std::string& /*name*/, pace::RunContext::PriorFailure& fate) override {
+      fate = {0, Outcome::crashed, "died"};
+      return !std::exchange(is_told, true);
+    }
+    bool is_told = false;
+  } earlier;
+  Fixture fixture;
+  int calls = 0;
+  auto backend = std::make_unique<operators::FunctorBackend>("crashing");
+  backend->implement("aten.relu.default", [&calls](const at::Tensor& a) {
+    ++calls;
+    return at::relu(a);
+  });
+  fixture.registry.add(std::move(backend));
+  const auto results = fixture.run(relu(), Pass::both, "crashing,eager");
+  REQUIRE(results.size() == 1);
+  CHECK(results[0]["crashing"].outcome == Outcome::crashed);
+  CHECK(calls == 0);
+}
+
 TEST_CASE("where LibTorch has no formula for some gradients, the others are computed") {
   operators::EagerBackend eager;
   const auto backward = call("aten.native_layer_norm_backward.default",
