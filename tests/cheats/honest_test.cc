@@ -1,4 +1,5 @@
 // Honest implementations of all kinds: none of the checks that catch cheats may reject one.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -495,6 +496,27 @@ std::vector<Variant> variants() {
         [=](Arguments& a) { return at_places(a[0], a[1].remainder(16)); },
         [=](Arguments& a) { return at_places(a[0], a[1]); });
   }
+  // Integers that follow from those of another operand, by which candidates find places.
+  const auto experts = at::randint(0, 8, {64}, at::kLong);
+  const auto tokens = experts.bincount({}, 8);
+  const auto rows = at::randn({64, 8});
+  add(
+      "sums by the sizes of groups", {rows, experts, tokens},
+      [](Arguments& a) { return at::zeros({8, 8}).index_add_(0, a[1], a[0]).div(a[2].clamp_min(1).unsqueeze(1)); },
+      [](Arguments& a) {
+        const at::Tensor ends = a[2].cumsum(0), sorted = a[0].index_select(0, a[1].argsort());
+        at::Tensor out = at::zeros({8, 8});
+        for (std::int64_t i = 0; i < 8; ++i) {
+          const std::int64_t size = a[2][i].item<std::int64_t>(), end = ends[i].item<std::int64_t>();
+          out[i] = sorted.narrow(0, end - size, size).sum(0).div(static_cast<double>(std::max<std::int64_t>(size, 1)));
+        }
+        return out;
+      });
+  const auto order = at::randperm(64);
+  add(
+      "rows by an inverse permutation", {rows, order, order.argsort()},
+      [](Arguments& a) { return a[0].index_select(0, a[1]).sin(); },
+      [](Arguments& a) { return at::zeros({64, 8}).index_copy(0, a[2], a[0]).sin(); });
   add(
       "a variance by differences, in another order", {x}, [](Arguments& a) { return a[0].var(1, false); },
       [](Arguments& a) { return a[0].sub(a[0].flip(1).mean(1, true)).square().mean(1); });
@@ -1155,7 +1177,7 @@ std::vector<Variant> variants() {
 
 TEST_CASE("honest implementations are accepted, every one of them") {
   static const auto all = variants();
-  CHECK(all.size() >= 218);
+  CHECK(all.size() >= 220);
   const auto& [name, operands, baseline, candidate, declare] = all[GENERATE(range(std::size_t{0}, variants().size()))];
   cheats::FakeClock clock;
   const auto taking = [&](double time, const Function& function) {

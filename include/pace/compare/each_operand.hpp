@@ -455,7 +455,7 @@ class EachOperand {
 
   [[nodiscard]] bool apply_special(Way way, std::size_t i, const at::Tensor& tensor, SplitMix64& random) const {
     if (way == Way::lower) {
-      if (!is_integer(i) || source_.moves(i)) return false;
+      if (!is_integer(i) || source_.moves(i) || source_.is_related(i)) return false;
       at::Tensor values = check::detail::distinct_values_of(tensor);
       return lower_integers(values, least_integer(i), random);
     }

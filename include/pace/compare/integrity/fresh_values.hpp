@@ -576,6 +576,36 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
   }
 }
 
+/// Whether the integers of one of two tensors follow from those of the other, so that neither may have other values alone:
+/// a permutation and its inverse, numbers and how often each occurs, and either of these with the offsets of its groups. An
+/// implementation may reserve memory by the one and fill it by the other.
+[[nodiscard]] inline bool follows_from(const at::Tensor& numbers, const at::Tensor& others) {
+  constexpr std::int64_t most_looked_at = 1 << 20;
+  const auto looked_at = [](const at::Tensor& tensor) {
+    return tensor.defined() && check::detail::is_plain(tensor) && tensor.dim() == 1 && tensor.numel() > 1 &&
+           tensor.numel() <= most_looked_at && c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false);
+  };
+  if (!looked_at(numbers) || !looked_at(others)) return false;
+  const at::Tensor from = numbers.to(at::kCPU, at::kLong), to = others.to(at::kCPU, at::kLong);
+  const std::int64_t count = to.numel();
+  const auto in_range = [](const at::Tensor& values, std::int64_t below) {
+    return values.ge(0).logical_and(values.lt(below)).all().item<bool>();
+  };
+  // Of groups that have so many elements, in order.
+  const auto is_offsets_of = [&](const at::Tensor& sizes) {
+    const at::Tensor ends = sizes.cumsum(0);
+    if (count == sizes.numel()) return to.equal(ends) || to.equal(ends.sub(sizes));
+    return count == sizes.numel() + 1 && to.diff().equal(sizes);
+  };
+  if (is_offsets_of(from)) return true;
+  if (count == from.numel() && in_range(from, count) && in_range(to, count) &&
+      to.index_select(0, from).equal(at::arange(count)))
+    return true;
+  if (!in_range(from, count)) return false;
+  const at::Tensor counts = from.bincount({}, count);
+  return to.equal(counts) || is_offsets_of(counts) || is_offsets_of(counts.narrow(0, 0, count - 1));
+}
+
 /// Draws fresh values from given ones, by numbers that cannot be foreseen without the seed.
 class FreshValues {
  public:
@@ -598,6 +628,16 @@ class FreshValues {
           same_as_[i] = same_as_[earlier];
           break;
         }
+      related_.push_back(false);
+      for (std::size_t earlier = 0; earlier < i; ++earlier)
+        if (follows_from(given_[earlier], given_[i]) || follows_from(given_[i], given_[earlier]))
+          related_[earlier] = related_[i] = true;
+    }
+    for (std::size_t i = 0; i < given_.size(); ++i) {
+      if (!related_[i]) continue;
+      dims_[i].reset();
+      replace_dims_[i].reset();
+      one_hot_[i] = false;
     }
   }
 
@@ -643,6 +683,8 @@ class FreshValues {
   }
   /// Whether integers or bools of tensor `i` may change places.
   [[nodiscard]] bool moves(std::size_t i) const { return dims_[i].has_value(); }
+  /// Whether the integers of tensor `i` stay, since those of another tensor follow from them (see follows_from()).
+  [[nodiscard]] bool is_related(std::size_t i) const { return related_[i]; }
   /// Index of the first tensor with the values of tensor `i`.
   [[nodiscard]] std::size_t same_as(std::size_t i) const { return same_as_[i]; }
   /// Structure of the given values of tensor `i`; none for integers and bools.
@@ -784,6 +826,7 @@ class FreshValues {
   std::vector<ValueStructure> structures_ = {};
   /// For integers and bools, the dimension along which they may change places.
   std::vector<std::optional<std::int64_t>> dims_ = {};
+  std::vector<bool> related_ = {};
   /// The dimension along which whole numbers or bools may be replaced by others.
   std::vector<std::optional<std::int64_t>> replace_dims_ = {};
   /// Whether values are one-hot rows that may be replaced.
