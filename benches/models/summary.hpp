@@ -52,7 +52,7 @@ struct SummaryArguments {
            {{"--field", "the column to join", args::text(to.field, "column", "a column")},
             {"--output", "where the joined table goes", args::file(to.output)}}},
           {"dashboard",
-           {{"--previous", "an earlier run's files; else the latest of --archive", args::folder(to.previous)},
+           {{"--previous", "an earlier run's files; else the latest of --archive before --date", args::folder(to.previous)},
             {"--archive", "earlier runs, each in a folder named by its date, for graphs over time",
              args::folder(to.archive)},
             {"--date",
@@ -130,17 +130,21 @@ struct SummaryArguments {
       past.now = past.archive[i].date;
       past.archive.resize(i);
     }
+    if (!to.date.empty()) {
+      require_new_date(path(to.archive), to.date);
+      // What came later is no past of a run that is added belatedly.
+      std::erase_if(past.archive, [&to](const ArchivedRuns& runs) { return runs.date >= to.date; });
+      past.now = to.date;
+    }
     if (!to.previous.empty())
       past.before = read_dashboard(path(to.previous));
     else if (!past.archive.empty())
       past.before = past.archive.back().runs;
     const auto runs = read_dashboard(path(names[0]));
-    if (!to.date.empty()) {
-      add_to_archive(path(names[0]), path(to.archive), to.date);
-      past.now = to.date;
-    }
     report_dashboard(runs, past, {.include_slowdowns = to.include_slowdowns},
                      path(to.output_dir.empty() ? names[0] : to.output_dir), out);
+    // Last, so that a report that fails can be made again with the same date.
+    if (!to.date.empty()) add_to_archive(path(names[0]), path(to.archive), to.date);
     return 0;
   }
   std::vector<report::CsvTable> files;
