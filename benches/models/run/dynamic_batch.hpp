@@ -109,7 +109,8 @@ inline void check_other_batch(const Instance& instance, const aot::ModelStep& ma
   } catch (...) {
     refuse(current_failed().message);
   }
-  if (const auto problem = detail::far_from(expected.outputs, found, !expected.draws); !problem.empty()) refuse(problem);
+  if (const auto problem = detail::far_from(expected.outputs, found, !expected.draws); !problem.empty())
+    refuse(problem);
 }
 
 /// The same for inputs that the model's maker makes for `size` samples.
