@@ -91,6 +91,12 @@ inline void resolve_compiling(CommandLine& line, const args::Arguments& argument
   if (!latency.empty() && !settings.packages.empty())
     refuse(latency + " does not go with --packages: those are compiled already");
   if (arguments.has("--nnc")) line.fuser = "nnc";
+  const auto has_config = [&](const char* option) {
+    return std::ranges::find(settings.inductor_config, option) != settings.inductor_config.end();
+  };
+  if (has_config("freezing=false") && (settings.freezing || has_config("freezing=true")))
+    refuse("--inductor-config: 'freezing=false' does not go with " +
+           std::string(settings.freezing ? "--freezing" : "'freezing=true'") + "; expected one of them");
   for (const auto& option : settings.inductor_config) {
     if (option == "freezing=true") settings.freezing = true;
     if (option.starts_with("freezing") && option != "freezing=true" && option != "freezing=false")

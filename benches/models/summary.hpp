@@ -45,30 +45,31 @@ struct SummaryArguments {
   const auto mode = [&to](const char* name) {
     return args::Value{"", "", [&to, name](const std::string&) { return to.modes.emplace_back(name), true; }, ""};
   };
-  return {{"print",
-           {{"--compat", "as torchbench sums up", args::flag(to.compat)},
-            {"--rows", "the rows, too", args::flag(to.rows)}}},
-          {"join",
-           {{"--field", "the column to join", args::text(to.field, "column", "a column")},
-            {"--output", "where the joined table goes", args::file(to.output)}}},
-          {"dashboard",
-           {{"--previous", "an earlier run's files; else the latest of --archive", args::folder(to.previous)},
-            {"--archive", "earlier runs, each in a folder named by its date, for graphs over time",
-             args::folder(to.archive)},
-            {"--date",
-             "add this run to the archive as that of this date",
-             {"YYYY-MM-DD", "a date such as 2026-11-25, which more may follow",
-              [&to](const std::string& text) { return is_archive_date(to.date = text); }, ""}},
-            {"--output-dir", "where files go; of commands: where theirs do", args::folder(to.output_dir)},
-            {"--include-slowdowns", "slow-downs count as they are", args::flag(to.include_slowdowns)}}},
-          {"commands",
-           {{"--suites", "again for another", args::each(to.suites, "suite", "a suite")},
-            {"--dtypes", "again for another", args::each(to.dtypes, "type", "a type")},
-            {"--devices", "again for another", args::each(to.devices, "device", "a device")},
-            {"--compilers", "again for another", args::each(to.compilers, "back end", "a back end")},
-            {"--training", "commands for training", mode("training")},
-            {"--inference", "commands for inference", mode("inference")},
-            {"--extra-args", "behind each command", args::text(to.extra_args, "arguments", "arguments")}}}};
+  return {
+      {"print",
+       {{"--compat", "as torchbench sums up", args::flag(to.compat)},
+        {"--rows", "the rows, too", args::flag(to.rows)}}},
+      {"join",
+       {{"--field", "the column to join", args::text(to.field, "column", "a column")},
+        {"--output", "where the joined table goes", args::file(to.output)}}},
+      {"dashboard",
+       {{"--previous", "an earlier run's files; else the latest of --archive before --date", args::folder(to.previous)},
+        {"--archive", "earlier runs, each in a folder named by its date, for graphs over time",
+         args::folder(to.archive)},
+        {"--date",
+         "add this run to the archive as that of this date",
+         {"YYYY-MM-DD", "a date such as 2026-11-25, which more may follow",
+          [&to](const std::string& text) { return is_archive_date(to.date = text); }, ""}},
+        {"--output-dir", "where files go; of commands: where theirs do", args::folder(to.output_dir)},
+        {"--include-slowdowns", "slow-downs count as they are", args::flag(to.include_slowdowns)}}},
+      {"commands",
+       {{"--suites", "again for another", args::each(to.suites, "suite", "a suite")},
+        {"--dtypes", "again for another", args::each(to.dtypes, "type", "a type")},
+        {"--devices", "again for another", args::each(to.devices, "device", "a device")},
+        {"--compilers", "again for another", args::each(to.compilers, "back end", "a back end")},
+        {"--training", "commands for training", mode("training")},
+        {"--inference", "commands for inference", mode("inference")},
+        {"--extra-args", "behind each command", args::text(to.extra_args, "arguments", "arguments")}}}};
 }
 
 [[nodiscard]] inline int run_summary(const std::vector<std::string>& arguments, std::ostream& out,
@@ -130,17 +131,21 @@ struct SummaryArguments {
       past.now = past.archive[i].date;
       past.archive.resize(i);
     }
+    if (!to.date.empty()) {
+      require_new_date(path(to.archive), to.date);
+      // What came later is no past of a run that is added belatedly.
+      std::erase_if(past.archive, [&to](const ArchivedRuns& runs) { return runs.date >= to.date; });
+      past.now = to.date;
+    }
     if (!to.previous.empty())
       past.before = read_dashboard(path(to.previous));
     else if (!past.archive.empty())
       past.before = past.archive.back().runs;
     const auto runs = read_dashboard(path(names[0]));
-    if (!to.date.empty()) {
-      add_to_archive(path(names[0]), path(to.archive), to.date);
-      past.now = to.date;
-    }
     report_dashboard(runs, past, {.include_slowdowns = to.include_slowdowns},
                      path(to.output_dir.empty() ? names[0] : to.output_dir), out);
+    // Last, so that a report that fails can be made again with the same date.
+    if (!to.date.empty()) add_to_archive(path(names[0]), path(to.archive), to.date);
     return 0;
   }
   std::vector<report::CsvTable> files;

@@ -18,7 +18,7 @@ namespace pace::benches::timers {
 /// These timers choose themselves how often they call. So a sample is their figure for one call, times the iterations,
 /// and takes as long as they please: at least some 100 ms.
 ///
-/// `D` needs now(): a device, or a clock of the host.
+/// `D` needs now(), and synchronise() if calls do not end before they return: a device, or a clock of the host.
 template <class D>
 class TimerClock final : public timing::Clock {
  public:
@@ -28,17 +28,28 @@ class TimerClock final : public timing::Clock {
   TimerClock(D& device, std::string name, Timer timer, Nanoseconds resolution = Nanoseconds(500))
       : device_(device), name_(std::move(name)), timer_(std::move(timer)), resolution_(resolution) {}
 
-  /// Calls `body` often.
-  Nanoseconds time(FunctionRef<void()> body) override { return timer_(device_, body); }
+  /// Runs `body` once between two readings of the host's time; waits for the device, if there is one, before each.
+  Nanoseconds time(FunctionRef<void()> body) override {
+    wait();
+    const Nanoseconds start = device_.now();
+    body();
+    wait();
+    return device_.now() - start;
+  }
+  /// Runs one iteration as often as the timer calls it.
   Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
     subject.prepare(operands);
-    return static_cast<double>(iterations) * time([&] { subject.run(operands, 1); });
+    return static_cast<double>(iterations) * Nanoseconds(timer_(device_, [&] { subject.run(operands, 1); }));
   }
   [[nodiscard]] Nanoseconds now() const override { return device_.now(); }
   [[nodiscard]] Nanoseconds resolution() override { return resolution_; }
   [[nodiscard]] std::string name() const override { return name_; }
 
  private:
+  void wait() {
+    if constexpr (requires(D& device) { device.synchronise(); }) device_.synchronise();
+  }
+
   D& device_;
   std::string name_;
   Timer timer_;

@@ -322,6 +322,9 @@ TEST_CASE("what does not go together") {
   refuses({"--accuracy", "--inference", "--snapshot-memory"}, "--snapshot-memory: expected --performance beside it");
   CHECK_FALSE(parse({"-c", "freezing=False"}).settings.freezing);
   CHECK(parse({"-c", "freezing=False"}).settings.inductor_config.empty());
+  bad({"--freezing", "-c", "freezing=False"}, "--inductor-config: 'freezing=false' does not go with --freezing");
+  bad({"-c", "freezing=False", "-c", "freezing=True"},
+      "--inductor-config: 'freezing=false' does not go with 'freezing=true'");
   bad({"-c", "freezing_discard_parameters=True"},
       "--inductor-config: 'freezing_discard_parameters=true' is refused: the model keeps its parameters");
   for (const Strings& freezes : {Strings{"--freezing"}, Strings{"-c", "freezing=True"}}) {

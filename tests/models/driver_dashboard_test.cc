@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <regex>
@@ -143,6 +144,13 @@ TEST_CASE("an archive holds runs by date, the last of which is the earlier one")
   CHECK_THROWS_MATCHES(add_to_archive(scratch / "run", archive, "2026-02-01"), pace::InputError,
                        Catch::Matchers::Message(archive + "/2026-02-01: is there already; expected a --date that the "
                                                           "archive has not"));
+  // A folder cannot be copied as a file, and what was copied before goes again.
+  const auto folder = "run/own_" + file;
+  std::filesystem::create_directories(scratch / folder);
+  CHECK_THROWS_AS(add_to_archive(scratch / "run", archive, "2026-03-01"), pace::Error);
+  std::filesystem::remove(scratch / folder);
+  const std::filesystem::directory_iterator left(archive);
+  CHECK(std::distance(begin(left), end(left)) == 3);
   const auto runs = read_archive(archive);
   REQUIRE(runs.size() == 2);
   CHECK(runs[0].date == "2026-01-31-late");

@@ -622,6 +622,11 @@ TEST_CASE("paths that cannot be what they should be are found before a model is 
   refuses({"--performance", "--inference", "-k^good$", "--export-profiler-trace", "--profiler-trace-name=" + file},
           "--export-profiler-trace: " + no_folder);
   refuses(with(performance, "--snapshot-memory"), "pace: --snapshot-memory: expected --device cuda, found cpu\n");
+  const Strings trains{"--performance", "--training", "--optimizer-code=fused"};
+  refuses(
+      with(trains, "--device=cpu"),
+      "pace: --optimizer-code: expected --optimizer-on-cpu or --device cuda, found cpu, where training steps have no "
+      "optimiser\n");
   refuses(with(performance, "--device-index=0"), "pace: --device-index: expected --device cuda, found cpu\n");
   const Strings accuracy{"--accuracy", "--inference", "-k^good$"};
   refuses(with(accuracy, "--save-model-outputs-to=" + file), "--save-model-outputs-to: " + no_folder);

@@ -3,6 +3,7 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -65,6 +66,20 @@ TEST_CASE("each summary by its name") {
   CHECK_THAT(dependencies.out, ContainsSubstring("| timm | x | amp training cpu | speedup | m | 2.000 | 3.000 |"));
   CHECK_THAT(dependencies.scratch.read("o/geomean_over_time.svg"), ContainsSubstring(">x, timm, 2026-01-02: 3.00<"));
   CHECK(dependencies.scratch.read("past/2026-01-02/x_timm_amp_training_cpu_performance.csv") == "name,speedup\nm,3\n");
+  // A report that fails adds nothing, so that the same date can be given again.
+  (void)dependencies.scratch.write("file", "");
+  CHECK(dependencies.run({"dashboard", ".", "--output-dir=file", "--archive=past", "--date=2025-12-31"}) == 1);
+  CHECK_FALSE(dependencies.scratch.has("past/2025-12-31"));
+  // A run that is added belatedly is held against none that came later.
+  CHECK(dependencies.run({"dashboard", ".", "--output-dir=late", "--archive=past", "--date=2025-12-31"}) == 0);
+  CHECK_THAT(dependencies.out, !ContainsSubstring("earlier run"));
+  CHECK(dependencies.run({"dashboard", ".", "--output-dir=late", "--archive=past", "--date=2026-01-01-late"}) == 0);
+  CHECK_THAT(dependencies.out, ContainsSubstring("| timm | x | amp training cpu | speedup | m | 2.000 | 3.000 |"));
+  CHECK_THAT(dependencies.scratch.read("late/geomean_over_time.svg"), !ContainsSubstring("2026-01-02"));
+  std::filesystem::remove_all(dependencies.scratch / "past/2025-12-31");
+  std::filesystem::remove_all(dependencies.scratch / "past/2026-01-01-late");
+  CHECK(dependencies.run({"dashboard", ".", "--output-dir=late", "--archive=past", "--date=2026-01-02"}) == 1);
+  CHECK_THAT(dependencies.errors, ContainsSubstring("past/2026-01-02: is there already; expected a --date that"));
   // A run of the archive is none of its own past.
   CHECK(dependencies.run({"dashboard", "past/2026-01-02", "--output-dir=again", "--archive=past"}) == 0);
   CHECK_THAT(dependencies.out, ContainsSubstring("| timm | x | amp training cpu | speedup | m | 2.000 | 3.000 |"));

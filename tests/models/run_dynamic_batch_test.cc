@@ -129,6 +129,17 @@ TEST_CASE("what is right for two sizes and wrong for the third has no figures", 
     CHECK_THAT(row.message, ContainsSubstring("made for a batch of 4, it is not right for one of " +
                                               std::to_string(size) + ": output 0 is off by"));
   }
+  // Random numbers that the back end alone draws excuse no values.
+  const pace::test::AddedBackend drawing("drawing", [&](Instance instance, const MakeOptions& options) {
+    auto made = wrong_at(5)(std::move(instance), options);
+    made.model.step.forward = [forward = made.model.step.forward](torch::jit::Stack& inputs) mutable {
+      (void)at::randn({1});
+      return forward(inputs);
+    };
+    return made;
+  });
+  CHECK_THAT(run(entry, any_batch("drawing"))[0].message,
+             ContainsSubstring("it is not right for one of 5: output 0 is off by"));
   const pace::test::AddedBackend right("right", wrong_at(6));
   CHECK(status(run(entry, any_batch("right"))[0]) == "pass");
 }

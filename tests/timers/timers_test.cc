@@ -225,8 +225,13 @@ TEST_CASE("a timer of the host is a clock, too") {
   TimerClock<Host> clock(
       host, "benchmark_cpu",
       [](Host& on, const std::function<void()>& function) { return benchmark_cpu(on, function); }, 30ns);
-  const auto call = [&] { host.time += 3ms; };
+  int calls = 0;
+  const auto call = [&] {
+    host.time += 3ms;
+    ++calls;
+  };
   CHECK_THAT(clock.time(call).count(), WithinAbs(3e6, 1e-3));
+  CHECK(calls == 1);
   CHECK(clock.now() == host.time);
   CHECK(clock.resolution() == pace::Nanoseconds(30));
 }
@@ -330,4 +335,23 @@ TEST_CASE("a timer is a clock: its figure for one call, times the iterations") {
   CHECK_THAT(clock.sample(subject, 1, 10).count(), WithinAbs(20e3, 1e-6));
   CHECK(subject.prepared == 1);
   CHECK(clock.name() == "do_bench");
+}
+
+TEST_CASE("outside of samples a clock by a timer calls once, and waits for the device before and after") {
+  FakeDevice device;
+  device.launch_cost = 0us;
+  int timings = 0, calls = 0;
+  TimerClock<FakeDevice> clock(device, "do_bench", [&](FakeDevice& /*device*/, const std::function<void()>& /*call*/) {
+    ++timings;
+    return Milliseconds(7);
+  });
+  device.work(50us);  // what still runs belongs to no call
+  const auto call = [&] {
+    device.work(2us);
+    ++calls;
+  };
+  // The fake device takes 1 ns to read its clock.
+  CHECK_THAT(clock.time(call).count(), WithinAbs(2e3 + 1, 1e-6));
+  CHECK(calls == 1);
+  CHECK(timings == 0);
 }

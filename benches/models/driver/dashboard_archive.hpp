@@ -1,6 +1,8 @@
 // An archive of a dashboard's runs: a folder that holds a folder of result files for each date.
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <regex>
@@ -45,21 +47,39 @@ struct ArchivedRuns {
   return found;
 }
 
-/// Copies the result files of `folder` to the folder `date` of `archive`. Throws InputError if that is there already, and
-/// Error if a file cannot be copied.
-inline void add_to_archive(const std::string& folder, const std::string& archive, const std::string& date) {
+/// Throws InputError if `archive` has a folder `date` already.
+inline void require_new_date(const std::string& archive, const std::string& date) {
   const auto place = std::filesystem::path(archive) / date;
-  std::error_code error;
-  if (std::filesystem::exists(place, error))
+  std::error_code ignored;
+  if (std::filesystem::exists(place, ignored))
     throw InputError({place.string()}, "is there already; expected a --date that the archive has not");
-  const NewFolders folders(place);
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const auto name = entry.path().filename();
-    if (!dashboard_key(name.string())) continue;
-    std::filesystem::copy_file(entry.path(), place / name, error);
-    if (error) throw Error((place / name).string() + " cannot be written: " + error.message());
+}
+
+/// Copies the result files of `folder` to the folder `date` of `archive`, which has all of them or is not there. Throws
+/// InputError if it is there already, and Error if a file cannot be copied.
+inline void add_to_archive(const std::string& folder, const std::string& archive, const std::string& date) {
+  require_new_date(archive, date);
+  const auto place = std::filesystem::path(archive) / date;
+  // Its name is no date, so that read_archive leaves it out.
+  const auto partial = std::filesystem::path(archive) / ("." + date + "." + std::to_string(::getpid()) + ".tmp");
+  std::error_code error;
+  // A process of the same number may have been killed here.
+  std::filesystem::remove_all(partial, error);
+  const NewFolders folders(partial);
+  try {
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+      const auto name = entry.path().filename();
+      if (!dashboard_key(name.string())) continue;
+      std::filesystem::copy_file(entry.path(), partial / name, error);
+      if (error) throw Error((place / name).string() + " cannot be written: " + error.message());
+    }
+    if (error) throw Error(folder + " cannot be read: " + error.message());
+    std::filesystem::rename(partial, place, error);
+    if (error) throw Error(place.string() + " cannot be written: " + error.message());
+  } catch (...) {
+    std::filesystem::remove_all(partial, error);
+    throw;
   }
-  if (error) throw Error(folder + " cannot be read: " + error.message());
 }
 
 }  // namespace pace::benches::models

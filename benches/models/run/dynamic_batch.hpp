@@ -82,7 +82,10 @@ namespace detail {
 inline void check_other_batch(const Instance& instance, const aot::ModelStep& made, std::int64_t size,
                               const torch::jit::Stack& given) {
   const pace::detail::RandomStateKept random;
-  bool draws = false;
+  struct Answer {
+    std::vector<at::Tensor> outputs;
+    bool draws;
+  };
   const auto answer = [&](const aot::ModelStep& step) {
     const BuffersKept kept(instance);
     pace::detail::reset_random_state(instance.options.seed);
@@ -90,23 +93,24 @@ inline void check_other_batch(const Instance& instance, const aot::ModelStep& ma
     torch::jit::Stack inputs = clone_inputs(given);
     const at::AutoGradMode with_gradients(instance.options.training);
     const c10::IValue output = step.step.forward(inputs);
-    draws =
-        draws || !std::ranges::equal(before, pace::detail::random_state(),
-                                     [](const at::Tensor& one, const at::Tensor& other) { return one.equal(other); });
-    return check::tensors_of(step.step.answer ? step.step.answer(output) : output);
+    const bool draws =
+        !std::ranges::equal(before, pace::detail::random_state(),
+                            [](const at::Tensor& one, const at::Tensor& other) { return one.equal(other); });
+    return Answer{check::tensors_of(step.step.answer ? step.step.answer(output) : output), draws};
   };
   const auto refuse = [&](const std::string& why) {
     throw Unsupported("made for a batch of " + std::to_string(instance.options.batch_size) +
                       ", it is not right for one of " + std::to_string(size) + ": " + why);
   };
-  const auto expected = answer(eager_step(instance));
+  const Answer expected = answer(eager_step(instance));
   std::vector<at::Tensor> found;
   try {
-    found = answer(made);
+    found = answer(made).outputs;
   } catch (...) {
     refuse(current_failed().message);
   }
-  if (const auto problem = detail::far_from(expected, found, !draws); !problem.empty()) refuse(problem);
+  if (const auto problem = detail::far_from(expected.outputs, found, !expected.draws); !problem.empty())
+    refuse(problem);
 }
 
 /// The same for inputs that the model's maker makes for `size` samples.
