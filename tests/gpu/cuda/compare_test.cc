@@ -23,6 +23,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_container_properties.hpp>
+#include <catch2/matchers/catch_matchers_quantifiers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/gpu/cuda/cuda_graph.hpp"
@@ -32,6 +33,7 @@
 
 namespace {
 
+using Catch::Matchers::AllMatch;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::IsEmpty;
 using pace::Outcome;
@@ -246,7 +248,8 @@ TEST_CASE("a CUDA graph beside what it was captured from: the same times, less o
   INFO(row.message);
   REQUIRE(row.outcome == Outcome::measured);
   CHECK(result.clock == "graph");
-  CHECK_THAT(result.notes, IsEmpty());
+  // Capturing new copies of operands may take longer than the budget has for that question.
+  CHECK_THAT(result.notes, AllMatch(ContainsSubstring("was not asked whether it keeps answers")));
   CHECK_THAT(result.conditions.disturbances, IsEmpty());
   for (const char* name : {"cold", "hot", "graph", "host"}) CHECK(mode(row, name).missing == "");
 }
