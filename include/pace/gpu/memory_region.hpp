@@ -12,6 +12,7 @@ namespace pace::gpu {
 struct MemoryRegion {
   std::uintptr_t address = 0;  ///< of its first byte
   std::size_t bytes = 0;       ///< its size
+  /// Compares both members.
   bool operator==(const MemoryRegion&) const = default;
 };
 

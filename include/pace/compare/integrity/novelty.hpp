@@ -123,9 +123,9 @@ struct Trials {
     more.push_back(later.count());
     parts.push_back(ratio(later - slack - least_work_afterwards, trials.own[i].on_new));
   }
-  const auto lower_quartile = [](std::vector<double> of) { return stats::sorted(of)[of.size() / 4]; };
-  return effect_of(NoveltyEffect::Beside::afterwards, lower_quartile(std::move(parts)), most_work_afterwards,
-                   quartile_of(trials.own, &CallTimes::on_new), Nanoseconds(lower_quartile(std::move(more))));
+  const auto lower_quartile = [](const std::vector<double>& of) { return stats::sorted(of)[of.size() / 4]; };
+  return effect_of(NoveltyEffect::Beside::afterwards, lower_quartile(parts), most_work_afterwards,
+                   quartile_of(trials.own, &CallTimes::on_new), Nanoseconds(lower_quartile(more)));
 }
 
 }  // namespace novelty
