@@ -178,7 +178,7 @@ TEST_CASE("what compiling took has a file beside that of the rows, of those that
   }
   CHECK(scratch.read("r_compilation_metrics.csv") == held + "cpu,c,4,mine,aot_inductor,0.500000,8.000000\n");
   CHECK_THAT(scratch.read("r.csv"), !ContainsSubstring("cpu,c"));
-  // Of a run that replaces the rows, nothing is left of what the earlier ones took to compile.
+  // A run that replaces the rows leaves nothing of what the earlier ones took to compile.
   ResultFiles files({.file = scratch / "r.csv"}, {settings}, {});
   files.claim(EarlierResults::replaced);
   CHECK(scratch.has("r_compilation_metrics.csv"));

@@ -95,7 +95,7 @@ class PackageSet {
   struct Wanted {
     benches::aot::Traced traced;
     benches::aot::PackageKind kind;
-    /// Of the model, device, and the first back end that has packages.
+    /// Names the model, the device, and the first back end that needs the package.
     Row row;
   };
 

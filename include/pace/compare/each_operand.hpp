@@ -148,7 +148,7 @@ class EachOperand {
     fill,
     /// One in eight of the bools takes the other value.
     flip,
-    /// Of equal values, one in eight becomes zero (see zero_some_ones()).
+    /// One in eight of equal values becomes zero (see zero_some_ones()).
     zero_some,
     /// ... or all become different (see make_unequal()).
     make_unequal,
@@ -442,7 +442,7 @@ class EachOperand {
         constexpr std::int64_t few = 2;
         if (tensor.scalar_type() != at::kBool) return false;
         at::Tensor values = check::detail::distinct_values_of(tensor);
-        // Of more, those in order, as padding is, and those of one true value would belong to another kind.
+        // More of them in order, as padding is, or with one value would belong to another kind.
         if (values.numel() > few && !source_.moves(i) && !values.all().item<bool>() && values.any().item<bool>())
           return false;
         resample_values(values, 0, random);

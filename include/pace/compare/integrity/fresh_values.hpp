@@ -591,7 +591,7 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
   const auto in_range = [](const at::Tensor& values, std::int64_t below) {
     return values.ge(0).logical_and(values.lt(below)).all().item<bool>();
   };
-  // Of groups that have so many elements, in order.
+  // Whether `to` are the offsets of groups of these sizes, in order.
   const auto is_offsets_of = [&](const at::Tensor& sizes) {
     const at::Tensor ends = sizes.cumsum(0);
     if (count == sizes.numel()) return to.equal(ends) || to.equal(ends.sub(sizes));
