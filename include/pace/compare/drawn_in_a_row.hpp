@@ -1,7 +1,6 @@
 // DrawnInARow: whether the last of several calls in a row draws the random numbers that the baseline draws there.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -44,7 +43,7 @@ class DrawnInARow {
   /// What is wrong with the output of an implementation; empty if nothing is, or if it draws in another way. Throws what
   /// the calls throw.
   [[nodiscard]] std::string examine(Implementation& implementation, const check::CheckOptions& check) const {
-    if (!repeats_ || !equal(state_after_call(implementation), after_one_call_)) return {};
+    if (!repeats_ || !unchanged(after_one_call_, state_after_call(implementation))) return {};
     const c10::IValue output = last_output(implementation);
     const Agreement agreement = agree(expected_, output, operands_, 0, without_reference(check));
     return agreement.correct ? std::string()
@@ -63,9 +62,6 @@ class DrawnInARow {
     operands_.restore_all(0);
     reset_random_state(seed_);
     return call_in_a_row(implementation, operands_, calls_);
-  }
-  [[nodiscard]] static bool equal(const std::vector<at::Tensor>& one, const std::vector<at::Tensor>& other) {
-    return std::ranges::equal(one, other, [](const at::Tensor& a, const at::Tensor& b) { return a.equal(b); });
   }
   [[nodiscard]] static check::CheckOptions bitwise() {
     check::CheckOptions options;
