@@ -24,7 +24,7 @@ DESCRIBED = {
     "rnn": ["benches/rnn/command_line.hpp"],
     "models": ["benches/models/options.hpp"],
     "kernels": ["benches/kernels/command_line.hpp"],
-    "compare_results": ["benches/compare_results/compare_program.hpp"],
+    "compare_results": ["tools/compare_results/compare_program.hpp"],
     "selftest": ["benches/selftest/main.cc"],
 }
 SUFFIXES = "hpp cc cu py sh md txt yaml bzl svg inc awk".split()

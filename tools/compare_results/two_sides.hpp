@@ -10,7 +10,7 @@
 
 #include "pace/report/stored_baseline.hpp"
 
-namespace pace::benches::compare_results {
+namespace pace::tools::compare_results {
 
 /// One implementation of one comparison. Times are medians over the processes of a side.
 struct Compared {
@@ -90,4 +90,4 @@ namespace detail {
   return all;
 }
 
-}  // namespace pace::benches::compare_results
+}  // namespace pace::tools::compare_results

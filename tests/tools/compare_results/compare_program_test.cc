@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "benches/compare_results/compare_program.hpp"
+#include "tools/compare_results/compare_program.hpp"
 #include "tests/report/baseline_files.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -25,7 +25,7 @@ struct Run {
 
 Run compare(const std::vector<std::string>& words) {
   std::ostringstream out, err;
-  const int code = pace::benches::compare_results::compare_program(words, out, err);
+  const int code = pace::tools::compare_results::compare_program(words, out, err);
   return {code, out.str(), err.str()};
 }
 

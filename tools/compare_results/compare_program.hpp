@@ -9,13 +9,13 @@
 #include <string_view>
 #include <vector>
 
-#include "benches/compare_results/two_sides.hpp"
+#include "tools/compare_results/two_sides.hpp"
 #include "pace/args/command_line.hpp"
 #include "pace/core/format.hpp"
 #include "pace/report/table.hpp"
 #include "pace/report/text.hpp"
 
-namespace pace::benches::compare_results {
+namespace pace::tools::compare_results {
 
 /// Exit codes: every gate open, at least one closed, nothing compared; none closed, but at least one let through
 /// undecided (as of a program that measures).
@@ -196,4 +196,4 @@ inline void print(const std::vector<Compared>& all, bool by_speedup, bool colour
   }
 }
 
-}  // namespace pace::benches::compare_results
+}  // namespace pace::tools::compare_results
