@@ -86,12 +86,16 @@ struct Shown {
   text += "No change is proven of " + std::to_string(rest) + (rows.empty() ? "" : " others");
   if (open > 0) text += ", of which " + std::to_string(open) + " have no verdict";
   text += ".";
-  std::size_t needed = 0;
+  std::size_t needed = 0, within_reach = 0;
   for (const auto& step : outcome.steps)
-    for (const auto& row : step.rows) needed = std::max(needed, row.processes_needed.value_or(0));
+    for (const auto& row : step.rows)
+      if (remains(row) && row.processes_needed) {
+        needed = std::max(needed, *row.processes_needed);
+        ++within_reach;
+      }
   if (needed > 0)
-    text += " About " + std::to_string(needed) +
-            " processes on each side would decide all of them that more processes can decide.";
+    text += " About " + std::to_string(needed) + " processes on each side would give " +
+            (within_reach == open ? "each" : std::to_string(within_reach)) + " of these one.";
   text += '\n';
   if (!report_url.empty()) text += "\n[Report](<" + report_url + ">)\n";
   return text;

@@ -24,8 +24,8 @@ struct Compared {
   Judgement judgement;
   /// Processes with figures on each side.
   std::size_t processes_then = 0, processes_now = 0;
-  /// Of an undecided verdict: as many processes on each side would settle it, and the rounds and the time of rounds of
-  /// all of them; absent where no number would, or none is known.
+  /// Processes on each side that would settle an undecided verdict, and the rounds and the time of rounds of all of them;
+  /// absent where no number would, or none is known.
   std::optional<std::size_t> processes_needed, rounds_needed;
   std::optional<Nanoseconds> time_needed;
 };

@@ -9,7 +9,7 @@ import sqlite3
 
 # "pace" in ASCII.
 APPLICATION_ID = 0x70616365
-# Of the tables below. A program refuses a newer version.
+# The version of the tables below. A program refuses another one.
 VERSION = 1
 
 # What absolute times depend on: the same keys as pace::report::identity_keys().
@@ -154,8 +154,8 @@ def _processes_with(path):
 
 def _described(error, path, seconds):
     if "locked" in str(error) or "busy" in str(error):
-        who = _processes_with(path)
-        holders = f"; open in process {', '.join(who)}" if who else ""
+        writers = _processes_with(path)
+        holders = f"; open in process {', '.join(writers)}" if writers else ""
         return f"{path}: another process writes to it, for more than {seconds:g} s{holders}. Try again, or raise --wait"
     return f"{path}: {error}"
 

@@ -63,7 +63,7 @@ inline constexpr std::size_t most_processes = 1000;
 struct ProcessVerdict {
   Judgement judgement;
   std::optional<ProcessEvidence> evidence = {};  ///< absent where there were no figures to weigh
-  /// Of an undecided verdict: processes_for_verdict().
+  /// Result of processes_for_verdict(); absent unless the verdict is undecided.
   std::optional<std::size_t> processes_needed = {};
 };
 
