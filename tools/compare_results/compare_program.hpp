@@ -1,6 +1,7 @@
 // The program that compares files of results: its command line, its table, its exit code.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -40,10 +41,13 @@ namespace detail {
 
 struct CommandLine {
   std::vector<std::string> then, now, series;
-  std::string markdown, report_url, json;
+  std::string markdown, report_url, json, html;
   report::Settings settings{.expectation = NoSlowerThan(1.02)};
   bool help = false, allow_undecided = false;
 };
+
+/// Runs tools/report with these arguments. Throws Error if it does not write a page of all files.
+using MakePage = std::function<void(const std::vector<std::string>&)>;
 
 /// A file name of the command line as the system finds it.
 using Resolve = std::function<std::string(const std::string&)>;
@@ -94,7 +98,10 @@ struct Limits {
                 ""})
             .once()
             .needs({"--markdown"}),
-        Option("--json", "every row, as JSON Lines", args::text(line.json, "file", "a file name")).once()}},
+        Option("--json", "every row, as JSON Lines", args::text(line.json, "file", "a file name")).once(),
+        Option("--html", "a page for a browser, with these verdicts and the results of all files",
+               args::file(line.html))
+            .once()}},
       {"Judging",
        {Option("--no-slower-than", "fail what is proven to take more than this times the old time",
                args::factor(limits.no_slower_than))
@@ -161,9 +168,11 @@ inline void require_other_file(const std::string& option, const std::string& out
   for (auto* const side : {&line.then, &line.now, &line.series})
     for (auto& path : *side) path = resolve(path);
   if (!line.markdown.empty() && line.markdown != "-") line.markdown = resolve(line.markdown);
-  if (!line.json.empty()) line.json = resolve(line.json);
+  for (auto* const output : {&line.json, &line.html})
+    if (!output->empty()) *output = resolve(*output);
   require_other_file("--markdown", line.markdown, line);
   require_other_file("--json", line.json, line);
+  require_other_file("--html", line.html, line);
   return line;
 }
 
@@ -212,10 +221,32 @@ inline void require_other_file(const std::string& option, const std::string& out
   return outcome;
 }
 
+/// Removes a file in its destructor.
+struct FinalRemoval {
+  std::string path;
+  ~FinalRemoval() {
+    std::error_code none;
+    std::filesystem::remove(path, none);
+  }
+};
+
 inline void write_file(const std::string& path, const std::string& text) {
   OutputFile file(path);
   file.append(text);
   file.close();
+}
+
+/// Writes the page of all files and their comparison.
+inline void write_page(const CommandLine& line, const Outcome& outcome, const MakePage& make_page) {
+  const std::string verdicts = line.html + ".verdicts";
+  write_file(verdicts, json_lines(outcome));
+  const FinalRemoval removal{verdicts};
+  std::vector<std::string> words{verdicts};
+  for (const auto* files : {&line.then, &line.now, &line.series})
+    for (const auto& file : *files)
+      if (std::ranges::find(words, file) == words.end()) words.push_back(file);
+  words.insert(words.end(), {"--output", line.html});
+  make_page(words);
 }
 
 }  // namespace detail
@@ -223,7 +254,9 @@ inline void write_file(const std::string& path, const std::string& text) {
 /// All of the program but finding out its arguments. Returns the exit code.
 [[nodiscard]] inline int compare_program(
     const std::vector<std::string>& words, std::ostream& out, std::ostream& err, bool colour = false,
-    const detail::Resolve& resolve = [](const std::string& path) { return path; }) {
+    const detail::Resolve& resolve = [](const std::string& path) { return path; },
+    const detail::MakePage& make_page =
+        [](const std::vector<std::string>&) { throw Error("--html: no page is made"); }) {
   try {
     const auto line = detail::parse_command_line(words, resolve);
     if (line.help) {
@@ -232,6 +265,7 @@ inline void write_file(const std::string& path, const std::string& text) {
     }
     const Outcome outcome = detail::compare_files(line);
     if (!line.json.empty()) detail::write_file(line.json, json_lines(outcome));
+    if (!line.html.empty()) detail::write_page(line, outcome, make_page);
     const bool prints_markdown = line.markdown == "-";
     if (!line.markdown.empty() && !prints_markdown)
       detail::write_file(line.markdown, markdown(outcome, line.report_url));

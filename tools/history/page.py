@@ -7,7 +7,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from history import text
-from report import charts
+from report import charts, figures
 from report import page as report_page
 
 _HERE = pathlib.Path(__file__).parent
@@ -129,9 +129,6 @@ def _change(change):
     }
 
 
-_UNITS = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1))
-
-
 def _colours(trends):
     """The colours of a comparison's implementations; the baseline has the first one."""
     names = {}
@@ -144,7 +141,7 @@ def _dataset(trends, changes, colours, most):
     """The values of one picture: trends of one comparison and one quantity."""
     of_speed = trends[0].quantity == "speedup"
     latest = min(trend.points[-1]["value"] for trend in trends)
-    unit, size = ("", 1) if of_speed else next((each for each in _UNITS if latest >= each[1]), _UNITS[-1])
+    size, unit = (1, "") if of_speed else figures.time_unit(latest)
     low, high = ("speedup_low", "speedup_high") if of_speed else ("interval_low_ns", "interval_high_ns")
     values = []
     for trend in trends:

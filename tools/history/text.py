@@ -2,6 +2,8 @@
 
 import math
 
+from report.figures import significant
+
 _BARS = "▁▂▃▄▅▆▇█"
 # Points of a trend on a line of the terminal, the latest ones.
 _WIDTH = 40
@@ -17,11 +19,6 @@ def time_text(nanoseconds):
         if nanoseconds >= size:
             return f"{significant(nanoseconds / size)} {unit}"
     return f"{significant(nanoseconds)} ns"
-
-
-def significant(value, digits=3):
-    magnitude = math.floor(math.log10(abs(value))) if value else 0
-    return f"{value:.{max(digits - 1 - magnitude, 0)}f}"
 
 
 def value_text(trend, value):

@@ -2,11 +2,9 @@
 
 import argparse
 import os
-import pathlib
 import sys
-import tempfile
 
-from report import page, read
+from report import output, page, read
 
 _DESCRIPTION = """Makes one page of files of results: those that --json of a pace program, or of //benches/kernels, wrote.
 Several files are shown side by side: before and after, shards, machines. The page needs no network, and no other file."""
@@ -31,33 +29,6 @@ def _arguments(words):
     return arguments
 
 
-def _vega():
-    """The program that draws the pictures, which the build took from vl-convert-python."""
-    path = pathlib.Path(__file__).with_name("vega.js")
-    return path.read_text("utf-8")
-
-
-def _write(path, text):
-    """Writes the file whole or not at all."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        # A pipe or a device, such as /dev/stdout.
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return
-    folder = os.path.dirname(os.path.realpath(path))
-    handle, new = tempfile.mkstemp(dir=folder, prefix=".report", suffix=".html")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(new, 0o666 & ~mask)
-        os.replace(new, os.path.realpath(path))
-    except BaseException:
-        os.unlink(new)
-        raise
-
-
 def main(words):
     # `bazel run` starts programs elsewhere; paths are the shell's.
     if folder := os.environ.get("BUILD_WORKING_DIRECTORY"):
@@ -70,7 +41,7 @@ def main(words):
         print(f"report: none of {len(arguments.files)} files has a result; no page is written", file=sys.stderr)
         return 1
     try:
-        _write(arguments.output, page.render(inputs, arguments.files, _vega()))
+        output.write(arguments.output, page.render(inputs, arguments.files, output.vega()))
     except OSError as error:
         print(f"report: {arguments.output}: {error.strerror or error}; expected a file that can be written", file=sys.stderr)
         return 1

@@ -45,6 +45,7 @@
       datasets: { levels: [...new Map(data.evidence.flatMap(({ levels }) => levels).map((each) => [each.text, each])).values()] },
     }),
     sizes: (data) => ({ values: data.values }),
+    trend: (data) => ({ values: data.values, datasets: { changes: data.changes } }),
     roofline: (data) => ({ values: data.values, datasets: { roof: data.roof } }),
   };
 

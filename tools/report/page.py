@@ -23,6 +23,19 @@ def _program(text):
     return Markup(text.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
 
 
+def surroundings(specifications, datasets, vega):
+    """Returns what a template of any page needs around its own content. `specifications`: by the kind of picture;
+    `datasets`: by the name of a picture; `vega`: see render()."""
+    return {
+        "css": Markup((_HERE / "page.css").read_text("utf-8")),
+        "script": _program((_HERE / "page.js").read_text("utf-8")) if vega else "",
+        "vega": _program(vega) if vega else "",
+        "licences": (_HERE / "licences.txt").read_text("utf-8") if vega else "",
+        "specifications": embedded(specifications),
+        "datasets": {key: embedded(each) for key, each in datasets.items()},
+    }
+
+
 def render(inputs, paths, vega):
     """Returns the page. `vega` is the program that draws pictures; without it the page has tables alone."""
     environment = jinja2.Environment(
@@ -37,10 +50,7 @@ def render(inputs, paths, vega):
     view = View(inputs, paths)
     return environment.get_template("page.html.j2").render(
         view=view,
-        css=Markup((_HERE / "page.css").read_text("utf-8")),
-        script=_program((_HERE / "page.js").read_text("utf-8")) if vega else "",
-        vega=_program(vega) if vega else "",
-        licences=(_HERE / "licences.txt").read_text("utf-8") if vega else "",
-        specifications=embedded({key: each["specification"] for key, each in charts.SPECIFICATIONS.items()}),
-        datasets={key: embedded(each) for key, each in view.datasets.items()},
+        **surroundings(
+            {key: each["specification"] for key, each in charts.SPECIFICATIONS.items()}, view.datasets, vega
+        ),
     )

@@ -9,6 +9,9 @@ from report import schema
 # Version of the tables in docs/results.md that schema.py has.
 SCHEMA_VERSION = 2
 
+# Version of what //tools/compare_results --json writes.
+COMPARISON_VERSION = 1
+
 # One line is one comparison. A line of ten million samples has 200 MB, and as a value a gigabyte.
 LONGEST_LINE = 256 << 20
 
@@ -39,10 +42,12 @@ class Inputs:
     runs: list = dataclasses.field(default_factory=list)
     kernels: list = dataclasses.field(default_factory=list)
     whole_calls: list = dataclasses.field(default_factory=list)
+    # Files of results that //tools/compare_results has compared.
+    judged: list = dataclasses.field(default_factory=list)
     problems: list = dataclasses.field(default_factory=list)
 
     def any(self):
-        return bool(any(run.results for run in self.runs) or self.kernels or self.whole_calls)
+        return bool(any(run.results for run in self.runs) or self.kernels or self.whole_calls or self.judged)
 
 
 def _constant(name):
@@ -84,6 +89,8 @@ def _read_file(path, inputs):
         header = _json_object(first)
         if header is not None and "schema_version" in header:
             _read_results(path, header, file, inputs)
+        elif header is not None and "comparison_version" in header:
+            _read_judged(path, header, file, inputs)
         else:
             _read_values(path, first, file, inputs)
 
@@ -131,6 +138,26 @@ def _read_results(path, header, file, inputs):
             run.results.append(_with_fewer_samples(result))
         except (ValueError, schema.Unexpected) as error:
             inputs.problems.append(f"{path}:{number}: is no result: {error}; it is left out; {_EXPECTED}")
+
+
+def _read_judged(path, header, file, inputs):
+    """Reads what //tools/compare_results --json wrote."""
+    if header["comparison_version"] != COMPARISON_VERSION:
+        raise InputError(
+            f"{path}:1: its comparison_version is {schema.text_of(json.dumps(header['comparison_version']))[:40]}; "
+            f"this program reads version {COMPARISON_VERSION}"
+        )
+    number = 1
+    try:
+        judged = {"path": path, **schema.COMPARISON.read(header), "rows": []}
+        for number, line in enumerate(iter(lambda: file.readline(LARGEST_VALUE), b""), 2):
+            row = schema.COMPARED.read(_parse(line))
+            if row is None or not 1 <= row["step"] <= len(judged["steps"]):
+                raise schema.Unexpected("expected a row of one of the steps of the first line")
+            judged["rows"].append(row)
+    except (ValueError, schema.Unexpected) as error:
+        raise InputError(f"{path}:{number}: is no comparison of files: {error}; expected what compare_results --json wrote") from None
+    inputs.judged.append(judged)
 
 
 def _with_fewer_samples(result):

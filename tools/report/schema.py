@@ -254,6 +254,39 @@ HEADER = Object(
     suite_alpha=Number(),
 )
 
+# First line and rows of what //tools/compare_results --json writes.
+_FILES = ListOf(Object(required=("path",), path=Text(), date_utc=Text(), commit=Text(), hostname=Text(), cut_off=Flag()))
+COMPARISON = Object(
+    required=("comparison_version", "steps"),
+    comparison_version=Number(),
+    expectation=Text(),
+    by=Text(),
+    guard=Flag(),
+    limit=Number(),
+    steps=ListOf(Object(required=("old", "new"), old=_FILES, new=_FILES)),
+    compared=Number(),
+    not_acceptable=Number(),
+    let_through=Number(),
+    exit_code=Number(),
+)
+COMPARED = Object(
+    required=("step", "comparison", "implementation", "verdict"),
+    step=Number(),
+    comparison=Text(),
+    implementation=Text(),
+    then_ns=Number(),
+    now_ns=Number(),
+    factor=Number(),
+    interval=_INTERVAL,
+    change_proven=Flag(),
+    verdict=Text(),
+    acceptable=Flag(),
+    message=Text(),
+    processes_needed=Number(),
+    rounds_needed=Number(),
+    time_needed_ns=Number(),
+)
+
 _KERNEL_TIME = Object(required=("median_ns",), median_ns=Number(), least_ns=Number(), most_ns=Number())
 
 KERNELS = Object(

@@ -6,6 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -222,6 +223,30 @@ TEST_CASE("JSON has every row with its interval, its verdict and what is missing
   CHECK_FALSE(std::getline(text, line));
 }
 
+TEST_CASE("a page gets the verdicts and all files, and what goes wrong with it is an error") {
+  const Written before(files::process(1000, 500)), after(files::process(1000, 500, files::second(1)));
+  const TemporaryFile page;
+  std::vector<std::string> words;
+  Json first;
+  std::ostringstream out, err;
+  const auto same = [](const std::string& path) { return path; };
+  const std::vector<std::string> line{before.path(), after.path(), "--process-spread", "0.001", "--html", page.path()};
+  const auto run = [&](const pace::tools::compare_results::detail::MakePage& make) {
+    return pace::tools::compare_results::compare_program(line, out, err, false, same, make);
+  };
+  CHECK(run([&](const std::vector<std::string>& given) {
+          words = given;
+          first = Json::parse(pace::read_file(given.at(0), "").substr(0, pace::read_file(given.at(0), "").find('\n')));
+        }) == 0);
+  CHECK(std::vector(words.begin() + 1, words.end()) ==
+        std::vector<std::string>{before.path(), after.path(), "--output", page.path()});
+  CHECK(first["compared"] == 2);
+  CHECK_FALSE(std::filesystem::exists(words[0]));
+  CHECK(run([](const auto&) { throw pace::Error("no Python"); }) == 2);
+  CHECK_THAT(err.str(), ContainsSubstring("compare_results: no Python"));
+  CHECK_FALSE(std::filesystem::exists(words[0]));
+}
+
 TEST_CASE("what only one side has is not acceptable") {
   Json json = files::process(1000, 500);
   json["results"][0]["implementations"].erase(1);
@@ -312,6 +337,7 @@ TEST_CASE("files and command lines that make no sense say what was expected, wit
   check({ok, ok, "--report-url", "u"}, "--report-url goes together with --markdown, which was not given");
   check({ok, ok, "--markdown", "-", "--report-url", "a b"}, "an address without blanks");
   check({ok, ok, "--json", ok}, "--json: " + ok + " is one of the files that are compared");
+  check({ok, ok, "--html", ok}, "--html: " + ok + " is one of the files that are compared");
   check({ok, ok, "--markdown", ok}, "--markdown: " + ok + " is one of the files that are compared");
   check({ok, ok, "--json", "/nonexistent/a.json"}, "/nonexistent/a.json");
   check({"--old", ok}, "expected at least one file on each side");

@@ -34,5 +34,13 @@ for words in "$compare --help" "$compare $files" "$merge --help" "$merge $files"
   errors=$($words 2>&1 >&-); code=$?; ends_with 2; says "$lost"
 done
 
+case="--html: the page has the verdicts, and names that are no text of it"
+program=$compare
+run $work/a.json $work/b.json --html $work/page.html --process-spread 0.001; ends_with 0
+holds "$work/page.html" '<h2>Compared with <bdi>a.json'
+holds "$work/page.html" '<data class="factor" value="1.0">'
+[[ ! -e $work/page.html.verdicts ]] || complain "a file was left"
+run $work/a.json $work/b.json --html $work/nowhere/page.html --process-spread 0.001; ends_with 2; says "nowhere"
+
 ((failures == 0)) && echo "all as expected"
 exit $((failures > 0))
