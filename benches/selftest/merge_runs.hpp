@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "tools/compare_results/compare_program.hpp"
 #include "pace/args/command_line.hpp"
 #include "pace/core/error.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/report/replicates.hpp"
 #include "pace/report/results_file.hpp"
+#include "tools/compare_results/compare_program.hpp"
 
 namespace pace::benches::selftest {
 

@@ -245,7 +245,8 @@ inline void write_page(const CommandLine& line, const Outcome& outcome, const Ma
   for (const auto* files : {&line.then, &line.now, &line.series})
     for (const auto& file : *files)
       if (std::ranges::find(words, file) == words.end()) words.push_back(file);
-  words.insert(words.end(), {"--output", line.html});
+  words.push_back("--output");
+  words.push_back(line.html);
   make_page(words);
 }
 

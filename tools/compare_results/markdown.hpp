@@ -18,8 +18,8 @@ namespace pace::tools::compare_results {
 
 namespace detail {
 
-/// Returns text that Markdown shows as it is: a name may hold what Markdown and HTML would interpret, mention an account
-/// or end a cell of a table.
+/// Returns text that Markdown shows as it is: a name may hold what Markdown and HTML would interpret, mention an
+/// account or end a cell of a table.
 [[nodiscard]] inline std::string plain_markdown(const std::string& name) {
   std::string text;
   for (const char c : report::printable(name)) {

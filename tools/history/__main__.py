@@ -148,7 +148,10 @@ def command_line():
         made.set_defaults(function=function)
         made.add_argument("--database", required=True, metavar="FILE", help="the SQLite database")
         made.add_argument(
-            "--wait", type=seconds, default=30, metavar="SECONDS",
+            "--wait",
+            type=seconds,
+            default=30,
+            metavar="SECONDS",
             help="for another process that writes to the database (default: 30)",
         )
         return made
@@ -158,11 +161,17 @@ def command_line():
     reporting = command("report", report, "print changes and trends of speed-ups, and draw them")
     reporting.add_argument("--output", metavar="FILE", help="a page for a browser, with the trends as pictures")
     reporting.add_argument(
-        "--p-value", type=positive_share, default=0.001, metavar="RATE",
+        "--p-value",
+        type=positive_share,
+        default=0.001,
+        metavar="RATE",
         help="significance that a change needs (default: 0.001)",
     )
     reporting.add_argument(
-        "--least-change", type=share, default=0, metavar="SHARE",
+        "--least-change",
+        type=share,
+        default=0,
+        metavar="SHARE",
         help="changes of a smaller share are left out, such as 0.01 for 1 %% (default: 0)",
     )
     command("list", list_runs, "list the runs in the database")
@@ -170,7 +179,10 @@ def command_line():
     exporting.add_argument("--csv", required=True, metavar="FILE", help="-: on the standard output")
     for each in (reporting, exporting):
         each.add_argument(
-            "--case", default="*", metavar="GLOB", help="comparisons whose names match, such as 'layer_norm/*' (default: all)"
+            "--case",
+            default="*",
+            metavar="GLOB",
+            help="comparisons whose names match, such as 'layer_norm/*' (default: all)",
         )
     return parser
 

@@ -162,8 +162,8 @@ def _described(error, path, seconds):
 
 @contextlib.contextmanager
 def opened(path, wait, create=False):
-    """A connection to the database at `path`, made if `create` is set. `wait`: for so many seconds while another process
-    writes. Throws DatabaseError for a file that is none of pace's databases, or of another version, and for whatever
+    """A connection to the database at `path`, made if `create` is set. `wait`: for so many seconds while another
+    process writes. Throws DatabaseError for a file that is none of pace's databases, or of another version, and for whatever
     SQLite reports while the connection is used."""
     if not create and not os.path.isfile(path):
         raise DatabaseError(f"{path}: there is no such file; expected a database that `history add` made")
@@ -208,8 +208,8 @@ def _prepare(connection, path, create):
         raise DatabaseError(f"{path}: is no database of pace's history; expected one that `history add` made")
     if version != VERSION:
         raise DatabaseError(
-            f"{path}: its user_version is {version}; this program has version {VERSION}. Use the newer program, or make "
-            "a new database of the same files"
+            f"{path}: its user_version is {version}; this program has version {VERSION}. Use the newer program, or "
+            "make a new database of the same files"
         )
 
 

@@ -101,12 +101,16 @@ def _picture(trend, points, changes, width=260, height=40):
         if change.trend is trend and change.first_after["run_id"] in at:
             where = at[change.first_after["run_id"]]
             kind = "failed" if change.is_regression else "passed"
-            body += f'<line class="mark {kind}" x1="{where:.1f}" y1="1" x2="{where:.1f}" y2="{height - 1}" stroke="#808080" stroke-dasharray="3 2"/>'
+            body += (
+                f'<line class="mark {kind}" x1="{where:.1f}" y1="1" x2="{where:.1f}" y2="{height - 1}" '
+                'stroke="#808080" stroke-dasharray="3 2"/>'
+            )
     for places in lines.values():
         body += f'<polyline class="mark" points="{" ".join(places)}" fill="none" stroke="#3567b8" stroke-width="1.5"/>'
     px, py = x(len(points) - 1), y(logs[-1])
     body += f'<circle class="dot" cx="{px:.1f}" cy="{py:.1f}" r="2.5" fill="#3567b8"/>'
-    label = f"{_label(trend)}: from {text.value_text(trend, points[0]['value'])} to {text.value_text(trend, points[-1]['value'])}"
+    first, last = (text.value_text(trend, points[i]["value"]) for i in (0, -1))
+    label = f"{_label(trend)}: from {first} to {last}"
     return Markup(
         f'<svg class="picture" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
         f'aria-label="{escape(label)}">{body}</svg>'

@@ -92,7 +92,11 @@ def _parted(points, column, keys):
     # Numbered by what they depend on and not by when: machines may take turns.
     numbers = {}
     return [
-        {**point, "value": point[column], "part": numbers.setdefault(tuple(point[key] for key in keys), len(numbers) + 1)}
+        {
+            **point,
+            "value": point[column],
+            "part": numbers.setdefault(tuple(point[key] for key in keys), len(numbers) + 1),
+        }
         for point in points
     ]
 

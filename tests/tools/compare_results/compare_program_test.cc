@@ -170,7 +170,7 @@ TEST_CASE("Markdown has what is proven, worst first, and a count of the rest") {
                  ContainsSubstring("[Report](<https://ci.example/1(2)>)"));
   CHECK(run.out.find("| slow |") < run.out.find("fa&#124;st"));
   CHECK_THAT(run.out, !ContainsSubstring("eager"));
-  // Of five implementations: ln(1.02 / 1.005) = 0.01481 and the quantile 2.8782 of 0.002 give 2 * 1.9434^2 = 7.6.
+  // Each of five implementations has 0.002: ln(1.02 / 1.005) = 0.01481 and the quantile 2.8782 give 2 * 1.9434^2 = 7.6.
   CHECK_THAT(
       compare({before.path(), after.path(), "--process-spread", "0.01", "--markdown", "-"}).out,
       ContainsSubstring(" others, of which 3 have no verdict. About 8 processes on each side would give each of these "

@@ -98,8 +98,14 @@ class JudgedPage(unittest.TestCase):
             ([header(comparison_version=2)], ":1: its comparison_version is 2; this program reads version 1"),
             ([{"comparison_version": 1}], ':1: is no comparison of files: has no "steps"'),
             ([header(), row("a", 1.0, "passed"), "{\n"], ":3: is no comparison of files: "),
-            ([header(), row("a", 1.0, "passed", step=2)], ":2: is no comparison of files: expected a row of one of the steps"),
-            ([header(), {**row("a", 1.0, "passed"), "factor": "fast"}], ":2: is no comparison of files: factor: expected a number"),
+            (
+                [header(), row("a", 1.0, "passed", step=2)],
+                ":2: is no comparison of files: expected a row of one of the steps",
+            ),
+            (
+                [header(), {**row("a", 1.0, "passed"), "factor": "fast"}],
+                ":2: is no comparison of files: factor: expected a number",
+            ),
         ):
             inputs = self.read(*values)
             self.assertFalse(inputs.any())

@@ -4,12 +4,25 @@ import datetime
 import json
 import os
 
-MACHINE = {"cpu": "as ever", "cores": 8, "kernel": "as ever", "compiler": "as ever", "optimized": True, "libtorch": "2.11.0"}
+MACHINE = {
+    "cpu": "as ever",
+    "cores": 8,
+    "kernel": "as ever",
+    "compiler": "as ever",
+    "optimized": True,
+    "libtorch": "2.11.0",
+}
 
 
 def header(day=0, **environment):
     date = (datetime.datetime(2026, 1, 1) + datetime.timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    known = {"date_utc": date, "hostname": "host", "command_line": "bench --json a.json", "commit": f"{day:04x}aaaa", **MACHINE}
+    known = {
+        "date_utc": date,
+        "hostname": "host",
+        "command_line": "bench --json a.json",
+        "commit": f"{day:04x}aaaa",
+        **MACHINE,
+    }
     return {
         "schema_version": 2,
         "pace_version": "0.2.0",

@@ -1,4 +1,7 @@
-"""Fills a database with a million rows and prints how long a trend takes: bazel run //tests/tools/history:million_rows"""
+"""Fills a database with a million rows and prints how long a trend takes.
+
+bazel run //tests/tools/history:million_rows
+"""
 
 import os
 import sys
@@ -38,7 +41,8 @@ def main():
                 (
                     "one trend by the view",
                     lambda: connection.execute(
-                        "select date_utc, speedup from trend where comparison = 'case/77' and implementation = 'candidate 1' order by 1"
+                        "select date_utc, speedup from trend "
+                        "where comparison = 'case/77' and implementation = 'candidate 1' order by 1"
                     ).fetchall(),
                 ),
             ):
