@@ -3,7 +3,6 @@
 import math
 import pathlib
 
-import jinja2
 from markupsafe import Markup, escape
 
 from history import text
@@ -236,13 +235,6 @@ def view(overview, trends, changes):
 def render(overview, trends, changes, vega):
     """Returns the page. `vega` is the program that draws pictures; without it the page has tables alone."""
     shown = view(overview, trends, changes)
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("history.html.j2").render(
+    return report_page.templates(_HERE).get_template("history.html.j2").render(
         view=shown, **report_page.surroundings({"trend": _SPECIFICATION}, shown["datasets"], vega)
     )

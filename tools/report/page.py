@@ -23,6 +23,17 @@ def _program(text):
     return Markup(text.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
 
 
+def templates(folder):
+    """Returns Jinja's environment for the templates of a folder: every text is escaped, and a name must exist."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
 def surroundings(specifications, datasets, vega):
     """Returns what a template of any page needs around its own content. `specifications`: by the kind of picture;
     `datasets`: by the name of a picture; `vega`: see render()."""
@@ -38,13 +49,7 @@ def surroundings(specifications, datasets, vega):
 
 def render(inputs, paths, vega):
     """Returns the page. `vega` is the program that draws pictures; without it the page has tables alone."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates(_HERE)
     environment.filters["time"] = figures.time
     environment.filters["bytes"] = figures.bytes_
     view = View(inputs, paths)
