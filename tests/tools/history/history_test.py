@@ -603,6 +603,13 @@ class Pages(Case):
         self.assertEqual([each["date"] for each in data["changes"]], ["2026-01-11T00:00:00Z"])
         self.assertEqual((data["values"][0]["low"], data["names"]), (1.98, ["fused"]))
 
+    def test_times_of_a_picture_have_the_unit_of_its_axis(self):
+        data = json.loads(self.page(fused=lambda day: 5000.0)[0].scripts["data-0-time"])
+        self.assertEqual(data["axis"], "time of an iteration (µs)")
+        self.assertEqual({each["value"] for each in data["values"] if each["implementation"] == "fused"}, {5.0})
+        self.assertEqual({each["low"] for each in data["values"] if each["implementation"] == "fused"}, {4.95})
+        self.assertEqual([data["names"], len(set(data["colours"]))], [["eager", "fused"], 2])
+
     def test_hostile_names_are_texts(self):
         name = "</script><script>alert(1)</script>\x1b<img src=x onerror=alert(1)> %unit%"
         self.add(
