@@ -66,6 +66,7 @@ class View:
         self.groups = self._groups(inputs.runs)
         self.sweeps = self._sweeps(inputs.runs)
         self.between = self._between(inputs.runs)
+        self.judged = [self._judged(each) for each in inputs.between]
         self.kernels = [self._kernels(each) for each in inputs.kernels]
         self.whole_calls = inputs.whole_calls
         self.roofline = self._roofline(pairs)
@@ -354,6 +355,50 @@ class View:
             found.append({"comparison": short(comparison), "implementation": short(implementation), "cells": cells, "way": way, "size": largest})
         found.sort(key=lambda each: -each["size"])
         return found
+
+    def _judged(self, run):
+        """What //tools/compare_results judged; what is not acceptable comes first."""
+        header, rows = run.header, []
+        order = sorted(run.results, key=lambda row: (row["acceptable"] is not False, not row["change_proven"], not row["unresolved"]))
+        speedups = [{"median": row["factor"], "interval": row["interval"]} for row in run.results if row["factor"]]
+        limits = []
+        if header["limit"] and header["limit"] > 0:
+            limits = [1 / header["limit"] if header["guard"] else header["limit"]]
+        axis = svg.speedup_axis(speedups, limits, 150)
+        for row in order:
+            summary = {"median": row["factor"], "interval": row["interval"]} if row["factor"] and row["factor"] > 0 else None
+            rows.append(
+                {
+                    "step": row["step"],
+                    "comparison": short(row["comparison"]),
+                    "implementation": short(row["implementation"]),
+                    "then": figures.time(row["then_ns"]),
+                    "now": figures.time(row["now_ns"]),
+                    "speedup": self._speedup(summary),
+                    "picture": svg.speedup(summary, axis, limits, row["verdict"], 150) if summary else "",
+                    "verdict": row["verdict"],
+                    "fate": "not acceptable" if row["acceptable"] is False else "let through" if row["unresolved"] else "",
+                    "message": row["message"] if row["verdict"] != "passed" else "",
+                }
+            )
+        sides = [
+            [
+                ", ".join(
+                    short(each["path"]) + (f" ({each['commit'][:10]})" if each["commit"] else "") for each in step[side] or []
+                )
+                for side in ("old", "new")
+            ]
+            for step in header["steps"]
+        ]
+        return {
+            "path": run.path,
+            "expectation": header["expectation"],
+            "compared": int(header["compared"] if header["compared"] is not None else len(rows)),
+            "exit_code": int(header["exit_code"]) if header["exit_code"] is not None else None,
+            "sides": sides,
+            "several": len(sides) > 1,
+            "rows": rows,
+        }
 
     def _roofline(self, pairs):
         points, peak = [], 0.0
