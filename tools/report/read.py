@@ -9,7 +9,7 @@ from report import schema
 # Version of the tables in docs/results.md that schema.py has.
 SCHEMA_VERSION = 2
 
-# Version of what //tools/compare_results --json writes.
+# And of those of //tools/compare_results.
 COMPARISON_VERSION = 1
 
 # One line is one comparison. A line of ten million samples has 200 MB, and as a value a gigabyte.
@@ -40,14 +40,13 @@ class Inputs:
     """All that was read, in the order of the files; `problems` are sentences about what was not."""
 
     runs: list = dataclasses.field(default_factory=list)
+    between: list = dataclasses.field(default_factory=list)
     kernels: list = dataclasses.field(default_factory=list)
     whole_calls: list = dataclasses.field(default_factory=list)
-    # Files of results that //tools/compare_results has compared.
-    judged: list = dataclasses.field(default_factory=list)
     problems: list = dataclasses.field(default_factory=list)
 
     def any(self):
-        return bool(any(run.results for run in self.runs) or self.kernels or self.whole_calls or self.judged)
+        return bool(any(run.results for run in [*self.runs, *self.between]) or self.kernels or self.whole_calls)
 
 
 def _constant(name):
@@ -62,7 +61,7 @@ def _parse(text):
 
 
 _EXPECTED = "expected a file that --json of a pace program wrote"
-_TORN = b'{"schema_version":'
+_TORN = (b'{"schema_version":', b'{"comparison_version":')
 
 
 def read(paths):
@@ -84,13 +83,17 @@ def _read_file(path, inputs):
         if not first:
             raise InputError(f"{path}: is empty; {_EXPECTED}")
         stripped = first.rstrip(b"\0")
-        if not first.endswith(b"\n") and (stripped.startswith(_TORN) or _TORN.startswith(stripped)):
+        if not first.endswith(b"\n") and any(stripped.startswith(each) or each.startswith(stripped) for each in _TORN):
             raise InputError(f"{path}:1: was cut off in its first line and holds no results; {_EXPECTED}")
         header = _json_object(first)
         if header is not None and "schema_version" in header:
-            _read_results(path, header, file, inputs)
+            _require_version(path, header, "schema_version", SCHEMA_VERSION)
+            inputs.runs.append(run := Run(path, _header(path, header, schema.HEADER), []))
+            _read_lines(path, file, lambda value: run.results.append(_with_fewer_samples(_row(schema.RESULT, value))), inputs)
         elif header is not None and "comparison_version" in header:
-            _read_judged(path, header, file, inputs)
+            _require_version(path, header, "comparison_version", COMPARISON_VERSION)
+            inputs.between.append(run := Run(path, _header(path, header, schema.COMPARISON_HEADER), []))
+            _read_lines(path, file, lambda value: run.results.append(_row(schema.COMPARISON_ROW, value)), inputs)
         else:
             _read_values(path, first, file, inputs)
 
@@ -103,20 +106,31 @@ def _json_object(line):
     return value if isinstance(value, dict) else None
 
 
-def _read_results(path, header, file, inputs):
-    version = header["schema_version"]
-    if version != SCHEMA_VERSION or isinstance(version, bool):
+def _require_version(path, header, key, expected):
+    version = header[key]
+    if version != expected or isinstance(version, bool):
         writer = header.get("pace_version")
         of = f" (of pace {schema.text_of(writer)})" if isinstance(writer, str) else ""
-        raise InputError(
-            f"{path}:1: its schema_version is {schema.text_of(json.dumps(version))[:40]}{of}; "
-            f"this program reads version {SCHEMA_VERSION}"
-        )
+        found = schema.text_of(json.dumps(version))[:40]
+        raise InputError(f"{path}:1: its {key} is {found}{of}; this program reads version {expected}")
+
+
+def _header(path, header, kind):
     try:
-        run = Run(path, schema.HEADER.read(header), [])
+        return kind.read(header)
     except schema.Unexpected as error:
         raise InputError(f"{path}:1: is no first line of results: {error}; {_EXPECTED}") from None
-    inputs.runs.append(run)
+
+
+def _row(kind, value):
+    row = kind.read(value)
+    if row is None:
+        raise schema.Unexpected("expected an object, found null")
+    return row
+
+
+def _read_lines(path, file, take, inputs):
+    """Calls `take` with the value of each line after the first one."""
     number = 1
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
@@ -132,32 +146,9 @@ def _read_results(path, header, file, inputs):
             )
             return
         try:
-            result = schema.RESULT.read(_parse(line))
-            if result is None:
-                raise schema.Unexpected("expected an object, found null")
-            run.results.append(_with_fewer_samples(result))
+            take(_parse(line))
         except (ValueError, schema.Unexpected) as error:
             inputs.problems.append(f"{path}:{number}: is no result: {error}; it is left out; {_EXPECTED}")
-
-
-def _read_judged(path, header, file, inputs):
-    """Reads what //tools/compare_results --json wrote."""
-    if header["comparison_version"] != COMPARISON_VERSION:
-        raise InputError(
-            f"{path}:1: its comparison_version is {schema.text_of(json.dumps(header['comparison_version']))[:40]}; "
-            f"this program reads version {COMPARISON_VERSION}"
-        )
-    number = 1
-    try:
-        judged = {"path": path, **schema.COMPARISON.read(header), "rows": []}
-        for number, line in enumerate(iter(lambda: file.readline(LARGEST_VALUE), b""), 2):
-            row = schema.COMPARED.read(_parse(line))
-            if row is None or not 1 <= row["step"] <= len(judged["steps"]):
-                raise schema.Unexpected("expected a row of one of the steps of the first line")
-            judged["rows"].append(row)
-    except (ValueError, schema.Unexpected) as error:
-        raise InputError(f"{path}:{number}: is no comparison of files: {error}; expected what compare_results --json wrote") from None
-    inputs.judged.append(judged)
 
 
 def _with_fewer_samples(result):

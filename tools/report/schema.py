@@ -1,4 +1,4 @@
-"""What the lines of a results file hold, by the tables of docs/results.md, and checked values of each kind.
+"""What the lines of results files hold, by the tables of docs/results.md, and checked values of each kind.
 
 A key that a file lacks, and null, become the value of that kind that stands for "unknown", so that every other part of
 the program can read every key. Keys that are not in the tables stay out.
@@ -254,39 +254,6 @@ HEADER = Object(
     suite_alpha=Number(),
 )
 
-# First line and rows of what //tools/compare_results --json writes.
-_FILES = ListOf(Object(required=("path",), path=Text(), date_utc=Text(), commit=Text(), hostname=Text(), cut_off=Flag()))
-COMPARISON = Object(
-    required=("comparison_version", "steps"),
-    comparison_version=Number(),
-    expectation=Text(),
-    by=Text(),
-    guard=Flag(),
-    limit=Number(),
-    steps=ListOf(Object(required=("old", "new"), old=_FILES, new=_FILES)),
-    compared=Number(),
-    not_acceptable=Number(),
-    let_through=Number(),
-    exit_code=Number(),
-)
-COMPARED = Object(
-    required=("step", "comparison", "implementation", "verdict"),
-    step=Number(),
-    comparison=Text(),
-    implementation=Text(),
-    then_ns=Number(),
-    now_ns=Number(),
-    factor=Number(),
-    interval=_INTERVAL,
-    change_proven=Flag(),
-    verdict=Text(),
-    acceptable=Flag(),
-    message=Text(),
-    processes_needed=Number(),
-    rounds_needed=Number(),
-    time_needed_ns=Number(),
-)
-
 _KERNEL_TIME = Object(required=("median_ns",), median_ns=Number(), least_ns=Number(), most_ns=Number())
 
 KERNELS = Object(
@@ -326,4 +293,37 @@ WHOLE_CALL = Object(
     times=Number(),
     repeat=Number(),
     peak_gpu_bytes=Number(),
+)
+
+_SIDE = ListOf(Object(path=Text(), date_utc=Text(), commit=Text(), hostname=Text(), cut_off=Flag()))
+COMPARISON_HEADER = Object(
+    required=("comparison_version", "expectation"),
+    comparison_version=Number(),
+    expectation=Text(),
+    by=Text(),
+    guard=Flag(),
+    limit=Number(),
+    alpha=Number(),
+    beta=Number(),
+    steps=ListOf(Object(old=_SIDE, new=_SIDE)),
+    compared=Number(),
+    not_acceptable=Number(),
+    let_through=Number(),
+    exit_code=Number(),
+)
+COMPARISON_ROW = Object(
+    required=("comparison", "implementation", "verdict"),
+    step=Number(),
+    comparison=Text(),
+    implementation=Text(),
+    then_ns=Number(),
+    now_ns=Number(),
+    factor=Number(),
+    interval=_INTERVAL,
+    change_proven=Flag(),
+    verdict=Text(),
+    acceptable=Flag(),
+    unresolved=Flag(),
+    message=Text(),
+    rounds_needed=Number(),
 )

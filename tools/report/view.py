@@ -66,9 +66,9 @@ class View:
         self.groups = self._groups(inputs.runs)
         self.sweeps = self._sweeps(inputs.runs)
         self.between = self._between(inputs.runs)
+        self.judged = [self._judged(each) for each in inputs.between]
         self.kernels = [self._kernels(each) for each in inputs.kernels]
         self.whole_calls = inputs.whole_calls
-        self.judged = [self._judged(each) for each in inputs.judged]
         self.roofline = self._roofline(pairs)
         self.title = self._title()
 
@@ -160,70 +160,9 @@ class View:
         if self.results:
             names = " → ".join(run["label"] for run in self.runs[:3]) + (" …" if len(self.runs) > 3 else "")
             return f"{figures.count(len(self.results), 'comparison')} · {names}"
-        if self.judged:
-            return f"{figures.count(sum(len(each['rows']) for each in self.judged), 'row')} compared"
         if self.kernels:
             return "kernels of " + ", ".join(short(each["call"]) for each in self.kernels[:3])
         return "no results"
-
-    @staticmethod
-    def _judged(judged):
-        """What //tools/compare_results has found: closed gates and proven changes, the largest loss first."""
-        notable = [row for row in judged["rows"] if not row["acceptable"] or row["change_proven"]]
-
-        def place(row):
-            return math.log(row["factor"]) if row["change_proven"] and row["factor"] and row["factor"] > 0 else -math.inf
-
-        notable.sort(key=place)
-        rest = [row for row in judged["rows"] if row["acceptable"] and not row["change_proven"]]
-        shown = [row for row in (notable + rest)[:MOST_COMPARISONS]]
-        summaries = [{"median": row["factor"], "interval": row["interval"]} for row in shown if row["factor"]]
-        # Rows are speeds; a guard limits times.
-        limits = [1 / judged["limit"] if judged["guard"] else judged["limit"]] if judged["limit"] else []
-        axis = svg.speedup_axis(summaries, limits, 140) if summaries else None
-
-        def files(side):
-            return ", ".join(
-                short(each["path"].rsplit("/", 1)[-1]) + (f" ({each['commit'][:10]})" if each["commit"] else "") for each in side
-            )
-
-        def entry(row):
-            summary = {"median": row["factor"], "interval": row["interval"]}
-            step = judged["steps"][int(row["step"]) - 1]
-            needed = ""
-            if row["processes_needed"]:
-                needed = f"{figures.whole(row['processes_needed'])} processes on each side"
-                if row["time_needed_ns"]:
-                    needed += f", {figures.time(row['time_needed_ns'])} of rounds"
-            return {
-                "comparison": short(row["comparison"]),
-                "implementation": short(row["implementation"]),
-                "new": files(step["new"]),
-                "then": figures.time(row["then_ns"]),
-                "now": figures.time(row["now_ns"]),
-                "value": row["factor"],
-                "factor": figures.ratio(row["factor"]),
-                "interval": figures.ratio_interval(row["interval"]),
-                "picture": svg.speedup(summary, axis, limits, row["verdict"], 140) if row["factor"] and axis else "",
-                "verdict": row["verdict"],
-                "needed": needed,
-                "message": row["message"] if row["verdict"] != "passed" and not row["interval"] else "",
-            }
-
-        return {
-            "expectation": judged["expectation"],
-            "what": "speed-up" if judged["by"] == "speedup" else "speed",
-            "old": files(judged["steps"][0]["old"]) if judged["steps"] else "",
-            "new": files(judged["steps"][0]["new"]) if len(judged["steps"]) == 1 else "",
-            "several": len(judged["steps"]) > 1,
-            "cut_off": files([each for step in judged["steps"] for side in step.values() for each in side if each["cut_off"]]),
-            "exit_code": judged["exit_code"],
-            "closed": judged["not_acceptable"],
-            "open": judged["let_through"],
-            "compared": judged["compared"],
-            "rows": [entry(row) for row in shown],
-            "left_out": len(judged["rows"]) - len(shown),
-        }
 
     def _shown(self, pairs):
         if len(pairs) <= MOST_COMPARISONS:
@@ -416,6 +355,50 @@ class View:
             found.append({"comparison": short(comparison), "implementation": short(implementation), "cells": cells, "way": way, "size": largest})
         found.sort(key=lambda each: -each["size"])
         return found
+
+    def _judged(self, run):
+        """What //tools/compare_results judged; what is not acceptable comes first."""
+        header, rows = run.header, []
+        order = sorted(run.results, key=lambda row: (row["acceptable"] is not False, not row["change_proven"], not row["unresolved"]))
+        speedups = [{"median": row["factor"], "interval": row["interval"]} for row in run.results if row["factor"]]
+        limits = []
+        if header["limit"] and header["limit"] > 0:
+            limits = [1 / header["limit"] if header["guard"] else header["limit"]]
+        axis = svg.speedup_axis(speedups, limits, 150)
+        for row in order:
+            summary = {"median": row["factor"], "interval": row["interval"]} if row["factor"] and row["factor"] > 0 else None
+            rows.append(
+                {
+                    "step": row["step"],
+                    "comparison": short(row["comparison"]),
+                    "implementation": short(row["implementation"]),
+                    "then": figures.time(row["then_ns"]),
+                    "now": figures.time(row["now_ns"]),
+                    "speedup": self._speedup(summary),
+                    "picture": svg.speedup(summary, axis, limits, row["verdict"], 150) if summary else "",
+                    "verdict": row["verdict"],
+                    "fate": "not acceptable" if row["acceptable"] is False else "let through" if row["unresolved"] else "",
+                    "message": row["message"] if row["verdict"] != "passed" else "",
+                }
+            )
+        sides = [
+            [
+                ", ".join(
+                    short(each["path"]) + (f" ({each['commit'][:10]})" if each["commit"] else "") for each in step[side] or []
+                )
+                for side in ("old", "new")
+            ]
+            for step in header["steps"]
+        ]
+        return {
+            "path": run.path,
+            "expectation": header["expectation"],
+            "compared": int(header["compared"] if header["compared"] is not None else len(rows)),
+            "exit_code": int(header["exit_code"]) if header["exit_code"] is not None else None,
+            "sides": sides,
+            "several": len(sides) > 1,
+            "rows": rows,
+        }
 
     def _roofline(self, pairs):
         points, peak = [], 0.0

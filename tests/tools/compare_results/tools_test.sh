@@ -37,8 +37,7 @@ done
 case="--html: the page has the verdicts, and names that are no text of it"
 program=$compare
 run $work/a.json $work/b.json --html $work/page.html --process-spread 0.001; ends_with 0
-holds "$work/page.html" '<h2>Compared with <bdi>a.json'
-holds "$work/page.html" '<data class="factor" value="1.0">'
+holds "$work/page.html" '<title>.*a\.json.*b\.json'
 [[ ! -e $work/page.html.verdicts ]] || complain "a file was left"
 run $work/a.json $work/b.json --html $work/nowhere/page.html --process-spread 0.001; ends_with 2; says "nowhere"
 

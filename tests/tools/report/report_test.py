@@ -1,0 +1,452 @@
+"""tools/report: figures of the page are those of the files, whatever names and lines the files have."""
+
+import json
+import os
+import stat
+import subprocess
+import unittest
+
+import made_up
+import program
+from report import statistics
+
+EVIDENCE = os.path.abspath("tests/tools/report/evidence_of_file")
+
+
+def failed_gate():
+    slowed = made_up.comparison("layer_norm/64x1024", 1 / 1.1, "failed")
+    wrong = made_up.row("wrong", [])
+    wrong.update(baseline=False, outcome="wrong", message="output: 1 of 65536 elements differ")
+    slowed["implementations"].append(wrong)
+    return slowed
+
+
+class Figures(program.ReportCase):
+    def values(self, page, css):
+        return [float(each["value"]) for each in page.all("data", css=css)]
+
+    def test_medians_and_speedups_are_those_of_the_file(self):
+        results = [made_up.comparison(f"op/{i}x64", 1 + i / 4, "passed", seed=i) for i in range(1, 5)]
+        page, errors = self.page_of(made_up.write(self.folder / "a.json", results))
+        self.assertEqual(errors, "")
+        rows = [row for result in results for row in result["implementations"]]
+        self.assertEqual(self.values(page, "median"), [row["time"]["median_ns"] for row in rows])
+        speedups = {row["speedup"]["median"] for row in rows if row["speedup"]}
+        self.assertLessEqual(speedups, set(self.values(page, "speedup")))
+        for row in rows:
+            self.assertIn(row["expectations"][0]["message"] if row["expectations"] else row["name"], page.text)
+
+    def test_verdicts_are_counted_and_the_exit_code_is_named(self):
+        results = [
+            made_up.comparison("a", 1.2, "passed"),
+            made_up.comparison("b", 1.0, "undecided"),
+            failed_gate(),
+        ]
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", results))
+        counted = {each["data-verdict"]: int(each["text"]) for each in page.all("b") if "data-verdict" in each}
+        self.assertEqual(counted, {"failed": 1, "invalid": 0, "undecided": 1, "passed": 1})
+        self.assertIn("Exit code 42: 1 gate closed, 1 implementation wrong, crashed or hung.", page.text)
+        self.assertIn("output: 1 of 65536 elements differ", page.text)
+        (attention,) = page.all("section", id="attention")
+        # What failed stands before what was let through.
+        self.assertLess(attention["text"].index("failed"), attention["text"].index("let through"))
+
+    def test_each_exit_code(self):
+        unmeasured = made_up.comparison("c", 1)
+        for row in unmeasured["implementations"]:
+            row.update(outcome="refused", time=None, speedup=None, samples_ns=[], log_ratios=[])
+        for results, code in (
+            ([made_up.comparison("a", 1.2, "passed")], 0),
+            ([made_up.comparison("a", 1.0, "undecided")], 43),
+            ([unmeasured], 4),
+        ):
+            page, _ = self.page_of(made_up.write(self.folder / "a.json", results))
+            self.assertIn(f"Exit code {code}:", page.text)
+
+    def test_intervals_are_drawn_without_a_script(self):
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [made_up.comparison("a", 1.2, "passed")]))
+        titles = [each["text"] for each in page.all("title")]
+        self.assertTrue(any(each.startswith("speed-up 1.") and "limit 0.952" in each for each in titles), titles)
+        self.assertTrue(any(each.startswith("median 8.") for each in titles), titles)
+        # No style attribute: a strict policy forbids it.
+        self.assertEqual([each for each in page.elements if "style" in each], [])
+        self.assertEqual([each for each in page.elements if any(key.startswith("on") for key in each)], [])
+
+    def test_samples_of_pictures_are_those_of_the_file(self):
+        result = made_up.comparison("a", 1.5, "passed", count=40)
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
+        data = page.data("data-c0")
+        self.assertEqual(data["unit"], "µs")
+        for row, drawn in zip(result["implementations"], data["samples"]):
+            self.assertEqual(drawn["implementation"], row["name"])
+            for exact, value in zip(row["samples_ns"], drawn["values"], strict=True):
+                self.assertAlmostEqual(value * 1000 / exact, 1, places=4)
+        self.assertEqual(len(data["ratios"][0]["values"]), 20)
+        self.assertEqual(len(data["evidence"][0]["cycles"]), 20)
+        # Every kind of picture that the page has a place for has a specification.
+        places = {each["data-kind"] for each in page.all("div", css="chart")}
+        self.assertEqual(places, {"rounds", "strip", "ecdf", "ratios", "evidence"})
+        self.assertLessEqual(places, set(page.data("specifications")))
+
+    def test_several_files_are_held_against_each_other(self):
+        old = [made_up.comparison(f"op/{i}", 1.4, "passed", seed=i) for i in range(3)]
+        new = [made_up.comparison(f"op/{i}", 1.1 if i == 1 else 1.4, "passed", seed=i + 9) for i in range(3)]
+        page, _ = self.page_of(
+            made_up.write(self.folder / "old.json", old, made_up.header(commit="1111111")),
+            made_up.write(self.folder / "new.json", new, made_up.header(commit="2222222")),
+        )
+        (between,) = page.all("section", id="between")
+        self.assertIn("1: old.json", between["text"])
+        self.assertIn("2222222", between["text"])
+        (slower,) = page.all("td", css="slower")
+        self.assertIn("1.1", slower["text"])
+        self.assertEqual(len(page.all("details", css="comparison")), 6)
+
+    def test_means_of_groups(self):
+        results = [made_up.comparison(f"{group}/{i}", factor, seed=i) for group, factor in (("a", 2), ("b", 0.5)) for i in range(3)]
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", results))
+        (means,) = page.all("section", id="means")
+        self.assertRegex(means["text"], r"(?s)allfused6.*afused3.*bfused3")
+        speedups = [result["implementations"][1]["speedup"] for result in results]
+        expected, _ = statistics.geometric_mean(
+            [(each["median"], each["interval"]["low"], each["interval"]["high"]) for each in speedups]
+        )
+        self.assertIn(expected, self.values(page, "speedup"))
+
+    def test_a_sweep_names_the_size_at_which_the_faster_side_changes(self):
+        results = [
+            made_up.comparison(f"op/Float/{n}x{m}", 0.5 * (m / 16) ** 0.5, seed=n * m, count=40)
+            for n in (16, 64)
+            for m in (16, 64, 256)
+        ]
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", results))
+        (sweeps,) = page.all("section", id="sweeps")
+        self.assertIn("op/Float/nxm", sweeps["text"])
+        # 0.5 * sqrt(m / 16) is 1 at 64, about which the noise decides.
+        self.assertRegex(sweeps["text"], r"fused becomes faster near (5|6|7)\d(\.\d)? at 16 \(between (16 and 64|64 and 256)\)")
+        self.assertEqual(len(page.data("data-s0")["values"]), 6)
+
+    def test_kernels(self):
+        kernels = {
+            "call": "block",
+            "device": "AMD EPYC",
+            "whole_ns": 2000.0,
+            "explained": 0.9,
+            "peak_bytes_per_s": 4e9,
+            "kernels": [
+                {
+                    "name": name,
+                    "category": "pointwise",
+                    "share": share,
+                    "runs": 1.0,
+                    "in_place": {"median_ns": 2000 * share, "least_ns": 1.0, "most_ns": 2000.0},
+                    "bytes": 1000.0,
+                    "bytes_per_s": 2e9,
+                }
+                for name, share in (("first", 0.3), ("second", 0.6))
+            ],
+        }
+        path = self.folder / "kernels.json"
+        path.write_text(json.dumps(kernels, indent=1) + "\n")
+        page, _ = self.page_of(path)
+        self.assertEqual(self.values(page, "kernel-time"), [600.0, 1200.0])
+        self.assertIn("50.0\u202f%", page.text)
+        self.assertTrue(any(each["text"].startswith("shares of the call: first 30.0") for each in page.all("title")))
+
+    def test_what_compare_results_judged(self):
+        path = self.folder / "comparison.json"
+        header = {"comparison_version": 1, "expectation": "time of at most 1.05x", "guard": True, "limit": 1.05,
+                  "steps": [{"old": [{"path": "a.json", "commit": "abcdef"}], "new": [{"path": "b.json"}]}],
+                  "compared": 1, "exit_code": 1}
+        row = {"step": 1, "comparison": "op", "implementation": "fused", "then_ns": 1000.0, "now_ns": 1200.0,
+               "factor": 0.8333, "interval": {"low": 0.8, "high": 0.86, "confidence": 0.98}, "change_proven": True,
+               "verdict": "failed", "acceptable": False, "unresolved": False, "message": "takes 1.2x"}
+        path.write_text(json.dumps(header) + "\n" + json.dumps(row) + "\n")
+        page, _ = self.page_of(path)
+        self.assertIn("Compared: 1 rows, exit code 1", page.text)
+        self.assertIn("takes 1.2x", page.text)
+        self.assertIn(0.8333, self.values(page, "speedup"))
+        header["comparison_version"] = 2
+        path.write_text(json.dumps(header) + "\n")
+        ended = self.run_report(path, "--output", self.output)
+        self.assertIn("comparison.json:1: its comparison_version is 2; this program reads version 1", ended.stderr)
+
+    def test_modes_and_memory_of_a_gpu(self):
+        result = made_up.comparison("axpy", 1.7, "passed", device="NVIDIA H200")
+        for row, time in zip(result["implementations"], (81800.0, 46900.0)):
+            row["modes"] = [
+                {"name": "cold", "time": made_up.time_of([time] * 8), "speedup": None, "missing": ""},
+                {"name": "graph", "time": None, "speedup": None, "missing": "it cannot be captured"},
+            ]
+            row["device_memory"] = {"peak_bytes": 67108864, "reserved_bytes": 0, "allocations": 1, "driver_allocations": 0}
+            row["device_counts"] = {"kernels": 2, "launches": 2, "synchronisations": 0, "graph_nodes": None}
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
+        self.assertEqual(self.values(page, "mode"), [81800.0, 46900.0])
+        self.assertIn("it cannot be captured", page.text)
+        self.assertIn("67.1\u202fMB", page.text)
+
+    def test_the_command_that_repeats_it_has_its_seeds(self):
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [made_up.comparison("a", 1)]))
+        self.assertIn("--json results.json --seed 39630 --check-seed 2623656200821053387", page.text)
+
+
+class Evidence(program.ReportCase):
+    def test_it_is_what_the_gates_knew(self):
+        results = [
+            made_up.comparison("a guard that passes", 1.3, "passed", count=60),
+            made_up.comparison("one that fails", 0.8, "failed", count=60),
+            made_up.comparison("one that is near its limit", 0.955, "undecided", count=400),
+            made_up.comparison("slow cycles", 30, "passed", count=8, median=4e9),
+            made_up.comparison("seldom calls that take long", 1.0, "undecided", count=300, seed=11),
+        ]
+        claim = made_up.comparison("a claim", 1.25, count=200, seed=5)
+        claim["implementations"][1]["expectations"] = [made_up.expectation("passed", 1.2, guard=False)]
+        results.append(claim)
+        ended = subprocess.run(
+            [EVIDENCE, made_up.write(self.folder / "a.json", results)], capture_output=True, text=True, check=True
+        )
+        found = [json.loads(line) for line in ended.stdout.splitlines()]
+        self.assertEqual(len(found), len(results))
+        for result, expected in zip(results, found):
+            baseline, row = result["implementations"]
+            points = statistics.evidence(
+                row["expectations"][0]["demanded_speed"],
+                row["log_ratios"],
+                baseline["samples_ns"],
+                row["samples_ns"],
+                row["context"]["rounds_per_cycle"],
+                result["iterations"],
+            )
+            self.assertEqual(len(points), len(expected), result["name"])
+            for cycle, (own, theirs) in enumerate(zip(points, expected)):
+                for ours, other in zip(own, theirs):
+                    self.assertAlmostEqual(ours, other, delta=1e-9 * max(ours, other), msg=f"{result['name']}, {cycle}")
+        # Each kind of evidence occurs: for the limit, against it, and by slow cycles alone.
+        self.assertLess(min(point[0] for point in found[0]), 1e-3)
+        self.assertLess(min(point[1] for point in found[1]), 1e-3)
+        self.assertLess(found[3][-1][0], 1e-3)
+
+
+class Hostile(program.ReportCase):
+    NAMES = [
+        "</script><script>document.title='taken'</script>",
+        '"><img src=x onerror="document.title=1">',
+        "'; alert(1); //",
+        "<!--<script>",
+        "\u202eright to left\u2066",
+        "two\nlines\r\n\tand a tab\x00\x1b[31m",
+        "x" * 10000,
+        "{{ 7 * 7 }} {% raw %}",
+        "%unit% %names%",
+        "lone \ud800 surrogate",
+        "&amp; &lt;b&gt; ]]>",
+        "",
+    ]
+
+    def test_names_are_text(self):
+        results = []
+        for i, name in enumerate(self.NAMES):
+            result = made_up.comparison(name, 1.3, "passed", seed=i, count=12, inputs=name, notes=[name], device=name)
+            result["implementations"][1]["name"] = "own " + name
+            result["implementations"][1]["expectations"][0].update(message=name, expectation=name, acceptable=False)
+            results.append(result)
+        header = made_up.header(command_line=self.NAMES[0], hostname=self.NAMES[1], own=self.NAMES[2])
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", results, header))
+        self.assertEqual(len(page.all("details", css="comparison")), len(self.NAMES))
+        self.assertEqual(page.all("img"), [])
+        kinds = [each.get("type") for each in page.all("script")]
+        # Two programs and data: a name that ended an element would have made more of them.
+        self.assertEqual(kinds.count(None), 2)
+        self.assertEqual(set(kinds), {None, "application/json"})
+        self.assertEqual(page.unclosed, [])
+        self.assertIn("</script><script>document.title='taken'</script>", page.text)
+        self.assertIn("{{ 7 * 7 }}", page.text)
+        self.assertIn("x" * 10000, page.text)
+        self.assertEqual(page.data("data-c0")["names"][1], "own " + self.NAMES[0])
+        self.assertLess(page.size, 2_000_000)
+
+    def test_no_address_of_another_machine_is_asked(self):
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [made_up.comparison("a", 1)]))
+        for each in page.elements:
+            for attribute in ("src", "href", "action", "srcset"):
+                if attribute in each:
+                    self.assertRegex(each[attribute], r"^(#|data:)")
+
+    def test_licences_of_what_the_page_contains(self):
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [made_up.comparison("a", 1)]))
+        (licences,) = page.all("details", id="licences")
+        for text in ("University of Washington Interactive Data Lab", "Mike Bostock", "BSD 3-Clause", "ISC License"):
+            self.assertIn(text, licences["text"])
+
+
+class Sizes(program.ReportCase):
+    def test_without_and_with_one_sample(self):
+        none = made_up.comparison("none", 1)
+        for row in none["implementations"]:
+            row.update(samples_ns=[], log_ratios=[], time=None, speedup=None)
+        one = made_up.result("one", [made_up.row("only", [1000.0])])
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [none, one, made_up.result("empty", [])]))
+        self.assertEqual(len(page.all("details", css="comparison")), 3)
+        self.assertEqual([float(each["value"]) for each in page.all("data", css="median")], [1000.0])
+
+    def test_20000_samples_are_below_2_MB(self):
+        result = made_up.comparison("many", 1.2, "passed", count=10000)
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
+        drawn = [len(each["values"]) for each in page.data("data-c0")["samples"]]
+        self.assertEqual(drawn, [10000, 10000])
+        self.assertLess(page.size, 2_000_000)
+
+    def test_more_samples_are_thinned_and_the_page_says_so(self):
+        results = [made_up.comparison(f"many{i}", 1.2, "passed", count=4000, seed=i) for i in range(12)]
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", results))
+        self.assertLess(page.size, 2_500_000)
+        self.assertIn("Pictures show a part of the samples", page.text)
+        self.assertEqual(page.data("data-c0")["samples"][0]["of"], 4000)
+        # The figures are those of all samples.
+        self.assertIn(results[0]["implementations"][0]["time"]["median_ns"], [float(e["value"]) for e in page.all("data", css="median")])
+
+    def test_of_very_many_comparisons_those_that_failed_are_shown(self):
+        results = [made_up.result(f"c{i}", [made_up.row("only", [1000.0, 1001.0])]) for i in range(1100)]
+        results[1050] = failed_gate()
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", results))
+        self.assertEqual(len(page.all("details", css="comparison")), 1000)
+        self.assertIn("100 more comparisons are counted above and left out", page.text)
+        self.assertEqual(len(page.all("details", css="comparison", **{"data-status": "failed"})), 1)
+
+
+class BadInput(program.ReportCase):
+    def setUp(self):
+        super().setUp()
+        self.good = made_up.write(self.folder / "good.json", [made_up.comparison("kept", 1.2, "passed")])
+
+    def bad(self, text, *expected, name="bad.json"):
+        """The page of a good file beside this one has the good results, and the messages name the bad one."""
+        path = self.folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
+        page, errors = self.page_of(path, self.good, code=1)
+        for each in expected:
+            self.assertIn(each, errors)
+            self.assertIn(each, page.text)
+        self.assertIn("kept", page.text)
+        self.assertIn("What could not be read", page.text)
+        # Alone, the page of a file without results is not written.
+        self.output.unlink()
+        return path
+
+    def alone(self, path):
+        ended = self.run_report(path, "--output", self.output)
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("no page is written", ended.stderr)
+        self.assertFalse(self.output.exists())
+
+    def lines(self, *results):
+        return "".join(json.dumps(each) + "\n" for each in (made_up.header(), *results))
+
+    def test_empty(self):
+        self.alone(self.bad("", "bad.json: is empty; expected a file that --json"))
+
+    def test_cut_in_its_first_line(self):
+        self.alone(self.bad('{"schema_version":2,"pace_', "bad.json:1: was cut off in its first line"))
+
+    def test_cut_in_its_last_line(self):
+        text = self.lines(made_up.comparison("first", 1.2), made_up.comparison("second", 1.2))
+        path = self.bad(text[:-300], "bad.json:3: the last line was cut off")
+        page, _ = self.page_of(path, code=1)
+        self.assertIn("first", page.text)
+        self.assertEqual(len(page.all("details", css="comparison")), 1)
+
+    def test_another_version(self):
+        header = {**made_up.header(), "schema_version": 3, "pace_version": "9.9"}
+        path = self.bad(json.dumps(header) + "\n", "bad.json:1: its schema_version is 3 (of pace 9.9); this program reads version 2")
+        self.alone(path)
+
+    def test_no_results_file(self):
+        self.alone(self.bad("case,implementation\nx,y\n", "bad.json:1: is no results file"))
+        self.alone(self.bad('{"some": "json"}\n', "bad.json:1: is no results file: it has no schema_version"))
+        self.alone(self.bad(b"\x89PNG\r\n\x1a\n\xff\xfe", "bad.json:1: is no text in UTF-8"))
+
+    def test_a_line_that_is_no_result(self):
+        good = made_up.comparison("first", 1.2)
+        without_name = {**good, "name": None}
+        wrong_kind = json.loads(json.dumps(good))
+        wrong_kind["implementations"][1]["samples_ns"][3] = "fast"
+        self.bad(
+            self.lines(good, without_name, wrong_kind, [], good) + "{]\n",
+            'bad.json:3: is no result: has no "name"',
+            "bad.json:4: is no result: implementations: element 2: samples_ns: element 4: expected a number, found 'fast'",
+            "bad.json:5: is no result: expected an object",
+            "bad.json:7: is no result",
+        )
+
+    def test_deeply_nested_values(self):
+        self.bad(self.lines() + "[" * 100000 + "\n", "bad.json:2: is no result")
+
+    def test_kernels_that_are_cut_or_wrong(self):
+        self.alone(self.bad('{\n "call": "block",\n "kernels": [\n  {', "bad.json:4: was cut off"))
+        self.alone(self.bad('{"call": "block", "kernels": [{"symbol": "x"}]}', 'bad.json:1: kernels: element 1: has no "name"'))
+
+    def test_a_line_longer_than_is_read(self):
+        path = self.folder / "bad.json"
+        with open(path, "wb") as file:
+            file.write(self.lines(made_up.comparison("first", 1.2)).encode())
+            # A file with a hole: it takes no room on the disk.
+            file.truncate(file.tell() + (300 << 20))
+        page, errors = self.page_of(path, code=1)
+        self.assertIn("bad.json:3: the line is longer than 256 MB", errors)
+        self.assertIn("first", page.text)
+
+    def test_a_file_that_is_not_there(self):
+        page, errors = self.page_of(self.folder / "nowhere.json", self.good, code=1)
+        self.assertIn("nowhere.json: No such file or directory", errors)
+        self.assertIn("kept", page.text)
+
+    def test_a_folder(self):
+        self.assertIn(f"{self.folder}: Is a directory", self.page_of(self.folder, self.good, code=1)[1])
+
+
+class CommandLine(program.ReportCase):
+    def setUp(self):
+        super().setUp()
+        self.good = made_up.write(self.folder / "good.json", [made_up.comparison("kept", 1.2, "passed")])
+
+    def test_relative_paths_are_those_of_the_shell(self):
+        ended = self.run_report("good.json", "--output", "out.html", environment={"BUILD_WORKING_DIRECTORY": str(self.folder)})
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertTrue((self.folder / "out.html").exists())
+
+    def test_no_file_is_an_error(self):
+        ended = self.run_report()
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("FILE", ended.stderr)
+
+    def test_the_page_is_none_of_the_files_that_are_read(self):
+        good = self.folder / "good.json"
+        before = good.read_text("utf-8")
+        ended = self.run_report(self.good, "--output", self.good)
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("is one of the files that are read", ended.stderr)
+        self.assertEqual(good.read_text("utf-8"), before)
+
+    def test_a_page_that_cannot_be_written_leaves_no_rest(self):
+        ended = self.run_report(self.good, "--output", self.folder / "no" / "where.html")
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("where.html: No such file or directory", ended.stderr)
+        ended = self.run_report(self.good, "--output", "/dev/full")
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("/dev/full: No space left on device", ended.stderr)
+        self.assertEqual(os.listdir(self.folder), ["good.json"])
+
+    def test_a_page_replaces_an_older_one_and_has_usual_rights(self):
+        self.output.write_text("old")
+        self.page_of(self.good)
+        self.assertEqual(stat.S_IMODE(self.output.stat().st_mode) & 0o600, 0o600)
+        self.assertIn("kept", self.output.read_text("utf-8"))
+
+    def test_help(self):
+        ended = self.run_report("--help")
+        self.assertEqual(ended.returncode, 0)
+        self.assertIn("--output", ended.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
