@@ -101,13 +101,3 @@ TEST_CASE("under bazel test a page lies beside the results, and a test does not 
   CHECK(run("", bazel).code == 0);
   CHECK_FALSE(outputs.has("report.html"));
 }
-
-TEST_CASE("the page of tools/report has the results") {
-  const auto report = fs::absolute("tools/report/report");
-  if (!fs::exists(report)) SKIP("there is no Python for tools/report");
-  const Scratch out;
-  const auto program = run("--html " + out / "a.html", "PACE_REPORT=" + report.string());
-  INFO(program.err);
-  CHECK(program.code == 0);
-  CHECK_THAT(out.read("a.html"), StartsWith("<!DOCTYPE html>") && ContainsSubstring("<bdi>first</bdi>"));
-}
