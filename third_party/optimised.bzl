@@ -5,6 +5,7 @@ not say `--compilation_mode=opt` would compile it with -O0 and time that.
 """
 
 load("@pace_checkout//:checkout.bzl", "CHECKOUT")
+load("@tools_python//:config.bzl", "PYTHON")
 
 _MODE = "//command_line_option:compilation_mode"
 
@@ -25,7 +26,7 @@ def _impl(ctx):
     # An attribute with a transition is a list of one.
     program = ctx.attr.program[0]
     runfiles = ctx.runfiles(files = ctx.files.data).merge(program[DefaultInfo].default_runfiles)
-    for target in ctx.attr.data:
+    for target in ctx.attr.data + ctx.attr._report:
         runfiles = runfiles.merge(target[DefaultInfo].default_runfiles)
     return [
         DefaultInfo(executable = link, runfiles = runfiles),
@@ -37,6 +38,8 @@ _ATTRS = {
     "data": attr.label_list(allow_files = True),
     "env": attr.string_dict(),
     "program": attr.label(cfg = _optimised, executable = True, mandatory = True),
+    # What makes a page of the results; without its Python no program has it.
+    "_report": attr.label_list(default = ["//tools/report"] if PYTHON else []),
     "_allowlist_function_transition": attr.label(default = "@bazel_tools//tools/allowlists/function_transition_allowlist"),
 }
 

@@ -43,7 +43,7 @@ def _impl(ctx):
     }.items():
         text = text.replace(name, value)
     ctx.actions.write(launcher, text, is_executable = True)
-    runfiles = ctx.runfiles(files = ctx.files.srcs + ctx.files.data)
+    runfiles = ctx.runfiles(files = [launcher] + ctx.files.srcs + ctx.files.data)
     for target in ctx.attr.srcs + ctx.attr.data:
         runfiles = runfiles.merge(target[DefaultInfo].default_runfiles)
     return [DefaultInfo(executable = launcher, runfiles = runfiles)]

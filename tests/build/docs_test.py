@@ -28,7 +28,7 @@ DESCRIBED = {
     "selftest": ["benches/selftest/main.cc"],
 }
 # The same for programs in Python, by argparse.
-DESCRIBED_IN_PYTHON = {"history": ["tools/history/__main__.py"]}
+DESCRIBED_IN_PYTHON = {"history": ["tools/history/__main__.py"], "report": ["tools/report/__main__.py"]}
 SUFFIXES = "hpp cc cu py sh md txt yaml bzl svg inc awk".split()
 
 

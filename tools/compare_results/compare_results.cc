@@ -10,25 +10,19 @@
 #include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/process.hpp"
+#include "pace/core/report_program.hpp"
 #include "pace/report/program_output.hpp"
 #include "pace/report/text.hpp"
 #include "tools/compare_results/compare_program.hpp"
 
 namespace {
 
-/// Returns tools/report as `bazel run` places it beside this program, or as it stands in the runfiles of a program that
-/// is started by its path.
-std::string report_program() {
-  const std::string name = "tools/report/report", here = pace::shipped_file(name);
-  if (std::filesystem::exists(here)) return std::filesystem::absolute(here).string();
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
-  return self.string() + ".runfiles/pace/" + name;
-}
-
 void make_page(const std::vector<std::string>& words) {
-  std::vector<std::string> arguments{report_program()};
-  if (!std::filesystem::exists(arguments[0]))
-    throw pace::Error("--html: " + arguments[0] + " is not there; expected that //tools/compare_results was built");
+  const std::string program = pace::report_program();
+  if (program.empty())
+    throw pace::Error(std::string("--html: the program of tools/report is not beside this one; set ") +
+                      pace::report_variable + " to it");
+  std::vector<std::string> arguments{std::filesystem::absolute(program).string()};
   arguments.insert(arguments.end(), words.begin(), words.end());
   const auto status = pace::detail::run_process(arguments, [](std::string_view line) { std::cerr << line << '\n'; });
   if (!status.ok()) throw pace::Error("--html: the program that makes the page " + status.to_string());

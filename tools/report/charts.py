@@ -267,13 +267,30 @@ def speedup_range(series):
     return [rounded(low / 1.08), rounded(high * 1.08)]
 
 
+def shares(results, most):
+    """Returns how many samples and ratios each comparison may show, such that all together show at most so many.
+
+    The small ones show all of theirs; the large ones have equal parts of the rest.
+    """
+    sizes = [sum(len(row["samples_ns"]) + len(row["log_ratios"]) for row in result["implementations"]) for result in results]
+    shares, left = [0] * len(sizes), most
+    for done, i in enumerate(sorted(range(len(sizes)), key=lambda i: sizes[i])):
+        shares[i] = min(sizes[i], left // (len(sizes) - done))
+        left -= shares[i]
+    return shares
+
+
 def values_of(result, most):
     """Returns the values of the pictures of one comparison, at most `most` samples and ratios; None without any."""
     rows = result["implementations"]
     kept = [row for row in rows if row["samples_ns"]]
     if not kept:
         return None
-    share = max(most // max(2 * len(kept), 1), 0)
+    total = sum(len(row["samples_ns"]) + len(row["log_ratios"]) for row in kept)
+
+    def part_of(numbers):
+        return statistics.thin(numbers, len(numbers) * most // total)
+
     median = min(row["time"]["median_ns"] if row["time"] else row["samples_ns"][0] for row in kept)
     size, unit = figures.time_unit(median)
     names = [row["name"] for row in rows]
@@ -290,7 +307,7 @@ def values_of(result, most):
         "left_out": False,
     }
     for row in kept:
-        values, fewer = statistics.thin(row["samples_ns"], share)
+        values, fewer = part_of(row["samples_ns"])
         data["left_out"] |= fewer or row["all_samples"] > len(row["samples_ns"])
         data["samples"].append(
             {
@@ -305,7 +322,7 @@ def values_of(result, most):
     for row in rows:
         if not row["log_ratios"]:
             continue
-        values, fewer = statistics.thin(row["log_ratios"], share)
+        values, fewer = part_of(row["log_ratios"])
         data["left_out"] |= fewer
         ratios = [math.exp(max(min(each, 50.0), -50.0)) for each in values]
         speedups.append(ratios)

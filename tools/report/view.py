@@ -55,11 +55,11 @@ class View:
         self.left_out = len(pairs) - len(shown)
         self.several_runs = len(inputs.runs) > 1
         self.datasets = {}
-        most = charts.MOST_VALUES // max(len(shown), 1)
+        shares = charts.shares([result for _, result in shown], charts.MOST_VALUES)
         # One axis for all lines of the list, so that they can be compared with each other.
         leads = [row["speedup"] for _, result in shown for row in result["implementations"] if row["speedup"]]
         self._list_axis = svg.list_axis([each for each in leads if each["median"] > 0], 140)
-        self.comparisons = [self._comparison(place, i, result, most) for place, (i, result) in enumerate(shown)]
+        self.comparisons = [self._comparison(place, i, result, shares[place]) for place, (i, result) in enumerate(shown)]
         self._places = {id(result): place for place, (_, result) in enumerate(shown)}
         self.attention, self.attention_more = self._cut(self._attention(pairs))
         self.changes, self.changes_more = self._cut(self._changes(pairs))

@@ -32,6 +32,7 @@
 #include "pace/core/exit_guard.hpp"
 #include "pace/core/kept_pipes.hpp"
 #include "pace/core/run_context.hpp"
+#include "pace/core/same_file.hpp"
 #include "pace/core/suite_budget.hpp"
 #include "pace/core/unfinished.hpp"
 #include "pace/report/console.hpp"
@@ -46,6 +47,7 @@
 #include "pace/runner/build_id.hpp"
 #include "pace/runner/continuation.hpp"
 #include "pace/runner/framework_xml.hpp"
+#include "pace/runner/html_sink.hpp"
 #include "pace/runner/process_files.hpp"
 #include "pace/runner/replicates.hpp"
 #include "pace/runner/resume.hpp"
@@ -192,6 +194,45 @@ inline void add_files(report::FanOut& sinks, const SessionOptions& options, cons
     if (auto sink = make(header.environment)) sinks.add(std::move(sink));
 }
 
+/// Throws InputError if a page is asked for that cannot be made, before anything is measured. Returns the program that
+/// makes pages; empty if there is none and none is asked for.
+[[nodiscard]] inline std::string program_of_page(const SessionOptions& options) {
+  std::string program = report_program();
+  if (options.html.empty()) return program;
+  if (program.empty())
+    throw InputError({},
+                     std::string("--html: this program has no program of tools/report beside it, which makes pages; "
+                                 "expected ") +
+                         report_variable + ", the path of one, or --json FILE and //tools/report for that file later");
+  const std::string page = output_path(options.html);
+  for (const auto& [option, path] :
+       {std::pair{"--json", options.json}, {"--csv", options.csv}, {"--junit", options.junit}})
+    if (!path.empty() && (page == output_path(path) || same_file(page, output_path(path))))
+      throw InputError({},
+                       std::string("--html and ") + option + " name the same file, '" + page + "'; expected two names");
+  return program;
+}
+
+/// Adds the sinks of pages, after those of results files: the page of --html, and under `bazel test` one beside the
+/// results. `warn` receives why the latter could not be made.
+inline void add_pages(report::FanOut& sinks, const SessionOptions& options, const std::string& program,
+                      const report::ResultsHeader& header, const std::vector<Result>& earlier,
+                      const HtmlSink::Warn& warn) {
+  if (!options.html.empty())
+    sinks.add(
+        std::make_unique<HtmlSink>(HtmlSink::Settings{.path = output_path(options.html),
+                                                      .program = program,
+                                                      .results = options.json.empty() ? "" : output_path(options.json)},
+                                   header, earlier));
+  if (undeclared_outputs().empty() || is_replicate() || program.empty()) return;
+  const auto inside = [](const char* name) { return pace::detail::inside(undeclared_outputs(), name); };
+  if (!options.html.empty() && output_path(options.html) == inside("report.html")) return;
+  sinks.add(std::make_unique<HtmlSink>(
+      HtmlSink::Settings{
+          .path = inside("report.html"), .program = program, .results = inside("results.json"), .warn = warn},
+      header, earlier));
+}
+
 /// The sinks of Bazel's files that are complete only after the tests; null outside of Bazel.
 struct BazelSinks {
   /// Gets Catch2's test cases after the tests.
@@ -252,6 +293,8 @@ inline void resume(Continuation& continuation, const SessionOptions& options, co
         "does not go with --baseline and --save-baseline, since the gates decide how many processes there are; "
         "expected a number of runs with --save-baseline FILE that is fixed beforehand");
   if (options.resume) refuse("does not go with --resume; expected one of them");
+  if (!options.html.empty())
+    refuse("does not go with --html; expected --json FILE, and //tools/report for the files of all processes");
   if (options.given.has("--stop") && options.measuring.stop == StopPolicy::decided)
     refuse(
         "does not go with --stop decided, since all processes together decide the gates, and each spends its budget; "
@@ -421,8 +464,10 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   refuse_overwriting(options.baseline, {{"--save-baseline", options.baseline.save},
                                         {"--json", options.json},
                                         {"--csv", options.csv},
-                                        {"--junit", options.junit}});
+                                        {"--junit", options.junit},
+                                        {"--html", options.html}});
   BaselineGate baseline(options.baseline, options.measuring, environment);
+  const std::string page_program = program_of_page(options);
   if (config.prepare) config.prepare(table_stream.get(), errors.get());
   report::ResultsHeader header{
       .environment = environment, .configuration = configuration, .options = options.measuring};
@@ -430,7 +475,11 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     header.suite_alpha = suite->alpha;
     header.options->alpha = std::numeric_limits<double>::quiet_NaN();
   }
-  add_files(sinks, options, header, earlier_results(continuation, options));
+  const auto earlier = earlier_results(continuation, options);
+  add_files(sinks, options, header, earlier);
+  add_pages(sinks, options, page_program, header, earlier, [&](const std::string& message) {
+    errors.get() << "pace: " << message << '\n' << std::flush;
+  });
   const BazelSinks bazel = add_bazel_files(sinks, xml, environment);
   if (auto sink = baseline_sink(options.baseline, header)) sinks.add(std::move(sink));
 

@@ -73,6 +73,7 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
        {{"--csv", "write one row per case and implementation", args::file(options.csv)},
         {"--json", "write everything, raw samples and environment included", args::file(options.json)},
         {"--junit", "write one test case per gate, with its figures, as JUnit's XML", args::file(options.junit)},
+        {"--html", "write a page of the results, for a browser", args::file(options.html)},
         {"--resume", "go on from the --json file of an interrupted run of the operator bench",
          args::flag(options.resume)},
         {"--no-table", "print no table of results", args::flag(options.no_table)}}},

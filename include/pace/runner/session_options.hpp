@@ -26,6 +26,7 @@ struct SessionOptions {
   std::string csv;    ///< file to write; empty: none
   std::string json;   ///< file to write; empty: none
   std::string junit;  ///< file to write; empty: none
+  std::string html;   ///< page to write; empty: none
   /// Limit on the time of the whole program, from its start; infinite: none.
   Nanoseconds time_limit{std::numeric_limits<double>::infinity()};
   bool no_table = false;          ///< whether the table is left out

@@ -86,12 +86,13 @@ class BrowserCase(program.ReportCase):
         self.scroll()
 
     def scroll(self):
-        """Pictures are drawn where they are seen: an endless window shows all."""
-        self.size(1280, 12000)
-        WebDriverWait(self.browser, PATIENCE_S).until(
+        """Pictures are drawn where they are seen."""
+        WebDriverWait(self.browser, PATIENCE_S, poll_frequency=0.1).until(
             lambda _: self.js(
                 "const open = [...document.querySelectorAll('.chart')].filter((e) => !e.closest('details:not([open])'));"
-                "return open.every((e) => e.dataset.drawn || e.dataset.failed)"
+                "const left = open.filter((e) => !e.dataset.drawn && !e.dataset.failed);"
+                "if (left.length > 0) left[0].scrollIntoView();"
+                "return left.length === 0"
             )
         )
         self.assertEqual(self.js("return [...document.querySelectorAll('[data-failed]')].map((e) => e.dataset.failed)"), [])
@@ -120,7 +121,7 @@ class Drawn(BrowserCase):
         shown = self.js("return [...document.querySelectorAll('data.median')].map((e) => [e.value, e.innerText])")
         for row, (value, text) in zip(result["implementations"], shown, strict=True):
             self.assertEqual(float(value), row["time"]["median_ns"])
-            self.assertEqual(text, f"{row['time']['median_ns'] / 1000:.3g}\u202fµs")
+            self.assertEqual(text, f"{row['time']['median_ns'] / 1000:#.3g}\u202fµs")
         # A mark for each sample and each cycle; of ECDFs and evidence a line for each side.
         kinds = self.js("return [...document.querySelectorAll('#c0 .chart')].map((e) => [e.dataset.kind, +e.dataset.drawn])")
         self.assertEqual(dict(kinds), {"rounds": 80, "strip": 80, "ecdf": 80, "ratios": 20, "evidence": 40})
@@ -490,10 +491,7 @@ class Pictures(BrowserCase):
                     self.size(width)
                     self.show()
                     self.js("document.querySelectorAll('details.comparison').forEach((e, i) => { e.open = i < 1 })")
-                    self.size(width, 6000)
-                    time.sleep(1)
-                    WebDriverWait(self.browser, PATIENCE_S).until(lambda _: not self.js("return document.querySelectorAll('.chart.waiting').length && document.querySelectorAll('details[open] .chart.waiting').length"))
-                    time.sleep(1)
+                    self.scroll()
                     self.size(width, min(self.js("return document.documentElement.scrollHeight"), 6000))
                     self.browser.save_screenshot(str(self.folder_of_pictures / f"{name}-{scheme}-{width}.png"))
 
