@@ -66,7 +66,8 @@ class HtmlSink final : public report::Sink {
     const auto folder = std::filesystem::path(settings_.path).parent_path();
     if (!std::filesystem::is_directory(folder) || ::access(folder.c_str(), W_OK) != 0)
       throw Error(settings_.path + ": there is no folder " + folder.string() + " that can be written to");
-    if (std::filesystem::is_directory(settings_.path)) throw Error(settings_.path + ": is a folder; expected a file name");
+    if (std::filesystem::is_directory(settings_.path))
+      throw Error(settings_.path + ": is a folder; expected a file name");
     if (!settings_.results.empty()) return;
     settings_.results = settings_.path + ".results.json";
     own_ = std::make_unique<report::JsonSink>(settings_.results, header, earlier);
