@@ -5,6 +5,7 @@ load("//third_party/clang:repository.bzl", "clang_repository")
 load("//third_party:cuda.bzl", "cuda_repository")
 load("//third_party:libtorch.bzl", "libtorch_repository")
 load("//third_party:system.bzl", "shim_repository", "system_repository")
+load("//third_party:tools.bzl", "tools_python_repository")
 
 _DEBIAN_BAZEL = "/usr/share/bazel"
 
@@ -35,10 +36,11 @@ def _bazel_repositories():
 
 def pace_repositories():
     """Declares @libtorch, @cuda, @catch2, @cli11, @nlohmann_json, @yaml_cpp, @boost_math, @benchmark, @clang,
-    @pace_checkout and Bazel's own."""
+    @tools_python, @pace_checkout and Bazel's own."""
     _bazel_repositories()
     _once(checkout_repository, "pace_checkout")
     _once(libtorch_repository, "libtorch")
+    _once(tools_python_repository, "tools_python")
     _once(cuda_repository, "cuda")
     _once(clang_repository, "clang")
     _once(

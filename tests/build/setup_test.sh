@@ -8,7 +8,7 @@ source tests/build/fake_machine.sh
 
 case="all there: it is Bazel, with the same arguments, and says nothing"
 new_machine; with_packages; with_libtorch "$work/torch" 2.11.0+cpu
-on_machine PACE_LIBTORCH="$work/torch" -- test //a --test_arg='two words' ''
+on_machine PACE_LIBTORCH="$work/torch" PACE_TOOLS_PYTHON=none -- test //a --test_arg='two words' ''
 succeeds; is "bazel <test> <//a> <--test_arg=two words> <>"
 
 case="packages missing, not root: the commands to type"
@@ -42,15 +42,15 @@ on_machine -- test //a
 fails; says "there is no apt-get here"; says "PACE_BAZEL"; says "PACE_LIBTORCH"
 
 case="packages missing, root: they are installed, Catch2 from backports, and Bazel goes on"
-new_machine; with_libtorch "$work/torch" 2.11.0+cu130
-on_machine PACE_LIBTORCH="$work/torch" -- version
+new_machine; with_libtorch "$work/torch" 2.11.0+cu130; rm "$bin/python3"
+on_machine PACE_LIBTORCH="$work/torch" PACE_TOOLS_PYTHON=none -- version
 succeeds
 [[ $(<"$root/etc/apt/sources.list.d/pace-backports.list") == "deb http://mirror.example/debian/ bookworm-backports main" ]] ||
   complain "backports were not added to apt's sources"
 grep -qx 'libcatch2-dev/bookworm-backports' "$work/apt-installed" ||
   complain "Catch2 was not asked of backports: $(<"$work/apt-installed")"
 ! grep -q python "$work/apt-installed" ||
-  complain "Python is not needed where LibTorch is given: $(<"$work/apt-installed")"
+  complain "Python is not needed where LibTorch is given and the tools are left out: $(<"$work/apt-installed")"
 
 case="no network for apt: its last words, and what to check"
 new_machine; program apt-get '[[ $1 == install ]] || exit 0; echo "E: Failed to fetch bazel"; exit 100'
@@ -67,12 +67,56 @@ new_machine; with_packages; rm "$bin/python3"
 on_machine PACE_ASSUME_ROOT=0 -- test //a
 fails; says "--no-install-recommends python3 python3-venv"
 
-case="LibTorch is installed, once; then nothing is said"
+case="LibTorch and the tools' Python are installed, once; then nothing is said"
 new_machine; with_packages
 on_machine -- info
-succeeds; says "installing LibTorch 2.11.0"; says "bazel <info>"
+succeeds; says "installing LibTorch 2.11.0"; says "installing the tools' Python"; says "bazel <info>"
 [[ $(<"$home/.cache/pace/libtorch-2.11.0/complete") == "$(<third_party/requirements.txt)" ]] || complain "no stamp"
+[[ $(cat "$home"/.cache/pace/tools-*/complete) == "$(<third_party/tools_requirements.txt)" ]] || complain "no stamp of the tools"
+! compgen -G "$home/.cache/pace/checks-*" >/dev/null || complain "what only checks need was installed"
 on_machine -- info
+succeeds; is "bazel <info>"
+
+case="the folder of the tools' Python is named by what it holds"
+python_hash=$(python3 -c 'import functools, sys
+print("%d" % functools.reduce(lambda h, c: (h * 31 + ord(c)) % 2**32, open(sys.argv[1]).read().rstrip("\n"), 0))' \
+  third_party/tools_requirements.txt)
+[[ -d $home/.cache/pace/tools-$python_hash ]] || complain "expected tools-$python_hash"
+
+case="LibTorch is given: the tools' Python is installed alone"
+new_machine; with_packages; with_libtorch "$work/torch" 2.11.0+cpu
+on_machine PACE_LIBTORCH="$work/torch" -- info
+succeeds; says "installing the tools' Python"; says_not "installing LibTorch"; says "bazel <info>"
+
+case="a Python for the tools is given, or none is wanted: LibTorch is installed alone"
+for given in "$bin/python3" none; do
+  new_machine; with_packages
+  on_machine PACE_TOOLS_PYTHON="$given" -- info
+  succeeds; says "installing LibTorch"; says_not "tools' Python"
+done
+on_machine PACE_TOOLS_PYTHON="$work/no-python" -- info
+fails; says "PACE_TOOLS_PYTHON=$work/no-python is no program"
+
+case="PACE_CHECKS: the checks' Python and a browser, too"
+new_machine; with_packages
+on_machine PACE_CHECKS=1 PACE_ASSUME_ROOT=0 -- info
+fails; says "clang-format-19 clang-tidy-19 doxygen chromium chromium-driver"
+for file in clang-format-19 clang-tidy-19 doxygen chromium chromedriver; do touch "$root/usr/bin/$file"; done
+on_machine PACE_CHECKS=1 -- info
+succeeds; says "installing the checks' Python"
+[[ $(cat "$home"/.cache/pace/checks-*/complete) == "$(<third_party/checks_requirements.txt)" ]] || complain "no stamp"
+on_machine PACE_CHECKS=1 -- info
+succeeds; is "bazel <info>"
+
+case="no network for the tools' pip: what it ends with, LibTorch stays, and how to do without"
+new_machine; with_packages
+python_with_pip '[[ $* != *tools_requirements* ]] || { echo "ERROR: No matching distribution found for jinja2"; exit 1; }'
+on_machine -- info
+fails; says "| ERROR: No matching distribution found for jinja2"; says "the tools' Python could not be installed"
+says "PACE_TOOLS_PYTHON to none"
+[[ -f $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "no stamp of LibTorch"
+! compgen -G "$home/.cache/pace/tools-*/complete" >/dev/null || complain "a stamp stands where nothing was installed"
+on_machine PACE_TOOLS_PYTHON=none -- info
 succeeds; is "bazel <info>"
 
 case="packages and LibTorch missing: both at the same time"
@@ -132,7 +176,7 @@ succeeds; [[ -f $work/own/libtorch-2.11.0/complete ]] || complain "not in PACE_H
 case="a half-finished LibTorch is made anew"
 new_machine; with_packages; mkdir -p "$home/.cache/pace/libtorch-2.11.0/venv"; touch "$home/.cache/pace/libtorch-2.11.0/rest"
 on_machine -- info
-succeeds; says "found a half-finished or outdated LibTorch in $home/.cache/pace/libtorch-2.11.0: making it anew"
+succeeds; says "found a half-finished or outdated installation of LibTorch 2.11.0 in $home/.cache/pace/libtorch-2.11.0: making it anew"
 [[ ! -e $home/.cache/pace/libtorch-2.11.0/rest ]] || complain "the old files are still there"
 
 case="other requirements make it outdated"
@@ -144,7 +188,7 @@ case="no network for pip: its last words, no stamp, and what to do"
 new_machine; with_packages
 python_with_pip 'echo "ERROR: No matching distribution found for torch==2.11.0"; exit 1'
 on_machine -- info
-fails; says "| ERROR: No matching distribution found"; says "\`pip install torch==2.11.0\` failed"; says "https_proxy"; says "PACE_LIBTORCH"
+fails; says "| ERROR: No matching distribution found"; says "\`pip install -r third_party/requirements.txt\` failed"; says "https_proxy"; says "PACE_LIBTORCH"
 [[ ! -e $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "a stamp stands where nothing was installed"
 
 case="a disk that is too small"
@@ -184,7 +228,7 @@ touch "$work/pip-may-end"
 wait "$first"; wait "$second"; code=$?; output=$(<"$work/second")
 succeeds; says "waiting for it"; says "bazel <two>"
 [[ $(<"$work/first") == *"bazel <one>"* ]] || complain "the first did not become Bazel: $(<"$work/first")"
-(($(wc -l <"$work/pip-ran") == 1)) || complain "pip ran more than once"
+(($(grep -c /requirements.txt "$work/pip-ran") == 1)) || complain "pip installed LibTorch more than once"
 
 case="interrupted: it says so, and leaves no stamp"
 new_machine; with_packages
@@ -202,54 +246,54 @@ new_machine; with_packages; with_libtorch "$work/a/libtorch" 2.11.0+cu130
 mkdir -p "$work/site-packages/torch/include/ATen" "$work/site-packages/torch/lib"
 printf "__all__ = []\n__version__ = '2.11.0+cu130'\ndebug = False\n" >"$work/site-packages/torch/version.py"
 for folder in "$work/a/libtorch" "$work/a" "$work/site-packages" "$work/site-packages/torch"; do
-  on_machine PACE_LIBTORCH="$folder" -- info
+  on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$folder" -- info
   succeeds; is "bazel <info>"
 done
 
 case="PACE_LIBTORCH: not there, or another version"
-on_machine PACE_LIBTORCH="$work/nowhere" -- info
+on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/nowhere" -- info
 fails; says "PACE_LIBTORCH=$work/nowhere is no LibTorch"; says "include/ATen"
 with_libtorch "$work/old" 2.10.0+cpu
-on_machine PACE_LIBTORCH="$work/old" -- info
+on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/old" -- info
 fails; says "is LibTorch 2.10.0+cpu; pace needs 2.11.0"
 rm "$work/old/build-version"
-on_machine PACE_LIBTORCH="$work/old" -- info
+on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/old" -- info
 fails; says "is LibTorch of an unknown version; pace needs 2.11.0"
 
 case="PACE_BAZEL and PACE_PYTHON"
 with_libtorch "$work/torch" 2.11.0
 rm "$root/usr/bin/bazel"
 printf '#!%s/bash\necho "own $*"\n' "$bin" >"$work/own-bazel"; chmod +x "$work/own-bazel"
-on_machine PACE_LIBTORCH="$work/torch" PACE_BAZEL="$work/own-bazel" -- info
+on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" PACE_BAZEL="$work/own-bazel" -- info
 succeeds; is "own info"
-on_machine PACE_LIBTORCH="$work/torch" PACE_BAZEL="$work/no-bazel" -- info
+on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" PACE_BAZEL="$work/no-bazel" -- info
 fails; says "PACE_BAZEL=$work/no-bazel is no program"
-on_machine PACE_LIBTORCH="$work/torch" PACE_PYTHON="$work/no-python" -- info
+on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" PACE_PYTHON="$work/no-python" -- info
 fails; says "PACE_PYTHON=$work/no-python is no program"
 
 case="a compiler that is too old, or none"
 new_machine; with_packages; with_libtorch "$work/torch" 2.11.0; program gcc 'echo 11.4.0'
-on_machine PACE_LIBTORCH="$work/torch" -- info
+on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" -- info
 fails; says "gcc is version 11.4.0; pace needs 12"
 program clang 'echo 16.0.6'
-on_machine PACE_LIBTORCH="$work/torch" CC=clang -- info
+on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" CC=clang -- info
 succeeds; is "bazel <info>"
-on_machine PACE_LIBTORCH="$work/torch" CC=nothing -- info
+on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" CC=nothing -- info
 fails; says "the C++ compiler nothing cannot be run"
 
 case="relative paths are made absolute, for Bazel as well"
 new_machine; with_packages; with_libtorch "$work/torch" 2.11.0
-program bazel-here 'echo "$PACE_LIBTORCH $PACE_HOME $PACE_PACKAGE_CACHE"'
-output=$(cd "$work" && env -i PATH="$bin" HOME="$home" PACE_SYSROOT="$root" PACE_LIBTORCH=torch PACE_HOME=own \
+program bazel-here 'echo "$PACE_LIBTORCH $PACE_HOME $PACE_PACKAGE_CACHE $PACE_TOOLS_PYTHON"'
+output=$(cd "$work" && env -i PATH="$bin" HOME="$home" PACE_SYSROOT="$root" PACE_LIBTORCH=torch PACE_TOOLS_PYTHON=bin/python3 PACE_HOME=own \
   PACE_PACKAGE_CACHE=a/b PACE_BAZEL=bin/bazel-here "$script" info 2>&1); code=$?
-succeeds; is "$work/torch $work/own $work/a/b"
-on_machine PACE_LIBTORCH="$work/torch" XDG_CACHE_HOME=cache -- info
+succeeds; is "$work/torch $work/own $work/a/b $work/bin/python3"
+on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" XDG_CACHE_HOME=cache -- info
 fails; says "XDG_CACHE_HOME=cache is no absolute path"; says "Type: export XDG_CACHE_HOME="
 
 case="by a link, and from another folder"
 ln -s "$script" "$work/link"
 program gcc 'echo 12'
-output=$(cd / && env -i PATH="$bin" HOME="$home" PACE_SYSROOT="$root" PACE_LIBTORCH="$work/torch" "$work/link" info 2>&1); code=$?
+output=$(cd / && env -i PATH="$bin" HOME="$home" PACE_SYSROOT="$root" PACE_LIBTORCH="$work/torch" PACE_TOOLS_PYTHON=none "$work/link" info 2>&1); code=$?
 succeeds; is "bazel <info>"
 
 rm -rf "$work"

@@ -3,9 +3,6 @@ source "$here/setup/console.sh"
 
 backports_list=$sysroot/etc/apt/sources.list.d/pace-backports.list
 
-# LibTorch's wheels while they are unpacked, and what stays of them (measured, torch 2.11.0 with CUDA 13).
-needed_mb=8000
-
 # Making an environment, and importing torch for the first time, on a slow disk.
 python_seconds=1800
 
@@ -22,10 +19,10 @@ install_missing() {
   mkdir -p "$log_folder"
   needs_find_missing  # another run may have done it while this one waited
   ((${#missing_packages[@]} == 0)) || prepare_packages
-  if ((${#missing_packages[@]} > 0 && missing_libtorch)); then
+  if ((${#missing_packages[@]} > 0 && ${#missing_environments[@]} > 0)); then
     install_both
-  elif ((missing_libtorch)); then
-    install_libtorch
+  elif ((${#missing_environments[@]})); then
+    install_environments
   elif ((${#missing_packages[@]})); then
     install_packages "${missing_packages[@]}"
   fi
@@ -36,20 +33,20 @@ install_missing() {
   exec 9>&-
 }
 
-# At the same time: LibTorch needs nothing but Python, and most of its time goes by with unpacking.
+# At the same time: LibTorch and the tools need nothing but Python, and most of their time goes by with unpacking.
 install_both() {
   local words=$log_folder/packages.log packages
   if ! find_python; then
     install_packages "${python_packages[@]%%:*}"
     needs_find_missing
-    ((${#missing_packages[@]})) || { install_libtorch; return; }
+    ((${#missing_packages[@]})) || { install_environments; return; }
   fi
   say "installing Debian packages, and meanwhile:"
   install_packages "${missing_packages[@]}" >"$words" 2>&1 &
   packages=$!
-  # Whatever becomes of LibTorch, this is not cut short: packages left half installed take longer to mend.
+  # Whatever becomes of the environments, this is not cut short: packages left half installed take longer to mend.
   trap 'wait' EXIT
-  install_libtorch
+  install_environments
   trap - EXIT
   if ! wait "$packages"; then
     cat "$words" >&2
@@ -61,8 +58,8 @@ install_both() {
 # Two runs at once: the second waits. The lock ends with the process that holds it, however that ends.
 take_lock() {
   mkdir -p "$pace_home" 2>/dev/null && [[ -w $pace_home ]] ||
-    die "cannot write to $pace_home, where LibTorch is to be installed." \
-      "Type: export PACE_HOME=/a/folder/of/yours   (on a disk with $((needed_mb / 1000)) GB free)"
+    die "cannot write to $pace_home, where LibTorch and the tools' Python are to be installed." \
+      "Type: export PACE_HOME=/a/folder/of/yours   (on a disk with 8 GB free)"
   exec 9>"$pace_home/setup.lock"
   flock --nonblock 9 && return
   say "another third_party/bazel is installing; waiting for it ..."
@@ -176,53 +173,80 @@ package_failure() {
     "Check that this machine reaches its package mirror (a proxy goes into http_proxy), then run the same command again."
 }
 
-# ---- LibTorch
+# ---- Virtual environments
 
+install_environments() {
+  local environment
+  for environment in "${missing_environments[@]}"; do "install_$environment"; done
+}
+
+# MB are those of the wheels while they are unpacked, and of what stays of them (measured: torch 2.11.0 with CUDA 13,
+# and the versions that tools_requirements.txt and checks_requirements.txt name).
 install_libtorch() {
-  local log=$log_folder/pip.log free_mb
-  if [[ -e $libtorch_home ]]; then
-    say "found a half-finished or outdated LibTorch in $libtorch_home: making it anew"
-    rm -rf "$libtorch_home" || die "cannot remove $libtorch_home." "Remove it, then run the same command again."
+  local name="LibTorch $torch_version" folder=$libtorch_home mb=8000 file=$here/requirements.txt stamp=$requirements
+  local import="import torch" instead="or point PACE_LIBTORCH at an existing LibTorch $torch_version"
+  install_environment "$name into $folder (about 5 GB)"
+}
+
+install_tools() {
+  local name="the tools' Python" folder=$tools_home mb=300 file=$here/tools_requirements.txt stamp=$tools_requirements
+  local import="import jinja2, vl_convert"
+  local instead="or set PACE_TOOLS_PYTHON to none: then all but the programs in tools/ works without it"
+  install_environment "$name into $folder"
+}
+
+install_checks() {
+  local name="the checks' Python" folder=$checks_home mb=300 file=$here/checks_requirements.txt stamp=$checks_requirements
+  local import="import selenium" instead="or unset PACE_CHECKS: only the checks of pace's own sources need it"
+  install_environment "$name into $folder"
+}
+
+# install_environment TITLE: makes the virtual environment that the function above describes by its variables.
+install_environment() {
+  local title=$1 log=$log_folder/pip.log free_mb
+  if [[ -e $folder ]]; then
+    say "found a half-finished or outdated installation of $name in $folder: making it anew"
+    rm -rf "$folder" || die "cannot remove $folder." "Remove it, then run the same command again."
   fi
   free_mb=$(df -Pm "$pace_home" 2>"$log" | awk 'NR == 2 { print $4 }') || free_mb=""
   if [[ ! $free_mb =~ ^[0-9]+$ ]]; then
-    say "going on without knowing whether the disk of $pace_home has the $needed_mb MB that LibTorch needs; df said:"
+    say "going on without knowing whether the disk of $pace_home has the $mb MB that $name needs; df said:"
     show_log "$log"
-  elif ((free_mb < needed_mb)); then
-    die "LibTorch needs $needed_mb MB while it is installed; the disk of $pace_home has $free_mb MB." \
-      "Type: export PACE_HOME=/a/folder/on/a/larger/disk   or point PACE_LIBTORCH at an existing LibTorch $torch_version."
+  elif ((free_mb < mb)); then
+    die "$name needs $mb MB while it is installed; the disk of $pace_home has $free_mb MB." \
+      "Type: export PACE_HOME=/a/folder/on/a/larger/disk" "$instead."
   fi
   find_python ||
-    die "there is no Python 3.10 or newer with venv, which installs LibTorch." \
-      "Type: sudo apt-get install -y --no-install-recommends python3 python3-venv" \
-      "or point PACE_LIBTORCH at an existing LibTorch $torch_version: then Python is not needed."
-  mkdir -p "$libtorch_home/tmp"
-  timeout "$python_seconds" "$python" -m venv "$libtorch_home/venv" >"$log" 2>&1 || libtorch_failure "$python -m venv" "$log"
+    die "there is no Python 3.10 or newer with venv, which installs $name." \
+      "Type: sudo apt-get install -y --no-install-recommends python3 python3-venv" "$instead."
+  mkdir -p "$folder/tmp"
+  timeout "$python_seconds" "$python" -m venv "$folder/venv" >"$log" 2>&1 || environment_failure "$python -m venv" "$log"
   # Unpacking on the same disk makes the check of free space above true, and what is left here if it fails is known
   # by the missing stamp. Wheels of 2.5 GB are not worth a place in pip's cache.
-  TMPDIR=$libtorch_home/tmp run_step "installing LibTorch $torch_version into $libtorch_home (about 5 GB)" \
-    "$log" libtorch_how_far "$libtorch_home/venv/bin/python3" -m pip install --no-cache-dir --no-compile --progress-bar off \
-    --disable-pip-version-check -r "$here/requirements.txt" || libtorch_failure "pip install torch==$torch_version" "$log"
+  TMPDIR=$folder/tmp run_step "installing $title" \
+    "$log" environment_how_far "$folder/venv/bin/python3" -m pip install --no-cache-dir --no-compile --progress-bar off \
+    --disable-pip-version-check -r "$file" || environment_failure "pip install -r third_party/${file##*/}" "$log"
   # What pip would do on one processor. Some packages have files for other versions of Python, which cannot be compiled.
-  run_step "compiling its Python files" "$log" last_line "$libtorch_home/venv/bin/python3" -m compileall -q -j 0 \
-    "$libtorch_home/venv/lib" || true
-  timeout "$python_seconds" "$libtorch_home/venv/bin/python3" -c 'import torch' >"$log" 2>&1 || libtorch_failure "python3 -c 'import torch'" "$log"
-  rm -rf "$libtorch_home/tmp"
+  run_step "compiling its Python files" "$log" last_line "$folder/venv/bin/python3" -m compileall -q -j 0 \
+    "$folder/venv/lib" || true
+  timeout "$python_seconds" "$folder/venv/bin/python3" -c "$import" >"$log" 2>&1 ||
+    environment_failure "python3 -c '$import'" "$log"
+  rm -rf "$folder/tmp"
   # Written elsewhere and moved, so that it is there whole or not at all.
-  printf '%s\n' "$requirements" >"$libtorch_home/complete.new"
-  mv "$libtorch_home/complete.new" "$libtorch_home/complete"
+  printf '%s\n' "$stamp" >"$folder/complete.new"
+  mv "$folder/complete.new" "$folder/complete"
 }
 
-libtorch_how_far() {
+environment_how_far() {
   local what
   what=$(grep -E '^ *(Downloading|Installing)' "$1" | tail -n 1 | sed -E 's/^ *Downloading ([^-]+)-.*/downloading \1/; s/^ *Installing.*/unpacking/')
-  printf '%s, %s MB of about %s MB' "${what:-starting}" "$(du -sm "$libtorch_home" 2>/dev/null | cut -f 1)" "$needed_mb"
+  printf '%s, %s MB of about %s MB' "${what:-starting}" "$(du -sm "$folder" 2>/dev/null | cut -f 1)" "$mb"
 }
 
-libtorch_failure() {
+environment_failure() {
   say "\`$1\` failed. The end of its output:"
   show_log "$2"
-  die "LibTorch could not be installed." \
+  die "$name could not be installed." \
     "Check the network (a proxy goes into https_proxy, another index into PIP_INDEX_URL), then run the same command again:" \
-    "it starts over. Or point PACE_LIBTORCH at an existing LibTorch $torch_version."
+    "it starts over; $instead."
 }

@@ -33,14 +33,19 @@ checks_packages=(
   clang-format-19:/usr/bin/clang-format-19
   clang-tidy-19:/usr/bin/clang-tidy-19
   doxygen:/usr/bin/doxygen
+  # Open the pages of tools/report.
+  chromium:/usr/bin/chromium
+  chromium-driver:/usr/bin/chromedriver
 )
-# To install LibTorch with, where the user has no other Python that can.
+# To install LibTorch and the tools' Python with, where the user has no other Python that can.
 python_packages=(
   python3:/usr/bin/python3
   "python3-venv:/usr/lib/python3*/ensurepip/__init__.py"
 )
 
 requirements=$(<"$here/requirements.txt")
+tools_requirements=$(<"$here/tools_requirements.txt")
+checks_requirements=$(<"$here/checks_requirements.txt")
 torch_version=${requirements#*torch==}
 torch_version=${torch_version%%$'\n'*}
 
@@ -58,15 +63,15 @@ die() {
 # one is made absolute, for them, too. The folders of the user, which other programs share, are not pace's to interpret.
 needs_make_absolute() {
   local name
-  for name in PACE_LIBTORCH PACE_BAZEL PACE_PYTHON PACE_HOME PACE_PACKAGE_CACHE; do
-    [[ -z ${!name:-} || ${!name} == /* ]] || export "$name=$PWD/${!name}"
+  for name in PACE_LIBTORCH PACE_BAZEL PACE_PYTHON PACE_TOOLS_PYTHON PACE_HOME PACE_PACKAGE_CACHE; do
+    [[ -z ${!name:-} || ${!name} == /* || $name=${!name} == PACE_TOOLS_PYTHON=none ]] || export "$name=$PWD/${!name}"
   done
   for name in XDG_CACHE_HOME HOME; do
     [[ -z ${!name:-} || ${!name} == /* ]] || die "$name=${!name} is no absolute path." "Type: export $name=/a/folder/of/yours"
   done
 }
 
-# Sets pace_home, libtorch_home and bazel, and refuses what PACE_* points at when it is not what it should be.
+# Sets pace_home, the folders of the virtual environments and bazel, and refuses what PACE_* points at when it is not what it should be.
 needs_check_environment() {
   needs_make_absolute
   bazel=$sysroot/usr/bin/bazel
@@ -80,6 +85,10 @@ needs_check_environment() {
     die "PACE_PYTHON=$PACE_PYTHON is no program that can be run." \
       "Set it to the path of a python3 that has torch $torch_version, or unset it."
   fi
+  if [[ -n ${PACE_TOOLS_PYTHON:-} && $PACE_TOOLS_PYTHON != none && ! -x $PACE_TOOLS_PYTHON ]]; then
+    die "PACE_TOOLS_PYTHON=$PACE_TOOLS_PYTHON is no program that can be run." \
+      "Set it to the path of a python3 that has what third_party/tools_requirements.txt names, to none, or unset it."
+  fi
   if [[ -n ${PACE_HOME:-} ]]; then
     pace_home=$PACE_HOME
   elif [[ -n ${XDG_CACHE_HOME:-${HOME:-}} ]]; then
@@ -89,6 +98,9 @@ needs_check_environment() {
       "Type: export PACE_HOME=/a/folder/of/yours"
   fi
   libtorch_home=$pace_home/libtorch-$torch_version
+  # Named by what they hold, so that checkouts with other requirements do not replace each other's.
+  tools_home=$pace_home/tools-$(needs_hash "$tools_requirements")
+  checks_home=$pace_home/checks-$(needs_hash "$checks_requirements")
   [[ -z ${PACE_LIBTORCH:-} ]] || needs_check_libtorch "$PACE_LIBTORCH"
 }
 
@@ -115,18 +127,31 @@ needs_check_libtorch() {
       "Point it at a LibTorch $torch_version, or unset PACE_LIBTORCH: then that is installed."
 }
 
-# Sets missing_packages (names) and missing_libtorch (0 or 1).
+# needs_hash TEXT: prints the hash of an ASCII text, from 0 to 2^32 - 1; third_party/tools.bzl names the same folder by
+# Starlark's hash(), which is this one.
+needs_hash() {
+  local LC_ALL=C text=$1 hash=0 code place
+  for ((place = 0; place < ${#text}; ++place)); do
+    printf -v code %d "'${text:place:1}"
+    hash=$(((hash * 31 + code) & 0xffffffff))
+  done
+  printf %d "$hash"
+}
+
+# Sets missing_packages (their names) and missing_environments (of libtorch, tools and checks).
 needs_find_missing() {
   local wanted=("${library_packages[@]}") entry
   missing_packages=()
-  missing_libtorch=0
+  missing_environments=()
   [[ -n ${PACE_BAZEL:-} ]] || wanted+=(bazel-bootstrap:/usr/bin/bazel)
   wanted+=("${bazel_packages[@]:1}")
   [[ -z ${PACE_CHECKS:-} ]] || wanted+=("${checks_packages[@]}")
-  if [[ -z ${PACE_LIBTORCH:-} ]] && ! libtorch_installed; then
-    missing_libtorch=1
-    find_python || wanted+=("${python_packages[@]}")
-  fi
+  [[ -n ${PACE_LIBTORCH:-} ]] || environment_installed "$libtorch_home" "$requirements" || missing_environments+=(libtorch)
+  [[ -n ${PACE_TOOLS_PYTHON:-} ]] || environment_installed "$tools_home" "$tools_requirements" ||
+    missing_environments+=(tools)
+  [[ -z ${PACE_CHECKS:-} ]] || environment_installed "$checks_home" "$checks_requirements" ||
+    missing_environments+=(checks)
+  ((${#missing_environments[@]} == 0)) || find_python || wanted+=("${python_packages[@]}")
   for entry in "${wanted[@]}"; do
     witness_exists "$sysroot${entry#*:}" || missing_packages+=("${entry%%:*}")
   done
@@ -143,7 +168,7 @@ witness_exists() {
 # More than a program takes to say what it is, on any machine: one that takes longer hangs.
 answer_seconds=60
 
-# Sets python to one that can make a virtual environment for LibTorch.
+# Sets python to one that can make a virtual environment.
 find_python() {
   for python in "$sysroot/usr/bin/python3" "$(command -v python3 || true)"; do
     [[ -x $python ]] || continue
@@ -152,10 +177,9 @@ find_python() {
   return 1
 }
 
-# The stamp is written last and holds the requirements it was made of.
-libtorch_installed() {
-  [[ -f $libtorch_home/complete && $(<"$libtorch_home/complete") == "$requirements" &&
-    -x $libtorch_home/venv/bin/python3 ]]
+# environment_installed FOLDER REQUIREMENTS: the stamp is written last and holds the requirements it was made of.
+environment_installed() {
+  [[ -f $1/complete && $(<"$1/complete") == "$2" && -x $1/venv/bin/python3 ]]
 }
 
 needs_check_compiler() {

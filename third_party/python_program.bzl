@@ -1,0 +1,60 @@
+"""Python programs, and tests of them, that run with the Python of the programs in tools/."""
+
+load("@tools_python//:config.bzl", "PYTHON", "REASON")
+
+# The program stands in a folder of runfiles of its own, or in that of a program that has it as data.
+_LAUNCHER = """#!/usr/bin/env bash
+self=$0
+[[ -d $self.runfiles || $self == *%{path} ]] || self=$(readlink -f "$self")
+if [[ -d $self.runfiles ]]; then root=$self.runfiles/%{workspace}; else root=${self%%{path}}; fi
+[[ $root == /* ]] || root=$PWD/$root
+python=%{python}
+if [[ ! $python ]]; then
+  printf '%s: %s\\n' %{name} %{reason} >&2
+  exit 1
+fi
+if [[ ! -x $python ]]; then
+  printf '%s: the Python of the programs in tools/ is no longer in %s. Run third_party/bazel once.\\n' %{name} "$python" >&2
+  exit 1
+fi
+# No variable and no folder of the user's changes what is imported.
+exec "$python" -I -B -c 'import runpy, sys
+root, imports, module = sys.argv[1:4]
+sys.argv[1:4] = []
+sys.path[:0] = [root + "/" + folder for folder in imports.split()]
+runpy.run_module(module, run_name="__main__", alter_sys=True)' "$root" %{imports} %{module} "$@"
+"""
+
+def _quoted(text):
+    return "'" + text.replace("'", "'\\''") + "'"
+
+def _impl(ctx):
+    launcher = ctx.actions.declare_file(ctx.label.name)
+    path = "/" + (ctx.label.package + "/" + ctx.label.name).lstrip("/")
+    text = _LAUNCHER
+    for name, value in {
+        "%{imports}": _quoted(" ".join(ctx.attr.imports)),
+        "%{module}": _quoted(ctx.attr.module),
+        "%{name}": _quoted(ctx.label.name),
+        "%{path}": path,
+        "%{python}": _quoted(PYTHON),
+        "%{reason}": _quoted(REASON),
+        "%{workspace}": ctx.label.workspace_name or ctx.workspace_name,
+    }.items():
+        text = text.replace(name, value)
+    ctx.actions.write(launcher, text, is_executable = True)
+    runfiles = ctx.runfiles(files = ctx.files.srcs + ctx.files.data)
+    for target in ctx.attr.srcs + ctx.attr.data:
+        runfiles = runfiles.merge(target[DefaultInfo].default_runfiles)
+    return [DefaultInfo(executable = launcher, runfiles = runfiles)]
+
+_ATTRS = {
+    "data": attr.label_list(allow_files = True, doc = "What it reads, and programs that it runs."),
+    "imports": attr.string_list(mandatory = True, doc = "Folders below the workspace that packages are imported from."),
+    "module": attr.string(mandatory = True, doc = "What is run, as by `python3 -m`."),
+    "srcs": attr.label_list(allow_files = True, mandatory = True, doc = "Its sources, and what it imports."),
+}
+
+python_program = rule(implementation = _impl, attrs = _ATTRS, executable = True)
+
+python_test = rule(implementation = _impl, attrs = _ATTRS, test = True)
