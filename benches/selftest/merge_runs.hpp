@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "benches/compare_results/compare_program.hpp"
+#include "tools/compare_results/compare_program.hpp"
 #include "pace/args/command_line.hpp"
 #include "pace/core/error.hpp"
 #include "pace/gate/replicates.hpp"
@@ -66,11 +66,11 @@ inline int merge_runs(const std::vector<std::string>& paths, const Expectation& 
   const auto has_no_figure = [](const gate::ReplicatedGate& gate) { return gate.centres.empty(); };
   if (std::ranges::all_of(replicates.gates(), has_no_figure)) throw Error("the files hold no speed-ups to judge");
   report::print(replicates, out);
-  if (!replicates.acceptable()) return benches::compare_results::not_acceptable;
+  if (!replicates.acceptable()) return tools::compare_results::not_acceptable;
   const auto is_unresolved = [](const gate::ReplicatedGate& gate) { return gate.judgement.unresolved; };
   return !allow_undecided && std::ranges::any_of(replicates.gates(), is_unresolved)
-             ? benches::compare_results::not_resolved
-             : benches::compare_results::all_acceptable;
+             ? tools::compare_results::not_resolved
+             : tools::compare_results::all_acceptable;
 }
 
 inline constexpr const char* merge_usage =

@@ -24,9 +24,11 @@ DESCRIBED = {
     "rnn": ["benches/rnn/command_line.hpp"],
     "models": ["benches/models/options.hpp"],
     "kernels": ["benches/kernels/command_line.hpp"],
-    "compare_results": ["benches/compare_results/compare_program.hpp"],
+    "compare_results": ["tools/compare_results/compare_program.hpp"],
     "selftest": ["benches/selftest/main.cc"],
 }
+# The same for programs in Python, by argparse.
+DESCRIBED_IN_PYTHON = {"history": ["tools/history/__main__.py"]}
 SUFFIXES = "hpp cc cu py sh md txt yaml bzl svg inc awk".split()
 
 
@@ -131,11 +133,14 @@ def described_options(source):
 
 def problems_of_options(page):
     sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", page, re.M | re.S))
-    for title, files in DESCRIBED.items():
-        # What stands before the first function that describes options may be a list of names.
+    for title, files in {**DESCRIBED, **DESCRIBED_IN_PYTHON}.items():
         described = set()
         for source in map(read, files):
-            described |= described_options(source[re.search(r"args::Groups? \w+\(", source).start():])
+            if title in DESCRIBED_IN_PYTHON:
+                described.update(re.findall(r'add_argument\(\s*"(--[a-z][\w-]*)"', source))
+            else:
+                # What stands before the first function that describes options may be a list of names.
+                described |= described_options(source[re.search(r"args::Groups? \w+\(", source).start():])
         rows = [line.split("|")[1] if title != "models" else line for line in sections[title].splitlines() if line.startswith("|")]
         listed = set(re.findall(r"`(--[a-z][\w-]*)`", "".join(rows)))
         for name in sorted(described - listed):

@@ -53,7 +53,7 @@ printf 'int x;\n' >"$work/nothing.hpp"
 check "$work/nothing.hpp"; ((code == 1)) || complain "exit code $code"
 
 case="the library and its programs"
-mapfile -t headers < <(find -L include/pace benches -name '*.hpp')
+mapfile -t headers < <(find -L include/pace benches tools -name '*.hpp')
 ((${#headers[@]} > 300)) || { output=${#headers[@]}; complain "expected several hundred headers"; }
 check "${headers[@]}"; ((code == 0)) || complain "exit code $code"
 

@@ -12,7 +12,6 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/ones.h>
 
-#include "benches/compare_results/compare_program.hpp"
 #include "pace/catch2.hpp"
 #include "pace/gate/result_matchers.hpp"
 #include "pace/pace.hpp"

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "pace/gate/times.hpp"
@@ -67,7 +68,8 @@ TEST_CASE("one process a side is judged by the spread that is stated or assumed,
 TEST_CASE("verdicts, and what they say") {
   const auto judged = [](const pace::Expectation& expectation, const Processes& processes) {
     return pace::report::judge(expectation.demand(), "'fused'", "the stored baseline", processes, {},
-                               std::optional(0.01));
+                               std::optional(0.01))
+        .judgement;
   };
   const auto failed = judged(NoSlowerThan(1.02), {{0}, {-0.2}});
   CHECK(failed.verdict == Verdict::failed);
@@ -81,10 +83,31 @@ TEST_CASE("verdicts, and what they say") {
   const auto open = judged(NoSlowerThan(1.02), {{0}, {-0.03}});
   CHECK(open.verdict == Verdict::undecided);
   CHECK(open.acceptable);
-  CHECK_THAT(open.message, ContainsSubstring("which holds 1.02x") && ContainsSubstring("more processes"));
+  CHECK_THAT(open.message, ContainsSubstring("which holds 1.02x") &&
+                               ContainsSubstring("At this scatter about 19 processes on each side would settle it"));
   CHECK_FALSE(judged(SpeedupAtLeast(1.2), {{0}, {0.19}}).acceptable);
   CHECK(judged(SpeedupAtLeast(1.2), {{0}, {0.3}}).verdict == Verdict::passed);
   CHECK(judged(SpeedupAtLeast(1.2), {{0}, {0.1}}).verdict == Verdict::failed);
+}
+
+TEST_CASE("an open question is answered by as many processes as the forecast says, and by no fewer") {
+  const auto needed = [](double change, const std::optional<double>& spread) {
+    return pace::report::processes_for_verdict({{0}, {change}}, 0, 0.01, 0.001, spread);
+  };
+  // A deviation of 0.01 and a change of -0.01: 2 * 3.0902^2 = 19.1; of +0.01, at the other rate: 2 * 2.3263^2 = 10.8.
+  CHECK(needed(-0.01, 0.01) == 20);
+  CHECK(needed(0.01, 0.01) == 11);
+  CHECK(needed(-1, 0.01) == 1);
+  // One deviation of 0.05 is assumed. From three a side on the test would be Student's: 13 a side have 24 degrees of
+  // freedom, whose quantile at 0.01 is 2.4922, and 2 * 2.4922^2 = 12.4.
+  CHECK(needed(0.05, {}) == 13);
+  CHECK(needed(0, 0.01) == std::nullopt);
+  CHECK(needed(0.0001, 0.01) == std::nullopt);
+  for (const std::size_t count : {19, 20}) {
+    const Processes processes{std::vector<double>(count, 0.0), std::vector<double>(count, -0.01)};
+    const auto evidence = pace::report::weigh(processes, 0, 0.01, 0.001, 0.01);
+    CHECK((evidence.p_below <= 0.001) == (count == 20));
+  }
 }
 
 TEST_CASE("processes that agree to the last bit do not divide by zero") {

@@ -117,6 +117,40 @@ TEST_CASE("a file that is cut off anywhere is read up to there, and half a line 
                     ContainsSubstring(":3: is no result: [json.exception.parse_error"));
 }
 
+TEST_CASE("a line that is too long, and a file that is larger than any memory, are refused with their sizes") {
+  const std::string text = lines::text_of(files::process(4000, 2000)), head = text.substr(0, text.find('\n') + 1);
+  const std::size_t longest = text.size();
+  const Written good(text), lengthy(head + std::string(2 * longest, ' ') + '\n');
+  using pace::report::Keep;
+  CHECK(pace::report::read_results_file(good.path(), Keep::all, longest).results.size() == 1);
+  CHECK_THROWS_WITH(pace::report::read_results_file(lengthy.path(), Keep::all, longest),
+                    ContainsSubstring(lengthy.path() + ":2: is longer than " + std::to_string(longest) +
+                                      " bytes (the file has " + std::to_string(head.size() + 2 * longest + 1) + ")"));
+  // A terabyte, of which the disk holds the first line.
+  const Written endless(head);
+  constexpr off_t terabyte = off_t{1} << 40;
+  REQUIRE(::truncate(endless.path().c_str(), terabyte) == 0);
+  CHECK_THROWS_WITH(pace::report::read_results_file(endless.path(), Keep::summaries, longest),
+                    ContainsSubstring("(the file has 1099511627776)"));
+}
+
+TEST_CASE("a reader that needs summaries alone keeps no samples, and checks them all the same") {
+  Json document = files::process(4000, 2000);
+  const Written good(document);
+  using pace::report::Keep;
+  const auto all = pace::report::read_results_file(good.path()),
+             some = pace::report::read_results_file(good.path(), Keep::summaries);
+  CHECK(all.results[0].implementations[1].samples.size() == 2);
+  CHECK(all.results[0].implementations[1].log_ratios.size() == 1);
+  CHECK(some.results[0].implementations[1].samples.empty());
+  CHECK(some.results[0].implementations[1].log_ratios.empty());
+  CHECK(some.results[0].implementations[1].time->median == all.results[0].implementations[1].time->median);
+  document["results"][0]["implementations"][1]["samples_ns"] = {1, 0};
+  const Written zero(document);
+  CHECK_THROWS_WITH(pace::report::read_results_file(zero.path(), Keep::summaries),
+                    ContainsSubstring("samples_ns: expected times above 0, found 0 as element 2"));
+}
+
 TEST_CASE("what a cut file lost is not compared in silence") {
   const std::string whole = lines::text_of(files::process(1000, 500));
   const Written cut(whole.substr(0, whole.size() - 1));

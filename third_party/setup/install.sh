@@ -189,8 +189,8 @@ install_libtorch() {
 }
 
 install_tools() {
-  local name="the tools' Python" folder=$tools_home mb=300 file=$here/tools_requirements.txt stamp=$tools_requirements
-  local import="import jinja2, vl_convert"
+  local name="the tools' Python" folder=$tools_home mb=800 file=$here/tools_requirements.txt stamp=$tools_requirements
+  local import="import jinja2, vl_convert, otava.series, datasette, pandas"
   local instead="or set PACE_TOOLS_PYTHON to none: then all but the programs in tools/ works without it"
   install_environment "$name into $folder"
 }

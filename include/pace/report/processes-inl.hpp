@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/core/format.hpp"
@@ -42,7 +43,8 @@ PACE_INLINE ProcessEvidence weigh(const Processes& processes, double threshold, 
   const std::string sides =
       std::to_string(processes.then.size()) + " + " + std::to_string(processes.now.size()) + " processes, ";
   if (spread || freedom < fewest_freedom) {
-    conclude(spread.value_or(assumed_spread) * scale, stats::normal_tail);
+    evidence.deviation = spread.value_or(assumed_spread);
+    conclude(evidence.deviation * scale, stats::normal_tail);
     evidence.guarantee = sides + (spread ? "stated" : "assumed") + " to scatter by at most " +
                          format_percent(spread.value_or(assumed_spread));
     if (!spread) evidence.guarantee += ", since fewer than five were measured";
@@ -51,17 +53,36 @@ PACE_INLINE ProcessEvidence weigh(const Processes& processes, double threshold, 
   double squares = 0;
   for (const double each : processes.then) squares += (each - then) * (each - then);
   for (const double each : processes.now) squares += (each - now) * (each - now);
-  const double deviation = std::sqrt(squares / static_cast<double>(freedom));
-  conclude(deviation * scale, [&](double t) { return stats::student_tail(t, freedom); });
-  evidence.guarantee =
-      sides + "which scatter by " + format_percent(std::round(deviation * 1e5) / 1e5) + ", normally as is assumed";
+  evidence.deviation = std::sqrt(squares / static_cast<double>(freedom));
+  conclude(evidence.deviation * scale, [&](double t) { return stats::student_tail(t, freedom); });
+  evidence.guarantee = sides + "which scatter by " + format_percent(std::round(evidence.deviation * 1e5) / 1e5) +
+                       ", normally as is assumed";
   return evidence;
 }
 
-PACE_INLINE Judgement judge(const gate::Demand& demand, const std::string& what, const std::string& reference,
-                            const Processes& processes, const gate::Rates& rates, const std::optional<double>& spread) {
+PACE_INLINE std::optional<std::size_t> processes_for_verdict(const Processes& processes, double threshold,
+                                                             double pass_level, double fail_level,
+                                                             const std::optional<double>& spread) {
+  const auto evidence = weigh(processes, threshold, pass_level, fail_level, spread);
+  const double distance = std::abs(evidence.centre - threshold);
+  const double level = evidence.centre > threshold ? pass_level : fail_level;
+  for (std::size_t count = 1; count <= most_processes; ++count) {
+    const double error = evidence.deviation * std::sqrt(2 / static_cast<double>(count));
+    if (!(error > 0)) return distance > 0 ? std::optional(count) : std::nullopt;
+    const std::size_t freedom = 2 * count - 2;
+    const bool estimated = !spread && freedom >= fewest_freedom;
+    const double t = distance / error;
+    if ((estimated ? stats::student_tail(t, freedom) : stats::normal_tail(t)) <= level) return count;
+  }
+  return std::nullopt;
+}
+
+PACE_INLINE ProcessVerdict judge(const gate::Demand& demand, const std::string& what, const std::string& reference,
+                                 const Processes& processes, const gate::Rates& rates,
+                                 const std::optional<double>& spread) {
   const double pass_level = demand.pass_level(rates), fail_level = demand.fail_level(rates);
   const auto evidence = weigh(processes, demand.threshold, pass_level, fail_level, spread);
+  std::optional<std::size_t> needed;
   Judgement judgement{.verdict = gate::decide(evidence.p_above, evidence.p_below, pass_level, fail_level)};
   const bool guard = demand.burden == gate::Burden::guard;
   const double sign = guard ? -1 : 1;
@@ -72,18 +93,25 @@ PACE_INLINE Judgement judge(const gate::Demand& demand, const std::string& what,
                       format_percent(evidence.interval.confidence);
   const std::string rest = " (wrongly passed: " + format_percent(pass_level) +
                            ", wrongly failed: " + format_percent(fail_level) + "; " + evidence.guarantee + ')';
-  if (judgement.verdict == Verdict::undecided)
-    judgement.message +=
-        ", which holds " + demand.limit_text() + rest + ". Measure more processes on each side, or allow more";
-  else
+  if (judgement.verdict == Verdict::undecided) {
+    needed = processes_for_verdict(processes, demand.threshold, pass_level, fail_level, spread);
+    judgement.message += ", which holds " + demand.limit_text() + rest + ". ";
+    if (needed)
+      judgement.message += "At this scatter about " + std::to_string(*needed) +
+                           " processes on each side would settle it, a number to be fixed before they are measured";
+    else
+      judgement.message += "That is too near the limit for " + std::to_string(most_processes) +
+                           " processes on each side to settle at this scatter; allow more";
+  } else {
     judgement.message += std::string(", all of it ") +
                          ((judgement.verdict == Verdict::passed) == guard ? "below " : "above ") + demand.limit_text() +
                          rest;
+  }
   if (judgement.verdict == Verdict::undecided)
     demand.leave_open(judgement);
   else
     judgement.acceptable = judgement.verdict == Verdict::passed;
-  return judgement;
+  return {std::move(judgement), evidence, needed};
 }
 
 }  // namespace pace::report

@@ -32,6 +32,8 @@ inline constexpr std::size_t fewest_freedom = 3;
 struct ProcessEvidence {
   /// ln of (time then / time now).
   double centre = 0;
+  /// Standard deviation of the processes of one side: estimated, stated or assumed.
+  double deviation = 0;
   Interval<double> interval{};  ///< confidence interval of `centre`
   double p_above = 1;           ///< p-value of "the centre is at or below the threshold"; small: it is above
   double p_below = 1;           ///< p-value of "the centre is at or above the threshold"; small: it is below
@@ -47,11 +49,29 @@ struct ProcessEvidence {
 [[nodiscard]] ProcessEvidence weigh(const Processes& processes, double threshold, double pass_level, double fail_level,
                                     const std::optional<double>& spread);
 
+/// Most processes on a side that processes_for_verdict() counts.
+inline constexpr std::size_t most_processes = 1000;
+
+/// Returns how many processes on each side would give a verdict, if the centre and the scatter stayed as they are; none
+/// if `most_processes` would not. The number has to be fixed before they are measured, so that it is about a
+/// measurement of its own, not about processes that are added to these.
+[[nodiscard]] std::optional<std::size_t> processes_for_verdict(const Processes& processes, double threshold,
+                                                               double pass_level, double fail_level,
+                                                               const std::optional<double>& spread);
+
+/// A verdict with what it rests on.
+struct ProcessVerdict {
+  Judgement judgement;
+  std::optional<ProcessEvidence> evidence = {};  ///< absent where there were no figures to weigh
+  /// Result of processes_for_verdict(); absent unless the verdict is undecided.
+  std::optional<std::size_t> processes_needed = {};
+};
+
 /// Returns the verdict on one implementation. `what` names it in messages, as in "'fused'", and `reference` names what
 /// it is compared with. `spread`: see weigh().
-[[nodiscard]] Judgement judge(const gate::Demand& demand, const std::string& what, const std::string& reference,
-                              const Processes& processes, const gate::Rates& rates,
-                              const std::optional<double>& spread);
+[[nodiscard]] ProcessVerdict judge(const gate::Demand& demand, const std::string& what, const std::string& reference,
+                                   const Processes& processes, const gate::Rates& rates,
+                                   const std::optional<double>& spread);
 
 }  // namespace pace::report
 

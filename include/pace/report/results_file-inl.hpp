@@ -16,7 +16,7 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/parse_json.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/core/read_lines.hpp"
 #include "pace/report/json_fields.hpp"
 #include "pace/report/results_file.hpp"
 
@@ -130,43 +130,62 @@ void check_rows(const ResultsFile& file, std::size_t index, const Check& check) 
 
 }  // namespace detail
 
-PACE_INLINE std::optional<ResultsFile> read_whole_lines(const std::string& path) {
-  const std::string text = read_file(path, "a file that --json or --save-baseline wrote");
+namespace detail {
+
+/// Reads all whole lines and calls `each(file)` after each result, which is the last one of the file so far.
+template <class Each>
+[[nodiscard]] std::optional<ResultsFile> read_each(const std::string& path, std::size_t longest, const Each& each) {
   ResultsFile file;
   file.path = path;
+  bool begun = false;
   // Line by line: a suite's file as one value would take several times its size.
-  std::size_t number = 0;
-  for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    ++number;
+  const auto read = [&](std::string_view line, std::size_t number) {
     try {
-      const auto json = parse_json<Json>(std::string_view(text).substr(begin, end - begin));
+      const auto json = parse_json<Json>(line);
       if (number == 1)
         file.header = header_from(json);
       else
         file.results.push_back(result_from(json));
     } catch (const std::exception& error) {
       throw InputError({path, number}, std::string(number == 1 ? "is no results file: " : "is no result: ") +
-                                           error.what() + detail::expected_results);
+                                           error.what() + expected_results);
     }
-    if (number > 1) detail::check_rows(file, number - 2, detail::require_figures);
-  }
-  if (number > 0) return file;
-  if (!detail::is_torn_header(text))
+    begun = true;
+    if (number == 1) return;
+    check_rows(file, number - 2, require_figures);
+    each(file);
+  };
+  const std::string rest = read_lines(path, "a file that --json or --save-baseline wrote", longest, read);
+  file.cut_off = !rest.empty();
+  if (begun) return file;
+  if (!is_torn_header(rest))
     throw InputError({path, 1}, std::string("is no results file: its first line is not one of JSON that has a "
                                             "\"schema_version\"") +
-                                    detail::expected_results);
+                                    expected_results);
   return std::nullopt;
 }
 
-PACE_INLINE ResultsFile read_results_file(const std::string& path) {
-  auto read = read_whole_lines(path);
+}  // namespace detail
+
+PACE_INLINE std::optional<ResultsFile> read_whole_lines(const std::string& path, std::size_t longest) {
+  return detail::read_each(path, longest, [](const ResultsFile&) {});
+}
+
+PACE_INLINE ResultsFile read_results_file(const std::string& path, Keep keep, std::size_t longest) {
+  auto read = detail::read_each(path, longest, [keep](ResultsFile& file) {
+    detail::check_rows(file, file.results.size() - 1, detail::require_comparable);
+    if (keep == Keep::all) return;
+    for (auto& row : file.results.back().implementations) {
+      row.samples = {};
+      row.log_ratios = {};
+    }
+  });
   if (!read)
     throw InputError({path}, std::string("holds no results: it is empty, or was cut off in its first line") +
                                  detail::expected_results);
   ResultsFile file = *std::move(read);
   file.date = detail::time_at(file, "date_utc", file.header.environment.date_utc);
   if (const auto& expires = file.header.expires_utc) file.expires = detail::time_at(file, "expires_utc", *expires);
-  for (std::size_t i = 0; i < file.results.size(); ++i) detail::check_rows(file, i, detail::require_comparable);
   return file;
 }
 

@@ -1,6 +1,7 @@
 // ResultsFile: results of one process, read back from the lines that it wrote.
 #pragma once
 
+#include <cstddef>
 #include <ctime>
 #include <optional>
 #include <string>
@@ -30,6 +31,7 @@ struct ResultsFile {
   std::string path;             ///< name of the file, for messages
   ResultsHeader header;         ///< its first line
   std::vector<Result> results;  ///< its other lines, in order
+  bool cut_off = false;         ///< whether a last line without its end was left out
   /// When the process began, seconds since 1970; 0 if read_whole_lines() read the file.
   std::time_t date = 0;
   /// Until when the file may be used as a baseline, seconds since 1970; none if it was not saved as one, and if
@@ -37,15 +39,26 @@ struct ResultsFile {
   std::optional<std::time_t> expires;
 };
 
+/// Longest line of a results file in bytes, about 14 million samples: a program that reads it takes four times as much
+/// memory.
+inline constexpr std::size_t longest_line = std::size_t{1} << 28;
+
+/// What a reader keeps of each result.
+enum class Keep {
+  all,        ///< everything that the file has
+  summaries,  ///< everything but single samples and log ratios, so that a file may be larger than the memory
+};
+
 /// Reads all whole lines of a file that JsonSink has written. A last line without its end was cut off, and is left out;
 /// none is returned if that is the first one, or the file is empty. Throws InputError, which names the file and the
 /// line, if the file cannot be read, is not a results file, has another schema_version, has a line that is not a
-/// result, or holds figures that no measurement has: times or speed-ups below 0, or a median outside of its quantiles.
-[[nodiscard]] std::optional<ResultsFile> read_whole_lines(const std::string& path);
+/// result or is longer than `longest` bytes, or holds figures that no measurement has: times or speed-ups below 0, or a median outside of its quantiles.
+[[nodiscard]] std::optional<ResultsFile> read_whole_lines(const std::string& path, std::size_t longest = longest_line);
 
 /// Reads a file whose results are to be compared with others. Throws InputError as read_whole_lines() does, and if the
 /// file has no whole line or no date, or holds a time, a sample or a speed-up of 0.
-[[nodiscard]] ResultsFile read_results_file(const std::string& path);
+[[nodiscard]] ResultsFile read_results_file(const std::string& path, Keep keep = Keep::all,
+                                            std::size_t longest = longest_line);
 
 /// Returns why the file may not be used as a baseline at the time `now`; empty if it may be.
 [[nodiscard]] std::string expired(const ResultsFile& file, std::time_t now);

@@ -138,25 +138,25 @@ PACE_INLINE std::string describe(const Settings& settings, const std::string& re
   return what + " of at least " + demand.limit_text() + ' ' + reference + "'s";
 }
 
-PACE_INLINE Judgement judge(const Settings& settings, const std::string& implementation,
-                            const std::vector<const ImplementationResult*>& then,
-                            const std::vector<const ImplementationResult*>& now, const std::string& reference,
-                            std::size_t gates) {
+PACE_INLINE ProcessVerdict judge(const Settings& settings, const std::string& implementation,
+                                 const std::vector<const ImplementationResult*>& then,
+                                 const std::vector<const ImplementationResult*>& now, const std::string& reference,
+                                 std::size_t gates) {
   const gate::Demand& demand = settings.expectation.demand();
   const std::string own = '\'' + implementation + '\'';
   Judgement judgement{.expectation = describe(settings, reference)};
-  const auto open = [&](const std::string& why) {
+  const auto open = [&](const std::string& why) -> ProcessVerdict {
     judgement.verdict = Verdict::undecided;
     demand.leave_open(judgement);
     judgement.message = own + " cannot be compared with " + reference + ": " + why;
-    return judgement;
+    return {judgement};
   };
   gate::Demand any = demand;
   any.quantity = gate::Quantity::time;
   for (const auto* row : now)
     if (Judgement early; gate::judge_without_figures(any, *row, nullptr, early)) {
       early.expectation = judgement.expectation;
-      return early;
+      return {early};
     }
   Processes processes;
   const auto collect = [&](const std::vector<const ImplementationResult*>& rows, std::vector<double>& numbers) {
@@ -168,17 +168,16 @@ PACE_INLINE Judgement judge(const Settings& settings, const std::string& impleme
   if (processes.then.empty() || processes.now.empty()) {
     judgement.message = own + " has no figures in " + (processes.then.empty() ? reference : "the new results") +
                         " to compare; measure it there as well (--save-baseline)";
-    return judgement;
+    return {judgement};
   }
   for (const auto* rows : {&then, &now})
     for (const auto* row : *rows)
       if (!row->context.disturbance.empty()) return open(row->context.disturbance);
   const gate::Rates rates{stats::alpha_share(settings.family.alpha, gates),
                           stats::alpha_share(settings.family.beta, gates)};
-  const auto expectation = std::move(judgement.expectation);
-  judgement = judge(demand, own, reference, processes, rates, settings.spread);
-  judgement.expectation = expectation;
-  return judgement;
+  auto verdict = judge(demand, own, reference, processes, rates, settings.spread);
+  verdict.judgement.expectation = judgement.expectation;
+  return verdict;
 }
 
 PACE_INLINE std::string differences(const Environment& then, const Environment& now,
@@ -223,7 +222,7 @@ PACE_INLINE std::vector<std::string> StoredBaseline::judge_all(Result& result) c
         refusal = "it was measured otherwise: " + what;
     if (refusal.empty())
       row.judgements.push_back(
-          judge(settings_, row.name, found.rows, {&row}, reference, result.implementations.size()));
+          judge(settings_, row.name, found.rows, {&row}, reference, result.implementations.size()).judgement);
     else
       row.judgements.push_back({describe(settings_, reference), Verdict::invalid, false,
                                 '\'' + row.name + "' cannot be compared with " + reference + ": " + refusal});

@@ -14,6 +14,7 @@
 #include "pace/gate/judge.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/report/environment.hpp"
+#include "pace/report/processes.hpp"
 #include "pace/report/results_file.hpp"
 
 namespace pace::report {
@@ -83,10 +84,10 @@ struct Found {
 
 /// Returns the verdict on one implementation: its rows now, one per process, against its rows then. The error rates are
 /// shared by as many `gates`. Rows that cannot be compared do not pass.
-[[nodiscard]] Judgement judge(const Settings& settings, const std::string& implementation,
-                              const std::vector<const ImplementationResult*>& then,
-                              const std::vector<const ImplementationResult*>& now, const std::string& reference,
-                              std::size_t gates);
+[[nodiscard]] ProcessVerdict judge(const Settings& settings, const std::string& implementation,
+                                   const std::vector<const ImplementationResult*>& then,
+                                   const std::vector<const ImplementationResult*>& now, const std::string& reference,
+                                   std::size_t gates);
 
 /// Baselines stored by earlier processes, for judging results of this one as they come.
 class StoredBaseline {

@@ -2,41 +2,45 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
-#include "benches/compare_results/two_sides.hpp"
 #include "pace/args/command_line.hpp"
-#include "pace/core/format.hpp"
-#include "pace/report/table.hpp"
+#include "pace/core/output_file.hpp"
+#include "pace/report/results_file.hpp"
 #include "pace/report/text.hpp"
+#include "tools/compare_results/json.hpp"
+#include "tools/compare_results/markdown.hpp"
+#include "tools/compare_results/outcome.hpp"
+#include "tools/compare_results/table.hpp"
 
-namespace pace::benches::compare_results {
-
-/// Exit codes: every gate open, at least one closed, nothing compared; none closed, but at least one let through
-/// undecided (as of a program that measures).
-inline constexpr int all_acceptable = 0, not_acceptable = 1, not_compared = 2, not_resolved = 43;
+namespace pace::tools::compare_results {
 
 inline constexpr std::string_view compare_usage =
     R"(compare_results OLD.json NEW.json [options]
 compare_results --old OLD.json... --new NEW.json... [options]
+compare_results --series FIRST.json SECOND.json... [options]
 
 Judges results of two builds or two days that --json or --save-baseline wrote, implementation by implementation. Each
 file is one process; several files a side (of different processes, in a number fixed beforehand) show how much processes
-differ, and from five in all on the verdict rests on that. With fewer it rests on --process-spread.
+differ, and from five in all on the verdict rests on that. With fewer it rests on --process-spread. A file of a series
+is compared with the first one, so that many small losses add up to one that is seen; all files share the error rates.
 
 Exit code: 0 if all passed, 1 if one is not acceptable, 2 if files cannot be read or compared, 43 if none failed but one
-could not be decided.
+could not be decided, or the last line of a file was cut off.
 )";
 
 namespace detail {
 
 struct CommandLine {
-  std::vector<std::string> then, now;
+  std::vector<std::string> then, now, series;
+  std::string markdown, report_url, json;
   report::Settings settings{.expectation = NoSlowerThan(1.02)};
   bool help = false, allow_undecided = false;
 };
@@ -58,6 +62,10 @@ struct Limits {
       {"Files",
        {Option("--old", "results before, one file a process", args::each(line.then, "file", "a file name")).as_words(),
         Option("--new", "results now, one file a process", args::each(line.now, "file", "a file name")).as_words(),
+        Option("--series", "results of one process each, every one judged against the first",
+               args::each(line.series, "file", "a file name"))
+            .as_words()
+            .excludes({"--old", "--new"}, "each file of a series is a side of its own; expected one of them"),
         {"--allow",
          "this may differ: a key of the environment, such as libtorch, compiler or build_flags, or device, clock or "
          "inputs of a comparison; again for another",
@@ -71,6 +79,22 @@ struct Limits {
             return settings.allowed.push_back(key), true;
           },
           ""}}}},
+      {"Outputs",
+       {Option("--markdown",
+               "a comment for a pull request: proven changes and closed gates alone; -: on the standard "
+               "output, in the place of the table",
+               args::text(line.markdown, "file", "a file name or -"))
+            .once(),
+        Option("--report-url", "the comment links to this page",
+               {"URL", "an address without blanks and angle brackets",
+                [&line](const std::string& url) {
+                  line.report_url = url;
+                  return !url.empty() && url.find_first_of(" <>\n\r\t") == std::string::npos;
+                },
+                ""})
+            .once()
+            .needs({"--markdown"}),
+        Option("--json", "every row, as JSON Lines", args::text(line.json, "file", "a file name")).once()}},
       {"Judging",
        {Option("--no-slower-than", "fail what is proven to take more than this times the old time",
                args::factor(limits.no_slower_than))
@@ -101,6 +125,16 @@ struct Limits {
             .excludes({"--undecided-fails"}, "they contradict each other")}}};
 }
 
+/// Throws InputError if an output would replace an input.
+inline void require_other_file(const std::string& option, const std::string& output, const CommandLine& line) {
+  for (const auto* inputs : {&line.then, &line.now, &line.series})
+    for (const auto& input : *inputs) {
+      std::error_code none;
+      if (std::filesystem::equivalent(output, input, none))
+        throw InputError({}, option + ": " + output + " is one of the files that are compared; expected another one");
+    }
+}
+
 /// Throws InputError.
 [[nodiscard]] inline CommandLine parse_command_line(const std::vector<std::string>& words, const Resolve& resolve) {
   CommandLine line;
@@ -114,14 +148,22 @@ struct Limits {
   if (limits.undecided_fails)
     line.settings.expectation = line.settings.expectation.when_undecided(WhenUndecided::close);
   if (!positional.empty()) {
-    if (positional.size() != 2 || !line.then.empty() || !line.now.empty())
-      fail("expected OLD.json and NEW.json, or --old and --new with files after them");
+    if (positional.size() != 2 || !line.then.empty() || !line.now.empty() || !line.series.empty())
+      fail("expected OLD.json and NEW.json, or --old and --new, or --series, with files after them");
     line.then = {positional[0]};
     line.now = {positional[1]};
   }
-  if (line.then.empty() || line.now.empty()) fail("expected at least one file on each side");
-  for (auto* const side : {&line.then, &line.now})
+  if (!line.series.empty()) {
+    if (line.series.size() < 2) fail("--series: expected two files or more, found one");
+  } else if (line.then.empty() || line.now.empty()) {
+    fail("expected at least one file on each side");
+  }
+  for (auto* const side : {&line.then, &line.now, &line.series})
     for (auto& path : *side) path = resolve(path);
+  if (!line.markdown.empty() && line.markdown != "-") line.markdown = resolve(line.markdown);
+  if (!line.json.empty()) line.json = resolve(line.json);
+  require_other_file("--markdown", line.markdown, line);
+  require_other_file("--json", line.json, line);
   return line;
 }
 
@@ -131,34 +173,49 @@ struct Limits {
   return std::string(compare_usage) + args::help(compare_options(line, limits));
 }
 
-inline void print(const std::vector<Compared>& all, bool by_speedup, bool colour, std::ostream& out) {
-  report::StreamingTable table({{"comparison", 10, report::Align::left},
-                                {"implementation", 14, report::Align::left},
-                                {"then", 7},
-                                {"now", 7},
-                                {by_speedup ? "speed-up now / then" : "speed now / then", 8},
-                                {"verdict", 9, report::Align::left}},
-                               colour);
-  std::vector<std::vector<report::Cell>> rows;
-  for (const auto& each : all) {
-    const auto time = [](const std::optional<Nanoseconds>& value) { return value ? format_time(*value) : "-"; };
-    report::Colour hue = report::Colour::green;
-    if (each.judgement.verdict == Verdict::undecided) hue = report::Colour::yellow;
-    if (!each.judgement.acceptable) hue = report::Colour::red;
-    rows.push_back({{report::printable(each.comparison)},
-                    {report::printable(each.implementation)},
-                    {time(each.then)},
-                    {time(each.now)},
-                    {each.factor ? format_factor(*each.factor) : "-"},
-                    {to_string(each.judgement.verdict), hue}});
+/// Reads the files of a side. Single samples are not kept: verdicts rest on medians.
+[[nodiscard]] inline std::vector<report::ResultsFile> read_side(const std::vector<std::string>& paths) {
+  std::vector<report::ResultsFile> files;
+  for (const auto& path : paths) files.push_back(report::read_results_file(path, report::Keep::summaries));
+  return files;
+}
+
+[[nodiscard]] inline std::vector<SourceFile> sources_of(const std::vector<report::ResultsFile>& files) {
+  std::vector<SourceFile> sources;
+  for (const auto& file : files) {
+    const auto& environment = file.header.environment;
+    sources.push_back({file.path, environment.date_utc, environment.commit, environment.hostname, file.cut_off});
   }
-  table.fit(rows);
-  out << table.header_if_due(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    out << table.line(rows[i]);
-    if (all[i].judgement.verdict == Verdict::passed) continue;
-    for (const auto& line : report::wrap(all[i].judgement.message, 114)) out << "      " << line << '\n';
+  return sources;
+}
+
+/// Reads all files and compares them: both sides, or each file of a series with its first one.
+[[nodiscard]] inline Outcome compare_files(const CommandLine& line) {
+  Outcome outcome{.settings = line.settings, .steps = {}, .allow_undecided = line.allow_undecided};
+  const auto add = [&](const std::vector<report::ResultsFile>& then, const std::vector<report::ResultsFile>& now,
+                       std::size_t steps) {
+    outcome.steps.push_back({sources_of(then), sources_of(now), compare_sides(then, now, line.settings, steps)});
+  };
+  if (line.series.empty()) {
+    add(read_side(line.then), read_side(line.now), 1);
+  } else {
+    const auto first = read_side({line.series.front()});
+    for (std::size_t i = 1; i < line.series.size(); ++i) {
+      const auto other = read_side({line.series[i]});
+      if (report::same_process(first.front(), other.front()))
+        throw Error(line.series[i] + " and " + line.series.front() +
+                    " hold the same process; a copy is no second measurement");
+      add(first, other, line.series.size() - 1);
+    }
   }
+  if (outcome.compared() == 0) throw Error("the files hold no results to compare");
+  return outcome;
+}
+
+inline void write_file(const std::string& path, const std::string& text) {
+  OutputFile file(path);
+  file.append(text);
+  file.close();
 }
 
 }  // namespace detail
@@ -173,27 +230,25 @@ inline void print(const std::vector<Compared>& all, bool by_speedup, bool colour
       out << detail::help_of_compare();
       return all_acceptable;
     }
-    std::vector<report::ResultsFile> then, now;
-    for (const auto& path : line.then) then.push_back(report::read_results_file(path));
-    for (const auto& path : line.now) now.push_back(report::read_results_file(path));
-    const auto all = compare_sides(then, now, line.settings);
-    if (all.empty()) throw Error("the files hold no results to compare");
-    detail::print(all, line.settings.by_speedup, colour, out);
-    std::size_t closed = 0, open = 0, unresolved = 0;
-    for (const auto& each : all) {
-      closed += !each.judgement.acceptable;
-      open += each.judgement.acceptable && each.judgement.verdict != Verdict::passed;
-      unresolved += each.judgement.unresolved;
-    }
-    out << all.size() << " compared, " << closed << " not acceptable, " << open << " open and let through\n"
-        << std::flush;
+    const Outcome outcome = detail::compare_files(line);
+    if (!line.json.empty()) detail::write_file(line.json, json_lines(outcome));
+    const bool prints_markdown = line.markdown == "-";
+    if (!line.markdown.empty() && !prints_markdown)
+      detail::write_file(line.markdown, markdown(outcome, line.report_url));
+    if (prints_markdown)
+      out << markdown(outcome, line.report_url);
+    else
+      print_table(outcome, colour, out);
+    for (const auto& path : outcome.cut_off())
+      err << "compare_results: " << report::printable(path)
+          << ": its last line was cut off, as by a run that was ended; that result is left out\n";
+    out << std::flush;
     if (!out) throw Error("cannot write the table: the output is closed or full");
-    if (closed > 0) return not_acceptable;
-    return unresolved > 0 && !line.allow_undecided ? not_resolved : all_acceptable;
+    return outcome.exit_code();
   } catch (const std::exception& error) {
     err << "compare_results: " << report::printable_lines(error.what()) << '\n';
     return not_compared;
   }
 }
 
-}  // namespace pace::benches::compare_results
+}  // namespace pace::tools::compare_results

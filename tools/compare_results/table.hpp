@@ -1,0 +1,67 @@
+// What was compared, as a table for a terminal.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "pace/core/format.hpp"
+#include "pace/core/verdict.hpp"
+#include "pace/report/table.hpp"
+#include "pace/report/text.hpp"
+#include "tools/compare_results/outcome.hpp"
+
+namespace pace::tools::compare_results {
+
+/// Returns the paths as `a.json, b.json`.
+[[nodiscard]] inline std::string paths_of(const std::vector<SourceFile>& files) {
+  std::string text;
+  for (const auto& file : files) text += (text.empty() ? "" : ", ") + file.path;
+  return text;
+}
+
+/// Returns a time, or a dash where there is none.
+[[nodiscard]] inline std::string time_text(const std::optional<Nanoseconds>& time) {
+  return time ? format_time(*time) : "-";
+}
+
+/// Prints the rows of all steps, and below a row that has not passed its message.
+inline void print_table(const Outcome& outcome, bool colour, std::ostream& out) {
+  report::StreamingTable table({{"comparison", 10, report::Align::left},
+                                {"implementation", 14, report::Align::left},
+                                {"then", 7},
+                                {"now", 7},
+                                {outcome.settings.by_speedup ? "speed-up now / then" : "speed now / then", 8},
+                                {"verdict", 9, report::Align::left}},
+                               colour);
+  for (const auto& step : outcome.steps) {
+    std::vector<std::vector<report::Cell>> rows;
+    for (const auto& each : step.rows) {
+      report::Colour hue = report::Colour::green;
+      if (each.judgement.verdict == Verdict::undecided) hue = report::Colour::yellow;
+      if (!each.judgement.acceptable) hue = report::Colour::red;
+      rows.push_back({{report::printable(each.comparison)},
+                      {report::printable(each.implementation)},
+                      {time_text(each.then)},
+                      {time_text(each.now)},
+                      {each.factor ? format_factor(*each.factor) : "-"},
+                      {to_string(each.judgement.verdict), hue}});
+    }
+    if (outcome.steps.size() > 1)
+      out << "== " << report::printable(paths_of(step.now)) << " against " << report::printable(paths_of(step.then))
+          << '\n';
+    table.fit(rows);
+    out << table.header_if_due(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      out << table.line(rows[i]);
+      if (step.rows[i].judgement.verdict == Verdict::passed) continue;
+      for (const auto& line : report::wrap(step.rows[i].judgement.message, 114)) out << "      " << line << '\n';
+    }
+  }
+  out << outcome.compared() << " compared, " << outcome.closed() << " not acceptable, " << outcome.let_through()
+      << " open and let through\n";
+}
+
+}  // namespace pace::tools::compare_results

@@ -1,0 +1,173 @@
+// Comparing files of results, old with new, without measuring anything.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/report/stored_baseline.hpp"
+
+namespace pace::tools::compare_results {
+
+/// One implementation of one comparison. Times are medians over the processes of a side.
+struct Compared {
+  std::string comparison, implementation;
+  std::optional<Nanoseconds> then, now;
+  /// Time then / time now, or the ratio of the speed-ups.
+  std::optional<double> factor;
+  /// Interval of `factor`; absent where there is no verdict by figures.
+  std::optional<Interval<double>> interval;
+  Judgement judgement;
+  /// Processes with figures on each side.
+  std::size_t processes_then = 0, processes_now = 0;
+  /// Processes on each side that would settle an undecided verdict, and the rounds and the time of rounds of all of them;
+  /// absent where no number would, or none is known.
+  std::optional<std::size_t> processes_needed, rounds_needed;
+  std::optional<Nanoseconds> time_needed;
+};
+
+/// A change that is proven: the interval does not hold 1.
+[[nodiscard]] inline bool is_change(const Compared& each) {
+  return each.interval && (each.interval->low > 1 || each.interval->high < 1);
+}
+
+namespace detail {
+
+/// Geometric mean, as befits what the test compares.
+[[nodiscard]] inline std::optional<double> centre(const std::vector<const ImplementationResult*>& rows,
+                                                  bool by_speedup) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const auto* row : rows)
+    if (const auto number = report::detail::number_of(*row, by_speedup)) {
+      sum += *number;
+      ++count;
+    }
+  return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
+}
+
+/// Returns what a verdict would take: so many processes of each side, which last as long as those so far.
+inline void add_forecast(Compared& compared, std::size_t needed, const std::vector<const Result*>& then,
+                         const std::vector<const Result*>& now) {
+  compared.processes_needed = needed;
+  double rounds = 0;
+  Nanoseconds time{};
+  for (const auto* side : {&then, &now})
+    for (const auto* result : *side) {
+      const double share = static_cast<double>(needed) / static_cast<double>(side->size());
+      rounds += share * static_cast<double>(result->rounds);
+      time += share * result->elapsed;
+    }
+  if (!(rounds > 0)) return;
+  compared.rounds_needed = static_cast<std::size_t>(std::ceil(rounds));
+  compared.time_needed = time;
+  compared.judgement.message +=
+      ": " + std::to_string(*compared.rounds_needed) + " rounds in all, which take " + format_time(time);
+}
+
+/// Returns up to three of the implementations in the files, as `'case' (eager), ...`.
+[[nodiscard]] inline std::string some_names(const std::vector<report::ResultsFile>& files) {
+  std::string text;
+  std::size_t count = 0;
+  for (const auto& file : files)
+    for (const auto& result : file.results)
+      for (const auto& row : result.implementations)
+        if (++count <= 3) text += (text.empty() ? "'" : ", '") + result.name + "' (" + row.name + ')';
+  return count == 0 ? "nothing" : count > 3 ? text + " and " + std::to_string(count - 3) + " more" : text;
+}
+
+/// Throws Error unless an implementation of a comparison is on both sides.
+inline void require_common(const std::vector<report::ResultsFile>& then, const std::vector<report::ResultsFile>& now) {
+  bool empty = true;
+  for (const auto& file : now)
+    for (const auto& result : file.results)
+      for (const auto& row : result.implementations) {
+        if (!report::detail::find(then, result.name, row.name).rows.empty()) return;
+        empty = false;
+      }
+  for (const auto& file : then) empty = empty && file.results.empty();
+  if (empty) throw Error("the files hold no results to compare");
+  throw Error(then.front().path + " and " + now.front().path + " have nothing in common: the first side has " +
+              some_names(then) + ", the second one " + some_names(now) +
+              "; expected results of the same comparisons and implementations");
+}
+
+}  // namespace detail
+
+/// Every implementation that either side knows, in the order of the new side, then what only the old one has. The error
+/// rates of a comparison are shared by all such comparisons of it, of which there are `steps`. Throws Error if the files
+/// of the two sides are not of one machine and build, of one side not of different processes, or have nothing in common.
+[[nodiscard]] inline std::vector<Compared> compare_sides(const std::vector<report::ResultsFile>& then,
+                                                         const std::vector<report::ResultsFile>& now,
+                                                         const report::Settings& settings, std::size_t steps = 1) {
+  if (then.empty() || now.empty()) throw Error("needs at least one file on each side");
+  for (const auto* side : {&then, &now})
+    if (const auto what = report::inconsistent(*side, settings.allowed); !what.empty()) throw Error(what);
+  if (const auto what =
+          report::differences(then.front().header.environment, now.front().header.environment, settings.allowed);
+      !what.empty())
+    throw Error(then.front().path + " and " + now.front().path + " are of different machines or builds: " + what +
+                ". Times of one say nothing of the other; what may differ is named with --allow");
+  detail::require_common(then, now);
+  std::vector<Compared> all;
+  const std::string reference = "the old results";
+  const auto judge = [&](Compared& compared, const report::detail::Found& old_rows,
+                         const report::detail::Found& new_rows, std::size_t gates) {
+    const auto verdict =
+        report::judge(settings, compared.implementation, old_rows.rows, new_rows.rows, reference, gates);
+    compared.judgement = verdict.judgement;
+    if (const auto& evidence = verdict.evidence)
+      compared.interval = Interval<double>{std::exp(evidence->interval.low), std::exp(evidence->interval.high),
+                                           evidence->interval.confidence};
+    if (verdict.processes_needed)
+      detail::add_forecast(compared, *verdict.processes_needed, old_rows.results, new_rows.results);
+  };
+  const auto count = [&](const std::vector<const ImplementationResult*>& rows) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        rows, [&](const auto* row) { return report::detail::number_of(*row, settings.by_speedup).has_value(); }));
+  };
+  const auto add = [&](const Result& result, const ImplementationResult& row) {
+    for (const auto& known : all)
+      if (known.comparison == result.name && known.implementation == row.name) return;
+    if (settings.by_speedup && row.is_baseline) return;
+    Compared compared;
+    compared.comparison = result.name;
+    compared.implementation = row.name;
+    const auto old_rows = report::detail::find(then, result.name, row.name),
+               new_rows = report::detail::find(now, result.name, row.name);
+    const auto time = [](const std::optional<double>& log) {
+      return log ? std::optional(Nanoseconds(std::exp(-*log))) : std::nullopt;
+    };
+    compared.then = time(detail::centre(old_rows.rows, false));
+    compared.now = time(detail::centre(new_rows.rows, false));
+    const auto before = detail::centre(old_rows.rows, settings.by_speedup);
+    const auto after = detail::centre(new_rows.rows, settings.by_speedup);
+    if (before && after) compared.factor = std::exp(*after - *before);
+    compared.processes_then = count(old_rows.rows);
+    compared.processes_now = count(new_rows.rows);
+    auto otherwise = report::detail::first_measurement_difference(old_rows, result, settings.allowed);
+    if (otherwise.empty()) otherwise = report::detail::first_measurement_difference(new_rows, result, settings.allowed);
+    if (!otherwise.empty())
+      compared.judgement = {report::describe(settings, reference), Verdict::invalid, false,
+                            '\'' + row.name + "' cannot be compared with " + reference +
+                                ": it was measured otherwise: " + otherwise +
+                                "; what may differ is named with --allow"};
+    else if (old_rows.twice || new_rows.twice)
+      compared.judgement = {report::describe(settings, reference), Verdict::invalid, false,
+                            '\'' + result.name + "' is in a file twice; give each case a name of its own"};
+    else
+      judge(compared, old_rows, new_rows, steps * result.implementations.size());
+    all.push_back(std::move(compared));
+  };
+  for (const auto* side : {&now, &then})
+    for (const auto& file : *side)
+      for (const auto& result : file.results)
+        for (const auto& row : result.implementations) add(result, row);
+  return all;
+}
+
+}  // namespace pace::tools::compare_results

@@ -1,0 +1,371 @@
+"""The page's pictures as Vega-Lite specifications, and the values that they show.
+
+A specification is the same for every comparison. Texts such as "%unit%" stand for what differs; the page's script
+replaces them and adds the values, and what it draws is what it offers for a notebook.
+"""
+
+import math
+
+from report import figures, statistics
+
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+# Okabe and Ito's colours, which people with any kind of colour vision tell apart; the first is the baseline's.
+COLOURS = ("#7a7f87", "#0f7ac0", "#d55e00", "#0a9a72", "#c2679b", "#b98a00", "#52aee0", "#8b5fbf")
+
+_COLOUR = {
+    "field": "implementation",
+    "type": "nominal",
+    "title": None,
+    "sort": None,
+    "scale": {"domain": "%names%", "range": "%colours%"},
+    "legend": {"orient": "top", "labelLimit": 260, "symbolOpacity": 1},
+}
+_POINT = {"filled": True, "size": 14, "opacity": 0.7}
+# What lies outside of the picture stands at its edge as a triangle.
+_SHAPE = {"field": "outside", "type": "nominal", "legend": None, "scale": {"domain": [False, True], "range": ["circle", "triangle-up"]}}
+_TIME_TIP = [
+    {"field": "implementation", "type": "nominal"},
+    {"field": "round", "type": "quantitative"},
+    {"field": "exact", "type": "quantitative", "title": "time (%unit%)", "format": ".4~g"},
+]
+_WIDE = {"width": "container", "height": 190}
+
+SPECIFICATIONS = {
+    "rounds": {
+        "title": "Times in the order of rounds",
+        "about": "A drift of the machine shows as a slope or a step of all colours at once.",
+        "specification": {
+            **_WIDE,
+            "mark": {"type": "point", **_POINT},
+            "encoding": {
+                "x": {"field": "round", "type": "quantitative", "title": "round", "scale": {"nice": False}},
+                "y": {"field": "time", "type": "quantitative", "title": "time of an iteration (%unit%)", "scale": {"domain": "%times%", "zero": False}},
+                "color": _COLOUR,
+                "shape": _SHAPE,
+                "tooltip": _TIME_TIP,
+            },
+        },
+    },
+    "strip": {
+        "title": "Samples",
+        "about": "Each mark is a sample. Two clusters of one colour are two modes.",
+        "specification": {
+            "width": "container",
+            "height": "%strip%",
+            "mark": {"type": "tick", "thickness": 1, "opacity": 0.45, "bandSize": 22},
+            "encoding": {
+                "x": {"field": "time", "type": "quantitative", "title": "time of an iteration (%unit%)", "scale": {"domain": "%times%", "zero": False}},
+                "y": {"field": "implementation", "type": "nominal", "title": None, "sort": None, "scale": {"domain": "%names%"}, "axis": {"labelLimit": 130}},
+                "color": {**_COLOUR, "legend": None},
+                "tooltip": _TIME_TIP,
+            },
+        },
+    },
+    "ecdf": {
+        "title": "Share of samples up to a time",
+        "about": "The empirical distribution function. A curve to the left of another is faster at every share.",
+        "specification": {
+            **_WIDE,
+            "transform": [
+                {
+                    "sort": [{"field": "time"}],
+                    "window": [{"op": "cume_dist", "as": "share"}],
+                    "groupby": ["implementation"],
+                }
+            ],
+            "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.6},
+            "encoding": {
+                "x": {"field": "time", "type": "quantitative", "title": "time of an iteration (%unit%)", "scale": {"domain": "%times%", "zero": False}},
+                "y": {"field": "share", "type": "quantitative", "title": "share of samples", "axis": {"format": "%"}},
+                "color": _COLOUR,
+            },
+        },
+    },
+    "ratios": {
+        "title": "Speed-up of each cycle",
+        "about": "Baseline's time over own time, one point a cycle, and the median. Dashed lines are the limits that are demanded.",
+        "specification": {
+            **_WIDE,
+            "encoding": {
+                "y": {"type": "quantitative", "title": "speed-up", "scale": {"type": "log", "domain": "%ratios%", "nice": False}, "axis": {"format": "~g"}}
+            },
+            "layer": [
+                {"data": {"values": [{"one": 1}]}, "mark": {"type": "rule", "opacity": 0.6}, "encoding": {"y": {"field": "one"}}},
+                {
+                    "data": {"name": "limits"},
+                    "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.5},
+                    "encoding": {"y": {"field": "limit"}, "color": _COLOUR, "tooltip": [{"field": "expectation", "type": "nominal"}]},
+                },
+                {
+                    "mark": {"type": "point", **_POINT},
+                    "encoding": {
+                        "x": {"field": "cycle", "type": "quantitative", "title": "cycle", "scale": {"nice": False}},
+                        "y": {"field": "speedup"},
+                        "color": _COLOUR,
+                        "shape": _SHAPE,
+                        "tooltip": [
+                            {"field": "implementation", "type": "nominal"},
+                            {"field": "cycle", "type": "quantitative"},
+                            {"field": "exact", "type": "quantitative", "title": "speed-up", "format": ".4~g"},
+                        ],
+                    },
+                },
+                {
+                    "data": {"name": "medians"},
+                    "mark": {"type": "rule", "strokeWidth": 2},
+                    "encoding": {"y": {"field": "median"}, "color": _COLOUR},
+                },
+            ],
+        },
+    },
+    "evidence": {
+        "title": "Evidence after each cycle",
+        "about": (
+            "What a bettor against the contrary has made of a wealth of 1. A solid line that ends above its level proves that "
+            "the limit is met, a dotted one that it is broken."
+        ),
+        "specification": {
+            **_WIDE,
+            "encoding": {
+                "y": {
+                    "type": "quantitative",
+                    "title": "evidence (1/p)",
+                    "scale": {"type": "log", "domain": "%evidence%", "clamp": True, "nice": False},
+                    "axis": {"format": "~e", "tickCount": 5},
+                }
+            },
+            "layer": [
+                {
+                    "data": {"name": "levels"},
+                    "mark": {"type": "rule", "strokeDash": [6, 4], "opacity": 0.8},
+                    "encoding": {"y": {"field": "level"}},
+                },
+                {
+                    "data": {"name": "levels"},
+                    "mark": {"type": "text", "align": "right", "baseline": "bottom", "dy": -2, "x": "width", "fontSize": 11},
+                    "encoding": {"y": {"field": "level"}, "text": {"field": "text"}},
+                },
+                {
+                    "mark": {"type": "line", "strokeWidth": 1.8, "clip": True},
+                    "encoding": {
+                        "x": {"field": "cycle", "type": "quantitative", "title": "cycle", "scale": {"nice": False}},
+                        "y": {"field": "evidence"},
+                        "color": _COLOUR,
+                        "detail": {"field": "expectation", "type": "nominal"},
+                        "strokeDash": {
+                            "field": "proves",
+                            "type": "nominal",
+                            "legend": None,
+                            "scale": {"domain": ["the limit is met", "the limit is broken"], "range": [[1, 0], [2, 3]]},
+                        },
+                        "tooltip": [
+                            {"field": "expectation", "type": "nominal"},
+                            {"field": "proves", "type": "nominal"},
+                            {"field": "cycle", "type": "quantitative"},
+                            {"field": "evidence", "type": "quantitative", "format": ".3~g"},
+                        ],
+                    },
+                },
+            ],
+        },
+    },
+    "sizes": {
+        "title": "Speed-up by size",
+        "about": "With the intervals. Where a line crosses 1, the other implementation becomes the faster one.",
+        "specification": {
+            **_WIDE,
+            "encoding": {
+                "x": {"field": "size", "type": "quantitative", "title": "%axis%", "scale": {"type": "log"}, "axis": {"values": "%sizes%", "format": "d", "labelOverlap": True}},
+                "y": {"type": "quantitative", "title": "speed-up", "scale": {"type": "log", "domain": "%range%", "nice": False}, "axis": {"format": "~g"}},
+                "color": {"field": "series", "type": "nominal", "title": None, "sort": None, "legend": {"orient": "top", "labelLimit": 200}},
+            },
+            "layer": [
+                {"data": {"values": [{"one": 1}]}, "mark": {"type": "rule", "opacity": 0.6}, "encoding": {"x": None, "color": None, "y": {"field": "one"}}},
+                {"mark": {"type": "rule", "strokeWidth": 1.5, "clip": True}, "encoding": {"y": {"field": "low"}, "y2": {"field": "high"}}},
+                {
+                    "mark": {"type": "line", "point": {"size": 36}},
+                    "encoding": {
+                        "y": {"field": "speedup"},
+                        "tooltip": [{"field": "comparison", "type": "nominal"}, {"field": "series", "type": "nominal"}, {"field": "speedup", "type": "quantitative", "format": ".4~g"}],
+                    },
+                },
+            ],
+        },
+    },
+    "roofline": {
+        "title": "Roofline",
+        "about": "Operations per second by operations per byte moved. The line is the largest bandwidth that a point reaches or that the machine was measured to have.",
+        "specification": {
+            **_WIDE,
+            "height": 260,
+            "encoding": {
+                "x": {"type": "quantitative", "title": "operations per byte", "scale": {"type": "log", "nice": False}, "axis": {"format": "~g"}},
+                "y": {"type": "quantitative", "title": "GFLOP/s", "scale": {"type": "log"}, "axis": {"format": "~g"}},
+            },
+            "layer": [
+                {"data": {"name": "roof"}, "mark": {"type": "line", "strokeWidth": 1.5, "opacity": 0.7}, "encoding": {"x": {"field": "intensity"}, "y": {"field": "gflops"}}},
+                {
+                    "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0.85},
+                    "encoding": {
+                        "x": {"field": "intensity"},
+                        "y": {"field": "gflops"},
+                        "color": {"field": "implementation", "type": "nominal", "title": None, "legend": {"orient": "top"}},
+                        "tooltip": [{"field": "comparison", "type": "nominal"}, {"field": "implementation", "type": "nominal"}, {"field": "gflops", "type": "quantitative", "format": ".3~g"}, {"field": "gbs", "type": "quantitative", "title": "GB/s", "format": ".3~g"}],
+                    },
+                },
+            ],
+        },
+    },
+}
+for _each in SPECIFICATIONS.values():
+    _each["specification"] = {
+        "$schema": _SCHEMA,
+        "title": _each["title"],
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        **_each["specification"],
+    }
+
+# What a page of many comparisons draws of all of them together, so that it opens quickly.
+MOST_VALUES = 40000
+
+# A curve needs no more points than a picture has columns.
+_MOST_POINTS = 600
+
+# Recomputing a test takes some ten microseconds a cycle.
+MOST_CYCLES = 20000
+
+
+def rounded(value, digits=5):
+    return float(f"{value:.{digits}g}")
+
+
+def _quantile(ascending, share):
+    return ascending[min(int(share * len(ascending)), len(ascending) - 1)]
+
+
+def _robust_range(groups):
+    """The range in which pictures show values: single stalls of the machine would squeeze all others."""
+    ends = []
+    for values in groups:
+        if not values:
+            continue
+        ascending = sorted(values)
+        low, high = _quantile(ascending, 0.02), _quantile(ascending, 0.95)
+        middle = _quantile(ascending, 0.5)
+        ends.append((max(ascending[0], low - 2 * (middle - low)), min(ascending[-1], high + 2 * (high - middle))))
+    if not ends:
+        return None
+    low, high = min(end[0] for end in ends), max(end[1] for end in ends)
+    return (low, high) if high > low else (low * 0.95 - 1e-9, high * 1.05 + 1e-9)
+
+
+def speedup_range(series):
+    """The range of a picture of speed-ups by size: all of them, and 1, but not all of intervals that say next to nothing."""
+    low = min([1, *(max(each["low"], each["speedup"] / 3) for each in series)])
+    high = max([1, *(min(each["high"], each["speedup"] * 3) for each in series)])
+    return [rounded(low / 1.08), rounded(high * 1.08)]
+
+
+def values_of(result, most):
+    """Returns the values of the pictures of one comparison, at most `most` samples and ratios; None without any."""
+    rows = result["implementations"]
+    kept = [row for row in rows if row["samples_ns"]]
+    if not kept:
+        return None
+    share = max(most // max(2 * len(kept), 1), 0)
+    median = min(row["time"]["median_ns"] if row["time"] else row["samples_ns"][0] for row in kept)
+    size, unit = figures.time_unit(median)
+    names = [row["name"] for row in rows]
+    times = _robust_range([row["samples_ns"] for row in kept])
+    room = 0.03 * (times[1] - times[0])
+    data = {
+        "names": names,
+        "colours": colours(rows),
+        "unit": unit,
+        "times": [rounded(max(times[0] - room, 0) / size), rounded((times[1] + room) / size)],
+        "samples": [],
+        "ratios": [],
+        "evidence": [],
+        "left_out": False,
+    }
+    for row in kept:
+        values, fewer = statistics.thin(row["samples_ns"], share)
+        data["left_out"] |= fewer or row["all_samples"] > len(row["samples_ns"])
+        data["samples"].append(
+            {
+                "implementation": row["name"],
+                "of": row["all_samples"],
+                "step": len(row["samples_ns"]) / max(len(values), 1),
+                "values": [rounded(each / size) for each in values],
+            }
+        )
+    baseline = next((row for row in rows if row["baseline"]), None)
+    speedups, limits = [], []
+    for row in rows:
+        if not row["log_ratios"]:
+            continue
+        values, fewer = statistics.thin(row["log_ratios"], share)
+        data["left_out"] |= fewer
+        ratios = [math.exp(max(min(each, 50.0), -50.0)) for each in values]
+        speedups.append(ratios)
+        demanded = [
+            (1 / each["demanded_speed"]["limit"] if each["demanded_speed"]["guard"] else each["demanded_speed"]["limit"], each)
+            for each in row["expectations"]
+            if each["demanded_speed"]
+        ]
+        limits += [limit for limit, _ in demanded]
+        data["ratios"].append(
+            {
+                "implementation": row["name"],
+                "step": len(row["log_ratios"]) / max(len(values), 1),
+                "values": [rounded(each) for each in ratios],
+                "median": rounded(row["speedup"]["median"]) if row["speedup"] else None,
+                "limits": [{"limit": rounded(limit), "expectation": each["expectation"]} for limit, each in demanded],
+            }
+        )
+        for _, each in demanded:
+            curve = _curve(row, each, baseline, result)
+            if curve:
+                data["evidence"].append(curve)
+    ends = _robust_range(speedups)
+    if ends:
+        low, high = min([ends[0], 1, *limits]), max([ends[1], 1, *limits])
+        data["ratio_range"] = [rounded(low / 1.03), rounded(high * 1.03)]
+    return data
+
+
+def colours(rows):
+    """The colours of the implementations: the baseline's is grey."""
+    others = iter(COLOURS[1:] * (len(rows) // (len(COLOURS) - 1) + 1))
+    return [COLOURS[0] if row["baseline"] else next(others) for row in rows]
+
+
+def _curve(row, expectation, baseline, result):
+    demand = expectation["demanded_speed"]
+    # Such a limit has no logarithm, and such a rate no evidence.
+    if not (demand["limit"] > 0 and 0 < (demand["alpha"] or 0) < 1 and 0 < (demand["beta"] or 0) < 1):
+        return None
+    if len(row["log_ratios"]) > MOST_CYCLES:
+        return None
+    points = statistics.evidence(
+        demand,
+        row["log_ratios"],
+        baseline["samples_ns"] if baseline else [],
+        row["samples_ns"],
+        int(row["context"]["rounds_per_cycle"] or 1),
+        result["iterations"] or 1,
+    )
+    cycles, _ = statistics.thin(list(range(len(points))), _MOST_POINTS)
+    if cycles and cycles[-1] != len(points) - 1:
+        cycles.append(len(points) - 1)
+    # A false pass of a claim has the rate alpha; so has a false failure of a guard.
+    met, broken = ("beta", "alpha") if demand["guard"] else ("alpha", "beta")
+    return {
+        "implementation": row["name"],
+        "expectation": f"{row['name']}: {expectation['expectation']}",
+        "cycles": [each + 1 for each in cycles],
+        "met": [rounded(min(1 / max(points[i][0], 1e-300), 1e12), 4) for i in cycles],
+        "broken": [rounded(min(1 / max(points[i][1], 1e-300), 1e12), 4) for i in cycles],
+        "levels": [{"level": rounded(1 / rate), "text": "1/" + f"{rate:g}"} for rate in (demand[met], demand[broken])],
+    }

@@ -1,0 +1,186 @@
+"""Files of results as values. What cannot be read becomes a problem with its file and line, and the rest is kept."""
+
+import dataclasses
+import json
+import re
+
+from report import schema
+
+# Version of the tables in docs/results.md that schema.py has.
+SCHEMA_VERSION = 2
+
+# One line is one comparison. A line of ten million samples has 200 MB, and as a value a gigabyte.
+LONGEST_LINE = 256 << 20
+
+# A file of kernels is one value, of which a line says nothing.
+LARGEST_VALUE = 64 << 20
+
+# Samples of one implementation that are kept; pictures have room for no more.
+MOST_SAMPLES = 20000
+
+
+class InputError(Exception):
+    """The message names file and line, what was found and what was expected."""
+
+
+@dataclasses.dataclass
+class Run:
+    """One file of results."""
+
+    path: str
+    header: dict
+    results: list
+
+
+@dataclasses.dataclass
+class Inputs:
+    """All that was read, in the order of the files; `problems` are sentences about what was not."""
+
+    runs: list = dataclasses.field(default_factory=list)
+    kernels: list = dataclasses.field(default_factory=list)
+    whole_calls: list = dataclasses.field(default_factory=list)
+    problems: list = dataclasses.field(default_factory=list)
+
+    def any(self):
+        return bool(any(run.results for run in self.runs) or self.kernels or self.whole_calls)
+
+
+def _constant(name):
+    raise ValueError(f"{name} is no value of JSON")
+
+
+def _parse(text):
+    try:
+        return json.loads(text, parse_constant=_constant)
+    except RecursionError:
+        raise ValueError("its values are nested too deeply") from None
+
+
+_EXPECTED = "expected a file that --json of a pace program wrote"
+_TORN = b'{"schema_version":'
+
+
+def read(paths):
+    """Reads all files. Nothing that can be read is lost by what cannot."""
+    inputs = Inputs()
+    for path in paths:
+        try:
+            _read_file(path, inputs)
+        except OSError as error:
+            inputs.problems.append(f"{path}: {error.strerror or error}; {_EXPECTED}")
+        except InputError as error:
+            inputs.problems.append(str(error))
+    return inputs
+
+
+def _read_file(path, inputs):
+    with open(path, "rb") as file:
+        first = file.readline(LONGEST_LINE + 1)
+        if not first:
+            raise InputError(f"{path}: is empty; {_EXPECTED}")
+        stripped = first.rstrip(b"\0")
+        if not first.endswith(b"\n") and (stripped.startswith(_TORN) or _TORN.startswith(stripped)):
+            raise InputError(f"{path}:1: was cut off in its first line and holds no results; {_EXPECTED}")
+        header = _json_object(first)
+        if header is not None and "schema_version" in header:
+            _read_results(path, header, file, inputs)
+        else:
+            _read_values(path, first, file, inputs)
+
+
+def _json_object(line):
+    try:
+        value = _parse(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _read_results(path, header, file, inputs):
+    version = header["schema_version"]
+    if version != SCHEMA_VERSION or isinstance(version, bool):
+        writer = header.get("pace_version")
+        of = f" (of pace {schema.text_of(writer)})" if isinstance(writer, str) else ""
+        raise InputError(
+            f"{path}:1: its schema_version is {schema.text_of(json.dumps(version))[:40]}{of}; "
+            f"this program reads version {SCHEMA_VERSION}"
+        )
+    try:
+        run = Run(path, schema.HEADER.read(header), [])
+    except schema.Unexpected as error:
+        raise InputError(f"{path}:1: is no first line of results: {error}; {_EXPECTED}") from None
+    inputs.runs.append(run)
+    number = 1
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            inputs.problems.append(
+                f"{path}:{number}: the line is longer than {LONGEST_LINE >> 20} MB, which is not read; "
+                "expected fewer samples (--max-rounds, --budget). It and what follows it in the file are left out"
+            )
+            return
+        if not line.endswith(b"\n"):
+            inputs.problems.append(
+                f"{path}:{number}: the last line was cut off, as by a run that was ended; its comparison is left out"
+            )
+            return
+        try:
+            result = schema.RESULT.read(_parse(line))
+            if result is None:
+                raise schema.Unexpected("expected an object, found null")
+            run.results.append(_with_fewer_samples(result))
+        except (ValueError, schema.Unexpected) as error:
+            inputs.problems.append(f"{path}:{number}: is no result: {error}; it is left out; {_EXPECTED}")
+
+
+def _with_fewer_samples(result):
+    """Whole cycles from the beginning stay, so that what is computed of them is what it was after so many cycles."""
+    for row in result["implementations"]:
+        row["all_samples"] = len(row["samples_ns"])
+        row["all_log_ratios"] = len(row["log_ratios"])
+        cycle = max(int(row["context"]["rounds_per_cycle"] or 1), 1)
+        cycles = max(MOST_SAMPLES // cycle, 1)
+        row["samples_ns"] = row["samples_ns"][: cycles * cycle]
+        row["log_ratios"] = row["log_ratios"][:cycles]
+    return result
+
+
+_SPACE = re.compile(r"\s*")
+
+
+def _read_values(path, first, file, inputs):
+    """Reads a file of one JSON value, or of several one after another, that is not one of JSON Lines."""
+    data = first + file.read(LARGEST_VALUE + 1)
+    if len(data) > LARGEST_VALUE:
+        raise InputError(f"{path}:1: is larger than {LARGEST_VALUE >> 20} MB and no file of JSON Lines; {_EXPECTED}")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}:{line}: is no text in UTF-8; {_EXPECTED}") from None
+    decoder = json.JSONDecoder(parse_constant=_constant)
+    place = _SPACE.match(text).end()
+    while place < len(text):
+        line = text.count("\n", 0, place) + 1
+        try:
+            value, end = decoder.raw_decode(text, place)
+        except json.JSONDecodeError as error:
+            cut = error.pos >= len(text.rstrip()) - 1
+            what = "was cut off" if cut else f"is no results file: {error.msg}"
+            raise InputError(f"{path}:{error.lineno}: {what}; {_EXPECTED}") from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}:{line}: is no results file: {error}; {_EXPECTED}") from None
+        try:
+            _take(value, path, inputs)
+        except schema.Unexpected as error:
+            inputs.problems.append(f"{path}:{line}: {error}; {_EXPECTED}")
+        place = _SPACE.match(text, end).end()
+
+
+def _take(value, path, inputs):
+    if isinstance(value, dict) and "kernels" in value and "call" in value:
+        inputs.kernels.append({"path": path, **schema.KERNELS.read(value)})
+    elif isinstance(value, dict) and "seconds_per_call" in value:
+        inputs.whole_calls.append({"path": path, **schema.WHOLE_CALL.read(value)})
+    else:
+        raise schema.Unexpected("is no results file: it has no schema_version in its first line, and no kernels")

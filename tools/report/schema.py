@@ -1,0 +1,296 @@
+"""What the lines of a results file hold, by the tables of docs/results.md, and checked values of each kind.
+
+A key that a file lacks, and null, become the value of that kind that stands for "unknown", so that every other part of
+the program can read every key. Keys that are not in the tables stay out.
+"""
+
+import math
+
+
+class Unexpected(Exception):
+    """A value is not what the tables say. The message begins with the keys that lead to it."""
+
+
+def text_of(value):
+    """Returns text that every HTML page can hold: without lone surrogates, and with control characters made visible."""
+    text = value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return "".join(chr(0x2400 + ord(c)) if ord(c) < 32 and c not in "\n\t" else "\u2421" if c == "\x7f" else c for c in text)
+
+
+def _found(value):
+    text = repr(value)
+    return text if len(text) <= 40 else text[:40] + "..."
+
+
+class Text:
+    def read(self, value):
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise Unexpected(f"expected text, found {_found(value)}")
+        return text_of(value)
+
+
+class Number:
+    def read(self, value):
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise Unexpected(f"expected a number, found {_found(value)}")
+        try:
+            # A whole number may have more digits than a double has room for.
+            return value if math.isfinite(value) else None
+        except OverflowError:
+            return None
+
+
+class Flag:
+    def read(self, value):
+        if value is None:
+            return None
+        if not isinstance(value, bool):
+            raise Unexpected(f"expected true or false, found {_found(value)}")
+        return value
+
+
+class ListOf:
+    def __init__(self, of):
+        self._of = of
+
+    def read(self, value):
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise Unexpected(f"expected an array, found {_found(value)}")
+        values = []
+        for i, each in enumerate(value):
+            try:
+                values.append(self._of.read(each))
+            except Unexpected as error:
+                raise Unexpected(f"element {i + 1}: {error}") from None
+        return values
+
+
+class Numbers:
+    """An array of numbers; those that are not known are left out, since no picture has a place for them."""
+
+    def read(self, value):
+        return [each for each in ListOf(Number()).read(value) if each is not None]
+
+
+class Texts:
+    """An object of texts, such as `environment`; other values become text."""
+
+    def read(self, value):
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise Unexpected(f"expected an object, found {_found(value)}")
+        words = {True: "yes", False: "no"}
+        return {
+            text_of(key): words[each] if isinstance(each, bool) else text_of(str(each))
+            for key, each in value.items()
+            if each is not None and each != ""
+        }
+
+
+class Object:
+    def __init__(self, required=(), absent=None, **fields):
+        self._required, self._absent, self._fields = required, absent, fields
+
+    def read(self, value):
+        if value is None:
+            return self._absent
+        if not isinstance(value, dict):
+            raise Unexpected(f"expected an object, found {_found(value)}")
+        result = {}
+        for key, kind in self._fields.items():
+            if key in self._required and value.get(key) is None:
+                raise Unexpected(f'has no "{key}"')
+            try:
+                result[key] = kind.read(value.get(key))
+            except Unexpected as error:
+                raise Unexpected(f"{key}: {error}") from None
+        return result
+
+
+_INTERVAL = Object(low=Number(), high=Number(), confidence=Number(), required=("low", "high"))
+_TIME_INTERVAL = Object(low_ns=Number(), high_ns=Number(), confidence=Number(), required=("low_ns", "high_ns"))
+_TIME = Object(
+    required=("median_ns",),
+    interval=_TIME_INTERVAL,
+    **{
+        key: Number()
+        for key in "median_ns min_ns q20_ns q80_ns max_ns q99_ns mean_ns spread samples".split()
+    },
+)
+_SPEEDUP = Object(
+    required=("median",),
+    interval=_INTERVAL,
+    anytime=Flag(),
+    **{key: Number() for key in "median q20 q80 mean observations ties".split()},
+)
+_EXPECTATION = Object(
+    required=("expectation", "verdict"),
+    expectation=Text(),
+    verdict=Text(),
+    acceptable=Flag(),
+    unresolved=Flag(),
+    deferred=Flag(),
+    message=Text(),
+    demanded_speed=Object(
+        required=("guard", "limit", "alpha", "beta"),
+        guard=Flag(),
+        limit=Number(),
+        alpha=Number(),
+        beta=Number(),
+        closes_when_undecided=Flag(),
+        allowed_undecided=Flag(),
+    ),
+)
+_MODE = Object(required=("name",), name=Text(), time=_TIME, speedup=_SPEEDUP, missing=Text())
+_COUNTS = Object(operator_calls=Number(), allocations=Number(), bytes_allocated=Number())
+_IMPLEMENTATION = Object(
+    required=("name", "outcome"),
+    name=Text(),
+    baseline=Flag(),
+    outcome=Text(),
+    message=Text(),
+    checked=Flag(),
+    max_abs_error=Number(),
+    first_call_ns=Number(),
+    warm_up_iterations=Number(),
+    warmed_up=Flag(),
+    time=_TIME,
+    speedup=_SPEEDUP,
+    expectations=ListOf(_EXPECTATION),
+    modes=ListOf(_MODE),
+    device_memory=Object(
+        **{key: Number() for key in "peak_bytes reserved_bytes allocations driver_allocations".split()}
+    ),
+    device_counts=Object(**{key: Number() for key in "kernels launches synchronisations graph_nodes".split()}),
+    counts=_COUNTS,
+    why_uncounted=Text(),
+    instructions=Object(
+        low=Number(), high=Number(), ratio_low=Number(), ratio_high=Number(), counter=Text(), required=("low", "high")
+    ),
+    bytes=Number(),
+    flops=Number(),
+    share_of_peak=Number(),
+    gb_per_s=Number(),
+    gflop_per_s=Number(),
+    context=Object(
+        absent={"rounds_per_cycle": 1, "impossible": "", "unproven": "", "cut_short": "", "too_brief": ""},
+        rounds_per_cycle=Number(),
+        cycle_ns=Number(),
+        alpha=Number(),
+        beta=Number(),
+        impossible=Text(),
+        unproven=Text(),
+        cut_short=Text(),
+        too_brief=Text(),
+    ),
+    samples_ns=Numbers(),
+    log_ratios=Numbers(),
+)
+
+RESULT = Object(
+    required=("name", "implementations"),
+    name=Text(),
+    iterations=Number(),
+    rounds=Number(),
+    stop_reason=Text(),
+    elapsed_ns=Number(),
+    clock=Text(),
+    clock_resolution_ns=Number(),
+    device=Text(),
+    inputs=Text(),
+    confidence=Number(),
+    seed=Number(),
+    check_seed=Number(),
+    gate_number=Number(),
+    conditions=Object(
+        absent={"disturbances": [], "gpu": None},
+        disturbances=ListOf(Text()),
+        gpu=Object(
+            **{
+                key: Number()
+                for key in (
+                    "readings lowest_clock_mhz highest_clock_mhz hottest_celsius most_power_watts slowed power_limited "
+                    "suspect_cycles"
+                ).split()
+            }
+        ),
+        **{
+            key: Number()
+            for key in (
+                "steal others waiting throttled involuntary_switches clock_error_ns suspended_ns longest_cycle_ns "
+                "median_cycle_ns shortest_cycle_ns"
+            ).split()
+        },
+    ),
+    controls=ListOf(
+        Object(
+            required=("injected", "speedup"),
+            injected=Number(),
+            speedup=_SPEEDUP,
+            proven_slower=Flag(),
+            proven_faster=Flag(),
+        )
+    ),
+    missing_device=Text(),
+    lost_device=Text(),
+    notes=ListOf(Text()),
+    implementations=ListOf(_IMPLEMENTATION),
+)
+
+HEADER = Object(
+    required=("schema_version",),
+    schema_version=Number(),
+    pace_version=Text(),
+    environment=Texts(),
+    options=Texts(),
+    configuration=Texts(),
+    suite_alpha=Number(),
+)
+
+_KERNEL_TIME = Object(required=("median_ns",), median_ns=Number(), least_ns=Number(), most_ns=Number())
+
+KERNELS = Object(
+    required=("call", "kernels"),
+    call=Text(),
+    device=Text(),
+    whole_ns=Number(),
+    kernels_ns=Number(),
+    copying_ns=Number(),
+    gap_ns=Number(),
+    explained=Number(),
+    peak_bytes_per_s=Number(),
+    notes=ListOf(Text()),
+    kernels=ListOf(
+        Object(
+            required=("name",),
+            name=Text(),
+            symbol=Text(),
+            category=Text(),
+            share=Number(),
+            runs=Number(),
+            in_place=_KERNEL_TIME,
+            hot=_KERNEL_TIME,
+            cold=_KERNEL_TIME,
+            bytes=Number(),
+            bytes_per_s=Number(),
+            why_not_alone=Text(),
+        )
+    ),
+)
+
+WHOLE_CALL = Object(
+    required=("benchmark", "seconds_per_call"),
+    benchmark=Text(),
+    device=Text(),
+    seconds_per_call=Number(),
+    times=Number(),
+    repeat=Number(),
+    peak_gpu_bytes=Number(),
+)
