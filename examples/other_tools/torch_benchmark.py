@@ -13,7 +13,7 @@ def gelu_at_once(x):
 
 
 results = []
-for size in 1024, 32768, 1048576:
+for size in 1024, 8192, 65536:
     x = torch.randn(size)
     assert torch.allclose(gelu_by_steps(x), gelu_at_once(x), atol=1e-6)
     for function in gelu_by_steps, gelu_at_once:
