@@ -46,7 +46,8 @@ struct Catch::StringMaker<pace::ImplementationResult> {
     if (result.time && result.is_baseline) text += ", the baseline";
     if (result.speedup) {
       text += ", speed-up " + pace::format_factor(result.speedup->median);
-      if (result.speedup->interval) text += " " + pace::format_interval(*result.speedup->interval);
+      // GCC 12 warns of a copy that overlaps where `" " + ...` is inlined, and there is none.
+      if (result.speedup->interval) text.append(" ").append(pace::format_interval(*result.speedup->interval));
     }
     return result.time ? text + ")" : text;
   }

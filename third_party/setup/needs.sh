@@ -33,6 +33,9 @@ checks_packages=(
   clang-format-19:/usr/bin/clang-format-19
   clang-tidy-19:/usr/bin/clang-tidy-19
   doxygen:/usr/bin/doxygen
+  doxygen-awesome-css:/usr/share/doxygen-awesome-css/doxygen-awesome.css
+  # Reads the files of examples/ci.
+  python3-yaml:/usr/lib/python3/dist-packages/yaml/__init__.py
   # Open the pages of tools/report.
   chromium:/usr/bin/chromium
   chromium-driver:/usr/bin/chromedriver

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Compares two commits of your workspace by a program that measures (a pace_test or pace_binary): builds it at both,
+# runs them in turn, five processes each, on this machine, and judges the results. The exit code is compare_results':
+# 0 if nothing is proven slower, 1 if something is, 2 if nothing could be compared, 43 if something is undecided.
+#
+#   ci/before_after.sh BEFORE AFTER TARGET [OPTION_OF_THE_PROGRAM...]
+#
+#   PACE       the checkout of pace (default: ../pace)
+#   ARTIFACTS  the folder for results and for summary.md (default: before-after-artifacts)
+#   PROCESSES  for each commit (default: 5, with which the verdict rests on how much processes differ)
+#   LIMIT      most that the time may grow by (default: 1.02)
+set -euo pipefail
+
+fail() {
+  echo "before_after.sh: $1" >&2
+  exit 2
+}
+(($# >= 3)) || fail "expected BEFORE AFTER TARGET, such as: origin/main HEAD //:layer_norm_test"
+before=$1 after=$2 target=$3
+shift 3
+pace=$(cd "${PACE:-../pace}" 2>/dev/null && pwd) || fail "there is no checkout of pace in ${PACE:-../pace}; expected its folder in PACE"
+artifacts=${ARTIFACTS:-before-after-artifacts}
+processes=${PROCESSES:-5}
+limit=${LIMIT:-1.02}
+[[ $processes =~ ^[1-9][0-9]*$ ]] || fail "PROCESSES=$processes; expected a number from 1"
+top=$(git rev-parse --show-toplevel) || fail "$PWD is in no git checkout"
+here=${PWD#"$top"}
+mkdir -p "$artifacts"
+artifacts=$(cd "$artifacts" && pwd)
+! compgen -G "$artifacts/*.json" >/dev/null || fail "$artifacts has results already; expected an empty folder in ARTIFACTS"
+
+# Both checkouts stand beside this one, so that relative paths of the WORKSPACE file, such as ../pace, stay true.
+declare -A folder
+clean_up() {
+  local side
+  for side in "${!folder[@]}"; do
+    (cd "${folder[$side]}$here" 2>/dev/null && "$pace/third_party/bazel" clean --expunge >/dev/null 2>&1) || true
+    git worktree remove --force "${folder[$side]}" || true
+  done
+}
+trap clean_up EXIT
+for side in before after; do
+  commit=$(git rev-parse --verify --quiet "${!side}^{commit}") || fail "there is no commit ${!side}"
+  folder[$side]=$(mktemp -d "${top%/*}/pace-$side-XXXXXX")
+  git worktree add --quiet --detach "${folder[$side]}" "$commit"
+  # The program itself is run below, without Bazel.
+  (cd "${folder[$side]}$here" &&
+    "$pace/third_party/bazel" run --disk_cache="${DISK_CACHE:-$HOME/.cache/pace/before-after}" \
+      --script_path="$artifacts/$side.sh" "$target") || fail "cannot build $target at ${!side}"
+done
+
+for ((i = 1; i <= processes; ++i)); do
+  for side in before after; do
+    code=0
+    PACE_COMMIT=$(git rev-parse "${!side}") "$artifacts/$side.sh" --json "$artifacts/$side-$i.json" "$@" || code=$?
+    # What a gate of the program itself says (42 and 43) is no business of this comparison.
+    ((code == 0 || code == 42 || code == 43)) || fail "$target at ${!side} ended with $code"
+  done
+done
+
+code=0
+"$pace/third_party/bazel" run @pace//tools/compare_results -- --no-slower-than "$limit" \
+  --old "$artifacts"/before-*.json --new "$artifacts"/after-*.json --markdown "$artifacts/summary.md" || code=$?
+exit "$code"

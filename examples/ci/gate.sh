@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# One step of a CI job: runs tests with gates by Bazel and copies what each left (results.json, results.csv, the report,
+# the log and the XML) into one folder of artifacts. The exit code is Bazel's: 0 if all passed, 3 if a test failed, 4 if
+# there was no test, others if something could not be built.
+#
+#   ci/gate.sh [BAZEL_TEST_ARGUMENT...]      at the top of your workspace; //... if no target is given
+#
+#   PACE       the checkout of pace (default: ../pace)
+#   ARTIFACTS  the folder (default: gate-artifacts); what it held is removed
+set -uo pipefail
+
+pace=${PACE:-../pace}
+artifacts=${ARTIFACTS:-gate-artifacts}
+[[ -x $pace/third_party/bazel ]] || {
+  echo "gate.sh: there is no checkout of pace in $pace; expected its folder in PACE" >&2
+  exit 2
+}
+[[ -f WORKSPACE ]] || {
+  echo "gate.sh: there is no WORKSPACE in $PWD; expected to run at the top of a workspace" >&2
+  exit 2
+}
+# Only a folder that an earlier run has made is emptied.
+if [[ -e $artifacts && ! -f $artifacts/made-by-gate.sh ]]; then
+  echo "gate.sh: $artifacts exists, and gate.sh has not made it; expected another folder in ARTIFACTS" >&2
+  exit 2
+fi
+rm -rf "$artifacts"
+mkdir -p "$artifacts" || exit 2
+touch "$artifacts/made-by-gate.sh"
+
+targets=("$@")
+[[ " $* " == *" //"* || " $* " == *" :"* || " $* " == *" @"* ]] || targets+=(//...)
+# A test that failed by noise alone does not exist here, so that none is run again: a gate that is repeated until it
+# passes has lost its error rates.
+"$pace/third_party/bazel" test --keep_going --build_event_json_file="$artifacts/events.json" "${targets[@]}"
+code=$?
+
+# collect LABEL FILE: copies FILE to the folder of the test; the folder of undeclared outputs comes as an archive.
+collect() {
+  local folder=$artifacts/${1#//}
+  folder=${folder//:/\/}
+  mkdir -p "$folder" || return
+  if [[ $2 == */outputs.zip ]]; then
+    python3 -m zipfile -e "$2" "$folder"
+  else
+    cp "$2" "$folder"
+  fi
+}
+
+# Each event is a line; a test has one `testResult` for each shard and run.
+python3 - "$artifacts/events.json" <<'PYTHON' >"$artifacts/files.txt" || exit 2
+import json
+import sys
+import urllib.parse
+
+for line in open(sys.argv[1], encoding="utf-8"):
+    event = json.loads(line)
+    if "testResult" not in event:
+        continue
+    test = event["id"]["testResult"]
+    shard = "" if test.get("shard", 1) == 1 and test.get("run", 1) == 1 else "/shard-%d-run-%d" % (test["shard"], test["run"])
+    for file in event["testResult"].get("testActionOutput", []):
+        if file["uri"].startswith("file://"):
+            print(test["label"] + shard, urllib.parse.unquote(file["uri"][len("file://"):]), sep="\t")
+PYTHON
+status=0
+while IFS=$'\t' read -r label file; do
+  collect "$label" "$file" || status=1
+done <"$artifacts/files.txt"
+if ((status != 0)); then
+  echo "gate.sh: not all files could be copied to $artifacts" >&2
+  ((code != 0)) || code=2
+fi
+echo "gate.sh: exit code $code; artifacts in $artifacts"
+exit "$code"

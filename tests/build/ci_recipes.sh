@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# Runs the scripts of examples/ci in a repository of its own, a copy of examples/first_gate, as a CI job would: gates
+# that pass and that fail, two commits of which one is slower. The files for CI systems are read as YAML, and call only
+# scripts and options that there are.
+#
+#   tests/build/ci_recipes.sh [BAZEL_ARGUMENT...]     such as --disk_cache=FOLDER
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+pace=$PWD
+
+scratch=$(mktemp -d)
+mine=$scratch/mine
+finish() {
+  (cd "$mine" && "$pace/third_party/bazel" clean --expunge >/dev/null 2>&1)
+  rm -rf "$scratch"
+}
+trap finish EXIT
+problems=()
+problem() { problems+=("$1"); printf '%s\n%s\n' "${output:-}" "$1"; }
+
+# Runs in the repository; sets output and code.
+in_mine() {
+  output=$(cd "$mine" && "$@" 2>&1 </dev/null)
+  code=$?
+}
+ends_with() { ((code == $1)) || problem "$2: expected exit code $1, got $code"; }
+has() { [[ -s $mine/$1 ]] || problem "$2: there is no $1"; }
+commit() {
+  git -C "$mine" add -A
+  git -C "$mine" -c user.name=test -c user.email=test@example.org commit -q -m "$1"
+}
+
+# ---- the files for CI systems
+/usr/bin/python3 - examples/ci <<'PYTHON' || problem "the files of examples/ci"
+import pathlib
+import re
+import sys
+
+import yaml
+
+folder = pathlib.Path(sys.argv[1])
+problems = []
+
+
+def commands(node):
+    """All texts of a file, of which some are commands."""
+    if isinstance(node, dict):
+        for value in node.values():
+            yield from commands(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from commands(value)
+    elif isinstance(node, str):
+        yield node
+
+
+files = sorted([*folder.glob("*.yml"), folder / "Jenkinsfile"])
+if len(files) != 4:
+    problems.append("expected four files, found " + ", ".join(map(str, files)))
+for file in files:
+    text = file.read_text(encoding="utf-8")
+    texts = list(commands(yaml.safe_load(text))) if file.suffix == ".yml" else re.findall(r"sh '([^']*)'", text)
+    called = {name for each in texts for name in re.findall(r"ci/([\w.-]+\.sh)", each)}
+    for name in {"gate.sh", "before_after.sh"} - called:
+        problems.append(f"{file} does not call ci/{name}")
+    for name in called:
+        if not (folder / name).is_file():
+            problems.append(f"{file} calls ci/{name}, which is not in {folder}")
+    for artifacts in "gate-artifacts", "before-after-artifacts":
+        if artifacts not in text:
+            problems.append(f"{file} does not publish {artifacts}")
+for problem in problems:
+    print(problem)
+sys.exit(bool(problems))
+PYTHON
+
+# ---- the repository of a user, beside pace
+mkdir "$mine"
+cp -r examples/first_gate/. "$mine"
+rm -rf "$mine"/bazel-*
+ln -s "$pace" "$scratch/pace"
+sed -i 's|path = "../.."|path = "../pace"|' "$mine/WORKSPACE"
+for argument in "$@"; do printf 'build %s\n' "$argument" >>"$mine/.bazelrc"; done
+mkdir "$mine/ci"
+cp examples/ci/*.sh "$mine/ci"
+printf 'bazel-*\ngate-artifacts\n*-artifacts\n' >"$mine/.gitignore"
+git -C "$mine" init -q
+commit "my layer norm"
+
+in_mine ci/gate.sh //:layer_norm_test
+ends_with 0 "a gate that passes"
+for file in results.json results.csv test.log test.xml; do
+  has "gate-artifacts/layer_norm_test/$file" "a gate that passes"
+done
+in_mine ci/gate.sh //:slowed_test
+ends_with 3 "a gate that fails"
+has gate-artifacts/slowed_test/results.json "a gate that fails"
+[[ ! -e $mine/gate-artifacts/layer_norm_test ]] || problem "artifacts of the run before are still there"
+in_mine env ARTIFACTS=ci ci/gate.sh //:layer_norm_test
+ends_with 2 "a folder of artifacts that is the user's"
+has ci/gate.sh "a folder of artifacts that is the user's"
+in_mine env PACE=nowhere ci/gate.sh
+ends_with 2 "no checkout of pace"
+
+# What the comparison of commits finds is in a program without a gate of its own: the slower commit doubles the work.
+sed -i 's|^at::Tensor my_layer_norm(const at::Tensor& x) {|&  at::layer_norm(x, {x.size(-1)});|' "$mine/my_layer_norm.cc"
+commit "a slower one"
+common=(--max-interference 1 --allow-undecided on --budget 0.3)
+in_mine env PROCESSES=2 LIMIT=1.3 DISK_CACHE="$scratch/cache" ci/before_after.sh HEAD~1 HEAD //:layer_norm_test "${common[@]}"
+ends_with 1 "a slower commit"
+has before-after-artifacts/summary.md "a slower commit"
+grep -q mine "$mine/before-after-artifacts/summary.md" || problem "the summary does not name the slower implementation"
+has before-after-artifacts/before-2.json "a slower commit"
+in_mine ci/before_after.sh HEAD~1 HEAD //:layer_norm_test
+ends_with 2 "results of an earlier comparison"
+in_mine env ARTIFACTS=other ci/before_after.sh no-such-commit HEAD //:layer_norm_test
+ends_with 2 "a commit that is not there"
+[[ $output == *"there is no commit no-such-commit"* ]] || problem "a commit that is not there: no message that names it"
+! compgen -G "$scratch/pace-*-*" >/dev/null || problem "checkouts are left: $(ls "$scratch")"
+
+((${#problems[@]} == 0)) || { printf 'FAILED: %s\n' "${problems[@]}" >&2; exit 1; }
+echo "the scripts of examples/ci gate, collect and compare as docs/ci.md says"
