@@ -299,7 +299,7 @@ class FirstCalls {
     }
     if (participants.remains(baseline)) {
       start_calls_alike(prepared, first_calls.expected(), verified);
-      witness.before_candidates(clock, prepared, verified.options);
+      witness.before_candidates(clock, prepared, verified.options, first_calls.expected().output);
       integrity.finish();
     }
     for (std::size_t index = 0; index < prepared.implementations.size(); ++index) {
