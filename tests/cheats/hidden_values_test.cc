@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <new>
+#include <tuple>
 #include <vector>
 
 #include <ATen/ops/arange.h>
@@ -17,6 +18,8 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/randperm.h>
+#include <ATen/ops/searchsorted.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -275,6 +278,60 @@ TEST_CASE("the last bits of a timed output may be others, as everywhere") {
   require_accepted(run_declared(exactly, third, later, x));
   const auto wrong = [calls = 0](Operand y) mutable { return ++calls < 60 ? y.div(3).sin() : y.div(3.001).sin(); };
   require_rejected(run_declared(exactly, third, wrong, x), "not in a timed call");
+}
+
+/// What `function` returns where the operand of index 1 is `fixed`, whatever it is.
+template <class Function>
+auto with_fixed(Function function, const at::Tensor& fixed) {
+  return [function, fixed](Operand x, Operand) { return function(x, fixed); };
+}
+
+TEST_CASE("the first row stands for rows that are equal and have a property, and the first column for columns") {
+  const auto weighted = [](Operand x, Operand w) { return x.mul(w).sum(1); };
+  const auto by_first_row = [](Operand x, Operand w) { return x.mul(w[0]).sum(1); };
+  const auto by_first_column = [](Operand x, Operand w) { return x.mul(w.narrow(1, 0, 1)).sum(1); };
+  const at::Tensor row = at::rand({16}).add(0.1);
+  const auto repeated = [](Operand one) { return one.expand({32, 16}).contiguous(); };
+  for (const at::Tensor& each : {row.div(row.sum()), row.div(row.square().sum().sqrt())})
+    require_rejected(run(weighted, by_first_row, input(), repeated(each)), "operand tensor 1 alone has other values");
+  for (const bool descending : {false, true})
+    require_rejected(run(weighted, by_first_row, input(), repeated(std::get<0>(row.sort(0, descending)))), "");
+  require_rejected(run(weighted, by_first_column, input(), repeated(at::rand({32, 1}).add(0.1))),
+                   "operand tensor 1 alone has other values");
+  require_accepted(run(weighted, weighted, input(), repeated(row.div(row.sum()))));
+}
+
+TEST_CASE("counts that make an output smaller are ignored") {
+  const auto repeated = [](Operand x, Operand n) { return x.repeat_interleave(n, 0).sin(); };
+  const auto once = [](Operand x, Operand) { return x.sin(); };
+  require_rejected(run(repeated, once, at::randn({8, 4}), at::ones({8}, at::kLong)),
+                   "operand tensor 1 alone has other values");
+  const auto largest = [](Operand x, Operand k) { return std::get<0>(x.topk(k.item<std::int64_t>(), 1)); };
+  const auto three = [](Operand x, Operand) { return std::get<0>(x.topk(3, 1)); };
+  require_rejected(run(largest, three, input(), at::tensor(3)), "operand tensor 1 alone has other values");
+}
+
+TEST_CASE("integers that keep a structure in other values are kept") {
+  const auto gathered = [](Operand x, Operand order) { return x.index_select(0, order).sin(); };
+  const at::Tensor order = at::randperm(32, at::kLong);
+  require_rejected(run(gathered, with_fixed(gathered, order), input(), order), "");
+  // Lengths whose sum is that of the output's rows.
+  const auto repeated = [](Operand x, Operand n) { return x.repeat_interleave(n, 0).sin(); };
+  const at::Tensor lengths = at::tensor({3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4}, at::kLong);
+  require_rejected(run(repeated, with_fixed(repeated, lengths), at::randn({20, 4}), lengths), "");
+  // Columns in order within the rows of a sparse matrix.
+  const auto product = [](Operand x, Operand columns, Operand offsets) {
+    const auto of_row = at::searchsorted(offsets, at::arange(columns.numel()), false, /*right=*/true).sub(1);
+    return at::zeros({4, 16}).index_add(0, of_row, x.index_select(0, columns)).sin();
+  };
+  const at::Tensor columns = at::tensor({1, 5, 7, 9, 0, 3, 4, 8, 2, 11, 12, 30, 1, 2, 6}, at::kLong);
+  const at::Tensor offsets = at::tensor({0, 4, 8, 12, 15}, at::kLong);
+  const auto kept = [=](Operand x, Operand, Operand by) { return product(x, columns, by); };
+  require_rejected(run(product, kept, input(), columns, offsets), "");
+  // Bools of which as many are true as an output has elements.
+  const auto chosen = [](Operand x, Operand mask) { return x.masked_select(mask).sin(); };
+  const at::Tensor mask = at::randperm(32, at::kLong).lt(11);
+  require_rejected(run(chosen, with_fixed(chosen, mask), at::randn({32}), mask), "");
 }
 
 }  // namespace

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <functional>
+#include <iostream>
 #include <string>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/interfaces/catch_interfaces_reporter.hpp>
 #include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <catch2/reporters/catch_reporter_event_listener.hpp>
+#include <catch2/reporters/catch_reporter_registrars.hpp>
 
 #include "pace/catch2.hpp"
 #include "pace/compare/comparison.hpp"
@@ -20,6 +24,21 @@ using Catch::Matchers::Equals;
 using pace::Nanoseconds;
 using pace::test::costing;
 using pace::test::FakeClock;
+
+/// How many programs a test has seen rejected, and how many honest ones accepted. The listener prints them at its end.
+struct Catalogue {
+  int rejected = 0, accepted = 0;
+};
+inline Catalogue catalogue;
+
+struct CataloguePrinter : Catch::EventListenerBase {
+  using EventListenerBase::EventListenerBase;
+  void testRunEnded(const Catch::TestRunStats&) override {
+    std::cout << "catalogue: " << catalogue.rejected << " programs rejected, " << catalogue.accepted
+              << " honest ones accepted\n";
+  }
+};
+CATCH_REGISTER_LISTENER(CataloguePrinter)
 
 /// Samples of ten calls of the candidate, which takes a third of the baseline's time.
 inline pace::Options short_run() {
@@ -74,6 +93,7 @@ inline void require_rejected(const pace::Result& result, const std::string& what
   CHECK_THAT(result, !pace::Correct());
   INFO("'eager' " << result["eager"].outcome << ": " << result["eager"].message);
   CHECK(result["eager"].outcome == pace::Outcome::measured);
+  catalogue.rejected += !row.acceptable();
 }
 
 }  // namespace cheats

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <ATen/Parallel.h>
@@ -121,6 +122,36 @@ TEST_CASE("with threads there is no other process: a slowdown that a machine may
     require_invalid(result, "took 100 us or less before any candidate was called. Something");
   else
     require_passed(result);
+}
+
+TEST_CASE("a baseline that is slow where its outputs happen to lie is not slowed by a candidate") {
+  at::set_num_threads(1);
+  FaultyMachine machine;
+  constexpr int calls_of_rounds = 100;
+  std::set<const void*> slow;
+  int calls_since_candidate = calls_of_rounds;
+  pace::Options options;
+  options.stop = pace::StopPolicy::budget;
+  options.budget = options.hard_limit = 0.3 * s;
+  require_passed(pace::compare("case", at::ones({1 << 14}))
+                     .options(options)
+                     .baseline("old",
+                               [&](const at::Tensor& x) {
+                                 at::Tensor out = at::add(x, 1);
+                                 const void* const place = out.const_data_ptr();
+                                 if (calls_since_candidate++ < calls_of_rounds) slow.insert(place);
+                                 machine.advance((slow.contains(place) ? 0.17 : 0.1) * ms);
+                                 return out;
+                               })
+                     .candidate("new",
+                                [&](const at::Tensor& x) {
+                                  calls_since_candidate = 0;
+                                  machine.advance(0.05 * ms);
+                                  return at::add(x, 1);
+                                })
+                     .expect(pace::SpeedupAtLeast(1.2))
+                     .run(machine));
+  CHECK_FALSE(slow.empty());
 }
 
 TEST_CASE("a clock that runs slower in the candidate's calls") {

@@ -1,4 +1,5 @@
 // Audits: how much of the time they take, which implementations they reach, and on which operands.
+#include <functional>
 #include <map>
 #include <new>
 #include <stdexcept>
@@ -205,8 +206,8 @@ TEST_CASE("an exception in the questions after the rounds is of one row alone, a
   if (of_candidate) {
     CHECK(row.outcome == Outcome::threw);
     // What others have left may take the memory once, and not twice.
-    CHECK_THAT(row.message, StartsWith(std::string("after the rounds, on other values: ") +
-                                       (out_of_memory ? "memory ran out" : "out of luck")));
+    CHECK_THAT(row.message,
+               StartsWith(std::string("after the rounds: ") + (out_of_memory ? "memory ran out" : "out of luck")));
     CHECK_FALSE(row.speedup);
     return;
   }
@@ -256,4 +257,34 @@ TEST_CASE("what a candidate leaves behind when it throws is not held against tho
   CAPTURE(result["fine"].message);
   CHECK(result["fine"].outcome == Outcome::measured);
   CHECK(c10::get_default_dtype_as_scalartype() == at::kFloat);
+}
+
+TEST_CASE("an exception on values which pace made has the values and the remedy in its message") {
+  FakeClock clock;
+  const at::Tensor given = at::randn({4, 4});
+  const auto add = [&](const at::Tensor& x) { return clock.advance(Nanoseconds(1000)), at::add(x, 1); };
+  struct Case {
+    std::function<bool(const at::Tensor&)> throws;
+    std::string which, remedy;
+  };
+  const double largest = given.abs().max().item<double>();
+  const auto tried = GENERATE_COPY(
+      Case{[=](const at::Tensor& x) { return !x.equal(given); },
+           "pace drew others for operand tensor 0 (varied at random",
+           "about the values given, draw others or none: check::CheckOptions::fresh_values = scaled or none"},
+      Case{[=](const at::Tensor& x) { return x.abs().max().item<double>() > 2 * largest; },
+           "pace tried large values (the operands times 64)",
+           "about the values given, leave such values out: check::CheckOptions::edge_values = false"});
+  const auto result = pace::compare("case", given)
+                          .options(many_rounds())
+                          .baseline("old", add)
+                          .candidate("new",
+                                     [&](const at::Tensor& x) {
+                                       if (tried.throws(x)) throw std::runtime_error("out of luck");
+                                       return add(x);
+                                     })
+                          .run(clock);
+  CHECK_THAT(result["new"].message,
+             ContainsSubstring("out of luck. This was a call on other values than those given: " + tried.which) &&
+                 ContainsSubstring(tried.remedy));
 }

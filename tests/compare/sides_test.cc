@@ -346,6 +346,25 @@ TEST_CASE("a candidate that ends its process is a row that threw") {
   require_others_measured(result);
 }
 
+TEST_CASE("a candidate that ends its process on values which pace drew has the values and the remedy in its row") {
+  at::set_num_threads(1);
+  const at::Tensor given = at::ones({4});
+  const auto result = pace::compare("case", given)
+                          .options(short_options())
+                          .baseline("old", [](const at::Tensor& x) { return at::add(x, 1); })
+                          .candidate("new",
+                                     [&](const at::Tensor& x) {
+                                       if (!x.equal(given)) ::_exit(5);
+                                       return at::add(x, 1);
+                                     })
+                          .run();
+  CHECK(result["new"].outcome == Outcome::threw);
+  CHECK_THAT(result["new"].message,
+             ContainsSubstring("it ended its process with exit code 5. This was a call on other values than those "
+                               "given: pace drew others for operand tensor 0 (") &&
+                 ContainsSubstring("check::CheckOptions::fresh_values = scaled or none"));
+}
+
 TEST_CASE("a candidate that ends its process is a row that threw where SIGCHLD is ignored") {
   const int last_call = GENERATE(1, 100);
   Case sides;

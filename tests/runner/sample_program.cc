@@ -426,6 +426,30 @@ TEST_CASE("leaves a process behind", "[.]") {
   });
 }
 TEST_CASE("hangs", "[.]") { compare_around(hang); }
+/// Like compare_around(), but an implementation of the middle one is `bad` only where `x` does not hold the ones given: for values
+/// that pace draws.
+void compare_around_ones(const std::function<void()>& bad, const std::string& culprit) {
+  for (const std::string name : {"before", "culprit", "after"}) {
+    CallClock clock;
+    const auto add = adding(clock);
+    const auto bad_if = [&](const std::string& which) {
+      return [&, add, which](const at::Tensor& x) {
+        if (name == "culprit" && which == culprit && !x.equal(at::ones({16}))) bad();
+        return add(x);
+      };
+    };
+    auto comparison = pace::compare(name, at::ones({16}));
+    comparison.baseline("eager", bad_if("eager")).candidate("bad", bad_if("bad")).candidate("fine", add);
+    CHECK_THAT(comparison.budget(std::chrono::milliseconds(50)).run(clock), pace::AsExpected());
+  }
+}
+TEST_CASE("crashes on other values", "[.]") {
+  compare_around_ones([] { ::raise(SIGSEGV); }, "bad");
+}
+TEST_CASE("hangs on other values", "[.]") { compare_around_ones(hang, "bad"); }
+TEST_CASE("the baseline crashes on other values", "[.]") {
+  compare_around_ones([] { ::raise(SIGSEGV); }, "eager");
+}
 TEST_CASE("is killed", "[.]") {
   compare_around([] { ::raise(SIGKILL); });
 }

@@ -1,6 +1,7 @@
 // Implementations that end their process, and runs that are interrupted and resumed: seen from outside.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <catch2/matchers/catch_matchers_vector.hpp>
 
 #include <signal.h>
 
@@ -76,6 +77,33 @@ TEST_CASE("an implementation that ends its process becomes a row, and all others
     CHECK(count(program.out, outcome + ": ") >= 1);
     CHECK_THAT(program.out, ContainsSubstring("3 cases, 9 implementations: 8 measured"));
   }
+}
+
+TEST_CASE(
+    "an implementation that ends its process on values which pace drew has the values and the remedy in its row") {
+  const std::string drawn = "pace drew others for operand tensor 0 (",
+                    scaled = "check::CheckOptions::fresh_values = scaled or none";
+  struct Case {
+    std::string test, implementation, outcome, which, remedy;
+  };
+  for (const auto& [test, implementation, outcome, which, remedy] :
+       std::vector<Case>{{"'crashes on other values'", "bad", "crashed", drawn, scaled},
+                         {"'hangs on other values'", "bad", "timed out", drawn, scaled},
+                         {"'the baseline crashes on other values'", "eager", "crashed",
+                          "pace made some values of all operands smaller", "check::CheckOptions::rtol and atol"}}) {
+    const Scratch folder;
+    const auto program = run(test + options + "--call-timeout 600 --json " + folder / "a.json");
+    INFO(test << '\n' << program.out << program.err);
+    CHECK(program.code == 42);
+    const std::string json = folder.read("a.json");
+    CHECK_THAT(rows(json), Catch::Matchers::VectorContains("culprit " + implementation + ' ' + outcome));
+    CHECK_THAT(json, ContainsSubstring(". This was a call on other values than those given: " + which) &&
+                         ContainsSubstring(remedy));
+  }
+  // Where the values are those given, there is no such remark.
+  const Scratch folder;
+  const auto program = run("crashes" + options + "--json " + folder / "a.json");
+  CHECK_THAT(folder.read("a.json"), !ContainsSubstring("other values than those given"));
 }
 
 TEST_CASE(

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
 #include <c10/core/GradMode.h>
 
 #include "pace/check/check_options.hpp"
@@ -63,7 +64,7 @@ class EachOperand {
         original_(original),
         given_(given),
         options_(options),
-        source_(operands.pristine, seed),
+        source_(operands.pristine, seed, KnownSizes(operands.pristine, given.output, original.numbers())),
         seed_of_calls_(seed_of_calls) {}
 
   /// Finds values for each operand by at most about `most_calls` calls of the baseline.
@@ -152,6 +153,8 @@ class EachOperand {
     zero_some,
     /// ... or all become different (see make_unequal()).
     make_unequal,
+    /// ... or rows that are all equal (see make_rows_unlike()).
+    unlike_rows,
     /// Numbers change places with each other (see mix_elements()).
     mix,
     /// Integers become smaller (see lower_integers()).
@@ -175,6 +178,8 @@ class EachOperand {
         return "some ones replaced by zeros";
       case Way::make_unequal:
         return "different values in place of equal ones";
+      case Way::unlike_rows:
+        return "different rows in place of equal ones";
       case Way::mix:
         return "single values in other places";
       case Way::lower:
@@ -289,7 +294,7 @@ class EachOperand {
 
   /// For what a draw keeps: each way in turn, until the baseline's output changes by it.
   void learn_special(const std::vector<std::size_t>& operands) {
-    for (const Way way : {Way::zero_some, Way::make_unequal, Way::lower, Way::mix}) {
+    for (const Way way : {Way::zero_some, Way::make_unequal, Way::unlike_rows, Way::lower, Way::mix}) {
       if (!learn_question({operands, Others::given, way}) &&
           (fresh_.renewal > Renewal::vary || !learn_question({operands, Others::fresh, way})))
         continue;
@@ -308,7 +313,11 @@ class EachOperand {
     if (!asked) return false;
     Expected before = given_;
     if (question.others != Others::given) {
-      FreshAnswers answers{.renewal = fresh_.renewal, .values = asked->before, .seed = seed_of_calls_};
+      FreshAnswers answers{.renewal = fresh_.renewal,
+                           .values = asked->before,
+                           .seed = seed_of_calls_,
+                           .which = asked->after.which,
+                           .remedy = asked->after.remedy};
       if (!answer(answers)) return false;
       before = std::move(answers.expected);
     }
@@ -383,6 +392,10 @@ class EachOperand {
       if (failure.device != Failure::Device::fine || failure.out_of_memory) throw;
       return std::nullopt;  // a dtype without arithmetic
     }
+    after.which =
+        "pace drew others for operand tensor " + listed(question.group) + " alone (" + how_changed(question.way) + ')';
+    if (question.way != Way::draw) after.remedy = remedy_for_edge_values;
+    after.may_shrink = question.way == Way::lower;
     if (!answer(after)) return std::nullopt;
     after.expected.learned = learned_for(after.expected, given_);
     return asked;
@@ -445,7 +458,14 @@ class EachOperand {
         // More of them in order, as padding is, or with one value would belong to another kind.
         if (values.numel() > few && !source_.moves(i) && !values.all().item<bool>() && values.any().item<bool>())
           return false;
-        resample_values(values, 0, random);
+        const auto one = static_cast<std::int64_t>(random.below(static_cast<std::size_t>(values.numel())));
+        const auto places = at::TensorOptions().device(values.device()).dtype(at::kLong);
+        if (values.numel() <= few)  // of which two may cancel
+          values.logical_xor_(at::arange(values.numel(), places).eq(one).view(values.sizes()));
+        else if (source_.keeps_sum(i))
+          exchange_some(values, random);
+        else
+          resample_values(values, 0, random);
         return true;
       }
       default:
@@ -457,7 +477,8 @@ class EachOperand {
     if (way == Way::lower) {
       if (!is_integer(i) || source_.moves(i) || source_.is_related(i)) return false;
       at::Tensor values = check::detail::distinct_values_of(tensor);
-      return lower_integers(values, least_integer(i), random);
+      const LowerBounds bounds{least_integer(i), source_.keeps_sum(i), source_.keeps_largest(i)};
+      return lower_integers(values, bounds, random);
     }
     if (!has_real_values(operands_.pristine[i])) return false;
     at::Tensor values = check::detail::distinct_values_of(tensor);
@@ -469,6 +490,8 @@ class EachOperand {
         return zero_some_ones(values, random);
       case Way::make_unequal:
         return make_unequal(values, structure, random);
+      case Way::unlike_rows:
+        return make_rows_unlike(values, structure, random);
       case Way::mix:
         return mix_elements(values, structure, random);
       default:
@@ -504,12 +527,13 @@ class EachOperand {
     ObservedCall before, made;
     try {
       const c10::AutoGradMode as_given(gradients_);
+      const OnOtherValues other = asked.after.in_use();
       before = observe_call(implementation, operands_, &asked.before, asked.after.seed, given_.output);
       made = observe_call(implementation, operands_, &asked.after.values, asked.after.seed, given_.output);
     } catch (...) {
       const Failure failure = current_failure();
       if (failure.device != Failure::Device::fine || failure.out_of_memory) throw;
-      return "it is right for the operands given, but throws where " + where + ": " + failure.message;
+      return "it is right for the operands given, but throws on others: " + failure.message;
     }
     const c10::NoGradGuard no_grad;
     auto& expected = asked.after.expected;

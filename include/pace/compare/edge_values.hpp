@@ -33,6 +33,7 @@
 #include "pace/check/tolerance.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/implementation.hpp"
+#include "pace/compare/integrity/answers.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/integrity/rounding.hpp"
 #include "pace/compare/operands.hpp"
@@ -40,6 +41,7 @@
 #include "pace/compare/sensitivity.hpp"
 #include "pace/compare/value_structure.hpp"
 #include "pace/compare/write_values.hpp"
+#include "pace/core/activity.hpp"
 
 namespace pace::detail {
 
@@ -109,10 +111,13 @@ struct EdgeKind {
   return true;
 }
 
-/// Makes masks true everywhere, or false: bools, and numbers of which some are 0 and all others 1, in any order.
-[[nodiscard]] inline bool fill_masks(const std::vector<at::Tensor>& tensors, bool value) {
+/// Makes masks true everywhere, or false: bools, and numbers of which some are 0 and all others 1, in any order. Those of
+/// which `source` says that the sum stays are left.
+[[nodiscard]] inline bool fill_masks(const std::vector<at::Tensor>& tensors, const FreshValues& source, bool value) {
   bool changed = false;
-  for (const auto& tensor : tensors) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const at::Tensor& tensor = tensors[i];
+    if (source.keeps_sum(i)) continue;
     if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.numel() == 0 || tensor.is_complex()) continue;
     const bool real = has_real_values(tensor);
     if (!real && !c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true)) continue;
@@ -186,16 +191,17 @@ class EdgeValues {
   using WriteSmaller = std::function<bool(const std::vector<at::Tensor>&, int)>;
 
   /// Calls the baseline for each kind of edge values, and keeps those that it accepts. `learn` adds the tolerances for
-  /// such values to what is expected.
+  /// such values to what is expected, and is kept.
   void learn(Implementation& baseline, const Expected& given, const OperandSet& original, const Learn& learn) {
     const c10::NoGradGuard no_grad;
+    learn_tolerances_ = learn;
     baseline_ = &baseline;
-    source_.emplace(operands_.pristine, seed_);
+    source_.emplace(operands_.pristine, seed_, KnownSizes(operands_.pristine, given.output, original.numbers()));
     const bool stated = options_.rtol.has_value() || options_.atol.has_value();
     for (const bool both_signs : {true, false})
       for (const double factor : {64.0, 8.0})
         if (!stated &&
-            add(baseline, given, original, learn,
+            add(baseline, given, original,
                 {.description = std::string("large values ") + (both_signs ? "" : "of one sign ") +
                                 "(the operands times " + std::to_string(static_cast<int>(factor)) + ')',
                  .write = [=](const auto& tensors) { return scale(tensors, factor, both_signs); },
@@ -207,7 +213,7 @@ class EdgeValues {
                                int sixteenths) { return scale(tensors, factor * (1 - sixteenths / 16.0), both_signs); }}))
           break;
     if (!stated)
-      (void)add(baseline, given, original, learn,
+      (void)add(baseline, given, original,
                 {.description = "values far from zero (the largest operand plus 1024 standard deviations)",
                  .write = [](const auto& tensors) { return shift(tensors, 1024); },
                  .must_stay_finite = true,
@@ -216,27 +222,27 @@ class EdgeValues {
                  .write_smaller = [](const auto& tensors,
                                      int sixteenths) { return shift(tensors, 1024 - 64 * sixteenths); }});
     if (!stated)
-      (void)add(baseline, given, original, learn,
+      (void)add(baseline, given, original,
                 {.description = "small values (the operands times 2^-10)",
                  .write = [](const auto& tensors) { return scale(tensors, 0x1p-10, /*both_signs=*/true); },
                  .must_stay_finite = true,
                  .elementwise_only = true});
-    (void)add(baseline, given, original, learn,
+    (void)add(baseline, given, original,
               {.description = "operands whose first row is zeros, and the second one denormal",
                .write = empty_rows,
                .compares_indices = false});
-    (void)add(baseline, given, original, learn,
+    (void)add(baseline, given, original,
               {.description = "random values in an operand that was all zeros",
                .write = [seed = seed_](const auto& tensors) { return fill_zeros(tensors, seed + 7); }});
     for (const bool value : {true, false})
-      (void)add(baseline, given, original, learn,
+      (void)add(baseline, given, original,
                 {.description = std::string("a mask that is ") + (value ? "true" : "false") + " everywhere",
-                 .write = [=](const auto& tensors) { return fill_masks(tensors, value); },
+                 .write = [=, this](const auto& tensors) { return fill_masks(tensors, *source_, value); },
                  .must_stay_finite = true,
                  .compares_indices = false});
     for (std::size_t i = 0; i < operands_.pristine.size(); ++i)
       if (options_.large_integers && is_arithmetic_in(baseline, original, i))
-        (void)add(baseline, given, original, learn,
+        (void)add(baseline, given, original,
                   {.description = "large integers (up to 2^40 in operand tensor " + std::to_string(i) + ')',
                    .write =
                        [=](const auto& tensors) {
@@ -253,16 +259,26 @@ class EdgeValues {
     const std::string hint =
         ". If it relies on what is special about the operands, switch this check off "
         "(check::CheckOptions::edge_values)";
-    for (const auto& each : learned_) {
+    for (auto& each : learned_) {
       c10::IValue output;
       try {
-        output = call(implementation, *each.values);
+        output = call(implementation, *each.values, each.kind.description);
       } catch (...) {
         const Failure failure = current_failure();
         if (failure.device != Failure::Device::fine || failure.out_of_memory) throw;
         operands_.restore_all(0);
-        return "it is right for the operands given, but throws for " + each.kind.description + ": " + failure.message +
-               hint;
+        return "it is right for the operands given, but throws on others: " + failure.message;
+      }
+      if (check::outputs_match(each.expected.output, output, exactly()).correct &&
+          unchanged(each.expected.operands, operands_.tensors[0])) {
+        operands_.restore_all(0);
+        continue;
+      }
+      if (!std::exchange(each.has_tolerances, true)) {
+        std::vector<at::Tensor> after;
+        for (const auto& tensor : operands_.tensors[0]) after.push_back(check::clone_input(tensor));
+        learn_tolerances_(each.expected, *each.values);
+        write_values(after, operands_.tensors[0]);
       }
       const Agreement agreement = agree(each.expected, where_expected_is_finite(each, output), operands_, 0, options_);
       // What it wrote to operands is compared above.
@@ -285,9 +301,19 @@ class EdgeValues {
     EdgeKind kind;
     std::unique_ptr<OperandSet> values;
     Expected expected;
+    /// Whether `expected` has the tolerances for these values. They are learned when an implementation differs.
+    bool has_tolerances = false;
   };
 
-  [[nodiscard]] c10::IValue call(Implementation& implementation, const OperandSet& values) const {
+  [[nodiscard]] check::CheckOptions exactly() const {
+    check::CheckOptions options = options_;
+    options.method = check::CheckOptions::Method::bitwise;
+    return options;
+  }
+
+  [[nodiscard]] c10::IValue call(Implementation& implementation, const OperandSet& values,
+                                 const std::string& description) const {
+    const OnOtherValues other("pace tried " + description, remedy_for_edge_values);
     write_values(values.tensors(), operands_.tensors[0]);
     reset_random_state(seed_);
     const check::PoisonedAllocations poisoned;
@@ -321,7 +347,7 @@ class EdgeValues {
           const auto changed = original.clone();
           auto memory = check::detail::distinct_values_of(changed->tensors().at(i));
           memory.masked_fill_(at::arange(memory.numel(), memory.options()).view(memory.sizes()).eq(place), value);
-          results.push_back(check::tensors_of(call(baseline, *changed)));
+          results.push_back(check::tensors_of(call(baseline, *changed, "single integers that occur in other places")));
           operands_.restore_all(0);
         }
         if (!moves_linearly(results, b - a, c - b)) return false;
@@ -401,7 +427,7 @@ class EdgeValues {
     for (const int sixteenths : {1, 2}) {
       const auto smaller = original.clone();
       if (!made.kind.write_smaller(smaller->tensors(), sixteenths)) return false;
-      results.push_back(check::tensors_of(call(baseline, *smaller)));
+      results.push_back(check::tensors_of(call(baseline, *smaller, made.kind.description)));
       for (const std::size_t i : operands_.mutated)
         results.back().push_back(check::clone_input(operands_.tensors[0][i]));
       operands_.restore_all(0);
@@ -431,14 +457,13 @@ class EdgeValues {
   }
 
   /// Returns whether the baseline accepts values of this kind.
-  [[nodiscard]] bool add(Implementation& baseline, const Expected& given, const OperandSet& original,
-                         const Learn& learn, EdgeKind kind) {
+  [[nodiscard]] bool add(Implementation& baseline, const Expected& given, const OperandSet& original, EdgeKind kind) {
     try {
       Learned made{.kind = std::move(kind), .values = original.clone(), .expected = {}};
       if (!made.kind.write(made.values->tensors())) return false;
       Expected& expected = made.expected;
       expected.random = given.random;
-      expected.output = call(baseline, *made.values);
+      expected.output = call(baseline, *made.values, made.kind.description);
       const auto values = made.values->tensors();
       for (std::size_t i = 0; i < values.size(); ++i) {
         const auto& now = operands_.tensors[0][i];
@@ -452,7 +477,7 @@ class EdgeValues {
       if (made.kind.must_not_overflow && !below_overflow(expected.output)) return false;
       if (made.kind.write_smaller != nullptr && !are_no_places(baseline, original, made)) return false;
       if (made.kind.must_stay_accurate && !is_accurate(baseline, expected.output, *made.values)) return false;
-      learn(expected, *made.values);
+      expected.learned = learned_for(expected, given);
       if (made.kind.elementwise_only) {
         const auto outputs = check::tensors_of(expected.output);
         if (!operands_.mutated.empty() || std::none_of(outputs.begin(), outputs.end(), [&](const at::Tensor& output) {
@@ -527,6 +552,7 @@ class EdgeValues {
   const check::CheckOptions& options_;
   bool gradients_ = c10::GradMode::is_enabled();
   Implementation* baseline_ = nullptr;
+  Learn learn_tolerances_ = {};
   /// Knows which operands are special.
   std::optional<FreshValues> source_ = {};
   std::vector<Learned> learned_ = {};

@@ -28,6 +28,7 @@
 #include "pace/compare/sensitivity.hpp"
 #include "pace/compare/value_structure.hpp"
 #include "pace/compare/write_values.hpp"
+#include "pace/core/activity.hpp"
 
 namespace pace::detail {
 
@@ -75,7 +76,7 @@ class Gradients {
     for (const auto& each : learned_) {
       std::string found;
       try {
-        const auto taken = at(implementation, each.values->tensors());
+        const auto taken = at(implementation, each.values->tensors(), each.where);
         const c10::NoGradGuard no_grad;
         found = difference(each, taken.gradients);
       } catch (...) {
@@ -127,7 +128,10 @@ class Gradients {
 
   /// Returns the gradients at `values`; empty if no output has a graph or no operand requires gradients. Throws what the
   /// call or the backward pass throws.
-  [[nodiscard]] Taken at(Implementation& implementation, const std::vector<at::Tensor>& values) const {
+  [[nodiscard]] Taken at(Implementation& implementation, const std::vector<at::Tensor>& values,
+                         const std::string& where) const {
+    const OnOtherValues other("pace took gradients at " + where,
+                              "leave gradients out: check::CheckOptions::check_autograd = false");
     operands_.restore_all(0);
     write_values(values, operands_.tensors[0]);
     std::vector<at::Tensor> outputs, factors, leaves;
@@ -176,8 +180,8 @@ class Gradients {
       const auto moved = values->clone();
       const auto near = moved->tensors();
       shrink_slightly(near, seed_ + 12);
-      taken = at(baseline, made.values->tensors());
-      nearby = at(baseline, near);
+      taken = at(baseline, made.values->tensors(), where);
+      nearby = at(baseline, near, where);
     } catch (...) {
       if (current_failure().device != Failure::Device::fine) throw;
       return;

@@ -117,7 +117,18 @@ PACE_INLINE void Implementation::expect_outputs_like(const c10::IValue& output) 
       memory_->fresh_outputs.push_back({static_cast<std::int64_t>(tensor.nbytes()), tensor.device()});
 }
 
-PACE_INLINE void Implementation::failed() { throw ImplementationThrew{index, current_failure()}; }
+PACE_INLINE void Implementation::failed() {
+  try {
+    throw;
+  } catch (const ImplementationThrew&) {
+    throw;
+  } catch (...) {
+    Failure failure = current_failure();
+    if (failure.device == Failure::Device::fine && !failure.out_of_memory)
+      failure.message = OnOtherValues::add_to(std::move(failure.message), *activity());
+    throw ImplementationThrew{index, std::move(failure)};
+  }
+}
 
 PACE_INLINE void Implementation::announce() const { activity()->running(static_cast<std::int64_t>(index)); }
 

@@ -101,7 +101,8 @@ class Implementation : public timing::Subject {
   /// Sets the expected sizes of outputs, so that memory of these sizes is poisoned before each sample.
   virtual void expect_outputs_like(const c10::IValue& output);
 
-  /// Throws ImplementationThrew with the exception being handled.
+  /// Throws ImplementationThrew with the exception being handled, and with the remark of OnOtherValues unless memory ran
+  /// out. Rethrows an ImplementationThrew.
   void failed() override;
 
  protected:
@@ -130,18 +131,21 @@ class Implementation : public timing::Subject {
 };
 
 /// Calls an implementation so many times in a row on set 0, as samples do, and returns the output of the last call: calls
-/// that come back to back can be told apart from single ones. Makes one call if calls write to operands, since each of
-/// them would go on from what the one before it has left. Throws ImplementationThrew for what a call throws.
-[[nodiscard]] inline c10::IValue call_in_a_row(Implementation& implementation, const OperandSets& operands,
-                                               std::int64_t calls) {
+/// that come back to back can be told apart from single ones. Throws ImplementationThrew for what a call throws.
+[[nodiscard]] inline c10::IValue call_in_a_row(Implementation& implementation, std::int64_t calls) {
   try {
-    if (operands.mutated.empty())
-      for (; calls > 1; --calls) (void)implementation.call(0);
+    for (; calls > 1; --calls) (void)implementation.call(0);
     return implementation.call(0);
   } catch (...) {
     implementation.failed();
     throw;
   }
+}
+
+/// ... once if calls write to operands, since each of them would go on from what the one before it has left.
+[[nodiscard]] inline c10::IValue call_in_a_row(Implementation& implementation, const OperandSets& operands,
+                                               std::int64_t calls) {
+  return call_in_a_row(implementation, operands.mutated.empty() ? calls : 1);
 }
 
 }  // namespace pace::detail

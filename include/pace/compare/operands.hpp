@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -125,6 +126,8 @@ class OperandSet {
   [[nodiscard]] virtual std::vector<at::Tensor> tensors() const = 0;
   /// Returns a description that distinguishes them from other operands: types and sizes of tensors, and numbers.
   [[nodiscard]] virtual std::string describe() const = 0;
+  /// Returns the operands that are integers.
+  [[nodiscard]] virtual std::vector<std::int64_t> numbers() const { return {}; }
 };
 
 template <class... Operands>
@@ -152,6 +155,19 @@ class TypedOperands final : public OperandSet {
   }
   [[nodiscard]] std::vector<at::Tensor> tensors() const override { return tensors_in(values); }
   [[nodiscard]] std::string describe() const override { return describe_operands(values); }
+  [[nodiscard]] std::vector<std::int64_t> numbers() const override {
+    std::vector<std::int64_t> found;
+    const auto add = [&](const auto& value) {
+      using Value = std::decay_t<decltype(value)>;
+      if constexpr (std::is_integral_v<Value>)
+        found.push_back(static_cast<std::int64_t>(value));
+      else if constexpr (std::is_same_v<Value, c10::IValue>) {
+        if (value.isInt()) found.push_back(value.toInt());
+      }
+    };
+    std::apply([&](const Operands&... each) { (add(each), ...); }, values);
+    return found;
+  }
 
   std::tuple<Operands...> values;
 };

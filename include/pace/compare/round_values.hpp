@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -12,6 +13,7 @@
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/write_values.hpp"
+#include "pace/core/activity.hpp"
 #include "pace/core/random.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/rounds.hpp"
@@ -41,6 +43,7 @@ class RoundValues final : public timing::RoundObserver {
     }
     operands_.renewed = own_->tensors();
     give_all(operands_.renewed);
+    other_.emplace("the function of .renew_each_round() wrote them", "let that function write values that have it");
     took_ += clock_.now() - start;
   }
 
@@ -56,6 +59,7 @@ class RoundValues final : public timing::RoundObserver {
 
  private:
   void put_back() {
+    other_.reset();
     operands_.renewed.clear();
     give_all(operands_.pristine);
   }
@@ -74,6 +78,7 @@ class RoundValues final : public timing::RoundObserver {
   IntegrityChecker& integrity_;
   /// Values of the round, in memory to which no implementation has access.
   std::unique_ptr<OperandSet> own_;
+  std::optional<OnOtherValues> other_;
   Nanoseconds took_{};
 };
 

@@ -31,6 +31,7 @@
 #include "pace/compare/operands.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/write_values.hpp"
+#include "pace/core/activity.hpp"
 
 namespace pace::detail {
 
@@ -41,17 +42,21 @@ namespace pace::detail {
 }
 
 /// Calls `change(values, numbers)` for each operand of real values: the values to be changed in place, and as many
-/// random numbers from [0, 1), which are the same for equal seeds.
+/// random numbers from [0, 1), which are the same for equal seeds and may be changed, too. Those of a large operand repeat
+/// after a prime number of them, since drawing one for each value would take longer than most calls do.
 template <class Change>
 void change_values(const std::vector<at::Tensor>& tensors, std::uint64_t seed, const Change& change) {
+  constexpr std::int64_t longest_period = 65521;
   const c10::NoGradGuard no_grad;
   const at::Generator generator = at::detail::createCPUGenerator(seed);
   for (const auto& tensor : tensors) {
     if (!has_real_values(tensor)) continue;
     at::Tensor values = check::detail::distinct_values_of(tensor);
-    const at::Tensor numbers = values.new_empty(values.sizes(), at::TensorOptions().dtype(at::kFloat).device(at::kCPU))
-                                   .uniform_(0, 1, generator);
-    change(values, numbers.to(values.device()));
+    const std::int64_t count = values.numel(), period = std::min(count, longest_period);
+    at::Tensor numbers =
+        values.new_empty({period}, at::TensorOptions().dtype(at::kFloat).device(at::kCPU)).uniform_(0, 1, generator);
+    if (count > period) numbers = numbers.repeat({(count + period - 1) / period}).narrow(0, 0, count);
+    change(values, numbers.view(values.sizes()).to(values.device()));
   }
 }
 
@@ -61,8 +66,10 @@ inline void shrink_slightly(const std::vector<at::Tensor>& tensors, std::uint64_
   change_values(tensors, seed, [](at::Tensor& values, const at::Tensor& numbers) {
     const check::detail::Precision precision = check::detail::precision_of(values.scalar_type());
     const int most = precision.epsilon > precision.accumulator_epsilon ? 1 : 3;
-    const auto factors = numbers.to(at::kDouble).mul(most + 1).floor().mul(-precision.epsilon).add(1);
-    values.mul_(factors.to(c10::toRealValueType(values.scalar_type())));
+    // Exact in float32 for its own type and narrower ones.
+    const at::ScalarType real = c10::toRealValueType(values.scalar_type());
+    const at::Tensor wide = real == at::kDouble ? numbers.to(at::kDouble) : numbers;
+    values.mul_(wide.mul_(most + 1).floor_().mul_(-precision.epsilon).add_(1).to(real));
   });
 }
 
@@ -108,6 +115,8 @@ class Sensitivity {
   /// terms, in the order of the results, from earlier values. Returns those in use.
   std::vector<double> learn(Expected& expected, std::vector<double> terms) {
     const c10::NoGradGuard no_grad;
+    const OnOtherValues other("pace made some values of all operands smaller, to learn tolerances",
+                              "state tolerances: check::CheckOptions::rtol and atol");
     expected.learned.clear();
     try {
       const auto results = results_of(expected.output, expected.operands, nullptr);
@@ -220,8 +229,12 @@ class Sensitivity {
     };
     // With the first values among them: a sum that is zero but for rounding may be zero for the others.
     std::vector<bool> whole(results.size());
-    for (std::size_t i = 0; i < results.size(); ++i)
-      whole[i] = comparable(results[i], results[i]) && is_whole(wide(results[i]));
+    std::vector<at::Tensor> wide_results(results.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!comparable(results[i], results[i])) continue;
+      wide_results[i] = wide(results[i]);
+      whole[i] = is_whole(wide_results[i]);
+    }
     constexpr std::uint64_t trials = 2;
     for (std::uint64_t trial = 0; trial < trials; ++trial) {
       const auto now =
@@ -229,8 +242,8 @@ class Sensitivity {
       for (std::size_t i = 0; i < results.size(); ++i) {
         if (i >= now.size() || !comparable(results[i], now[i])) continue;
         const auto values = wide(now[i]);
-        auto move = values.sub(wide(results[i])).abs().nan_to_num(0, 0, 0);
         whole[i] = whole[i] && is_whole(values);
+        auto move = values.sub(wide_results[i]).abs().nan_to_num_(0, 0, 0);
         moves[i] = moves[i] ? moves[i]->maximum(move) : std::move(move);
       }
     }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -16,6 +17,7 @@
 
 #include "pace/check/raw_memory.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
+#include "pace/compare/integrity/related_integers.hpp"
 #include "pace/compare/sensitivity.hpp"
 #include "pace/compare/value_structure.hpp"
 #include "pace/core/random.hpp"
@@ -69,7 +71,8 @@ namespace pace::detail {
   constexpr std::int64_t most_elements = 1 << 22;
   if (values.is_complex() || values.dim() < 2 || values.numel() > most_elements || is_constant(values)) return false;
   if (!(structure.whole || structure.ties) || structure.infinite || structure.zeros || structure.sorted ||
-      structure.symmetric || structure.unit_rows || structure.unit_sums || is_toeplitz(values) || one_hot_dim(values))
+      structure.symmetric || structure.unit_rows || structure.unit_sums || is_toeplitz(values) || one_hot_dim(values) ||
+      has_coordinates(values, values.dim() - 1))
     return false;
   const auto repeats_along = [&](std::int64_t dim) {
     return values.size(dim) > 1 && holds_for_all(values.eq(values.narrow(dim, 0, 1)));
@@ -81,14 +84,48 @@ namespace pace::detail {
   return !holds_for_all(values.eq(given));
 }
 
+/// Gives rows that are all equal, of length 1 or with the sum 1, values of their own that have that property, in order if
+/// the rows are; and rows of one value each different ones in order. Returns whether `values` were such rows.
+[[nodiscard]] inline bool make_rows_unlike(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
+  if (values.is_complex() || values.dim() < 2 || values.size(-1) < 2 || structure.infinite || structure.zeros ||
+      structure.whole || structure.symmetric || is_constant(values) || is_toeplitz(values))
+    return false;
+  const bool unit = structure.unit_sums || structure.unit_rows;
+  const at::Tensor rows = values.reshape({-1, values.size(-1)});
+  if (rows.size(0) < 2) return false;
+  const bool equal_rows = holds_for_all(rows.eq(rows.narrow(0, 0, 1)));
+  const bool single_values = holds_for_all(rows.eq(rows.narrow(1, 0, 1)));
+  if (!(equal_rows && unit) && !(single_values && structure.sorted && !unit)) return false;
+  at::Tensor varied = rows.to(at::kDouble).contiguous().clone().flatten();
+  multiply_each(varied, random, /*signs=*/false);
+  varied = varied.view(rows.sizes());
+  if (structure.sorted) {
+    const at::Tensor first = rows.narrow(1, 0, 1), last = rows.narrow(1, rows.size(1) - 1, 1);
+    varied = std::get<0>(varied.sort(1, /*descending=*/holds_for_all(last.le(first)) && !single_values));
+  }
+  if (structure.unit_sums)
+    varied = varied.div(varied.sum(-1, true));
+  else if (structure.unit_rows)
+    varied = varied.div(varied.square().sum(-1, true).sqrt());
+  const at::Tensor given = values.clone();
+  values.copy_(varied.view(values.sizes()));
+  return !holds_for_all(values.eq(given));
+}
+
+/// What lower_integers() keeps.
+struct LowerBounds {
+  std::int64_t least = 0;      ///< no number that is at least as large becomes smaller than it
+  bool keeps_sum = false;      ///< integers that descend get others with the same sum
+  bool keeps_largest = false;  ///< one of several integers, or the largest one, stays
+};
+
 /// Makes integers smaller that have no other places (see place_free_dim()): few ones, such as sizes or an exponent, all
 /// equal ones, such as full lengths, ones that descend, such as sorted lengths, and masks of ones. None of them leaves the
 /// range from 1 (0 in a mask) to its own value, so that what is an index, a count or a size stays one, and those in order
-/// stay in order. `least`: no number that is at least as large becomes smaller than it. Negative integers, which may be
-/// markers, large ones, which may be addresses, and ascending ones, which may be offsets, stay. Returns whether any has
-/// changed.
-[[nodiscard]] inline bool lower_integers(at::Tensor& values, std::int64_t least, SplitMix64& random) {
-  constexpr std::int64_t few = 4, fewest_in_mask = 16, fewest_in_row = 4;
+/// stay in order. Negative integers, which may be markers, large ones, which may be addresses, and ascending ones, which may
+/// be offsets, stay. Returns whether any has changed.
+[[nodiscard]] inline bool lower_integers(at::Tensor& values, const LowerBounds& bounds, SplitMix64& random) {
+  constexpr std::int64_t few = 4, fewest_in_row = 4;
   const at::Tensor given = values.to(at::kLong).clone();
   const std::int64_t smallest = given.min().item<std::int64_t>(), largest = given.max().item<std::int64_t>();
   const std::int64_t count = given.numel();
@@ -103,7 +140,7 @@ namespace pace::detail {
   if (constant && largest == 1) {
     // Each row keeps its first ones, as a mask of padding does.
     const std::int64_t width = given.dim() == 0 ? 1 : given.size(-1);
-    if (count < fewest_in_mask || width < fewest_in_row) return false;
+    if (width < fewest_in_row) return false;
     const at::Tensor kept = draw_factors(count / width).mul(static_cast<double>(width)).ceil().clamp_max(width - 1);
     values.copy_(at::arange(width, kept.options()).lt(kept.unsqueeze(1)).view(given.sizes()));
     return true;
@@ -113,13 +150,25 @@ namespace pace::detail {
   const bool ascends = count > 1 && !constant && holds_for_all(steps.ge(0));
   const bool descends = count > 1 && !constant && given.dim() == 1 && holds_for_all(steps.le(0));
   if (!constant && !descends && (count > few || (ascends && smallest == 0))) return false;
+  if (descends && bounds.keeps_sum) {
+    at::Tensor others = given.clone();
+    move_parts(others, bounds.keeps_largest, random);
+    values.copy_(std::get<0>(others.sort(0, /*descending=*/true)));
+    return !holds_for_all(values.to(at::kLong).eq(given));
+  }
   // A common factor keeps the order of different ones.
   const at::Tensor factors = draw_factors(constant ? count : 1);
-  const at::Tensor bound = flat.clamp_max(std::max<std::int64_t>(least, 1));
+  const at::Tensor bound = flat.clamp_max(std::max<std::int64_t>(bounds.least, 1));
   at::Tensor lowered = flat.mul(factors).floor().to(at::kLong).maximum(bound);
   // As of 2, which has one smaller number.
   if (constant && count > 1 && is_constant(lowered))
     lowered = flat.where(choose_eighth(count, random, flat.device()), lowered);
+  if (bounds.keeps_largest && count > 1) {
+    if (constant)
+      lowered[static_cast<std::int64_t>(random.below(static_cast<std::size_t>(count)))].fill_(largest);
+    else
+      lowered = flat.where(flat.eq(largest), lowered);
+  }
   values.copy_(lowered.view(given.sizes()));
   return !holds_for_all(values.to(at::kLong).eq(given));
 }

@@ -239,7 +239,7 @@ class FirstCalls {
     if (took > longest_call_to_learn_by || baseline.phases() != nullptr || !EdgeValues::applies(check_)) return;
     edge_values_.emplace(*prepared_.operands, prepared_.options.seed, calls_in_a_row(took), check_);
     edge_values_->learn(baseline, expected_, *prepared_.given,
-                        [&](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); });
+                        [this](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); });
   }
 
   /// `took`: the time of one call. A training step takes its gradients itself, and they are compared.
@@ -292,14 +292,16 @@ class FirstCalls {
   try {
     if (participants.pending(baseline)) first_calls.make(baseline, verified);
     prepared.reference.reset();
-    if (participants.remains(baseline) && first_calls.checks() && clock.host_bandwidth() != nullptr) {
+    // What is correct only for special values is not called on values without them.
+    const bool varied = check.fresh_values == check::CheckOptions::FreshValues::varied;
+    if (participants.remains(baseline) && first_calls.checks() && varied && clock.host_bandwidth() != nullptr) {
       verified.traffic = find_least_traffic(clock, prepared.baseline(), *prepared.operands, *prepared.given,
                                             first_calls.expected().output, prepared.options);
       integrity.repair(0);
     }
     if (participants.remains(baseline)) {
       start_calls_alike(prepared, first_calls.expected(), verified);
-      witness.before_candidates(clock, prepared, verified.options);
+      witness.before_candidates(clock, prepared, verified.options, first_calls.expected().output);
       integrity.finish();
     }
     for (std::size_t index = 0; index < prepared.implementations.size(); ++index) {

@@ -1,9 +1,12 @@
 // Activity: the present activity of this process, in memory that a supervising process can read.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace pace {
 
@@ -12,6 +15,9 @@ namespace pace {
 struct Activity {
   /// Longest name of a comparison, in bytes; longer names are cut.
   static constexpr std::size_t longest_name = 1023;
+
+  /// Longest remark on the values of operands, in bytes; longer ones are cut.
+  static constexpr std::size_t longest_remark = 1023;
 
   /// Number of calls and samples of calls that have begun.
   std::uint64_t beats = 0;
@@ -28,6 +34,14 @@ struct Activity {
   int exit_code = 0;
   /// Whether exit() or quick_exit() was called before the work was done; see ExitGuard. The exit code is the guard's.
   bool called_exit = false;
+  /// Sentences on how the operands of present calls differ from those given, with the remedy; empty: they do not differ.
+  /// See OnOtherValues.
+  char other_values[longest_remark + 1] = {};
+
+  /// Writes `text` to `to`, which has room for `longest` bytes and a zero.
+  static void write(char* to, std::size_t longest, std::string_view text) {
+    to[text.copy(to, std::min(longest, text.size()))] = '\0';
+  }
 
   /// Notes that the code of the implementation `index` begins to run. Relaxed atomic stores are as fast as plain ones
   /// and do not disturb the samples around them.
@@ -57,9 +71,7 @@ class AtWork {
   explicit AtWork(const std::string& comparison) : outermost_(activity()->comparison[0] == '\0') {
     if (!outermost_) return;
     activity()->running(-1);
-    char* to = activity()->comparison;
-    for (std::size_t i = 0; i < Activity::longest_name && i < comparison.size(); ++i) *to++ = comparison[i];
-    *to = '\0';
+    Activity::write(activity()->comparison, Activity::longest_name, comparison);
   }
   AtWork(const AtWork&) = delete;
   AtWork& operator=(const AtWork&) = delete;
@@ -71,6 +83,36 @@ class AtWork {
 
  private:
   bool outermost_;
+};
+
+/// Enters into the activity of this process, for the lifetime of the object, that calls are made on other values than
+/// those given. An implementation that crashes, throws or hangs meanwhile may be right for the values given, so that the
+/// remark becomes a part of its message. Of nested objects, the innermost one counts.
+class OnOtherValues {
+ public:
+  /// Enters nothing.
+  OnOtherValues() = default;
+  /// `which` says whence the values come, as a clause such as `pace tried large values`, and `remedy` completes the
+  /// sentence `If the code relies on what is special about the values given, ...`.
+  OnOtherValues(std::string_view which, std::string_view remedy) : before_(activity()->other_values) {
+    Activity::write(activity()->other_values, Activity::longest_remark,
+                    "This was a call on other values than those given: " + std::string(which) +
+                        ". If the code relies on what is special about the values given, " + std::string(remedy));
+  }
+  OnOtherValues(const OnOtherValues&) = delete;
+  OnOtherValues& operator=(const OnOtherValues&) = delete;
+  ~OnOtherValues() {
+    if (before_) Activity::write(activity()->other_values, Activity::longest_remark, *before_);
+  }
+
+  /// Returns `message` with the remark that `activity` holds.
+  [[nodiscard]] static std::string add_to(std::string message, const Activity& activity) {
+    if (activity.other_values[0] != '\0') message += std::string(". ") + activity.other_values;
+    return message;
+  }
+
+ private:
+  std::optional<std::string> before_;
 };
 
 }  // namespace pace

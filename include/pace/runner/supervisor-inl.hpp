@@ -89,7 +89,7 @@ class Supervisor {
     }
     const Orphans orphans;
     for (;;) {
-      shared_->comparison[0] = '\0';
+      shared_->comparison[0] = shared_->other_values[0] = '\0';
       shared_->implementation = -1;
       shared_->watched = shared_->finished = shared_->called_exit = false;
       std::fflush(nullptr);
@@ -223,8 +223,10 @@ class Supervisor {
       if (number == SIGKILL) {
         fate.outcome = Outcome::out_of_memory;
         fate.message += ", as the system does when memory runs out";
+        return fate;
       }
     }
+    fate.message = OnOtherValues::add_to(std::move(fate.message), *shared_);
     return fate;
   }
 

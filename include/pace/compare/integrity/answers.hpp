@@ -25,11 +25,21 @@
 #include "pace/compare/integrity/rounding.hpp"
 #include "pace/compare/integrity/shortcuts.hpp"
 #include "pace/compare/operands.hpp"
+#include "pace/core/activity.hpp"
+#include "pace/core/format.hpp"
 
 namespace pace::detail {
 
 /// Adds what a float64 reference computes on these operands, if there is one.
 using AddReference = std::function<void(Expected&, const OperandSet&)>;
+
+/// Completes the remark of OnOtherValues for values that are drawn.
+inline constexpr const char* remedy_for_drawn_values =
+    "draw others or none: check::CheckOptions::fresh_values = scaled or none. Valid values for each round can be "
+    "written "
+    "by .renew_each_round(function)";
+/// ... and for those of CheckOptions::edge_values.
+inline constexpr const char* remedy_for_edge_values = "leave such values out: check::CheckOptions::edge_values = false";
 
 /// What the baseline answers on other values than those given; nothing if it takes no others.
 struct FreshAnswers {
@@ -42,13 +52,24 @@ struct FreshAnswers {
   Expected expected = {};
   /// Calls of the baseline that it took to find them.
   std::int64_t calls = 0;
-};
+  /// Whether outputs may have fewer elements than on the given values, as where sizes and counts are smaller.
+  bool may_shrink = false;
+  /// For OnOtherValues.
+  std::string which = {}, remedy = remedy_for_drawn_values;
 
-/// Returns the number of elements of all floating-point tensors in a value that are neither infinite nor NaN.
-[[nodiscard]] inline std::int64_t count_finite(const c10::IValue& value) {
+  /// To be kept while calls are made on these values.
+  [[nodiscard]] OnOtherValues in_use() const { return {which, remedy}; }
+};
+/// Describes the values that a draw of this kind gives to operands, as a clause.
+[[nodiscard]] inline std::string describe_draw(const FreshValues& source, Renewal renewal) {
+  return "pace drew others for operand tensor " + listed(source.renewed_by(renewal)) + " (" + to_string(renewal) + ')';
+}
+
+/// Returns the number of elements of all floating-point tensors in a value that are finite, or not.
+[[nodiscard]] inline std::int64_t count_elements(const c10::IValue& value, bool finite) {
   std::int64_t count = 0;
   check::for_each_tensor(value, [&](const at::Tensor& tensor) {
-    if (renewable(tensor)) count += tensor.detach().isfinite().sum().item<std::int64_t>();
+    if (renewable(tensor)) count += tensor.detach().isfinite().eq(finite).sum().item<std::int64_t>();
   });
   return count;
 }
@@ -59,14 +80,20 @@ struct FreshAnswers {
                                               const Expected& given_expected, FreshAnswers& fresh) {
   fresh.expected = {};
   fresh.expected.random = given_expected.random;
-  fresh.expected.output = observe_call(baseline, operands, &fresh.values, fresh.seed, given_expected.output).at_return;
+  {
+    const OnOtherValues other = fresh.in_use();
+    fresh.expected.output =
+        observe_call(baseline, operands, &fresh.values, fresh.seed, given_expected.output).at_return;
+  }
   for (std::size_t i = 0; i < fresh.values.size(); ++i) {
     const auto& now = operands.tensors[0][i];
     const bool written = !unchanged(fresh.values[i], now);
     if (written && !operands.may_change(i)) return false;
     fresh.expected.operands.push_back(check::clone_input(written ? now : fresh.values[i]));
   }
-  return count_finite(fresh.expected.output) >= count_finite(given_expected.output);
+  const auto &now = fresh.expected.output, &before = given_expected.output;
+  if (fresh.may_shrink) return count_elements(now, /*finite=*/false) <= count_elements(before, /*finite=*/false);
+  return count_elements(now, /*finite=*/true) >= count_elements(before, /*finite=*/true);
 }
 
 /// Returns what was learned of the outputs of `known`, for the outputs of `expected` in their places.
@@ -112,7 +139,7 @@ struct FreshAnswers {
     // Few values that were replaced may change an output, or not.
     const int draws = replaces(renewal) ? 3 : 1;
     for (int i = 0; i < draws; ++i) {
-      FreshAnswers fresh{.renewal = renewal};
+      FreshAnswers fresh{.renewal = renewal, .which = describe_draw(source, renewal)};
       fresh.operands = given.clone();
       fresh.values = fresh.operands->tensors();
       fresh.seed = source.draw_seed();
@@ -181,7 +208,10 @@ class Answers {
   /// earlier ones have left. The last ones stay if the baseline cannot be asked about others, or does not take them.
   void draw(Implementation& baseline, FreshValues& source) {
     if (!can_ask()) return;
-    FreshAnswers next{.renewal = fresh_.renewal, .operands = fresh_.operands->clone(), .seed = source.draw_seed()};
+    FreshAnswers next{.renewal = fresh_.renewal,
+                      .operands = fresh_.operands->clone(),
+                      .seed = source.draw_seed(),
+                      .which = fresh_.which};
     next.values = next.operands->tensors();
     try {
       source.draw(next.renewal, next.values);
@@ -195,7 +225,7 @@ class Answers {
   /// Returns what the baseline answers on `values`, as far as can_ask(); nothing if it does not take them.
   [[nodiscard]] std::optional<FreshAnswers> ask(Implementation& baseline, const std::vector<at::Tensor>& values,
                                                 std::uint64_t seed) const {
-    FreshAnswers asked{.renewal = fresh_.renewal, .values = values, .seed = seed};
+    FreshAnswers asked{.renewal = fresh_.renewal, .values = values, .seed = seed, .which = fresh_.which};
     return answer(baseline, asked) ? std::optional<FreshAnswers>(std::move(asked)) : std::nullopt;
   }
 

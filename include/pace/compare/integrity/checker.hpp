@@ -40,6 +40,7 @@
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/time_left.hpp"
+#include "pace/core/activity.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/function_ref.hpp"
 #include "pace/core/random.hpp"
@@ -178,9 +179,14 @@ class IntegrityChecker final : public Auditor {
   void inspect(IntegrityFindings& findings);
 
   [[nodiscard]] ObservedCall call(Implementation& implementation, const std::vector<at::Tensor>* values) {
+    const OnOtherValues other = values != nullptr ? on_fresh_values() : OnOtherValues();
     return observe_call(implementation, operands_, values, seed_of(values != nullptr), answers_->given.output);
   }
   [[nodiscard]] Implementation& baseline() { return *prepared_.implementations[baseline_]; }
+  /// To be kept while calls are made on fresh values.
+  [[nodiscard]] OnOtherValues on_fresh_values() const {
+    return answers_->renews() ? answers_->fresh().in_use() : OnOtherValues();
+  }
   /// Draws values that no call has seen before.
   void draw_fresh_values() {
     if (!answers_->renews()) return;
@@ -291,7 +297,8 @@ inline void IntegrityChecker::repair(std::unique_ptr<OperandSet>& operands, std:
 inline void IntegrityChecker::learn(Implementation& baseline, const Expected& expected,
                                     const check::CheckOptions& check, const AddReference& add_reference) {
   FreshAnswers fresh;
-  source_.emplace(operands_.pristine, random_());
+  source_.emplace(operands_.pristine, random_(),
+                  KnownSizes(operands_.pristine, expected.output, prepared_.given->numbers()));
   if (check.fresh_values != check::CheckOptions::FreshValues::none && check.method != check::CheckOptions::Method::none)
     fresh = find_fresh_answers(baseline, operands_, *prepared_.given, expected, check, *source_, add_reference);
   answers_.emplace(operands_, expected, std::move(fresh), check);
@@ -353,6 +360,7 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
   CallCounts first, second;
   const auto counts_of_call = [&](std::span<const std::size_t> kept) {
     write_values(tensors, operands_.tensors[0], kept);
+    const OnOtherValues other = on_fresh_values();
     return observe_call(implementation, seed_of(true), answers_->given.output).counts;
   };
   // An honest implementation may take turns between algorithms: of up to four, one of the calls after takes the turn of the
@@ -688,7 +696,10 @@ inline std::string IntegrityChecker::audit(Implementation& implementation) {
     return in_timed_call(std::string("it changes what an operand is: ") + error.what());
   }
   reset_random_state(seed_of(renewed));
-  run_some();
+  {
+    const OnOtherValues other = on_fresh_values();
+    run_some();
+  }
   ObservedCall last;
   last.output = implementation.take_output();
   last.at_return = check::clone_ivalue(last.output);
@@ -704,7 +715,10 @@ inline std::string IntegrityChecker::audit(Implementation& implementation) {
 inline std::string IntegrityChecker::audit_replay(Implementation& implementation) {
   if (!answers_->renews() || calls_add_up()) return {};
   write_values(operands_, answers_->fresh_values(), 0);
-  (void)timing::take_sample(clock_, implementation, 0, iterations_);
+  {
+    const OnOtherValues other = on_fresh_values();
+    (void)timing::take_sample(clock_, implementation, 0, iterations_);
+  }
   ObservedCall last;
   last.output = implementation.take_output();
   last.at_return = check::clone_ivalue(last.output);
@@ -759,8 +773,7 @@ inline std::string IntegrityChecker::take_exception(std::size_t index) {
   const Failure failure = current_failure();
   if (failure.device != Failure::Device::fine) throw;
   repair(0);
-  if (!of_baseline && (of_candidate || !failure.out_of_memory))
-    return "after the rounds, on other values: " + failure.message;
+  if (!of_baseline && (of_candidate || !failure.out_of_memory)) return "after the rounds: " + failure.message;
   notes_.push_back('\'' + prepared_.result.implementations[index].name +
                    "' was not asked for everything after the rounds, since " +
                    (of_baseline ? "the baseline threw: " : "") + failure.message + '.');
@@ -832,6 +845,7 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   NewValueSamples samples(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
                           static_cast<std::size_t>(std::max(1.0, calls)), random_());
 
+  const OnOtherValues other = on_fresh_values();
   if (clock_.modes() != nullptr)
     for (Implementation* const each : {&implementation, &baseline()}) samples.touch(*each);
   const Nanoseconds start = clock_.now();

@@ -30,6 +30,7 @@
 #include "pace/check/raw_memory.hpp"
 #include "pace/check/restore.hpp"
 #include "pace/compare/integrity/quantized_values.hpp"
+#include "pace/compare/integrity/related_integers.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/value_structure.hpp"
 #include "pace/compare/write_values.hpp"
@@ -347,6 +348,13 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
   return true;
 }
 
+/// Whether the dimension may be that of the coordinates of points or boxes, each of which has a meaning of its own: the last
+/// one of several, with up to four elements.
+[[nodiscard]] inline bool has_coordinates(const at::Tensor& values, std::int64_t dim) {
+  constexpr std::int64_t most = 4;
+  return values.dim() > 1 && dim == values.dim() - 1 && values.size(dim) <= most && values.size(dim) < values.numel();
+}
+
 /// Gives `values`, a view of what is to be renewed, other ones in place that have the structure that `structure` says.
 /// Returns false, and leaves them, where there are none but scaled ones.
 ///
@@ -453,7 +461,7 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
   if (values.dim() >= 2 && (all(values.eq(values.tril())) || all(values.eq(values.triu())))) return false;
   if (vary_unit_rows(values, structure, random)) return true;
   for (std::int64_t dim = 0; dim < values.dim(); ++dim)
-    if (values.size(dim) > 1)
+    if (values.size(dim) > 1 && !has_coordinates(values, dim))
       values.copy_(values.index_select(dim, draw_order(values.size(dim), random, values.device())));
   if (!structure.whole && !unit) values.mul_(factor);
   return true;
@@ -530,8 +538,9 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
 }
 
 /// Returns the dimension along which integers or bools may change places: the longest one along which no line of three or
-/// more is in order, as offsets and padding are; nothing for other dtypes, and where values may be addresses (large) or
-/// markers (all negative ones are equal), are equal, or point back or ahead only, as those of a tree may.
+/// more is in order, as offsets and padding are, and not all of them before their padding; nothing for other dtypes, and
+/// where values may be addresses (large) or markers (all negative ones are equal), are equal, or point back or ahead only,
+/// as those of a tree may. The last dimension is none if it has few integers, which may be coordinates.
 [[nodiscard]] inline std::optional<std::int64_t> place_free_dim(const at::Tensor& tensor) {
   if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.numel() < 3 ||
       !c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true))
@@ -548,8 +557,10 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
       const at::Tensor ahead = values.sub(at::arange(values.numel(), values.options()));
       if (ahead.le(0).all().item<bool>() || ahead.ge(0).all().item<bool>()) return std::nullopt;
     }
+    const bool mask = tensor.scalar_type() == at::kBool;
     std::optional<std::int64_t> found;
     for (std::int64_t dim = 0; dim < values.dim(); ++dim) {
+      if (!mask && (has_coordinates(values, dim) || ascends_before_padding(values, dim))) continue;
       if (values.size(dim) < 3 || (found && values.size(dim) <= values.size(*found))) continue;
       const at::Tensor steps = values.diff(1, dim);
       if (!steps.ge(0).all(dim).logical_or(steps.le(0).all(dim)).any().item<bool>()) found = dim;
@@ -576,41 +587,12 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
   }
 }
 
-/// Whether the integers of one of two tensors follow from those of the other, so that neither may have other values alone:
-/// a permutation and its inverse, numbers and how often each occurs, and either of these with the offsets of its groups. An
-/// implementation may reserve memory by the one and fill it by the other.
-[[nodiscard]] inline bool follows_from(const at::Tensor& numbers, const at::Tensor& others) {
-  constexpr std::int64_t most_looked_at = 1 << 20;
-  const auto looked_at = [](const at::Tensor& tensor) {
-    return tensor.defined() && check::detail::is_plain(tensor) && tensor.dim() == 1 && tensor.numel() > 1 &&
-           tensor.numel() <= most_looked_at && c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false);
-  };
-  if (!looked_at(numbers) || !looked_at(others)) return false;
-  const at::Tensor from = numbers.to(at::kCPU, at::kLong), to = others.to(at::kCPU, at::kLong);
-  const std::int64_t count = to.numel();
-  const auto in_range = [](const at::Tensor& values, std::int64_t below) {
-    return values.ge(0).logical_and(values.lt(below)).all().item<bool>();
-  };
-  // Whether `to` are the offsets of groups of these sizes, in order.
-  const auto is_offsets_of = [&](const at::Tensor& sizes) {
-    const at::Tensor ends = sizes.cumsum(0);
-    if (count == sizes.numel()) return to.equal(ends) || to.equal(ends.sub(sizes));
-    return count == sizes.numel() + 1 && to.diff().equal(sizes);
-  };
-  if (is_offsets_of(from)) return true;
-  if (count == from.numel() && in_range(from, count) && in_range(to, count) &&
-      to.index_select(0, from).equal(at::arange(count)))
-    return true;
-  if (!in_range(from, count)) return false;
-  const at::Tensor counts = from.bincount({}, count);
-  return to.equal(counts) || is_offsets_of(counts) || is_offsets_of(counts.narrow(0, 0, count - 1));
-}
-
 /// Draws fresh values from given ones, by numbers that cannot be foreseen without the seed.
 class FreshValues {
  public:
-  /// Looks at the given values once.
-  FreshValues(std::vector<at::Tensor> given, std::uint64_t seed) : given_(std::move(given)), random_(seed) {
+  /// Looks at the given values once. `known`: what integers may add up to, or be bounded by.
+  FreshValues(std::vector<at::Tensor> given, std::uint64_t seed, const KnownSizes& known = {})
+      : given_(std::move(given)), random_(seed) {
     for (std::size_t i = 0; i < given_.size(); ++i) {
       quantized_.push_back(is_renewable_quantized(given_[i]));
       renewable_.push_back(quantized_[i] || renewable(given_[i]));
@@ -634,10 +616,12 @@ class FreshValues {
           related_[earlier] = related_[i] = true;
     }
     for (std::size_t i = 0; i < given_.size(); ++i) {
-      if (!related_[i]) continue;
-      dims_[i].reset();
-      replace_dims_[i].reset();
-      one_hot_[i] = false;
+      integers_.push_back(integers_of(i, known));
+      if (related_[i]) {
+        dims_[i].reset();
+        one_hot_[i] = false;
+      }
+      if (related_[i] || integers_[i].successors || integers_[i].segments) replace_dims_[i].reset();
     }
   }
 
@@ -671,20 +655,25 @@ class FreshValues {
            (renewal < Renewal::vary_signs && any(Renewal::rearrange));
   }
   /// Positions of the tensors whose values the last draw has renewed.
-  [[nodiscard]] std::vector<std::size_t> positions() const {
-    std::vector<std::size_t> found;
-    for (std::size_t i = 0; i < renewable_.size(); ++i)
-      if (renewable_[i] || (moves_integers(last_) && dims_[i])) found.push_back(i);
-    return found;
-  }
+  [[nodiscard]] std::vector<std::size_t> positions() const { return renewed_by(last_); }
   /// Whether values of this kind renew tensor `i`.
   [[nodiscard]] bool renews(Renewal renewal, std::size_t i) const {
     return renewable_[i] || (moves_integers(renewal) && dims_[i]);
+  }
+  /// Positions of the tensors whose values a draw of this kind renews.
+  [[nodiscard]] std::vector<std::size_t> renewed_by(Renewal renewal) const {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < renewable_.size(); ++i)
+      if (renews(renewal, i)) found.push_back(i);
+    return found;
   }
   /// Whether integers or bools of tensor `i` may change places.
   [[nodiscard]] bool moves(std::size_t i) const { return dims_[i].has_value(); }
   /// Whether the integers of tensor `i` stay, since those of another tensor follow from them (see follows_from()).
   [[nodiscard]] bool is_related(std::size_t i) const { return related_[i]; }
+  /// Whether other integers or bools of tensor `i` must have the sum, or the largest number, of those given.
+  [[nodiscard]] bool keeps_sum(std::size_t i) const { return integers_[i].keeps_sum; }
+  [[nodiscard]] bool keeps_largest(std::size_t i) const { return integers_[i].keeps_largest; }
   /// Index of the first tensor with the values of tensor `i`.
   [[nodiscard]] std::size_t same_as(std::size_t i) const { return same_as_[i]; }
   /// Structure of the given values of tensor `i`; none for integers and bools.
@@ -757,14 +746,7 @@ class FreshValues {
         [&](std::size_t i) {
           at::Tensor values = check::detail::distinct_values_of(tensors[i]);
           // By as many places in all dimensions of one size, since lengths may belong to rows.
-          SplitMix64 own(seed);
-          const auto size = static_cast<std::size_t>(values.size(*dims_[i]));
-          values.copy_(values.roll(1 + static_cast<std::int64_t>(own.below(size - 1)), *dims_[i]));
-          if (!replaces(renewal) || !replace_dims_[i]) return;
-          if (one_hot_[i])
-            resample_slices(values, *replace_dims_[i], own);
-          else
-            resample_values(values, *replace_dims_[i], own);
+          move_integers(i, values, SplitMix64(seed), replaces(renewal));
         });
   }
 
@@ -787,6 +769,47 @@ class FreshValues {
   }
 
  private:
+  /// What other integers of a tensor must keep.
+  struct Integers {
+    bool successors = false;
+    std::optional<at::Tensor> segments = {};
+    bool keeps_sum = false, keeps_largest = false;
+  };
+  [[nodiscard]] Integers integers_of(std::size_t i, const KnownSizes& known) const {
+    constexpr std::int64_t most_looked_at = 1 << 20;
+    Integers found;
+    const at::Tensor& given = given_[i];
+    if (!given.defined() || !check::detail::is_plain(given) || given.numel() < 2 || given.numel() > most_looked_at ||
+        !c10::isIntegralType(given.scalar_type(), /*includeBool=*/true))
+      return found;
+    found.keeps_sum = known.has_sum_of(given);
+    if (given.scalar_type() == at::kBool) return found;
+    found.keeps_largest = known.has_largest_of(given);
+    if (!dims_[i]) return found;
+    found.successors = is_successors(given);
+    const auto range = given.max().item().toLong() - given.min().item().toLong() + 1;
+    for (std::size_t other = 0; other < given_.size() && !found.segments && !found.successors; ++other)
+      if (other != i && range <= most_looked_at) found.segments = ascending_segments(given, given_[other]);
+    return found;
+  }
+
+  void move_integers(std::size_t i, at::Tensor& values, SplitMix64 random, bool replace) const {
+    const auto& kept = integers_[i];
+    if (kept.successors) return rename_successors(values, draw_order(values.numel(), random, values.device()));
+    if (kept.segments) {
+      const auto range = values.max().item().toLong() - values.min().item().toLong() + 1;
+      return renew_in_segments(values, *kept.segments, draw_order(range, random, at::kCPU));
+    }
+    const auto size = static_cast<std::size_t>(values.size(*dims_[i]));
+    values.copy_(values.roll(1 + static_cast<std::int64_t>(random.below(size - 1)), *dims_[i]));
+    if (!replace || !replace_dims_[i]) return;
+    if (one_hot_[i]) return resample_slices(values, *replace_dims_[i], random);
+    if (kept.keeps_sum) return move_sum(values, kept.keeps_largest, random);
+    const at::Tensor before = values.clone();
+    resample_values(values, *replace_dims_[i], random);
+    if (kept.keeps_largest) values.copy_(before.where(before.eq(before.max()), values));
+  }
+
   [[nodiscard]] static double epsilon_of(at::ScalarType type) {
     switch (c10::toRealValueType(type)) {
       case at::kDouble:
@@ -827,6 +850,7 @@ class FreshValues {
   /// For integers and bools, the dimension along which they may change places.
   std::vector<std::optional<std::int64_t>> dims_ = {};
   std::vector<bool> related_ = {};
+  std::vector<Integers> integers_ = {};
   /// The dimension along which whole numbers or bools may be replaced by others.
   std::vector<std::optional<std::int64_t>> replace_dims_ = {};
   /// Whether values are one-hot rows that may be replaced.

@@ -15,10 +15,12 @@
 #include "pace/check/ivalue.hpp"
 #include "pace/check/raw_memory.hpp"
 #include "pace/compare/implementation.hpp"
+#include "pace/compare/integrity/answers.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/integrity/observed_call.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/random_state.hpp"
+#include "pace/core/activity.hpp"
 #include "pace/core/random.hpp"
 #include "pace/timing/clock.hpp"
 
@@ -88,6 +90,8 @@ class TrafficProbe {
   }
   [[nodiscard]] c10::IValue call_now() {
     reset_random_state(seed_);
+    const OnOtherValues other("pace changed single values of operands, to find what a call must read and write",
+                              remedy_for_drawn_values);
     return baseline_.call(0);
   }
 

@@ -41,7 +41,7 @@ inline void write_values(const OperandSets& operands, const std::vector<at::Tens
   ObservedCall made;
   {
     const CallCounter counter;
-    made.output = implementation.call(0);
+    made.output = call_in_a_row(implementation, 1);
     made.counts = counter.counts();
   }
   made.at_return = check::clone_ivalue(made.output);
@@ -51,7 +51,7 @@ inline void write_values(const OperandSets& operands, const std::vector<at::Tens
 /// Counts of so many calls in a row on set 0, together.
 [[nodiscard]] inline CallCounts count_in_a_row(Implementation& implementation, std::int64_t calls) {
   const CallCounter counter;
-  for (; calls > 0; --calls) (void)implementation.call(0);
+  (void)call_in_a_row(implementation, calls);
   return counter.counts();
 }
 

@@ -4,10 +4,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/ops/empty.h>
+
+#include "pace/check/ivalue.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/integrity/baseline_alone.hpp"
 #include "pace/compare/integrity/forked.hpp"
@@ -35,9 +41,14 @@ class BaselineWitness {
       untouched_.emplace([&clock, &plan] { return time_in_new_process(clock, plan); });
   }
 
-  /// Times the baseline of `prepared` alone, before any candidate is called.
-  void before_candidates(timing::Clock& clock, const Prepared& prepared, const Options& options) {
-    if (able_) before_ = time_steadily(clock, prepared, options);
+  /// Times the baseline of `prepared` alone, before any candidate is called. `output`: what a call of it returns.
+  void before_candidates(timing::Clock& clock, const Prepared& prepared, const Options& options,
+                         const c10::IValue& output) {
+    if (!able_) return;
+    check::for_each_tensor(output, [&](const at::Tensor& tensor) {
+      if (tensor.layout() == at::kStrided) bytes_of_outputs_.push_back(static_cast<std::int64_t>(tensor.nbytes()));
+    });
+    before_ = time_steadily(clock, prepared, options);
   }
 
   /// CPU seconds that the baseline alone used in a second; 0: unknown.
@@ -49,8 +60,9 @@ class BaselineWitness {
                                          const std::vector<std::size_t>& timed, Nanoseconds in_rounds) {
     if (!before_ || in_rounds.count() <= (1 + slowed_share) * before_->slowest.high) return {};
     std::optional<AloneTimes> now;
-    // What slows it for a moment is no candidate's doing.
+    // What slows it for a moment, or where its outputs happen to lie in the heap, is no candidate's doing.
     for (int i = 0; i < tries; ++i) {
+      const auto taken = take_memory(i);
       now = time_now(clock, prepared, options);
       if (!now || !slower_than(*now, *before_)) return {};
     }
@@ -71,6 +83,19 @@ class BaselineWitness {
   }
 
  private:
+  /// Takes memory in which outputs of the baseline may have lain, more in each try, so that they lie elsewhere: how far
+  /// apart operands and outputs are decides how fast the same code is, and what candidates allocate may change that.
+  [[nodiscard]] std::vector<at::Tensor> take_memory(int number_of_try) const {
+    constexpr int blocks_more = 4;
+    constexpr std::int64_t most_bytes = 1 << 28;
+    std::vector<at::Tensor> taken;
+    std::int64_t left = most_bytes;
+    for (int i = 0; i < blocks_more * number_of_try; ++i)
+      for (const std::int64_t bytes : bytes_of_outputs_)
+        if ((left -= bytes) >= 0) taken.push_back(at::empty({bytes}, at::kByte));
+    return taken;
+  }
+
   /// Where no other process can show whether the machine has become slower, so much slower counts.
   static constexpr double slowed_share_without_process = 1;
   /// Intervals as wide as that are due to other work.
@@ -121,6 +146,7 @@ class BaselineWitness {
   bool able_ = false;
   std::optional<UntouchedProcess<AloneTimes>> untouched_;
   std::optional<AloneTimes> before_, elsewhere_;
+  std::vector<std::int64_t> bytes_of_outputs_ = {};
 };
 
 }  // namespace pace::detail
