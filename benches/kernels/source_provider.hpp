@@ -55,8 +55,8 @@ class KernelSources {
 /// Returns `provider` with the categories of `sources` for kernels that have none otherwise, neither by their names nor
 /// by `provider`.
 [[nodiscard]] inline kernel::Provider with_sources(KernelSources sources, kernel::Provider provider = {}) {
-  return [sources = std::move(sources), provider = std::move(provider)](
-             const kernel::Kernel& kernel) -> std::optional<kernel::Knowledge> {
+  return [sources = std::move(sources),
+          provider = std::move(provider)](const kernel::Kernel& kernel) -> std::optional<kernel::Knowledge> {
     auto known = provider ? provider(kernel) : std::nullopt;
     using kernel::Category;
     const bool named = kernel::find_category_of_name(kernel.symbol) != Category::unknown;

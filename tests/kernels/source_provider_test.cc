@@ -24,7 +24,8 @@ namespace {
 /// Writes the source of a kernel as Inductor's code cache keeps it.
 void write(const std::filesystem::path& path, const std::string& heuristics, const std::string& name) {
   std::filesystem::create_directories(path.parent_path());
-  std::ofstream(path) << "@" << heuristics << "(size_hints={'x': 8})\n@triton.jit\ndef " << name << "(in_ptr0):\n  pass\n";
+  std::ofstream(path) << "@" << heuristics << "(size_hints={'x': 8})\n@triton.jit\ndef " << name
+                      << "(in_ptr0):\n  pass\n";
 }
 
 Kernel kernel_of(const std::string& symbol) {
@@ -78,5 +79,6 @@ TEST_CASE("a folder without sources is an error that names it") {
   const pace::test::Scratch folder;
   CHECK_THROWS_WITH(KernelSources(folder.path), ContainsSubstring(folder.path.string() + ": --kernel-sources: ") &&
                                                     ContainsSubstring("found no file *.py"));
-  CHECK_THROWS_WITH(KernelSources(folder.path / "none"), ContainsSubstring("none: --kernel-sources: expected a folder"));
+  CHECK_THROWS_WITH(KernelSources(folder.path / "none"),
+                    ContainsSubstring("none: --kernel-sources: expected a folder"));
 }

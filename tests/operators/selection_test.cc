@@ -82,7 +82,8 @@ TEST_CASE("operators by the first letters of their names, without namespaces and
   CHECK(names("cr") == "aten.convolution.default aten.relu.default ");
   CHECK(names("s") == "aten._softmax.default ");
   CHECK_THROWS_WITH(names("z"), ContainsSubstring("--operator-range z"));
-  pace::corpus::OperatorSamples declared{"aten.relu.default", {{.text = "((), {})", .count = 1, .where = {}, .declared = {.module = "Zebra"}}}};
+  pace::corpus::OperatorSamples declared{
+      "aten.relu.default", {{.text = "((), {})", .count = 1, .where = {}, .declared = {.module = "Zebra"}}}};
   CHECK(operators::operator_letter(declared) == 'z');
 }
 
