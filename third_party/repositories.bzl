@@ -35,7 +35,7 @@ def _bazel_repositories():
         _once(native.local_repository, name, path = _DEBIAN_BAZEL + "/" + folder)
 
 def pace_repositories():
-    """Declares @libtorch, @cuda, @catch2, @cli11, @nlohmann_json, @yaml_cpp, @boost_math, @benchmark, @clang,
+    """Declares @libtorch, @cuda, @catch2, @cli11, @nlohmann_json, @yaml_cpp, @boost_math, @benchmark, @zlib, @clang,
     @tools_python, @pace_checkout and Bazel's own."""
     _bazel_repositories()
     _once(checkout_repository, "pace_checkout")
@@ -87,4 +87,12 @@ def pace_repositories():
         package = "libbenchmark-dev",
         headers = ["benchmark/benchmark.h"],
         libraries = ["libbenchmark.so"],
+    )
+    _once(
+        system_repository,
+        "zlib",
+        overlay = "zlib.BUILD",
+        package = "zlib1g-dev",
+        headers = ["zlib.h"],
+        libraries = ["libz.so"],
     )

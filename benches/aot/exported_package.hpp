@@ -9,16 +9,11 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
+#include "benches/aot/libtorch_parts.hpp"
 #include "benches/aot/training_package.hpp"
 
-#if PACE_HAS_AOT_INDUCTOR && __has_include(<torch/nativert/ModelRunnerHandle.h>)
-#include <torch/nativert/ModelRunnerHandle.h>
-#define PACE_HAS_NATIVERT 1
-#else
-#define PACE_HAS_NATIVERT 0
-#endif
-
 #if PACE_HAS_NATIVERT
+#include <torch/nativert/ModelRunnerHandle.h>
 
 namespace pace::benches::aot {
 

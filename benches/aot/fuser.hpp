@@ -1,14 +1,16 @@
 // Which fuser TorchScript uses.
 #pragma once
 
+#include <string>
 #include <string_view>
 
+#include "benches/aot/libtorch_parts.hpp"
+#include "pace/core/error.hpp"
+
+#if PACE_HAS_FUSERS
 #include <torch/csrc/jit/codegen/fuser/interface.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
-
-#include <string>
-
-#include "pace/core/error.hpp"
+#endif
 
 namespace pace::benches::aot {
 
@@ -41,13 +43,23 @@ enum class Fuser {
                            "expected default, none or nnc, found '" + std::string(name) + "'");
 }
 
-/// For everything that TorchScript compiles in this process from now on.
+/// Why no fuser can be chosen where LibTorch's headers of them are missing.
+inline constexpr const char* no_fusers =
+    "this LibTorch was installed without the headers that switch TorchScript's fusers and executors "
+    "(torch/csrc/jit/passes/tensorexpr_fuser.h and others); expected the default";
+
+/// For everything that TorchScript compiles in this process from now on. Throws Unsupported for another one than the
+/// standard where LibTorch's headers of fusers are missing.
 inline void use_fuser(Fuser fuser) {
   if (fuser == Fuser::standard) return;
+#if PACE_HAS_FUSERS
   const bool fuses = fuser == Fuser::nnc;
   torch::jit::setTensorExprFuserEnabled(fuses);
   torch::jit::overrideCanFuseOnCPU(fuses);
   torch::jit::overrideCanFuseOnGPU(fuses);
+#else
+  throw Unsupported(no_fusers);
+#endif
 }
 
 }  // namespace pace::benches::aot

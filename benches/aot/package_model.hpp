@@ -10,14 +10,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "benches/aot/libtorch_parts.hpp"
 #include "benches/aot/tensor_metadata.hpp"
 #include "pace/core/error.hpp"
 
-#if __has_include(<torch/csrc/inductor/aoti_package/model_package_loader.h>)
+#if PACE_HAS_AOT_INDUCTOR
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
-#define PACE_HAS_AOT_INDUCTOR 1
-#else
-#define PACE_HAS_AOT_INDUCTOR 0
 #endif
 
 namespace pace::benches::aot::detail {

@@ -1,8 +1,6 @@
 // A recording by LibTorch's profiler, saved as a trace for Chrome's or TensorBoard's viewer.
 #pragma once
 
-#include <torch/csrc/autograd/profiler_kineto.h>
-
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -16,8 +14,14 @@
 #include <ATen/record_function.h>
 #include <c10/util/Exception.h>
 
+#include "benches/aot/gzip.hpp"
+#include "benches/aot/libtorch_parts.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/folders.hpp"
+
+#if PACE_HAS_PROFILER
+#include <torch/csrc/autograd/profiler_kineto.h>
+#endif
 
 namespace pace::benches::aot {
 
@@ -33,8 +37,9 @@ class TraceRange {
   at::RecordFunction range_{at::RecordScope::USER_SCOPE};
 };
 
-/// Records what this thread runs, and what the GPU does where there is one. PyTorch's own handler compresses its
-/// traces; LibTorch writes plain text, whatever the file is called, and viewers take both.
+#if PACE_HAS_PROFILER
+
+/// Records what this thread runs, and what the GPU does where there is one.
 class ProfilerTrace {
  public:
   /// Starts. There is one recording at a time. Throws Unsupported if there is one, or LibTorch was built without
@@ -66,8 +71,9 @@ class ProfilerTrace {
     }
   }
 
-  /// Ends the recording and writes it, into a folder that exists; once. What was recorded is the result. A file or a
-  /// link of that name is replaced at once, when all is written. Throws Error naming the file if it cannot be written.
+  /// Ends the recording and writes it, into a folder that exists, compressed if the name ends with `.gz`; once. What was
+  /// recorded is the result. A file or a link of that name is replaced at once, when all is written. Throws Error naming
+  /// the file if it cannot be written.
   std::unique_ptr<torch::autograd::profiler::ProfilerResult> save(const std::filesystem::path& path) {
     if (!recording_) throw Error("the trace " + path.string() + " was saved already; expected one save()");
     wait_for_gpus();  // what is still queued there belongs to it
@@ -79,11 +85,15 @@ class ProfilerTrace {
     // The profiler first writes beside the name that it is given, into whatever is there: a pipe, or where a link
     // leads.
     const OwnFolder own(path);
-    const std::filesystem::path written = own.path / "trace";
+    std::filesystem::path written = own.path / "trace";
     result->save(written.string());
     // It logs what goes wrong instead of reporting it.
-    if (std::filesystem::file_size(written, missing) == 0 || missing || std::rename(written.c_str(), path.c_str()) != 0)
-      refuse(path, "a folder with room for it");
+    if (std::filesystem::file_size(written, missing) == 0 || missing) refuse(path, "a folder with room for it");
+    if (path.extension() == ".gz") {
+      compress_file(written, own.path / "compressed");
+      written = own.path / "compressed";
+    }
+    if (std::rename(written.c_str(), path.c_str()) != 0) refuse(path, "a folder with room for it");
     return result;
   }
 
@@ -117,5 +127,20 @@ class ProfilerTrace {
 
   bool recording_ = false;
 };
+
+#else
+
+/// Nothing can be recorded: LibTorch was installed without its profiler's headers.
+class ProfilerTrace {
+ public:
+  /// Throws Unsupported.
+  explicit ProfilerTrace(bool /*with_shapes*/ = false) {
+    throw Unsupported(
+        "this LibTorch was installed without the headers of its profiler (torch/csrc/autograd/profiler_kineto.h)");
+  }
+  void save(const std::filesystem::path& /*path*/) {}
+};
+
+#endif  // PACE_HAS_PROFILER
 
 }  // namespace pace::benches::aot

@@ -44,12 +44,16 @@ struct CommandLine {
   int times = 10, repeat = 10;
   std::optional<Generation> generation;
   Categories categories;
+  /// The folder of the sources of kernels; empty: there is none.
+  std::string kernel_sources;
   /// 0: LibTorch's own number.
   int threads = 0;
   std::string csv, json;
   /// Which kernels the summary of bandwidths has, by an expression that matches at the start of their names; none: there
   /// is no summary.
   std::optional<std::string> profile_bandwidth;
+  /// Whether PyTorch's profiler times each kernel, for the summary.
+  bool bandwidth_by_profiler = false;
   /// The file to which the summary is appended; empty: it is printed only.
   std::string bandwidth_output;
   /// Where traces, snapshots and reports of Nsight Compute go; empty: a new folder for temporary files.
@@ -136,6 +140,12 @@ namespace detail {
                {"TEXT=category,...", detail::expected_categories(),
                 [&to = line.categories](Text text) { return detail::read_categories(text, to); }, ""})
             .needs(listing),
+        Option(
+            "--kernel-sources",
+            "sources of Triton kernels (*.py), as Inductor's code cache keeps them: they name the category of a kernel "
+            "that has none otherwise",
+            args::folder(line.kernel_sources))
+            .needs(listing),
         Option("--profile-bandwidth",
                "print the bandwidth of each kernel and of all as Inductor's mode of that name does; of kernels whose "
                "names begin with a match",
@@ -146,6 +156,11 @@ namespace detail {
             .needs(listing),
         Option("--profile-bandwidth-output", "append the summary to it, the slowest kernel first",
                args::file(line.bandwidth_output))
+            .needs({"--profile-bandwidth"}),
+        Option("--profile-bandwidth-with-profiler",
+               "time each kernel by PyTorch's profiler, as Inductor does with "
+               "profile_bandwidth_with_do_bench_using_profiling",
+               args::flag(line.bandwidth_by_profiler))
             .needs({"--profile-bandwidth"}),
         Option("--kernels-at-most", "fail if there are more", args::whole_from(line.kernels_at_most, 0)).needs(listing),
         Option("--spills-at-most", "fail if a thread of a GPU's kernel spills more words",
@@ -206,6 +221,7 @@ namespace detail {
 /// With which of PyTorch's timers each kernel is timed; none: with pace's clocks alone.
 [[nodiscard]] inline std::optional<compat::CompatibleTimer> timer_of(const CommandLine& line) {
   if (!line.compat) return std::nullopt;
+  if (line.bandwidth_by_profiler) return compat::CompatibleTimer::profiler;
   return line.as_of() == Generation::newest ? compat::CompatibleTimer::inductor : compat::CompatibleTimer::do_bench;
 }
 
@@ -213,6 +229,8 @@ namespace detail {
 inline void check(const CommandLine& line) {
   const auto fail = [](const std::string& text) { throw InputError({}, text); };
   if (line.package.empty()) fail("expected --package FILE.pt2; --help lists all options");
+  if (line.bandwidth_by_profiler && !line.compat)
+    fail("--profile-bandwidth-with-profiler goes together with --compat: it is one of PyTorch's timers");
   const auto place = [](const std::string& path) {
     return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
   };

@@ -17,10 +17,12 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 
+#include "benches/aot/libtorch_parts.hpp"
 #include "benches/aot/profiler_trace.hpp"
 #include "benches/kernels/package.hpp"
 #include "benches/kernels/package_provider.hpp"
 #include "benches/kernels/run_program.hpp"
+#include "benches/kernels/source_provider.hpp"
 #include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/folders.hpp"
@@ -35,9 +37,11 @@
 
 #ifdef PACE_CUDA
 #include <c10/cuda/CUDACachingAllocator.h>
-#include <torch/csrc/cuda/memory_snapshot.h>
 
 #include "pace/gpu/cuda/device.hpp"
+#endif
+#if PACE_HAS_MEMORY_SNAPSHOT
+#include <torch/csrc/cuda/memory_snapshot.h>
 #endif
 
 namespace {
@@ -79,11 +83,17 @@ pace::kernel::KernelReport list(const CommandLine& line) {
       };
 #endif
   }
-  if (package->facts()) options.providers.push_back(pace::benches::kernels::package_provider(*package->facts()));
+  pace::kernel::Provider provider;
+  if (package->facts()) provider = pace::benches::kernels::package_provider(*package->facts());
+  if (!line.kernel_sources.empty())
+    provider = pace::benches::kernels::with_sources(pace::benches::kernels::KernelSources(line.kernel_sources),
+                                                    std::move(provider));
+  if (provider) options.providers.push_back(std::move(provider));
   return pace::kernels(
       options, line.name, [](const std::vector<at::Tensor>&) { return package->run(); }, package->operands());
 }
 
+#if PACE_HAS_PROFILER
 /// `[4, 8], []` of two operands.
 std::string shapes_of(const torch::autograd::profiler::KinetoEvent& event) {
   std::string text;
@@ -96,6 +106,8 @@ std::string shapes_of(const torch::autograd::profiler::KinetoEvent& event) {
   return text;
 }
 
+#endif
+
 pace::benches::kernels::Profile record(const std::function<void()>& body, const std::string& trace) {
   const char* const around = "pace: the module";
   pace::benches::aot::ProfilerTrace recording(/*with_shapes=*/true);
@@ -103,8 +115,9 @@ pace::benches::kernels::Profile record(const std::function<void()>& body, const 
     const pace::benches::aot::TraceRange range(around);
     body();
   }
-  const auto result = recording.save(trace);
   pace::benches::kernels::Profile profile;
+#if PACE_HAS_PROFILER
+  const auto result = recording.save(trace);
   const auto origin = static_cast<std::int64_t>(result->trace_start_ns());
   for (const auto& event : result->events()) {
     if (event.name() == around) {
@@ -121,6 +134,9 @@ pace::benches::kernels::Profile record(const std::function<void()>& body, const 
          .on_device = event.deviceType() != c10::DeviceType::CPU,
          .frame = pace::kernel::is_frame(scope)});
   }
+#else
+  recording.save(trace);
+#endif
   return profile;
 }
 
@@ -155,13 +171,18 @@ void add_cuda(pace::benches::kernels::Dependencies& dependencies) {
     constexpr auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
     return static_cast<double>(allocator::getDeviceStats(device()).allocated_bytes[all].peak);
   };
-  dependencies.snapshot = [](const std::function<void()>& body, const std::string& path) {
+  dependencies.snapshot = []([[maybe_unused]] const std::function<void()>& body,
+                             [[maybe_unused]] const std::string& path) {
+#if PACE_HAS_MEMORY_SNAPSHOT
     constexpr std::size_t entries = 100000;
     torch::cuda::_record_memory_history("all", "all", "all", entries);
     body();
     const std::string text = torch::cuda::_memory_snapshot_pickled();
     torch::cuda::_record_memory_history(std::nullopt);
     pace::detail::write_file(path, text);
+#else
+    throw pace::Unsupported("--cuda-memory-snapshot: this LibTorch was installed without memory_snapshot.h");
+#endif
   };
 }
 #endif
@@ -185,6 +206,7 @@ class OwnFolder {
 
 void resolve(CommandLine& line, pace::benches::kernels::Dependencies& dependencies, OwnFolder& own) {
   line.package = pace::user_path(line.package);
+  line.kernel_sources = line.kernel_sources.empty() ? "" : pace::user_path(line.kernel_sources);
   line.csv = line.csv.empty() ? "" : pace::output_path(line.csv);
   line.json = line.json.empty() ? "" : pace::output_path(line.json);
   line.bandwidth_output = line.bandwidth_output.empty() ? "" : pace::output_path(line.bandwidth_output);

@@ -15,6 +15,7 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros_like.h>
+#include <c10/util/Exception.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "benches/operators/backends/backend.hpp"
@@ -162,8 +163,24 @@ inline void require_backward(const std::shared_ptr<Executable>& executable, cons
   }
 }
 
+namespace detail {
+
+/// Whether a call whose tensors require no gradients returns.
+[[nodiscard]] inline bool runs_without_gradients(Executable& executable, const OperatorCall& call) {
+  try {
+    static_cast<void>(executable.run(call.tensors()));
+    return true;
+  } catch (const DeviceLost&) {
+    throw;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace detail
+
 /// Returns the call as with_gradients() does, by gradients that `backend` can compute. Where it cannot compute those of
-/// all tensors, since LibTorch has no formula for some, these are the ones that it computes alone. Throws NoBackward with
+/// all tensors, since LibTorch has no formula for some or refuses them, these are the ones that it computes alone. Throws NoBackward with
 /// LibTorch's reason if there are none, or if it cannot compute those that `tensors` names; InputError as
 /// with_gradients() does; what the forward pass throws, DeviceLost and errors of memory as require_backward() does.
 [[nodiscard]] inline OperatorCall with_gradients_by(Backend& backend, const OperatorCall& call,
@@ -176,6 +193,11 @@ inline void require_backward(const std::shared_ptr<Executable>& executable, cons
       return true;
     } catch (const BackwardFailed& error) {
       if (reason.empty()) reason = error.what();
+      return false;
+    } catch (const c10::Error& error) {
+      // Some operators refuse an operand that requires a gradient in their forward pass.
+      if (check::means_out_of_memory(error) || !detail::runs_without_gradients(*executable, call)) throw;
+      if (reason.empty()) reason = error.what_without_backtrace();
       return false;
     }
   };

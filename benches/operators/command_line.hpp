@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "benches/operators/options.hpp"
 #include "pace/args/command_line.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/units.hpp"
 
 namespace pace::benches::operators {
 
@@ -48,6 +50,16 @@ struct CommandLine {
   std::string output_dir;
   /// What counts instructions in the place of times.
   std::optional<Counter> counter;
+  /// Iterations of the only batch of operator_benchmark; none: they double.
+  std::optional<std::int64_t> iterations;
+  /// Iterations that it does not time, and times of each test.
+  std::int64_t warm_up_iterations = 100, runs = 1;
+  /// Least time of each of them, over all batches.
+  Nanoseconds least_time{};
+  /// Whether it prints a line of JSON for each batch.
+  bool for_observer = false;
+  /// What is listed in the place of measuring: `operators` or `cases`; empty: nothing.
+  std::string list;
   bool measure_nvfuser = false, no_nvfuser = false, profile = false;
   bool backward = false, forward_backward = false;
   benches::aot::Fuser fuser = benches::aot::Fuser::standard;
@@ -218,7 +230,12 @@ inline constexpr auto meaningless = std::to_array<Meaningless>({
     {.option = "--count-instructions",
      .compat = "the original counts no instructions",
      .execution_times = "the original counts no instructions"},
+    {.option = "--operator-range", .compat = "the original chooses by --op"},
 });
+
+/// Options of operator_benchmark alone.
+inline constexpr auto options_of_iterations = std::to_array<std::string_view>(
+    {"--iterations", "--warmup-iterations", "--num-runs", "--min-time-per-test", "--report-aibench"});
 
 /// Throws InputError for a given option that `mode`, a member of Meaningless, has a reason against.
 inline void refuse_meaningless(const args::Arguments& given, std::string_view Meaningless::* mode,
@@ -237,13 +254,18 @@ inline void require_meaning(const CommandLine& line) {
   const auto refuse_with = [&](std::string_view Meaningless::* mode, const std::string& name) {
     detail::refuse_meaningless(line.given, mode, name);
   };
-  if (line.execution_times()) {
-    refuse_with(&Meaningless::execution_times, "--compat operator_benchmark");
-    return;
-  }
-  if (line.counter && !line.generation()) refuse_with(&Meaningless::counts, "--count-instructions");
   if (line.replay.instructions_at_most && !line.counter)
     refuse("--instructions-at-most has no meaning without --count-instructions; expected both");
+  if (line.execution_times()) {
+    refuse_with(&Meaningless::execution_times, "--compat operator_benchmark");
+    if (line.iterations && line.given.has("--budget"))
+      refuse("--budget has no meaning with --iterations, which makes one batch; expected one of them");
+    return;
+  }
+  for (const auto option : detail::options_of_iterations)
+    if (line.given.has(option))
+      refuse(std::string(option) + " has no meaning without --compat operator_benchmark; expected both");
+  if (line.counter && !line.generation()) refuse_with(&Meaningless::counts, "--count-instructions");
   if (line.generation()) {
     refuse_with(&Meaningless::compat, "--compat");
     if (line.given.has("--skip-rules") && line.replay.skip_rules != benches::operators::SkipRules::upstream)
@@ -287,6 +309,10 @@ inline void require_meaning(const CommandLine& line) {
         Option("--op", "names such as aten.add.Tensor, or all",
                args::text(line.op, "a,b|all", "names of operators, or all"))
             .by_default("all"),
+        {"--operator-range",
+         "of these the ones whose names, without their namespace, begin with such a letter",
+         {"a-c,f", "letters and ranges of letters, such as a-c,f",
+          [&letters = replay.letters](Text given) { return read_letters(given, letters); }, ""}},
         Option("--category", "categories of the shipped set, such as pointwise, or all (not with --compat)",
                args::text(line.category, "a,b|all", "names of categories, or all"))
             .by_default("a few operators of each"),
@@ -357,6 +383,21 @@ inline void require_meaning(const CommandLine& line) {
         {"--instructions-at-most",
          "with --count-instructions: fail a candidate that executes more than this times the baseline's instructions",
          args::factor(replay.instructions_at_most)},
+        Option("--iterations", "with --compat operator_benchmark: iterations of the only batch of a test",
+               args::whole(line.iterations, 1, 1'000'000'000))
+            .by_default("100, 200, 400 and so on until a batch takes a second"),
+        {"--warmup-iterations", "with --compat operator_benchmark: iterations that are not timed",
+         args::whole(line.warm_up_iterations, 0, 1'000'000'000)},
+        {"--num-runs", "with --compat operator_benchmark: times of each test, a line each",
+         args::whole(line.runs, 1, 1'000'000)},
+        {"--min-time-per-test",
+         "with --compat operator_benchmark: batches double until all of them together take so long, too",
+         args::seconds(line.least_time, /*zero_allowed=*/true)},
+        {"--report-aibench",
+         "with --compat operator_benchmark: a line `PyTorchObserver {...}` for each batch, in milliseconds",
+         args::flag(line.for_observer)},
+        {"--list", "print the names of what would be measured, and measure nothing",
+         args::one_of(line.list, {"operators", "cases"})},
         {"--profile", "a trace of each operator by LibTorch's profiler, in log/ in the output folder",
          args::flag(line.profile)},
         Option("--output-dir",

@@ -33,8 +33,8 @@ struct OwningClock {
   /// `make_device` is called with nothing, since devices are not copied.
   template <class MakeDevice>
   OwningClock(MakeDevice make_device, const std::string& name, typename timers::TimerClock<D>::Timer timer,
-              Nanoseconds resolution)
-      : device(make_device()), clock(device, name, std::move(timer), resolution) {}
+              Nanoseconds resolution, timers::LastCall last_call)
+      : device(make_device()), clock(device, name, std::move(timer), resolution, last_call) {}
   OwningClock(const OwningClock&) = delete;
   OwningClock& operator=(const OwningClock&) = delete;
 };
@@ -42,8 +42,8 @@ struct OwningClock {
 template <class D, class MakeDevice>
 [[nodiscard]] std::shared_ptr<timing::Clock> owning_clock(MakeDevice make_device, const std::string& name,
                                                           typename timers::TimerClock<D>::Timer timer,
-                                                          Nanoseconds resolution) {
-  const auto whole = std::make_shared<OwningClock<D>>(make_device, name, std::move(timer), resolution);
+                                                          Nanoseconds resolution, timers::LastCall last_call) {
+  const auto whole = std::make_shared<OwningClock<D>>(make_device, name, std::move(timer), resolution, last_call);
   return {whole, &whole->clock};
 }
 
@@ -59,7 +59,8 @@ inline void require_foreign_timer(const std::string& name, const std::string& de
 }
 
 /// Returns a clock whose samples are figures of the timer `name`. Throws as require_foreign_timer() does.
-[[nodiscard]] inline std::shared_ptr<timing::Clock> foreign_timer(const std::string& name, const std::string& device) {
+[[nodiscard]] inline std::shared_ptr<timing::Clock> foreign_timer(const std::string& name, const std::string& device,
+                                                                  timers::LastCall last_call) {
   using Call = std::function<void()>;
   require_foreign_timer(name, device);
   const at::Device where = aot::parse_device(device);
@@ -67,13 +68,13 @@ inline void require_foreign_timer(const std::string& name, const std::string& de
     return detail::owning_clock<timing::WallClock>(
         [] { return timing::WallClock(); }, name,
         [](timing::WallClock& on, const Call& call) { return timers::benchmark_cpu(on, call); },
-        timing::WallClock().resolution());
+        timing::WallClock().resolution(), last_call);
 #ifdef PACE_CUDA
   using cuda::CudaDevice;
   const auto on_gpu = [&](timers::TimerClock<CudaDevice>::Timer timer) {
     constexpr Nanoseconds of_events(500);  // as documented
     return detail::owning_clock<CudaDevice>([&] { return CudaDevice(where.index()); }, name, std::move(timer),
-                                            of_events);
+                                            of_events, last_call);
   };
   using timers::Statistic;
   if (name == "do_bench")

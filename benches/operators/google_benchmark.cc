@@ -2,6 +2,7 @@
 #include <chrono>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "benches/aot/device.hpp"
 #include "benches/operators/backends/default_backends.hpp"
 #include "benches/operators/cases.hpp"
+#include "benches/operators/declared_inputs.hpp"
 #include "benches/operators/default_set.hpp"
 #include "benches/operators/google_benchmark.hpp"
 #include "benches/operators/options.hpp"
@@ -26,13 +28,14 @@ namespace {
 
 namespace operators = pace::benches::operators;
 
-pace::corpus::Corpus inputs(operators::ReplayOptions& options) {
+/// `dtype`: the type that was asked for.
+pace::corpus::Corpus inputs(operators::ReplayOptions& options, const std::optional<std::string>& dtype) {
   options.inp_file = pace::user_path(options.inp_file);
   options.suite_dir = pace::user_path(options.suite_dir);
   if (options.inp_file.empty() && options.suite_dir.empty()) {
     if (!operators::detail::declared_cases().empty()) {
       options.dtype = "recorded";
-      return operators::declared_corpus(options.device.substr(0, options.device.find(':')), "");
+      return operators::declared_inputs(options.device, dtype);
     }
     options.suite_dir = pace::shipped_file(operators::shipped_corpus);
   }
@@ -43,6 +46,7 @@ int measure(int argc, char** argv) {
   operators::ReplayOptions options;
   options.max_samples = 2;
   options.backends = "eager,torchscript";
+  std::optional<std::string> dtype;
   int threads = 1;
   double budget = 0.3;
   const pace::args::Groups groups{
@@ -52,7 +56,7 @@ int measure(int argc, char** argv) {
         {"--op", "names such as aten.add.Tensor, or all",
          pace::args::text(options.op, "a,b|all", "names of operators")},
         {"--dtype", "float32, float16, bfloat16, float64 or recorded",
-         pace::args::text(options.dtype, "type", "a floating-point type")},
+         pace::args::text(dtype, "type", "a floating-point type")},
         {"--device", "where they run", pace::args::text(options.device, "cpu|cuda[:NUMBER]", "cpu or cuda")},
         {"--max-samples", "samples of each at most", pace::args::whole_from(options.max_samples, 1)},
         {"--channels-last", "four-dimensional inputs in channels-last memory format",
@@ -80,7 +84,8 @@ int measure(int argc, char** argv) {
   auto& context = pace::run_context().options;
   context.budget = std::chrono::duration<double>(budget);
   context.stop = pace::StopPolicy::budget;
-  const auto corpus = inputs(options);
+  options.dtype = dtype.value_or(options.dtype);
+  const auto corpus = inputs(options, dtype);
   auto registry = operators::BackendRegistry::with_defaults({});
   operators::Replay replay(options, registry);
   const auto selection =
@@ -92,12 +97,15 @@ int measure(int argc, char** argv) {
     return 1;
   }
   benchmark::Shutdown();
+  const auto times = reporter.times();
+  if (times.empty()) return corpus.rejects().empty() ? 0 : 1;  // --benchmark_list_tests printed their names
 
   std::cout << '\n';
-  operators::SideBySide side_by_side(reporter.times(), std::cout);
+  operators::SideBySide side_by_side(times, std::cout);
   side_by_side.head();
   const c10::InferenceMode inference;
-  replay.run(selection, side_by_side);
+  replay.run(operators::benchmarked(selection, operators::split_list(options.backends, "--backends"), times),
+             side_by_side);
   return corpus.rejects().empty() && side_by_side.is_complete() ? 0 : 1;
 }
 

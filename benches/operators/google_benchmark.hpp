@@ -1,12 +1,14 @@
 // Operator calls as benchmarks of google/benchmark, and its figures beside pace's own.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <iomanip>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -20,7 +22,6 @@
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/work.hpp"
-#include "benches/operators/channels_last.hpp"
 #include "benches/operators/make_call.hpp"
 #include "benches/operators/options.hpp"
 #include "benches/operators/replay.hpp"
@@ -98,9 +99,7 @@ inline void register_benchmarks(const std::vector<Selected>& selection, const Re
             [&options, &selected, offset, backend, seed](benchmark::State& state) {
               try {
                 const c10::InferenceMode inference;
-                auto call = make_call(selected.op->name, selected.samples[offset], generate_options(options, seed), 1);
-                if (options.channels_last) call = channels_last(call);
-                detail::run_benchmark(state, *backend, call);
+                detail::run_benchmark(state, *backend, make_selected_call(selected, offset, options, seed, 1));
               } catch (const std::exception& error) {
                 state.SkipWithError(error.what());
               }
@@ -113,29 +112,61 @@ inline void register_benchmarks(const std::vector<Selected>& selection, const Re
       }
 }
 
-/// Prints as google/benchmark's console does, and keeps the mean time of an iteration by the name of the benchmark.
+/// Prints as google/benchmark's console does, and keeps the mean time of an iteration by the name of the benchmark: over
+/// all repetitions, where there are several.
 class CollectingReporter final : public benchmark::ConsoleReporter {
  public:
   CollectingReporter() : ConsoleReporter(OO_Tabular) {}
   void ReportRuns(const std::vector<Run>& runs) override {
-    for (const auto& run : runs)
-      if (run.run_type == Run::RT_Iteration && run.iterations > 0)
-        times_[run.run_name.function_name] =
-            Nanoseconds(1e9 * run.real_accumulated_time / static_cast<double>(run.iterations));
+    for (const auto& run : runs) {
+      auto& known = means_[run.run_name.function_name];
+      if (run.error_occurred || run.iterations == 0) continue;
+      const Nanoseconds mean(1e9 * run.real_accumulated_time / static_cast<double>(run.iterations));
+      if (run.run_type == Run::RT_Iteration)
+        known.push_back(mean);
+      else if (run.aggregate_name == "mean")
+        known = {mean};  // with --benchmark_report_aggregates_only the only one there is
+    }
     ConsoleReporter::ReportRuns(runs);
   }
-  [[nodiscard]] const std::map<std::string, Nanoseconds>& times() const { return times_; }
+
+  /// Names of the benchmarks that were run, with their times; none of one that failed.
+  [[nodiscard]] std::map<std::string, std::optional<Nanoseconds>> times() const {
+    std::map<std::string, std::optional<Nanoseconds>> times;
+    for (const auto& [name, means] : means_) {
+      auto& time = times[name];
+      Nanoseconds sum{};
+      for (const Nanoseconds each : means) sum += each;
+      if (!means.empty()) time = sum / static_cast<double>(means.size());
+    }
+    return times;
+  }
 
  private:
-  std::map<std::string, Nanoseconds> times_;
+  std::map<std::string, std::vector<Nanoseconds>> means_;
 };
 
-/// Hears pace's own replay of the same samples and prints a line for each back end: google/benchmark's mean, pace's mean
-/// and median with its interval, and the ratio of the two means.
+/// Returns the samples of which google/benchmark ran a benchmark, one by one: `times` has its name.
+[[nodiscard]] inline std::vector<Selected> benchmarked(const std::vector<Selected>& selection,
+                                                       const std::vector<std::string>& backends,
+                                                       const std::map<std::string, std::optional<Nanoseconds>>& times) {
+  std::vector<Selected> found;
+  for (const auto& selected : selection)
+    for (std::size_t offset = 0; offset < selected.samples.size(); ++offset)
+      if (std::ranges::any_of(backends, [&](const std::string& backend) {
+            return times.contains(detail::benchmark_name(case_name(selected, offset), backend));
+          }))
+        found.push_back({selected.op, selected.first + offset, selected.samples.subspan(offset, 1)});
+  return found;
+}
+
+/// Hears pace's own replay of the same samples and prints a line for each benchmark that was run: google/benchmark's mean,
+/// pace's mean and median with its interval, and the ratio of the two means.
 class SideBySide final : public ReplayListener {
  public:
-  /// `times`: google/benchmark's, by the names of its benchmarks.
-  SideBySide(const std::map<std::string, Nanoseconds>& times, std::ostream& out) : times_(times), out_(out) {}
+  /// `times`: those of CollectingReporter.
+  SideBySide(std::map<std::string, std::optional<Nanoseconds>> times, std::ostream& out)
+      : times_(std::move(times)), out_(out) {}
 
   /// Prints the names of the columns.
   void head() {
@@ -145,20 +176,22 @@ class SideBySide final : public ReplayListener {
   void result(const Selected& selected, std::size_t offset, const Result& result) override {
     for (const auto& row : result.implementations) {
       const std::string name = detail::benchmark_name(case_name(selected, offset), row.name);
-      const auto theirs = times_.find(name);
-      const std::string other = theirs == times_.end() ? "-" : format_time(theirs->second);
+      const auto known = times_.find(name);
+      if (known == times_.end()) continue;  // a filter left it out
+      const auto& theirs = known->second;
+      const std::string other = theirs ? format_time(*theirs) : "-";
       if (row.outcome != Outcome::measured || !row.time) {
         complete_ = false;
         line(name, other, to_string(row.outcome), "-", "-", "-");
         out_ << "    " << report::printable(row.message.substr(0, row.message.find('\n'))) << '\n';
         continue;
       }
-      complete_ = complete_ && theirs != times_.end();
+      complete_ = complete_ && theirs;
       line(name, other, format_time(row.time->mean), format_time(row.time->median),
            row.time->interval
                ? '[' + format_time(row.time->interval->low) + ", " + format_time(row.time->interval->high) + ']'
                : "-",
-           theirs == times_.end() ? "-" : format_factor(theirs->second / row.time->mean));
+           theirs ? format_factor(*theirs / row.time->mean) : "-");
     }
     out_ << std::flush;
   }
@@ -175,7 +208,7 @@ class SideBySide final : public ReplayListener {
     out_ << text.str() << '\n';
   }
 
-  const std::map<std::string, Nanoseconds>& times_;
+  std::map<std::string, std::optional<Nanoseconds>> times_;
   std::ostream& out_;
   bool complete_ = true;
 };

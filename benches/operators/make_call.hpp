@@ -12,6 +12,7 @@
 #include "benches/operators/backends/valid_inputs.hpp"
 #include "benches/operators/channels_last.hpp"
 #include "benches/operators/options.hpp"
+#include "benches/operators/selection.hpp"
 #include "pace/core/error.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/inputs/generate.hpp"
@@ -74,6 +75,14 @@ template <class Finish>
   generate.device = benches::aot::parse_device(options.device);
   generate.seed = seed;
   return generate;
+}
+
+/// The call of a selected sample, in channels-last memory format if the options ask for it. Throws as make_call() does.
+[[nodiscard]] inline OperatorCall make_selected_call(const Selected& selected, std::size_t offset,
+                                                     const ReplayOptions& options, std::uint64_t seed,
+                                                     std::size_t copies) {
+  auto call = make_call(selected.op->name, selected.samples[offset], generate_options(options, seed), copies);
+  return options.channels_last ? channels_last(call) : call;
 }
 
 }  // namespace pace::benches::operators

@@ -43,6 +43,8 @@ struct ReplayOptions {
   std::string inp_file, suite_dir;
   /// `all`, or names such as `aten.add.Tensor`, separated by commas.
   std::string op = "all";
+  /// Of these, the ones whose names (operator_letter) begin with one of these small letters; empty: all.
+  std::string letters = {};
   SkipRules skip_rules = SkipRules::none;
   /// Type that recorded floating-point inputs are converted to; `float16` converts nothing (see inputs::generate), and
   /// `recorded` says so.
@@ -70,6 +72,8 @@ struct ReplayOptions {
   std::optional<std::size_t> repeats;
   /// Times every comparison in the place of the comparison's own clock; null: that one does.
   std::shared_ptr<timing::Clock> clock = {};
+  /// The same for calls that write to their operands, if `clock` is not null.
+  std::shared_ptr<timing::Clock> clock_of_writers = {};
   /// Counts instructions in the place of times; null: times are taken.
   std::shared_ptr<timing::InstructionCounter> counter = {};
   /// A candidate that executes more than this many times the baseline's instructions fails; none: that decides nothing.
@@ -93,6 +97,27 @@ struct ReplayOptions {
     begin = comma + 1;
   }
   return parts;
+}
+
+/// Reads letters and ranges of letters, such as `a-c,f`, as all letters that they name: `abcf`. Returns whether `text` is
+/// such a list.
+[[nodiscard]] inline bool read_letters(std::string_view text, std::string& letters) {
+  letters.clear();
+  const auto letter = [](char c) -> std::optional<char> {
+    if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
+    return c >= 'a' && c <= 'z' ? std::optional(c) : std::nullopt;
+  };
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view part = text.substr(begin, end - begin);
+    const bool is_range = part.size() == 3 && part[1] == '-';
+    if (part.size() != 1 && !is_range) return false;
+    const auto first = letter(part.front()), last = letter(part.back());
+    if (!first || !last || *first > *last) return false;
+    for (char each = *first; each <= *last; ++each) letters += each;
+    begin = end + 1;
+  }
+  return true;
 }
 
 /// `float32`, or the abbreviation `f32`; none for `recorded`. Throws InputError that lists the floating types.

@@ -21,8 +21,8 @@ namespace pace::benches::operators {
 using benches::aot::TraceRange;
 
 /// Records what this thread runs, and what the GPU does where there is one, into a trace of an operator for Chrome's
-/// or TensorBoard's viewer: `DIRECTORY/log/operator_OPERATOR/HOST_PROCESS.MILLISECONDS.pt.trace.json`. PyTorch's own
-/// handler compresses its traces; LibTorch writes plain text, whatever the file is called, and viewers take both.
+/// or TensorBoard's viewer, as PyTorch's own handler names and compresses it:
+/// `DIRECTORY/log/operator_OPERATOR/HOST_PROCESS.MILLISECONDS.pt.trace.json.gz`.
 class OperatorTrace {
  public:
   /// Starts. There is one recording at a time. Throws Unsupported if there is one, or LibTorch was built without
@@ -47,7 +47,7 @@ class OperatorTrace {
     if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     return std::string(host.data()) + '_' + std::to_string(::getpid()) + '.' +
-           std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) + ".pt.trace.json";
+           std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) + ".pt.trace.json.gz";
   }
 
   benches::aot::ProfilerTrace trace_;

@@ -4,12 +4,14 @@
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
+#include <iostream>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -27,6 +29,7 @@
 #include "benches/operators/compat/execution_times.hpp"
 #include "benches/operators/compat/run.hpp"
 #include "benches/operators/compat_timer.hpp"
+#include "benches/operators/declared_inputs.hpp"
 #include "benches/operators/default_set.hpp"
 #include "benches/operators/foreign_timer.hpp"
 #include "benches/operators/replay.hpp"
@@ -36,7 +39,6 @@
 #include "pace/catch2.hpp"
 #include "pace/core/bazel.hpp"
 #include "pace/core/new_folders.hpp"
-#include "pace/inputs/scalar_type.hpp"
 #include "pace/report/text.hpp"
 #include "pace/runner/process_files.hpp"
 #include "pace/runner/session.hpp"
@@ -97,11 +99,20 @@ class Checked final : public operators::ReplayListener {
 
 pace::corpus::Corpus inputs() {
   if (!declared) return pace::benches::operators::load(line.replay, /*compat=*/line.generation().has_value());
-  const std::string device = line.replay.device.substr(0, line.replay.device.find(':'));
-  const auto dtype = line.dtype ? operators::parse_dtype(*line.dtype) : std::nullopt;
-  const auto abbreviation = dtype ? pace::inputs::dtype_from_scalar_type(*dtype) : std::nullopt;
   const auto tags = line.tag.empty() ? std::vector<std::string>() : operators::split_list(line.tag, "--tag");
-  return operators::declared_corpus(device, abbreviation ? pace::corpus::abbreviation(*abbreviation) : "", tags);
+  return operators::declared_inputs(line.replay.device, line.dtype, tags);
+}
+
+/// How often operator_benchmark calls what it times.
+operators::compat::Iterations iterations() {
+  operators::compat::Iterations number;
+  if (line.given.has("--budget")) number.enough = pace::run_context().options.budget;
+  number.fixed = line.iterations.has_value();
+  number.first = line.iterations.value_or(number.first);
+  number.warm_up = line.warm_up_iterations;
+  number.runs = line.runs;
+  number.least = line.least_time;
+  return number;
 }
 
 operators::compat::CompatOptions compat_options();
@@ -141,10 +152,8 @@ struct Work {
     selection = operators::select(corpus, line.replay, [&](const std::string& text) { errors << text << std::endl; });
     if (line.execution_times()) {
       timer = std::make_unique<pace::benches::operators::CompatTimer>(line.replay.device);
-      operators::compat::Doubling doubling;
-      if (line.given.has("--budget")) doubling.enough = pace::run_context().options.budget;
-      execution_times = std::make_unique<operators::compat::ExecutionTimes>(line.replay, registry, timer->get(),
-                                                                            doubling, out, errors);
+      execution_times = std::make_unique<operators::compat::ExecutionTimes>(
+          line.replay, registry, timer->get(), iterations(), line.for_observer, out, errors);
       return;
     }
     std::size_t samples = 0;
@@ -396,7 +405,11 @@ void resolve_options(pace::runner::SessionOptions& session) {
   if (line.counter) resolve_counter(session);
   if (!line.timer.empty()) {
     operators::require_foreign_timer(line.timer, options.device);
-    if (session.measures) options.clock = operators::foreign_timer(line.timer, options.device);
+    using pace::benches::timers::LastCall;
+    if (session.measures) {
+      options.clock = operators::foreign_timer(line.timer, options.device, LastCall::timed);
+      options.clock_of_writers = operators::foreign_timer(line.timer, options.device, LastCall::anew);
+    }
   }
   // Before anything is compiled or measured.
   if (line.compat) resolve_compat(session);
@@ -439,6 +452,11 @@ pace::report::Configuration configuration() {
   all["--measure-nvfuser"] = line.measure_nvfuser ? "yes" : "no";
   all["--skip-rules"] = options.skip_rules == operators::SkipRules::none ? "none" : "upstream";
   all["--tag"] = line.tag;
+  all["--operator-range"] = options.letters;
+  all["--iterations"] = line.iterations ? std::to_string(*line.iterations) : "";
+  all["--warmup-iterations"] = std::to_string(line.warm_up_iterations);
+  all["--num-runs"] = std::to_string(line.runs);
+  all["--min-time-per-test"] = std::to_string(line.least_time.count());
   all["--dtype"] = options.dtype;
   all["--device"] = options.device;
   all["--max-samples"] = std::to_string(options.max_samples);
@@ -459,9 +477,43 @@ pace::report::Configuration configuration() {
   return all;
 }
 
+/// Prints what --list asks for; nothing without it, or where the options cannot be read, which the session reports.
+std::optional<int> list_if_asked(const std::vector<std::string>& words) {
+  pace::runner::SessionOptions session;
+  try {
+    auto groups = operators::operator_options(line, {});
+    for (auto& group : pace::runner::pace_options(session)) groups.push_back(std::move(group));
+    session.given = pace::args::parse(groups, words, {.keeps_rest = true, .has_help = false});
+  } catch (const pace::Error&) {
+    line.list.clear();
+  }
+  if (line.list.empty()) {
+    line = {};
+    return std::nullopt;
+  }
+  try {
+    session.measures = false;
+    resolve_options(session);
+    const auto corpus = inputs();
+    const auto selection =
+        operators::select(corpus, line.replay, [](const std::string& text) { std::cerr << text << std::endl; });
+    for (const auto& selected : selection) {
+      if (line.list == "operators") std::cout << pace::report::printable(selected.op->name) << '\n';
+      for (std::size_t i = 0; line.list == "cases" && i < selected.samples.size(); ++i)
+        std::cout << pace::report::printable(operators::case_name(selected, i)) << '\n';
+    }
+    std::cout << std::flush;
+    return corpus.rejects().empty() && std::cout ? 0 : 1;
+  } catch (const pace::Error& error) {
+    std::cerr << "pace: " << pace::report::printable_lines(error.what()) << '\n';
+    return 1;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const auto code = list_if_asked({argv + std::min(argc, 1), argv + argc})) return *code;
   enter_callgrind_if_asked(argc, argv);
   pace::runner::SessionConfig config;
   config.options.budget = std::chrono::milliseconds(300);

@@ -19,11 +19,11 @@
 #include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/valid_inputs.hpp"
 #include "benches/operators/backward.hpp"
-#include "benches/operators/channels_last.hpp"
 #include "benches/operators/count_instructions.hpp"
 #include "benches/operators/make_call.hpp"
 #include "benches/operators/options.hpp"
 #include "benches/operators/peak.hpp"
+#include "benches/operators/prior_failures.hpp"
 #include "benches/operators/profile.hpp"
 #include "benches/operators/refusal.hpp"
 #include "benches/operators/selection.hpp"
@@ -159,18 +159,18 @@ class Replay {
     const std::string inputs = inputs_of(selected, offset) + gradients.suffix;
     if (auto known = pace::detail::recall(name, inputs, phases_of(*selected.op)))
       return pace::detail::publish(*std::move(known));
-    const auto fates = fates_of(name);
-    for (const auto& fate : fates)  // making the inputs ended an earlier process
-      if (fate.implementation < 0) return published(refusal(name, names_, fate.message, fate.outcome));
+    const PriorFailures failures(name);
+    if (const auto* failure = failures.of_inputs())
+      return published(refusal(name, names_, failure->message, failure->outcome));
     // The baseline finds the gradients, before it is compared.
-    if (options_.pass != Pass::forward)
-      for (const auto& fate : fates)
-        if (fate.implementation == 0) return published(without_baseline(name, fate));
+    if (const auto* failure = options_.pass != Pass::forward ? failures.of(0) : nullptr)
+      return published(without_baseline(name, *failure));
     try {
       const auto call = call_of(selected, offset, copies());
-      if (options_.counter) return published(count_instructions(name, inputs, call, fates));
-      if (options_.pass != Pass::forward) return compare_backends(name, inputs, differentiable(call, gradients), fates);
-      return compare_backends(name, inputs, call, fates);
+      if (options_.counter) return published(count_instructions(name, inputs, call, failures));
+      if (options_.pass != Pass::forward)
+        return compare_backends(name, inputs, differentiable(call, gradients), failures);
+      return compare_backends(name, inputs, call, failures);
     } catch (const NoBackward&) {
       throw;
     } catch (const std::exception& error) {
@@ -182,8 +182,7 @@ class Replay {
                                                          std::size_t copies) {
     timing::WallClock clock;
     const Nanoseconds start = clock.now();
-    auto call = make_call(selected.op->name, selected.samples[offset], generate_options(), copies);
-    if (options_.channels_last) call = channels_last(call);
+    auto call = make_selected_call(selected, offset, options_, run_context().options.seed, copies);
     making_inputs_ += clock.now() - start;
     return call;
   }
@@ -191,27 +190,15 @@ class Replay {
   [[nodiscard]] benches::operators::OperatorCall announced_call_of(const Selected& selected, std::size_t offset) {
     timing::WallClock clock;
     const Nanoseconds start = clock.now();
-    auto call = make_announced_call(selected.op->name, selected.samples[offset], generate_options(), copies(),
-                                    options_.channels_last);
+    auto call =
+        make_announced_call(selected.op->name, selected.samples[offset],
+                            generate_options(options_, run_context().options.seed), copies(), options_.channels_last);
     making_inputs_ += clock.now() - start;
     return call;
   }
 
-  [[nodiscard]] inputs::GenerateOptions generate_options() const {
-    return operators::generate_options(options_, run_context().options.seed);
-  }
-
   /// Sets of inputs that a comparison holds: the call's, the ones to restore them from, one for each back end.
   [[nodiscard]] std::size_t copies() const { return backends_.size() + 2; }
-
-  /// How back ends ended earlier processes of this run on that sample, while they were loaded or run.
-  [[nodiscard]] static std::vector<RunContext::PriorFailure> fates_of(const std::string& name) {
-    std::vector<RunContext::PriorFailure> fates;
-    RunContext::PriorFailure fate;
-    while (run_context().recollection != nullptr && run_context().recollection->next_fate(name, fate))
-      fates.push_back(fate);
-    return fates;
-  }
 
   /// The recorded line, and what the options make of it.
   [[nodiscard]] std::string inputs_of(const Selected& selected, std::size_t offset) const {
@@ -221,18 +208,15 @@ class Replay {
   }
 
   [[nodiscard]] Result compare_backends(const std::string& name, const std::string& inputs,
-                                        const benches::operators::OperatorCall& call,
-                                        const std::vector<RunContext::PriorFailure>& fates) {
+                                        const benches::operators::OperatorCall& call, const PriorFailures& failures) {
     auto comparison = pace::compare(name, call.tensors());
     // One for all back ends, so that they start from equal gradients.
     const OutputGradient gradient(run_context().options.seed);
     comparison.inputs(inputs);
     for (std::size_t i = 0; i < backends_.size(); ++i) {
-      const auto fate =
-          std::ranges::find(fates, static_cast<std::int64_t>(i), &RunContext::PriorFailure::implementation);
-      if (fate != fates.end()) {
-        if (i == 0) return published(without_baseline(name, *fate));
-        comparison.refused({.name = names_[i], .reason = fate->message, .outcome = fate->outcome});
+      if (const auto* failure = failures.of(i)) {
+        if (i == 0) return published(without_baseline(name, *failure));
+        comparison.refused({.name = names_[i], .reason = failure->message, .outcome = failure->outcome});
         continue;
       }
       std::shared_ptr<benches::operators::Executable> executable;
@@ -271,7 +255,12 @@ class Replay {
     if (!call.tensors().empty() && call.tensors().front().is_cpu()) on_cpu = call.tensors().front().scalar_type();
     OfPeak of_peak(peak_, work, on_cpu);
     comparison.note(call.signature());
-    Result result = options_.clock ? comparison.run(*options_.clock) : comparison.run();
+    if (options_.clock && call.mutates_inputs())
+      comparison.note(
+          "The timer's calls write to operands, each to what the one before has left. The call that is checked "
+          "follows them, untimed, on restored operands.");
+    const auto& clock = call.mutates_inputs() ? options_.clock_of_writers : options_.clock;
+    Result result = clock ? comparison.run(*clock) : comparison.run();
     of_peak.complete(result);
     return result;
   }
@@ -290,8 +279,7 @@ class Replay {
   /// Instructions in the place of times. The baseline's outputs are those that others are compared with, by
   /// the tolerance of their type.
   [[nodiscard]] Result count_instructions(const std::string& name, const std::string& inputs,
-                                          const benches::operators::OperatorCall& call,
-                                          const std::vector<RunContext::PriorFailure>& fates) {
+                                          const benches::operators::OperatorCall& call, const PriorFailures& failures) {
     Result result = refusal(name, names_, "");
     result.inputs = inputs;
     result.seed = run_context().options.seed;
@@ -301,14 +289,12 @@ class Replay {
       auto& row = result.implementations[i];
       row.context.baseline = names_[0];
       row.context.comparison = name;
-      const auto fate =
-          std::ranges::find(fates, static_cast<std::int64_t>(i), &RunContext::PriorFailure::implementation);
       if (i > 0 && result.implementations[0].outcome != Outcome::measured) {
         row.message = "there is no baseline to compare with: '" + names_[0] + "' " +
                       to_string(result.implementations[0].outcome) + ": " + result.implementations[0].message;
-      } else if (fate != fates.end()) {
-        row.outcome = fate->outcome;
-        row.message = fate->message;
+      } else if (const auto* failure = failures.of(i)) {
+        row.outcome = failure->outcome;
+        row.message = failure->message;
       } else if (const auto& deadline = run_context().deadline;
                  deadline && timing::WallClock().now() >= deadline->time) {
         row.outcome = Outcome::unreached;
@@ -397,7 +383,7 @@ class Replay {
       OperatorTrace trace(options_.traces, selected.op->name);
       for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
         const std::string name = case_name(selected, offset);
-        if (!fates_of(name).empty()) continue;
+        if (!PriorFailures(name).empty()) continue;
         const AtWork at_work(name);
         try {
           const auto call = call_of(selected, offset, 1);

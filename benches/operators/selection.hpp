@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <c10/core/DeviceType.h>
@@ -47,7 +49,17 @@ struct Selected {
   return decision.skip;
 }
 
-/// Operators in the corpus' order: those that `options.op` names, less those that the skip rules leave out, each with
+/// The first letter, in lower case, of a declared module (`add`) or else of an operator without its namespace
+/// (`aten.add.Tensor`) and without underscores that its name may begin with.
+[[nodiscard]] inline char operator_letter(const corpus::OperatorSamples& op) {
+  std::string_view name = op.name;
+  name.remove_prefix(std::min(name.find('.') + 1, name.size()));
+  if (!op.samples.empty() && !op.samples.front().declared.module.empty()) name = op.samples.front().declared.module;
+  name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
+  return name.empty() ? '\0' : static_cast<char>(std::tolower(static_cast<unsigned char>(name.front())));
+}
+
+/// Operators in the corpus' order: those that `options.op` and `options.letters` name, less those that the skip rules leave out, each with
 /// the samples from `start_idx` on, at most `max_samples`. `say` gets a line for everything that is left out and not
 /// silently so. Throws InputError when a named operator is not in the corpus, or when nothing is left.
 [[nodiscard]] inline std::vector<Selected> select(const corpus::Corpus& corpus, const ReplayOptions& options,
@@ -69,14 +81,16 @@ struct Selected {
   std::vector<Selected> selection;
   for (const auto& op : corpus.operators()) {
     if (!wanted.empty() && std::ranges::find(wanted, op.name) == wanted.end()) continue;
+    if (!options.letters.empty() && options.letters.find(operator_letter(op)) == std::string::npos) continue;
     if (leave_out(op.name, options.skip_rules, device, say)) continue;
     const std::size_t first = std::min(options.start_idx, op.samples.size());
     const std::size_t count = std::min(options.max_samples, op.samples.size() - first);
     if (count > 0) selection.push_back({&op, first, std::span(op.samples).subspan(first, count)});
   }
   if (selection.empty())
-    throw InputError({}, "nothing to replay: --op " + options.op + ", --start-idx " +
-                             std::to_string(options.start_idx) + ", --max-samples " +
+    throw InputError({}, "nothing to replay: --op " + options.op +
+                             (options.letters.empty() ? "" : ", --operator-range " + options.letters) +
+                             ", --start-idx " + std::to_string(options.start_idx) + ", --max-samples " +
                              std::to_string(options.max_samples) + " and the skip rules leave no sample of " +
                              std::to_string(corpus.operators().size()) + " recorded operators");
   return selection;

@@ -4,14 +4,17 @@
 #include <optional>
 #include <string>
 
+#include "benches/aot/fuser.hpp"
+#include "benches/aot/libtorch_parts.hpp"
+#include "pace/core/error.hpp"
+
+#if PACE_HAS_FUSERS
 #include <torch/csrc/jit/codegen/fuser/interface.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/csrc/jit/python/update_graph_executor_opt.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/tensorexpr/kernel.h>
-
-#include "benches/aot/fuser.hpp"
-#include "pace/core/error.hpp"
+#endif
 
 namespace pace::benches::rnn {
 
@@ -20,6 +23,7 @@ struct PointwiseKernels {
   int loop_level = 0, block_count = 0, block_size = 0;
 };
 
+#if PACE_HAS_FUSERS
 namespace detail {
 
 inline void set_executor(bool profiling, bool optimize) {
@@ -28,15 +32,18 @@ inline void set_executor(bool profiling, bool optimize) {
 }
 
 }  // namespace detail
+#endif
 
 /// `fuser`: te (NNC, on GPUs only), old (the first fuser, on GPUs), none, or default, which changes nothing. `executor`
 /// then overrides: profiling, legacy, simple (no optimisation), or default. For everything that TorchScript runs for
-/// the first time from now on; the optimisation is switched for the calling thread. Throws InputError with the list.
+/// the first time from now on; the optimisation is switched for the calling thread. Throws InputError with the list, and Unsupported
+/// for another one than the default where LibTorch's headers of fusers are missing.
 inline void set_fuser(const std::string& fuser, const std::string& executor = "default") {
   if (fuser != "te" && fuser != "old" && fuser != "none" && fuser != "default")
     throw InputError({}, "--fuser: expected te, old, none or default, found '" + fuser + "'");
   if (executor != "profiling" && executor != "simple" && executor != "legacy" && executor != "default")
     throw InputError({}, "--executor: expected profiling, simple, legacy or default, found '" + executor + "'");
+#if PACE_HAS_FUSERS
   if (fuser == "te") {
     detail::set_executor(true, true);
     benches::aot::use_fuser(benches::aot::Fuser::nnc);
@@ -52,15 +59,25 @@ inline void set_fuser(const std::string& fuser, const std::string& executor = "d
   if (executor == "profiling") detail::set_executor(true, true);
   if (executor == "simple") torch::jit::setGraphExecutorOptimize(false);
   if (executor == "legacy") detail::set_executor(false, true);
+#else
+  if (fuser != "default" || executor != "default") throw Unsupported(benches::aot::no_fusers);
+#endif
 }
 
+/// Throws Unsupported for another choice than LibTorch's own where its headers of fusers are missing.
 inline void set_pointwise_kernels(const PointwiseKernels& kernels) {
+#if PACE_HAS_FUSERS
   namespace te = torch::jit::tensorexpr;
   if (kernels.loop_level != 0) te::getTECudaPointwiseLoopLevels() = kernels.loop_level;
   if (kernels.block_count != 0) te::getTECudaPointwiseBlockCount() = kernels.block_count;
   if (kernels.block_size != 0) te::getTECudaPointwiseBlockSize() = kernels.block_size;
+#else
+  if (kernels.loop_level != 0 || kernels.block_count != 0 || kernels.block_size != 0)
+    throw Unsupported(benches::aot::no_fusers);
+#endif
 }
 
+#if PACE_HAS_FUSERS
 /// Everything that the two functions above set, as it is now.
 struct FuserState {
   bool profiling_executor = torch::jit::getExecutorMode(), optimize = torch::jit::getGraphExecutorOptimize();
@@ -93,5 +110,14 @@ class FuserGuard {
  private:
   const FuserState before_;
 };
+#else
+/// Nothing was changed.
+struct FuserGuard {
+  FuserGuard() = default;
+  FuserGuard(const FuserGuard&) = delete;
+  FuserGuard& operator=(const FuserGuard&) = delete;
+  ~FuserGuard() = default;
+};
+#endif
 
 }  // namespace pace::benches::rnn

@@ -15,8 +15,16 @@
 
 namespace pace::benches::timers {
 
+/// What becomes of calls that write to their operands.
+enum class LastCall {
+  timed,  ///< the last call of a sample is one that the timer made
+  anew,   ///< one more call ends each sample, untimed, on operands that were restored before it
+};
+
 /// These timers choose themselves how often they call. So a sample is their figure for one call, times the iterations,
-/// and takes as long as they please: at least some 100 ms.
+/// and takes as long as they please: at least some 100 ms. All calls of a sample are on the same operands: where calls
+/// write to them, each finds what the one before has left, and only LastCall::anew ends with outputs that can be
+/// compared.
 ///
 /// `D` needs now(), and synchronise() if calls do not end before they return: a device, or a clock of the host.
 template <class D>
@@ -25,8 +33,13 @@ class TimerClock final : public timing::Clock {
   using Timer = std::function<Milliseconds(D&, const std::function<void()>&)>;
 
   /// `resolution`: of what the timer reads; the default is what is documented of events.
-  TimerClock(D& device, std::string name, Timer timer, Nanoseconds resolution = Nanoseconds(500))
-      : device_(device), name_(std::move(name)), timer_(std::move(timer)), resolution_(resolution) {}
+  TimerClock(D& device, std::string name, Timer timer, Nanoseconds resolution = Nanoseconds(500),
+             LastCall last_call = LastCall::timed)
+      : device_(device),
+        name_(std::move(name)),
+        timer_(std::move(timer)),
+        resolution_(resolution),
+        last_call_(last_call) {}
 
   /// Runs `body` once between two readings of the host's time; waits for the device, if there is one, before each.
   Nanoseconds time(FunctionRef<void()> body) override {
@@ -39,7 +52,14 @@ class TimerClock final : public timing::Clock {
   /// Runs one iteration as often as the timer calls it.
   Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
     subject.prepare(operands);
-    return static_cast<double>(iterations) * Nanoseconds(timer_(device_, [&] { subject.run(operands, 1); }));
+    const Nanoseconds one(timer_(device_, [&] { subject.run(operands, 1); }));
+    if (last_call_ == LastCall::anew) {
+      wait();
+      subject.prepare(operands);
+      subject.run(operands, 1);
+      wait();
+    }
+    return static_cast<double>(iterations) * one;
   }
   [[nodiscard]] Nanoseconds now() const override { return device_.now(); }
   [[nodiscard]] Nanoseconds resolution() override { return resolution_; }
@@ -54,6 +74,7 @@ class TimerClock final : public timing::Clock {
   std::string name_;
   Timer timer_;
   Nanoseconds resolution_;
+  LastCall last_call_;
 };
 
 }  // namespace pace::benches::timers

@@ -41,6 +41,7 @@ new_machine() {
 /usr/include/yaml-cpp/yaml.h
 /usr/include/boost/math/distributions.hpp
 /usr/include/benchmark/benchmark.h
+/usr/include/zlib.h
 /usr/bin/valgrind
 /usr/bin/clang++-19
 END

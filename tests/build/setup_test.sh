@@ -17,7 +17,7 @@ on_machine PACE_ASSUME_ROOT=0 -- test //a
 fails
 says "only root can install them"
 says "echo 'deb http://mirror.example/debian/ bookworm-backports main' | sudo tee $root/etc/apt/sources.list.d/pace-backports.list"
-says "sudo apt-get install -y --no-install-recommends g++ libcatch2-dev/bookworm-backports libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libboost-math-dev libbenchmark-dev valgrind clang-19 bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-platforms bazel-skylib file zip"
+says "sudo apt-get install -y --no-install-recommends g++ libcatch2-dev/bookworm-backports libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libboost-math-dev libbenchmark-dev zlib1g-dev valgrind clang-19 bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-platforms bazel-skylib file zip"
 
 case="only what is missing is asked for"
 new_machine; with_packages; rm "$root/usr/include/nlohmann/json.hpp"

@@ -81,6 +81,16 @@ TEST_CASE("no claim is proven of functions that hold all tensors by themselves, 
   CHECK_THAT(with_operand.notes, NoneMatch(ContainsSubstring("No claim")));
 }
 
+TEST_CASE("a baseline alone is compared with nothing, so that no note says what a comparison does not prove") {
+  cheats::FakeClock clock;
+  const auto x = input();
+  auto comparison = pace::compare("alone");
+  comparison.options(cheats::short_run()).baseline("eager", cheats::costing(clock, 300, [x] { return x.sin(); }));
+  const auto result = comparison.run(clock);
+  CHECK(result["eager"].outcome == pace::Outcome::measured);
+  CHECK_THAT(result.notes, NoneMatch(ContainsSubstring("No claim")));
+}
+
 TEST_CASE("numbers are no operands that pace could give other values") {
   const auto result = run([](int n) { return 2.0 * n; }, [](int) { return 14.0; }, 7);
   CHECK(result["cheat"].judgements[0].verdict == pace::Verdict::invalid);

@@ -17,7 +17,7 @@ using pace::benches::kernels::Generation;
 using pace::benches::kernels::compat::CompatibleTimer;
 
 CATCH_REGISTER_ENUM(Generation, Generation::original, Generation::v2_6, Generation::newest)
-CATCH_REGISTER_ENUM(CompatibleTimer, CompatibleTimer::do_bench, CompatibleTimer::inductor)
+CATCH_REGISTER_ENUM(CompatibleTimer, CompatibleTimer::do_bench, CompatibleTimer::inductor, CompatibleTimer::profiler)
 
 namespace {
 
@@ -207,6 +207,10 @@ TEST_CASE("which of PyTorch's timers times each kernel") {
   CHECK(timer({"-k", "--compat"}) == CompatibleTimer::inductor);
   CHECK(timer({"-k", "--compat", "--generation", "2.6"}) == CompatibleTimer::do_bench);
   CHECK(timer({"-k", "--compat", "--generation", "original"}) == CompatibleTimer::do_bench);
+  CHECK_THROWS_WITH(checked({"--package", "m.pt2", "-k", "--profile-bandwidth", "--profile-bandwidth-with-profiler"}),
+                    ContainsSubstring("--profile-bandwidth-with-profiler goes together with --compat"));
+  CHECK(timer({"-k", "--compat", "--profile-bandwidth", "--profile-bandwidth-with-profiler"}) ==
+        CompatibleTimer::profiler);
 }
 
 TEST_CASE("a program is looked for in the folders of PATH") {

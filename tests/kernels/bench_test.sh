@@ -31,6 +31,11 @@ prints "passed: at most 4 kernels"
 holds "$work/k.json" '"symbol": "(graph_[0-9]*_)?cpp_fused_0"'
 block -k --kernel addmm; ends_with 0; prints ": 3 kernels"; [[ $output != *cpp_fused* ]] || complain "kernels that do not match"
 block -k --category addmm=template; ends_with 0; has_line '^ +aoti_torch_cpu_addmm_out +TEM '
+mkdir "$work/sources"
+printf '@triton_heuristics.template(\ndef aoti_torch_cpu_addmm_out(a):\n  pass\n' >"$work/sources/addmm.py"
+block -k --kernel-sources "$work/sources"; ends_with 0
+has_line '^ +aoti_torch_cpu_addmm_out +TEM '; has_line '^ +cpp_fused_1 +RED '
+block -k --kernel-sources "$work/none"; ends_with 1; says "none: --kernel-sources: expected a folder of sources"
 block -k --kernels-at-most 2; ends_with 42; says "failed: at most 2 kernels; it has 3"
 block -k --registers-at-most 9; ends_with 42; says "runs on the CPU, where launches have no registers"
 

@@ -35,6 +35,13 @@ TEST_CASE("Inductor's own: the least of all timed launches") {
   CHECK(subject.time(CompatibleTimer::inductor) == Nanoseconds(1ms));
 }
 
+TEST_CASE("the profiler: the mean of what fits into 40 ms, without the flushes") {
+  Launches subject;
+  CHECK(subject.time(CompatibleTimer::profiler) == Nanoseconds(2ms));
+  CHECK(subject.launches > 20);
+  CHECK(std::ranges::count(subject.device.log, "start_trace") == 1);
+}
+
 TEST_CASE("do_bench: the median of what fits into 40 ms") {
   Launches subject;
   CHECK(subject.time(CompatibleTimer::do_bench) == Nanoseconds(2ms));

@@ -243,6 +243,19 @@ TEST_CASE("where LibTorch has no formula for some gradients, the others are comp
   CHECK_THROWS_WITH(operators::with_gradients_by(eager, backward, {2}), ContainsSubstring("mean' is not implemented"));
 }
 
+TEST_CASE("an operand that the forward pass refuses to differentiate is left out, and the others are not") {
+  operators::EagerBackend eager;
+  const auto batch_norm =
+      call("aten.native_batch_norm.default",
+           "((T([2, 3, 4, 4], f32), T([3], f32), T([3], f32), T([3], f32), T([3], f32), False, 0.1, "
+           "1e-05), {})");
+  const auto leaves = operators::with_gradients_by(eager, batch_norm);
+  for (const std::size_t i : {0, 1, 2}) CHECK(leaves.tensors()[i].requires_grad());
+  for (const std::size_t i : {3, 4}) CHECK_FALSE(leaves.tensors()[i].requires_grad());  // the running statistics
+  CHECK_THROWS_WITH(operators::with_gradients_by(eager, batch_norm, {3}),
+                    ContainsSubstring("has no backward pass: ") && ContainsSubstring("running_mean"));
+}
+
 TEST_CASE("a back end that autograd does not follow is refused by name") {
   Fixture fixture;
   fixture.registry.add(std::make_unique<Compiled>());

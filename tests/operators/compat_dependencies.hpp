@@ -23,11 +23,54 @@
 #include "benches/operators/compat/run.hpp"
 #include "benches/operators/compat/timer.hpp"
 #include "pace/core/folders.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
 #include "pace/corpus/corpus.hpp"
 
 namespace pace::test {
 
 namespace compat = pace::benches::operators::compat;
+
+/// Keeps what is published, and hands it to later flows.
+struct Earlier : RunContext::Checkpoint {
+  Earlier() {
+    run_context().on_result([this](const Result& result) {
+      if (!result.recalled) kept.push_back(result);
+    });
+    run_context().recollection = this;
+  }
+  ~Earlier() override {
+    run_context().recollection = nullptr;
+    run_context().clear_listeners();
+  }
+  Earlier(const Earlier&) = delete;
+  Earlier& operator=(const Earlier&) = delete;
+
+  bool knows(const std::string& name) const override {
+    for (const auto& each : kept)
+      if (each.name == name) return true;
+    return name == ended;
+  }
+  bool recall(const std::string& name, Result& result) override {
+    for (const auto& each : kept)
+      if (each.name == name) {
+        result = each;
+        result.recalled = true;
+        return true;
+      }
+    return false;
+  }
+  bool next_fate(const std::string& name, RunContext::PriorFailure& fate) override {
+    if (name != ended) return false;
+    ended.clear();
+    fate = {1, Outcome::crashed, "killed by signal 11"};
+    return true;
+  }
+
+  std::vector<Result> kept;
+  /// The sample during which an earlier process died.
+  std::string ended;
+};
 
 /// Simulated seconds, and all that happened.
 struct Dependencies {

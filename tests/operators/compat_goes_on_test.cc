@@ -18,50 +18,10 @@ using Catch::Matchers::ContainsSubstring;
 using pace::Outcome;
 using pace::test::CompatFixture;
 using pace::test::costs;
+using pace::test::Earlier;
 using pace::test::notice;
 using pace::test::relu_of;
 using pace::test::compat::Generation;
-
-/// Keeps what is published, and hands it to later flows.
-struct Earlier : pace::RunContext::Checkpoint {
-  Earlier() {
-    pace::run_context().on_result([this](const pace::Result& result) {
-      if (!result.recalled) kept.push_back(result);
-    });
-    pace::run_context().recollection = this;
-  }
-  ~Earlier() override {
-    pace::run_context().recollection = nullptr;
-    pace::run_context().clear_listeners();
-  }
-  Earlier(const Earlier&) = delete;
-  Earlier& operator=(const Earlier&) = delete;
-
-  bool knows(const std::string& name) const override {
-    for (const auto& each : kept)
-      if (each.name == name) return true;
-    return name == ended;
-  }
-  bool recall(const std::string& name, pace::Result& result) override {
-    for (const auto& each : kept)
-      if (each.name == name) {
-        result = each;
-        result.recalled = true;
-        return true;
-      }
-    return false;
-  }
-  bool next_fate(const std::string& name, pace::RunContext::PriorFailure& fate) override {
-    if (name != ended) return false;
-    ended.clear();
-    fate = {1, Outcome::crashed, "killed by signal 11"};
-    return true;
-  }
-
-  std::vector<pace::Result> kept;
-  /// The sample during which an earlier process died.
-  std::string ended;
-};
 
 /// Stands for the death of a process.
 struct Death {};

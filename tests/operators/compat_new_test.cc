@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <sstream>
@@ -14,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/operators/compat_dependencies.hpp"
+#include "tests/support/uncompressed.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -245,9 +245,8 @@ TEST_CASE("new: one trace for each operator, with the ranges of samples, repeats
   std::map<std::string, int> ranges;
   const auto folder = fixture.options.output_directory / "log";
   for (const auto& entry : fs::directory_iterator(folder / "operator_aten.relu.default")) {
-    CHECK_THAT(entry.path().string(), Catch::Matchers::EndsWith(".pt.trace.json"));
-    std::ifstream file(entry.path());
-    const auto trace = nlohmann::json::parse(file);
+    CHECK_THAT(entry.path().string(), Catch::Matchers::EndsWith(".pt.trace.json.gz"));
+    const auto trace = nlohmann::json::parse(pace::test::uncompressed(entry.path()));
     for (const auto& event : trace.at("traceEvents"))
       if (event.value("cat", "") == "user_annotation") ++ranges[event.at("name")];
   }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Operator calls under google/benchmark and by pace, side by side.
 #
-#   google_benchmark_test.sh PROGRAM
+#   google_benchmark_test.sh PROGRAM PROGRAM_WITH_CASES_OF_ITS_OWN
 set -uo pipefail
-program=$1
+program=$1 own=$2
 work=${TEST_TMPDIR:?}
 source tests/support/program_checks.sh
 
@@ -33,6 +33,31 @@ case="a call that cannot be run is an error in both, and the program fails"
 run "${quick[@]}" --op aten.relu.default --backends eager; ends_with 1
 holds "$work/out" '^aten\.relu\.default\[0\]/eager.*ERROR'
 holds "$work/out" '^aten\.relu\.default\[0\]/eager +- +refused'
+
+case="a filter: pace measures and prints what google/benchmark ran"
+run "${quick[@]}" --benchmark_filter='mm.*/eager'; ends_with 0
+holds "$work/out" "^aten\.mm\.default\[0\]/eager +$time +$time +$time .* [0-9.]+x\$"
+for left_out in torchscript add_ relu; do [[ $output != *"$left_out"* ]] || complain "$left_out was not left out"; done
+run "${quick[@]}" --benchmark_filter=teapot; ends_with 1; says "no benchmark was run"
+
+case="repetitions have one mean, and so has their aggregate alone"
+for only in false true; do
+  run "${quick[@]}" --op aten.mm.default --benchmark_repetitions=2 --benchmark_report_aggregates_only=$only; ends_with 0
+  holds "$work/out" "^aten\.mm\.default\[0\]/eager +$time +$time +$time .* [0-9.]+x\$"
+done
+
+case="a list is no measurement"
+run "${quick[@]}" --op aten.mm.default --benchmark_list_tests; ends_with 0
+[[ $output == $'aten.mm.default[0]/eager/real_time\naten.mm.default[0]/torchscript/real_time' ]] || complain "another list"
+
+case="declared cases of one type"
+theirs=$program program=$own
+run --benchmark_list_tests --op aten.relu.default --dtype f64 --backends eager; ends_with 0
+[[ $output == $'aten.relu.default[relu_M8_N16_dtypef64_cpu]/eager/real_time\naten.relu.default[relu_M64_N64_dtypef64_cpu]/eager/real_time' ]] ||
+  complain "another list"
+run --benchmark_list_tests --op aten.relu.default --backends eager; ends_with 0; prints dtypef32; prints dtypef64
+run --dtype int3; ends_with 1; says "--dtype: expected float32"
+program=$theirs
 
 case="what cannot be"
 run "${quick[@]}" --backends eager,teapot; ends_with 1; says "unknown back end 'teapot'"

@@ -106,7 +106,9 @@ run --fuser nvfuser; [[ $code != 0 ]] || complain "exit code 0"; says "this LibT
 case="traces"
 run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --op aten.relu.default --profile --output-dir "$out"
 expect_code 0
-trace=("$out"/log/operator_aten.relu.default/*.json)
+trace=("$out"/log/operator_aten.relu.default/*.pt.trace.json.gz)
+gzip -dc "${trace[0]}" >"$work/trace.json" || complain "no compressed trace"
+trace=("$work/trace.json")
 holds "${trace[0]}" iter_1; holds "${trace[0]}" rep_0; holds "${trace[0]}" model_1
 
 case="options that say nothing in their mode are refused, and name both"
@@ -214,6 +216,46 @@ says "# Name: relu_M8_N16_dtypef32_cpu
 Forward Execution Time (us) : "
 says "# Name: relu_M8_N16_dtypef32_cpu_bwdall"; says "Backward Execution Time (us) : "
 has_results "$out/times.json" 3
+
+case="operator_benchmark: numbers of iterations and runs, lines for programs, operators by their letters"
+few=(--compat operator_benchmark --iterations 3 --warmup-iterations 1 --backends eager --dtype f32 --max-samples 1)
+run "${few[@]}" --operator-range q-s --num-runs 2; expect_code 0
+says "Run: 0, Forward Execution Time (us) : "; says "Run: 1, Forward Execution Time (us) : "
+says "# Benchmarking PyTorch: relu"; silent "# Benchmarking PyTorch: exp"; silent "Run: 2"
+run "${few[@]}" --operator-range r --report-aibench --min-time-per-test 0.01; expect_code 0; silent "Execution Time (us)"
+(($(grep -c '^PyTorchObserver {"type":"PyTorch_relu_M8_N16_dtypef32_cpu_Eager","metric":"latency","unit":"ms","value":"[0-9.e-]*"}$' <<<"$output") > 2)) ||
+  complain "expected a line for each of several batches"
+run "${few[@]}" --budget 1; expect_code 1; says "--budget has no meaning with --iterations"
+run "${few[@]}" --instructions-at-most 2; expect_code 1; says "--instructions-at-most has no meaning without --count-instructions"
+for letters in 3 c-a a-; do run --operator-range $letters; expect_code 1; says "--operator-range: invalid value '$letters'"; done
+run --operator-range z --backends eager; expect_code 1; says "--operator-range z"
+for option in "--iterations 2" "--num-runs 2" "--report-aibench"; do
+  run $option; expect_code 1; says "${option% *} has no meaning without --compat operator_benchmark"
+done
+run --compat new --device cpu --operator-range a; expect_code 1; says "--operator-range has no meaning with --compat"
+
+case="operator_benchmark: what has no backward pass is no error, also of a run that goes on"
+printf 'Operator: aten.argmax.default\ncnt: 1, ((T([8], f32),), {})\n' >"$work/argmax.txt"
+for resumed in "" --resume; do
+  run --compat operator_benchmark --iterations 2 --warmup-iterations 0 --backends eager --inp-file "$work/argmax.txt" --fwd-bwd \
+    --json "$out/argmax.json" $resumed
+  expect_code 0; says "Skipping aten.argmax.default[0_bwd]: aten.argmax.default has no backward pass"
+  has_results "$out/argmax.json" 1
+done
+
+case="names of what would be measured"
+run --list operators; expect_code 0
+[[ $output == $'aten.relu.default\naten.exp.default\naten.tanh.default' ]] || complain "other operators"
+run --list cases --operator-range r --dtype f64; expect_code 0
+[[ $output == $'aten.relu.default[relu_M8_N16_dtypef64_cpu]\naten.relu.default[relu_M64_N64_dtypef64_cpu]' ]] || complain "other cases"
+run --list cases --op aten.none.default; expect_code 1; says "have no operator 'aten.none.default'"
+run --list everything; [[ $code != 0 ]] || complain "exit code 0"; says "--list: invalid value 'everything'"
+
+case="a timer of PyTorch's on a call that writes to its operand"
+run --timer benchmark_cpu --backends eager,torchscript --suite-dir "$work/logs/timm_train" --op aten.add_.Tensor \
+  --json "$out/timer_in_place.json"
+expect_code 0; says "1 case, 2 implementations: 2 measured"; silent "wrong"
+holds "$out/timer_in_place.json" '"clock":"benchmark_cpu"'
 
 case="a pipe is read once, and is there for the process that goes on after a crash, and for each of several"
 mkdir "$work/calls"

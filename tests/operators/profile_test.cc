@@ -17,6 +17,7 @@
 
 #include "pace/core/folders.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/uncompressed.hpp"
 
 namespace {
 
@@ -24,6 +25,7 @@ namespace fs = std::filesystem;
 namespace operators = pace::benches::operators;
 using Catch::Matchers::ContainsSubstring;
 using pace::test::Scratch;
+using pace::test::uncompressed;
 
 struct Span {
   std::string name;
@@ -33,9 +35,8 @@ struct Span {
 
 /// Complete events of those categories, by their beginning.
 std::vector<Span> spans(const fs::path& trace, const std::vector<std::string>& categories) {
-  std::ifstream file(trace);
   std::vector<Span> found;
-  const auto json = nlohmann::json::parse(file);
+  const auto json = nlohmann::json::parse(uncompressed(trace));
   for (const auto& event : json.at("traceEvents")) {
     if (event.value("ph", "") != "X") continue;
     if (std::ranges::find(categories, event.value("cat", "")) == categories.end()) continue;
@@ -65,8 +66,8 @@ TEST_CASE("a trace is a file of its operator's own, with ranges inside each othe
     CHECK_THROWS_AS(trace.save(), pace::Error);
   }
   CHECK(path.parent_path() == folder.path / "log" / "operator_aten.add.Tensor");
-  CHECK_THAT(path.filename().string(),
-             ContainsSubstring("_" + std::to_string(::getpid()) + ".") && Catch::Matchers::EndsWith(".pt.trace.json"));
+  CHECK_THAT(path.filename().string(), ContainsSubstring("_" + std::to_string(::getpid()) + ".") &&
+                                           Catch::Matchers::EndsWith(".pt.trace.json.gz"));
   CHECK(x[0].item<float>() == 1 + 2 * (1 + 10));
 
   const auto ranges = spans(path, {"user_annotation"});

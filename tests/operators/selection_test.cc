@@ -56,6 +56,37 @@ Selection select(const pace::corpus::Corpus& corpus, const operators::ReplayOpti
   return selection;
 }
 
+TEST_CASE("letters and ranges of letters, and nothing else") {
+  const auto letters = [](const std::string& text) {
+    std::string read;
+    return operators::read_letters(text, read) ? read : "no letters";
+  };
+  CHECK(letters("a") == "a");
+  CHECK(letters("a-c,f") == "abcf");
+  CHECK(letters("B-d,Z") == "bcdz");
+  for (const char* text : {"", "a,", ",a", "c-a", "a-", "-a", "ab", "1", "a-3", "a c"}) {
+    CAPTURE(text);
+    CHECK(letters(text) == "no letters");
+  }
+}
+
+TEST_CASE("operators by the first letters of their names, without namespaces and underscores") {
+  const auto corpus = corpus_of(recorded + "Operator: aten._softmax.default\ncnt: 1, ((T([4], f32), 0, False), {})\n");
+  const auto names = [&](const std::string& letters) {
+    operators::ReplayOptions options;
+    options.letters = letters;
+    std::string names;
+    for (const auto& each : select(corpus, options).selected) names += each.op->name + ' ';
+    return names;
+  };
+  CHECK(names("cr") == "aten.convolution.default aten.relu.default ");
+  CHECK(names("s") == "aten._softmax.default ");
+  CHECK_THROWS_WITH(names("z"), ContainsSubstring("--operator-range z"));
+  pace::corpus::OperatorSamples declared{
+      "aten.relu.default", {{.text = "((), {})", .count = 1, .where = {}, .declared = {.module = "Zebra"}}}};
+  CHECK(operators::operator_letter(declared) == 'z');
+}
+
 TEST_CASE("all operators but those that the skip rules leave out, which are named unless silent") {
   const auto corpus = corpus_of(recorded);
   operators::ReplayOptions options;

@@ -1,16 +1,20 @@
 // The call as a TorchScript module: equal to eager, before and after saving.
 #include "benches/operators/backends/torchscript.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
+#include <ATen/record_function.h>
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include "pace/core/activity.hpp"
 #include "tests/operators/inputs.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -111,6 +115,41 @@ TEST_CASE("a call that changes the shape of its argument finds the recorded one 
   for (int run = 0; run < 4; ++run) {
     CHECK(executable->run(call.tensors()).toTensor().sizes() == at::IntArrayRef{1, 2, 3});
     CHECK(x.sizes() == at::IntArrayRef{2, 3});
+  }
+}
+
+TEST_CASE("a loop computes in every iteration what is only consumed, and beats", "[aot]") {
+  const c10::InferenceMode inference;
+  static int computed = 0;
+  const auto handle = at::addThreadLocalCallback(
+      at::RecordFunctionCallback([](const at::RecordFunction& function) -> std::unique_ptr<at::ObserverContext> {
+        computed += std::string(function.name()) == "aten::native_layer_norm";
+        return nullptr;
+      }));
+  const auto x = random({2, 3});
+  const auto call =
+      OperatorCall::bind("aten.native_layer_norm.default", inputs({x, list({3}), c10::IValue(), c10::IValue(), 1e-5}));
+  const auto executable = pace::benches::operators::TorchScriptBackend().prepare(call);
+  for (const int iterations : {1, 20, 7}) {  // the executor profiles, then optimises
+    computed = 0;
+    const auto beats = pace::activity()->beats;
+    executable->repeat(call.tensors(), iterations);
+    CHECK(computed == iterations);
+    CHECK(pace::activity()->beats == beats + static_cast<std::uint64_t>(iterations));
+  }
+  at::removeCallback(handle);
+}
+
+TEST_CASE("a loop runs what every call of the operator does", "[aot]") {
+  const c10::InferenceMode inference;
+  for (const auto& [name, given] : cases()) {
+    CAPTURE(name);
+    const auto call = OperatorCall::bind(name, given);
+    const auto executable = pace::benches::operators::TorchScriptBackend().prepare(call);
+    auto here = copies(call.tensors()), there = copies(call.tensors());
+    for (int run = 0; run < 3; ++run) static_cast<void>(call.run(here));
+    executable->repeat(there, 3);
+    for (std::size_t i = 0; i < here.size(); ++i) CHECK(equal(here[i], there[i]));
   }
 }
 

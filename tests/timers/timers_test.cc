@@ -236,6 +236,29 @@ TEST_CASE("a timer of the host is a clock, too") {
   CHECK(clock.resolution() == pace::Nanoseconds(30));
 }
 
+TEST_CASE("a sample of calls that write to their operands ends with one on restored operands") {
+  for (const LastCall last : {LastCall::timed, LastCall::anew}) {
+    FakeDevice device;
+    device.launch_cost = 0us;
+    TimerClock<FakeDevice> clock(
+        device, "thrice",
+        [](FakeDevice& on, const std::function<void()>& call) {
+          for (int i = 0; i < 3; ++i) call();
+          on.synchronise();
+          return Milliseconds(7e-3);
+        },
+        500ns, last);
+    FakeSubject subject(device);
+    CHECK_THAT(clock.sample(subject, 4, 2).count(), WithinAbs(14e3, 1e-9));
+    const bool anew = last == LastCall::anew;
+    CHECK(subject.runs == (anew ? 4 : 3));
+    CHECK(subject.prepared == (anew ? 2 : 1));
+    // The output is that of the first call since operands were restored, or of the third.
+    CHECK(subject.output == (anew ? 4 : 3));
+    CHECK(subject.sets == std::vector<std::size_t>(anew ? 4 : 3, 4));
+  }
+}
+
 TEST_CASE("calls that differ in how much they do are told apart by the flush before each") {
   FakeDevice device;
   device.launch_cost = 0us;

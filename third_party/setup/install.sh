@@ -71,7 +71,7 @@ take_lock() {
 explain_without_apt() {
   die "these are missing, and there is no apt-get here to install them: ${missing_packages[*]}" \
     "pace installs Debian's packages only. With your system's own, provide: g++ $oldest_gcc or newer, python3 with venv," \
-    "and below /usr/include: Catch2 3, nlohmann/json, yaml-cpp, Boost.Math and google/benchmark (libraries in /usr/lib)." \
+    "and below /usr/include: Catch2 3, nlohmann/json, yaml-cpp, Boost.Math, google/benchmark and zlib (libraries in /usr/lib)." \
     "Point PACE_BAZEL at a Bazel 4.2 and PACE_LIBTORCH at a LibTorch $torch_version."
 }
 

@@ -23,6 +23,7 @@ library_packages=(
   libyaml-cpp-dev:/usr/include/yaml-cpp/yaml.h
   libboost-math-dev:/usr/include/boost/math/distributions.hpp
   libbenchmark-dev:/usr/include/benchmark/benchmark.h
+  zlib1g-dev:/usr/include/zlib.h
   # Counts instructions.
   valgrind:/usr/bin/valgrind
   # Compiles the unit tests.

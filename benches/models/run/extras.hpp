@@ -7,6 +7,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include "benches/aot/libtorch_parts.hpp"
 #include "benches/aot/profiler_trace.hpp"
 #include "benches/aot/rand_strided.hpp"
 #include "benches/models/run/iteration.hpp"
@@ -16,7 +17,7 @@
 #include "pace/core/new_folders.hpp"
 #include "pace/inputs/record.hpp"
 
-#ifdef PACE_CUDA
+#if PACE_HAS_MEMORY_SNAPSHOT
 #include <torch/csrc/cuda/memory_snapshot.h>
 #endif
 
@@ -61,7 +62,7 @@ inline void snapshot_memory(Iterating& iterating, const std::string& backend, co
   if (!instance.options.device.is_cuda())
     throw Unsupported("memory snapshots are of a GPU's allocator; expected --device cuda, not " +
                       instance.options.device.str());
-#ifdef PACE_CUDA
+#if PACE_HAS_MEMORY_SNAPSHOT
   const NewFolders folders(folder);
   const auto path = std::filesystem::path(folder) / (backend + '_' + instance.name() + ".pickle");
   torch::cuda::_record_memory_history(std::string("all"));
@@ -77,7 +78,11 @@ inline void snapshot_memory(Iterating& iterating, const std::string& backend, co
 #else
   static_cast<void>(backend);
   static_cast<void>(folder);
+#ifdef PACE_CUDA
+  throw Unsupported("this LibTorch was installed without the header torch/csrc/cuda/memory_snapshot.h");
+#else
   throw Unsupported("this program was built without CUDA: build it with --config=cuda");
+#endif
 #endif
 }
 

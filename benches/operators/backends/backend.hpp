@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 
 #include "benches/aot/package_options.hpp"
 #include "benches/operators/backends/operator_call.hpp"
+#include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::operators {
@@ -30,6 +32,13 @@ class Executable {
   /// One iteration, on tensors of the metadata that the call was bound with. The result has the form that
   /// `OperatorCall::run` gives. One thread at a time.
   [[nodiscard]] virtual c10::IValue run(const std::vector<at::Tensor>& tensors) = 0;
+  /// `iterations` of them in a row, whose results are dropped, each with a beat of activity().
+  virtual void repeat(const std::vector<at::Tensor>& tensors, std::int64_t iterations) {
+    for (std::int64_t i = 0; i < iterations; ++i) {
+      static_cast<void>(run(tensors));
+      activity()->running(activity()->implementation);
+    }
+  }
 };
 
 /// One way to run operator calls.

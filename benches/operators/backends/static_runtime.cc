@@ -4,17 +4,15 @@
 #include <utility>
 #include <vector>
 
+#include "benches/aot/libtorch_parts.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/registered.hpp"
 #include "benches/operators/backends/torchscript.hpp"
 #include "pace/core/error.hpp"
 
-#if __has_include(<torch/csrc/jit/runtime/static/impl.h>)
+#if PACE_HAS_STATIC_RUNTIME
 #include <torch/csrc/jit/runtime/static/impl.h>
-#define PACE_HAS_STATIC_RUNTIME 1
-#else
-#define PACE_HAS_STATIC_RUNTIME 0
 #endif
 
 namespace pace::benches::operators {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -10,12 +12,15 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/native/TypeProperties.h>
+#include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/ir/ir.h>
+#include <torch/csrc/jit/runtime/custom_operator.h>
 #include <torch/csrc/jit/runtime/operator.h>
 
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/operator_call.hpp"
+#include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::operators {
@@ -97,6 +102,39 @@ inline void insert_call(torch::jit::Graph& graph, const OperatorCall& call) {
   }
 }
 
+/// An operator that returns its operand. TorchScript removes none of its calls, since they may do anything, so that
+/// their operands must be computed. Each call is a beat of activity().
+[[nodiscard]] inline c10::Symbol consuming_operator() {
+  static const torch::jit::RegisterOperators registered({torch::jit::Operator(
+      "operator_benchmark::_consume(t self) -> t",
+      [](torch::jit::Stack& /*stack*/) { activity()->running(activity()->implementation); },
+      c10::AliasAnalysisKind::CONSERVATIVE)});
+  static const c10::Symbol symbol = c10::Symbol::fromQualString("operator_benchmark::_consume");
+  return symbol;
+}
+
+/// Returns a graph that runs `forward`, the graph of a method, in a loop and consumes what each iteration returns. Its
+/// inputs are the module, a number of iterations, and the other inputs of `forward`.
+[[nodiscard]] inline std::shared_ptr<torch::jit::Graph> looped(torch::jit::Graph& forward) {
+  auto graph = std::make_shared<torch::jit::Graph>();
+  std::vector<torch::jit::Value*> inputs{graph->addInput("self")->setType(forward.inputs()[0]->type())};
+  torch::jit::Value* iterations = graph->addInput("iterations")->setType(c10::IntType::get());
+  for (std::size_t i = 1; i < forward.inputs().size(); ++i)
+    inputs.push_back(graph->addInput("tensor" + std::to_string(i - 1))->setType(forward.inputs()[i]->type()));
+  torch::jit::Value* goes_on = graph->insertConstant(true);
+  torch::jit::Node* loop = graph->insertNode(graph->create(torch::jit::prim::Loop, {iterations, goes_on}, 0));
+  torch::jit::Block* body = loop->addBlock();
+  body->addInput("iteration")->setType(c10::IntType::get());
+  {
+    const torch::jit::WithInsertPoint inside(body);
+    for (torch::jit::Value* result : torch::jit::insertGraph(*graph, forward, inputs))
+      graph->insertNode(graph->create(consuming_operator(), {result}))->output()->setType(result->type());
+    body->registerOutput(goes_on);
+  }
+  graph->registerOutput(graph->insertConstant(c10::IValue()));
+  return graph;
+}
+
 }  // namespace detail
 
 /// The call as a TorchScript module. Its `forward` takes the tensors of the call and returns what the operator returns
@@ -134,9 +172,27 @@ class TorchScriptExecutable final : public Executable {
     return std::move(stack_.front());
   }
 
+  /// By one loop of TorchScript, which consumes what each iteration returns. A call that reshapes its operand needs
+  /// another view of it in each iteration, so that it is run one by one.
+  void repeat(const std::vector<at::Tensor>& tensors, std::int64_t iterations) override {
+    if (reshapes_input_) return Executable::repeat(tensors, iterations);
+    if (loop_ == nullptr) {
+      loop_ = module_._ivalue()->compilation_unit()->create_function(
+          c10::QualifiedName(*module_.type()->name(), "repeat"),
+          detail::looped(*torch::jit::toGraphFunction(forward_).graph()));
+      module_.type()->addMethod(loop_);
+    }
+    stack_.clear();
+    stack_.emplace_back(module_._ivalue());
+    stack_.emplace_back(iterations);
+    stack_.insert(stack_.end(), tensors.begin(), tensors.end());
+    loop_->run(stack_);
+  }
+
  private:
   torch::jit::Module module_;
-  torch::jit::Function& forward_;  // owned by the module's compilation unit
+  torch::jit::Function& forward_;         // owned by the module's compilation unit
+  torch::jit::Function* loop_ = nullptr;  // as forward_; null until it is needed
   bool reshapes_input_;
   torch::jit::Stack stack_;
 };

@@ -313,12 +313,16 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
   const std::string why =
       "its functions have no operand tensors to which pace could give other values, so that an answer that is kept "
       "from call to call would not be found out";
+  // A baseline alone is compared with nothing but itself.
+  const bool compared =
+      std::ranges::any_of(result.implementations, [](const auto& row) { return row.checked && !row.is_baseline; });
   if (plan.captures) {
-    result.notes.push_back("As declared (captures), " + why + '.');
+    if (compared) result.notes.push_back("As declared (captures), " + why + '.');
     return;
   }
-  result.notes.push_back("No claim about times is proven here: " + why +
-                         ". Pass the tensors to pace::compare(name, tensors...), or declare .captures().");
+  if (compared)
+    result.notes.push_back("No claim about times is proven here: " + why +
+                           ". Pass the tensors to pace::compare(name, tensors...), or declare .captures().");
   const auto enter = [&](Result& part) {
     for (auto& row : part.implementations)
       row.context.unproven = why + ". Pass the tensors to pace::compare(name, tensors...), or declare .captures()";

@@ -64,6 +64,8 @@ case="bandwidths of all kernels"
 block -k --profile-bandwidth --profile-bandwidth-output "$work/bandwidth"; ends_with 0
 has_line $'^[0-9]+\\.[0-9]{3}ms    \t[0-9.]+ GB \t[ 0-9.]+GB/s \t triton_poi_fused_'
 holds "$work/bandwidth" '^TRITON KERNELS BANDWIDTH INFO '
+block -k --compat --profile-bandwidth --profile-bandwidth-with-profiler; ends_with 0
+has_line $'^[0-9]+\\.[0-9]{3}ms    \t[0-9.]+ GB \t[ 0-9.]+GB/s \t triton_poi_fused_'
 
 case="every configuration, in the kernel's place"
 block -k -c --json "$work/k.json"; ends_with 0
@@ -99,7 +101,23 @@ snapshot = pickle.load(open(sys.argv[1], "rb"))
 sys.exit(not (snapshot["segments"] and any(snapshot["device_traces"])))' "$work/memory_snapshot.pickle" ||
   complain "the snapshot has no segments, or no trace"
 
-case="one run under Nsight Compute, or what stands for it"
+if command -v ncu >/dev/null; then
+  case="one run under Nsight Compute"
+  block --ncu --ncu-metrics gpu__time_duration.sum --times 2 --repeat 2 --output-directory "$work"
+  if [[ $output$errors == *ERR_NVGPUCTRPERM* ]]; then
+    ends_with 1; prints "NCU profiling failed with error: ncu ended with exit code"
+    echo "skipped: this machine does not let Nsight Compute read the GPU's counters"
+  else
+    ends_with 0; prints "NCU profiling results for benchmark block:"
+    reports=("$work"/ncu_output_20*.ncu-rep)
+    [[ -s ${reports[0]} ]] || complain "no report"
+    rm -f "$work"/ncu_output_20*
+  fi
+else
+  echo "skipped: there is no Nsight Compute here"
+fi
+
+case="one run under what stands for Nsight Compute"
 mkdir "$work/bin"
 cat >"$work/bin/ncu" <<'FAKE'
 #!/usr/bin/env bash

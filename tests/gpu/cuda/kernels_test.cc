@@ -561,7 +561,7 @@ TEST_CASE("PyTorch's timers time each kernel, too, where they are asked for", "[
     return pace::kernels(options, "relu", [](at::Tensor& x) { return at::relu(x); }, x).kernels.at(0).compatible;
   };
   CHECK_FALSE(time_by(std::nullopt));
-  for (const auto timer : {CompatibleTimer::do_bench, CompatibleTimer::inductor}) {
+  for (const auto timer : {CompatibleTimer::do_bench, CompatibleTimer::inductor, CompatibleTimer::profiler}) {
     const auto took = time_by(timer);
     REQUIRE(took);
     CHECK(took->count() > 0);

@@ -1,8 +1,6 @@
 // Recordings of the device's activities by CUPTI, through LibTorch's profiler Kineto.
 #pragma once
 
-#include <torch/csrc/autograd/profiler_kineto.h>
-
 #include <cstdint>
 #include <set>
 #include <string>
@@ -13,7 +11,16 @@
 #include "pace/core/result.hpp"
 #include "pace/gpu/activity.hpp"
 
+#if __has_include(<torch/csrc/autograd/profiler_kineto.h>)
+#include <torch/csrc/autograd/profiler_kineto.h>
+#define PACE_HAS_KINETO 1
+#else
+#define PACE_HAS_KINETO 0
+#endif
+
 namespace pace::cuda::kineto {
+
+#if PACE_HAS_KINETO
 
 /// Starts a recording. A process can have one at a time; throws c10::Error if one is in progress.
 inline void start() {
@@ -82,5 +89,18 @@ inline void abandon() noexcept {
   } catch (...) {
   }
 }
+
+#else
+
+/// Throws Unsupported, since LibTorch was installed without the profiler's headers; then nothing else is called.
+inline void start() {
+  throw Unsupported(
+      "this LibTorch was installed without the headers of its profiler (torch/csrc/autograd/profiler_kineto.h)");
+}
+[[nodiscard]] inline DeviceCounts stop_and_count() { return {}; }
+[[nodiscard]] inline std::vector<gpu::Activity> stop() { return {}; }
+inline void abandon() noexcept {}
+
+#endif  // PACE_HAS_KINETO
 
 }  // namespace pace::cuda::kineto
