@@ -15,6 +15,7 @@ The first line and the last make this file a C++ raw string literal as well: pac
 that a program needs no path to it at run time.
 """
 
+import hashlib
 import json
 import multiprocessing
 import multiprocessing.connection
@@ -35,6 +36,10 @@ def say(text):
     print("pace: " + text, flush=True)
 
 
+def digest(value):
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def write_whole(path, text):
     """A reader sees the old file or the new one, never half of one."""
     temporary = f"{path}.{os.getpid()}.tmp"
@@ -43,11 +48,12 @@ def write_whole(path, text):
     os.replace(temporary, path)
 
 
-def check_vector_code_by_fork(options):
-    """Inductor tries each vector instruction set by loading a library in a new Python that imports torch again: about
-    two seconds each, in every process. A fork of this process, which has torch already, finds out as much at once. And it
+def check_vector_code_by_fork(options, device):
+    """Inductor tries each vector instruction set by loading a library in a new Python that imports torch again: two to five
+    seconds each, in every process. A fork of this process, which has torch already, finds out as much at once. And it
     compiles that library for all of them, seconds each, to take the first that works: the rest need no trial, unless a
-    width or a capability is asked for by name."""
+    width or a capability is asked for by name. Code for a GPU has few loops for the host, so that it gets the width
+    alone: each further extension (VNNI, AMX) takes trials of its own."""
     import ctypes
     import subprocess
 
@@ -76,7 +82,8 @@ def check_vector_code_by_fork(options):
     if "cpp.simdlen" not in options and "ATEN_CPU_CAPABILITY" not in os.environ:
         supported = cpu_vec_isa.x86_isa_checker()
         candidates = cpu_vec_isa.supported_vec_isa_list
-        for isa in list(candidates):
+        plain = [isa for isa in candidates if type(isa) in (cpu_vec_isa.VecAVX512, cpu_vec_isa.VecAVX2)]
+        for isa in list(candidates if device == "cpu" else plain):
             if all(flag in supported for flag in str(isa).split()) and isa:
                 candidates[:] = [isa]
                 break
@@ -254,6 +261,31 @@ def share_precompiled_headers(folder, options):
             setattr(codecache, name, os.path.join(folder, place))
 
 
+def fork_kernel_compilers():
+    """Processes that compile Triton kernels while the graph of a case is still being lowered. They are forked now, before
+    this process has a graph, and so need no imports of their own. None where a case has one processor alone."""
+    from torch._inductor.async_compile import AsyncCompile, get_compile_threads
+
+    if get_compile_threads() > 1:
+        AsyncCompile.use_process_pool()
+
+
+def compile_shared_parts(case, manifest, scratch):
+    """Compiles a product of two matrices for the device of the cases: what all packages have in common (headers, Inductor's
+    runtime) is made by that, beside the first steps of the first cases, which need it at their end."""
+    import torch
+
+    class Product(torch.nn.Module):
+        def forward(self, a, b):
+            return a @ b
+
+    operand = {"sizes": [8, 8], "strides": [8, 1], "dtype": "float32", "device": manifest["device"]}
+    program = torch.export.export(Product(), make_inputs([operand, operand], fake=True), strict=False)
+    package = os.path.join(scratch, "shared.pt2")
+    torch._inductor.aoti_compile_and_package(program, package_path=package, inductor_configs=manifest["options"])
+    return {"status": "ok"}
+
+
 def end_with_parent(parent, number):
     """From here on this process gets the signal `number` when `parent`, which started it, has ended, however it ended."""
     import ctypes
@@ -275,6 +307,8 @@ def work(manifest, connection, compile_case, parent):
     # A cache of its own for the sources and objects (2 MB a case), because that can be emptied after each case.
     scratch = os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp(prefix="worker-", dir=manifest["run"])
     connection.send(scratch)
+    if manifest["device"] != "cpu" and compile_case is not compile_shared_parts:
+        fork_kernel_compilers()
     try:
         while True:
             index = connection.recv()
@@ -290,8 +324,9 @@ def work(manifest, connection, compile_case, parent):
 class Worker:
     def __init__(self, manifest, compile_case):
         self.connection, other = multiprocessing.Pipe()
+        # No daemon, since those may not have processes of their own; compile_all ends all workers.
         self.process = multiprocessing.get_context("fork").Process(
-            target=work, args=(manifest, other, compile_case, os.getpid()), daemon=True
+            target=work, args=(manifest, other, compile_case, os.getpid())
         )
         self.process.start()
         other.close()
@@ -335,27 +370,51 @@ def compile_all(manifest, compile_case):
         workers.remove(worker)
         finish(worker, {"status": "failed", "reason": reason, "transient": True})
 
-    while waiting or workers:
-        while waiting and len(workers) < manifest["workers"]:
-            workers.append(Worker(manifest, compile_case))
-            workers[-1].give(waiting.pop(0))
-        ready = multiprocessing.connection.wait([w.connection for w in workers], timeout=1)
-        for worker in list(workers):
-            if worker.connection in ready:
-                try:
-                    record = worker.connection.recv()
-                except (EOFError, OSError):
-                    worker.process.join()
-                    replace(worker, f"the compiler process ended with exit code {worker.process.exitcode}")
-                    continue
-                finish(worker, record)
-                if waiting:
-                    worker.give(waiting.pop(0))
-                else:
-                    worker.stop()
-                    workers.remove(worker)
-            elif time.monotonic() - worker.started > manifest["timeout_s"]:
-                replace(worker, f"compiling took more than {manifest['timeout_s']} s")
+    try:
+        while waiting or workers:
+            while waiting and len(workers) < manifest["workers"]:
+                workers.append(Worker(manifest, compile_case))
+                workers[-1].give(waiting.pop(0))
+            ready = multiprocessing.connection.wait([w.connection for w in workers], timeout=1)
+            for worker in list(workers):
+                if worker.connection in ready:
+                    try:
+                        record = worker.connection.recv()
+                    except (EOFError, OSError):
+                        worker.process.join()
+                        replace(worker, f"the compiler process ended with exit code {worker.process.exitcode}")
+                        continue
+                    finish(worker, record)
+                    if waiting:
+                        worker.give(waiting.pop(0))
+                    else:
+                        worker.stop()
+                        workers.remove(worker)
+                elif time.monotonic() - worker.started > manifest["timeout_s"]:
+                    replace(worker, f"compiling took more than {manifest['timeout_s']} s")
+    finally:
+        for worker in workers:
+            worker.stop()
+
+
+def compile_beside_shared_parts(manifest, compile_case):
+    """As compile_all, with a worker for the shared parts unless a run before this one has made them."""
+    made = os.path.join(manifest["scratch"], f"shared-{manifest['device']}-" + digest(manifest["options"]))
+    exported_alone = all(case.get("kind") == "exported" for case in manifest["cases"])
+    if manifest["device"] == "cpu" or exported_alone or os.path.exists(made):
+        compile_all(manifest, compile_case)
+        return
+    worker = Worker(manifest, compile_shared_parts)
+    worker.give(0)
+    try:
+        compile_all(manifest, compile_case)
+        # A compiler that is ended half-way would leave half a header, which later runs would take for a whole one.
+        if worker.connection.poll(60) and worker.connection.recv()["status"] == "ok":
+            write_whole(made, "")
+    except EOFError:  # it failed, and each case has compiled what it needed
+        pass
+    finally:
+        worker.stop()
 
 
 def main(compile_case=compile_case):
@@ -364,8 +423,11 @@ def main(compile_case=compile_case):
     with open(sys.argv[1]) as file:
         manifest = json.load(file)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(manifest["scratch"], "inductor")
-    # A pool of helpers would be for Triton, but whole cases are compiled side by side already.
-    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+    # Each of the cases that are compiled side by side has its share of the processors, for Triton's kernels.
+    share = 1 if manifest["device"] == "cpu" else len(os.sched_getaffinity(0)) // manifest["workers"]
+    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", str(max(1, share)))
+    os.environ.setdefault("TORCHINDUCTOR_WORKER_START", "fork")
+    os.environ["TORCH_WARM_POOL"] = "0"  # workers have them, not this process
     if manifest["device"] != "cpu":
         # Forks of a process that has asked CUDA for devices cannot use them. The imports ask; this makes them ask NVML.
         os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
@@ -380,9 +442,8 @@ def main(compile_case=compile_case):
     import torch._inductor.compile_fx
     import torch.export
 
-    if manifest["device"] == "cpu":
-        check_vector_code_by_fork(manifest["options"])
-    compile_all(manifest, compile_case)
+    check_vector_code_by_fork(manifest["options"], manifest["device"])
+    compile_beside_shared_parts(manifest, compile_case)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ class Workers(unittest.TestCase):
         self.reading, writing = os.pipe()
         os.set_inheritable(writing, True)
         self.manifest = {"scratch": scratch.name, "run": scratch.name, "options": {}, "cases": [None], "begun": writing}
+        self.manifest["device"] = "cpu"
         for target in ("share_precompiled_headers", "share_runtime.share"):
             replaced = mock.patch.object(*self.named(target), lambda *_: None)
             replaced.start()
@@ -79,6 +80,98 @@ class Workers(unittest.TestCase):
         os.close(self.manifest["begun"])
         os.waitpid(between, 0)
         self.check_all_gone()
+
+
+def parent_of_kernel_compiler(case, manifest, scratch):
+    """Whether a process of Inductor's pool is a child of the worker."""
+    from torch._inductor.async_compile import AsyncCompile
+
+    return {"forked": AsyncCompile.process_pool().submit(os.getppid).result(A_LONG_TIME) == os.getpid()}
+
+
+class KernelCompilers(Workers):
+    """Those of a case for a GPU; none is needed to fork them."""
+
+    def setUp(self):
+        super().setUp()
+        self.manifest["device"] = "cuda"
+
+    def test_workers_have_them(self):
+        import torch._inductor.async_compile as async_compile
+        from torch._inductor import config
+
+        with config.patch(compile_threads=2, worker_start_method="fork"):
+            worker = compile_packages.Worker(self.manifest, parent_of_kernel_compiler)
+        self.addCleanup(worker.stop)
+        worker.give(0)
+        self.assertTrue(worker.connection.poll(A_LONG_TIME))
+        self.assertEqual(worker.connection.recv(), {"forked": True})
+
+
+class SharedParts(unittest.TestCase):
+    """Headers and Inductor's runtime, compiled ahead of what needs them."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.done = []
+        self.manifest = {"scratch": scratch.name, "device": "cuda", "options": {}, "cases": [{"kind": "inference"}]}
+        for name, stand_in in {"Worker": self.worker, "compile_all": lambda *_: self.done.append("cases")}.items():
+            replaced = mock.patch.object(compile_packages, name, stand_in)
+            replaced.start()
+            self.addCleanup(replaced.stop)
+        self.answer = {"status": "ok"}
+
+    def worker(self, manifest, compile_case):
+        self.assertIs(compile_case, compile_packages.compile_shared_parts)
+        made = mock.Mock()
+        made.give.side_effect = lambda _: self.done.append("shared")
+        made.stop.side_effect = lambda: self.done.append("stop")
+        made.connection.poll.return_value = True
+        made.connection.recv.side_effect = [self.answer] if self.answer else EOFError
+        return made
+
+    def run_once(self, **other):
+        self.done.clear()
+        compile_packages.compile_beside_shared_parts({**self.manifest, **other}, None)
+        return self.done
+
+    def test_they_are_made_once_for_the_same_options(self):
+        self.assertEqual(self.run_once(), ["shared", "cases", "stop"])
+        self.assertEqual(self.run_once(), ["cases"])
+        self.assertEqual(self.run_once(options={"max_autotune": True}), ["shared", "cases", "stop"])
+
+    def test_what_failed_is_made_again(self):
+        self.answer = None
+        self.assertEqual(self.run_once(), ["shared", "cases", "stop"])
+        self.assertEqual(self.run_once(), ["shared", "cases", "stop"])
+
+    def test_programs_and_packages_for_a_cpu_have_none(self):
+        self.assertEqual(self.run_once(cases=[{"kind": "exported"}]), ["cases"])
+        self.assertEqual(self.run_once(device="cpu"), ["cases"])
+
+
+class VectorCode(unittest.TestCase):
+    def tried(self, device, options={}):
+        """The instruction sets that are tried on a processor that has all of them."""
+        from torch._inductor import cpu_vec_isa
+
+        tried, candidates = [], list(cpu_vec_isa.supported_vec_isa_list)
+        self.addCleanup(cpu_vec_isa.supported_vec_isa_list.__setitem__, slice(None), candidates)
+        with (
+            mock.patch.object(cpu_vec_isa, "x86_isa_checker", lambda: ["avx2", "avx512", "avx512_vnni", "amx_tile"]),
+            mock.patch.object(cpu_vec_isa.VecISA, "check_build", lambda isa, code: not tried.append(str(isa))),
+            mock.patch.object(cpu_vec_isa, "subprocess"),
+        ):
+            for isa in candidates:
+                type(isa).__bool__.cache_clear() if hasattr(type(isa).__bool__, "cache_clear") else None
+                cpu_vec_isa.VecISA._VecISA__bool__impl.cache_clear()
+            compile_packages.check_vector_code_by_fork(options, device)
+        return tried
+
+    def test_code_for_a_gpu_tries_the_width_alone(self):
+        self.assertEqual(set(self.tried("cuda")), {"avx512"})
+        self.assertEqual(self.tried("cpu")[0], "avx512 avx512_vnni amx_tile")
 
 
 if __name__ == "__main__":

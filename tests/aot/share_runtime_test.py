@@ -16,6 +16,7 @@ import torch._inductor
 from torch._inductor import codecache, cpu_vec_isa
 from torch._inductor.codegen import cpp_wrapper_cpu
 
+import compile_packages
 import share_runtime
 
 # Preparing headers takes longer than three packages.
@@ -83,6 +84,23 @@ class ShareRuntime(unittest.TestCase):
                 self.assertEqual(library.AOTInductorModelContainerGetNumInputs(model, ctypes.byref(operands)), 0)
                 self.assertEqual(operands.value, 1)
                 self.assertEqual(library.AOTInductorModelContainerDelete(model), 0)
+
+    def test_shared_parts_are_compiled_ahead(self):
+        """Headers as well: whatever a package has in common with others is there before the first of them."""
+
+        def prepared(*suffixes):
+            paths = [os.path.join(place, name) for place, _, names in os.walk(self.folder) for name in names]
+            return {path: os.stat(path).st_mtime_ns for path in paths if path.endswith(suffixes)}
+
+        share_runtime.share(self.folder)
+        options = {LEVEL: "O0", "aot_inductor.precompile_headers": True}
+        with mock.patch.multiple(codecache, _HEADER_DIR=self.folder, _HEADER_LOCK_DIR=self.folder):
+            compile_packages.compile_shared_parts(None, {"device": "cpu", "options": options}, self.folder)
+            made = prepared(".o", ".gch")
+            self.assertEqual(len(prepared(".o")), 1)
+            self.assertGreater(len(prepared(".gch")), 0)
+            self.package(2, **options)
+        self.assertEqual(prepared(".o", ".gch"), made)
 
     def test_packages_of_source_code_are_whole(self):
         share_runtime.share(self.folder)

@@ -33,7 +33,7 @@ namespace pace::benches::models {
 
 namespace detail {
 
-/// Sets what products of float32 may be computed in on a GPU. torchbench.py allows TF32 in products when it starts;
+/// Sets what products and convolutions of float32 may be computed in on a GPU. torchbench.py allows TF32 in products when it starts;
 /// huggingface.py and timm_models.py leave LibTorch's default, which has it in cuDNN alone. What makes a run
 /// deterministic takes it back.
 inline void set_tf32(const std::string& tf32, Suite suite) {
