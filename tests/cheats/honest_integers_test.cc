@@ -97,8 +97,7 @@ TEST_CASE("a walk along a list comes to its end") {
   const auto baseline = [=](Operand x, Operand next) {
     at::Tensor out = at::zeros_like(x);
     for (std::int64_t i = 0; i < x.numel(); ++i)
-      out.mutable_data_ptr<float>()[i] =
-          floats(x)[i] * static_cast<float>(count_steps(i, integers(next), x.numel()));
+      out.mutable_data_ptr<float>()[i] = floats(x)[i] * static_cast<float>(count_steps(i, integers(next), x.numel()));
     return out;
   };
   const auto until_the_end = [=](Operand x, Operand next) {
@@ -106,7 +105,8 @@ TEST_CASE("a walk along a list comes to its end") {
       require(count_steps(i, integers(next), x.numel() + 1) <= x.numel(), "a list with an end");
     return baseline(x, next);
   };
-  for (const std::int64_t end : {std::int64_t{-1}, count}) require_accepted("list", baseline, until_the_end, at::randn({count}), list(count, end));
+  for (const std::int64_t end : {std::int64_t{-1}, count})
+    require_accepted("list", baseline, until_the_end, at::randn({count}), list(count, end));
 }
 
 /// The sum of each run of rows, of which the lengths are given.
@@ -137,16 +137,14 @@ TEST_CASE("lengths have the sum of an operand's size, or of a number") {
 }
 
 TEST_CASE("the largest length is a capacity") {
-  const auto baseline = [](Operand x, Operand n) {
-    return x.mul(at::arange(x.size(1)).lt(n.unsqueeze(1))).sum(1);
-  };
+  const auto baseline = [](Operand x, Operand n) { return x.mul(at::arange(x.size(1)).lt(n.unsqueeze(1))).sum(1); };
   const auto exact = [=](Operand x, Operand n) {
     require(n.max().item<std::int64_t>() == x.size(1), "a line without padding");
     return baseline(x, n);
   };
   const at::Tensor lengths = at::tensor({3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}, at::kLong);
-  for (const at::Tensor& each : {lengths, std::get<0>(lengths.sort(0, /*descending=*/true)), at::full({12}, 9, at::kLong),
-                                 at::tensor({3, 9, 2}, at::kLong)})
+  for (const at::Tensor& each : {lengths, std::get<0>(lengths.sort(0, /*descending=*/true)),
+                                 at::full({12}, 9, at::kLong), at::tensor({3, 9, 2}, at::kLong)})
     require_accepted("capacity", baseline, exact, at::randn({each.numel(), 9}), each);
 }
 
