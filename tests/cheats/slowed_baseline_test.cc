@@ -127,7 +127,7 @@ TEST_CASE("with threads there is no other process: a slowdown that a machine may
 TEST_CASE("a baseline that is slow where its outputs happen to lie is not slowed by a candidate") {
   at::set_num_threads(1);
   FaultyMachine machine;
-  constexpr int calls_of_rounds = 100;
+  constexpr int calls_of_rounds = 8;
   std::set<const void*> slow;
   int calls_since_candidate = calls_of_rounds;
   pace::Options options;

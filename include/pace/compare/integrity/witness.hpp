@@ -86,7 +86,7 @@ class BaselineWitness {
   /// Takes memory in which outputs of the baseline may have lain, more in each try, so that they lie elsewhere: how far
   /// apart operands and outputs are decides how fast the same code is, and what candidates allocate may change that.
   [[nodiscard]] std::vector<at::Tensor> take_memory(int number_of_try) const {
-    constexpr int blocks_more = 4;
+    constexpr int blocks_more = 32;
     constexpr std::int64_t most_bytes = 1 << 28;
     std::vector<at::Tensor> taken;
     std::int64_t left = most_bytes;
