@@ -71,8 +71,9 @@ TEST_CASE("a page that cannot be made fails the program, and the message names t
   const auto with = maker(folder, "echo 'no room for a page' >&2; exit 3");
   const auto program = run("--html " + out / "a.html", with);
   CHECK(program.code == 1);
-  CHECK_THAT(program.err, ContainsSubstring("the page was not made, and the results are in " + out / "a.html.results.json") &&
-                              ContainsSubstring("ended with exit code 3: no room for a page"));
+  CHECK_THAT(program.err,
+             ContainsSubstring("the page was not made, and the results are in " + out / "a.html.results.json") &&
+                 ContainsSubstring("ended with exit code 3: no room for a page"));
   CHECK_THAT(out.read("a.html.results.json"), ContainsSubstring("\"name\":\"first\""));
   CHECK_FALSE(out.has("a.html"));
 

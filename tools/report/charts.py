@@ -88,7 +88,7 @@ SPECIFICATIONS = {
         "specification": {
             **_WIDE,
             "encoding": {
-                "y": {"type": "quantitative", "title": "speed-up", "scale": {"type": "log", "domain": "%ratios%", "nice": False}, "axis": {"format": "~g"}}
+                "y": {"type": "quantitative", "title": "speed-up", "scale": {"type": "%ratios_scale%", "domain": "%ratios%", "nice": False, "zero": False}, "axis": {"format": "~g"}}
             },
             "layer": [
                 {"data": {"values": [{"one": 1}]}, "mark": {"type": "rule", "opacity": 0.6}, "encoding": {"y": {"field": "one"}}},
@@ -177,7 +177,7 @@ SPECIFICATIONS = {
             **_WIDE,
             "encoding": {
                 "x": {"field": "size", "type": "quantitative", "title": "%axis%", "scale": {"type": "log"}, "axis": {"values": "%sizes%", "format": "d", "labelOverlap": True}},
-                "y": {"type": "quantitative", "title": "speed-up", "scale": {"type": "log", "domain": "%range%", "nice": False}, "axis": {"format": "~g"}},
+                "y": {"type": "quantitative", "title": "speed-up", "scale": {"type": "%range_scale%", "domain": "%range%", "nice": False, "zero": False}, "axis": {"format": "~g"}},
                 "color": {"field": "series", "type": "nominal", "title": None, "sort": None, "legend": {"orient": "top", "labelLimit": 200}},
             },
             "layer": [
@@ -195,7 +195,7 @@ SPECIFICATIONS = {
     },
     "roofline": {
         "title": "Roofline",
-        "about": "Operations per second by operations per byte moved. The line is the largest bandwidth that a point reaches or that the machine was measured to have.",
+        "about": "Operations per second by operations per byte moved. The line is that of the largest bandwidth and the most operations per second that any of them reaches.",
         "specification": {
             **_WIDE,
             "height": 260,
@@ -251,9 +251,8 @@ def _robust_range(groups):
         if not values:
             continue
         ascending = sorted(values)
-        low, high = _quantile(ascending, 0.02), _quantile(ascending, 0.95)
-        middle = _quantile(ascending, 0.5)
-        ends.append((max(ascending[0], low - 2 * (middle - low)), min(ascending[-1], high + 2 * (high - middle))))
+        low, middle, high = (_quantile(ascending, share) for share in (0.1, 0.5, 0.9))
+        ends.append((max(ascending[0], middle - 4 * (middle - low)), min(ascending[-1], middle + 4 * (high - middle))))
     if not ends:
         return None
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)

@@ -51,6 +51,10 @@
 
   const blanksOf = (data) => {
     const blanks = { names: data.names, colours: data.colours, unit: data.unit, times: data.times, ratios: data.ratio_range, axis: data.axis, range: data.range, sizes: data.sizes, strip: data.names ? 34 * data.names.length : 0 };
+    // Few of a logarithmic axis' usual ticks lie in a small range.
+    const scale = (ends) => (ends && ends[1] / ends[0] > 5 ? "log" : "linear");
+    blanks.ratios_scale = scale(blanks.ratios);
+    blanks.range_scale = scale(blanks.range);
     if (data.evidence && data.evidence.length > 0) {
       const ends = data.evidence.flatMap(({ met, broken, levels }) => [...met, ...broken, ...levels.map(({ level }) => level)]);
       // Far beyond the levels it is proven as well.
@@ -62,10 +66,14 @@
 
   const filled = (node, blanks) => {
     if (Array.isArray(node)) return node.map((each) => filled(each, blanks));
+    if (node && node.zero === false && filled(node.type, blanks) === "log") {
+      const { zero, ...rest } = node;
+      return filled(rest, blanks);
+    }
     if (node && typeof node === "object") return Object.fromEntries(Object.entries(node).map(([key, each]) => [key, filled(each, blanks)]));
     if (typeof node !== "string") return node;
     const whole = /^%(\w+)%$/.exec(node);
-    if (whole) return blanks[whole[1]];
+    if (whole) return whole[1] in blanks ? blanks[whole[1]] : node;
     return node.replace(/%(\w+)%/g, (_, key) => blanks[key]);
   };
 

@@ -94,7 +94,7 @@ def _crossings(name, rows, columns, cells):
     for row in rows:
         known = [(column, cells[row, column][0]) for column in columns if (row, column) in cells]
         known = [(column, value) for column, value in known if value and value > 0 and column > 0]
-        at = f" at {row}" if row != "" else ""
+        at = f" at n = {row}" if row != "" else ""
         for (left, before), (right, after) in zip(known, known[1:]):
             if (before > 1) == (after > 1) or before == 1:
                 continue

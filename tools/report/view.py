@@ -475,8 +475,13 @@ class View:
                 for each in result["controls"]
             ],
             "modes": list(dict.fromkeys(modes)),
-            "has_rates": any(row["gb_per_s"] or row["gflop_per_s"] or row["share_of_peak"] for row in rows),
+            "rates": [
+                (key, title)
+                for key, title in (("gb_per_s", "GB/s"), ("gflop_per_s", "GFLOP/s"), ("share_of_peak", "of peak"))
+                if any(row[key] for row in rows)
+            ],
             "has_memory": any(row["device_memory"] or row["device_counts"] for row in rows),
+            "has_instructions": any(row["instructions"] for row in rows),
             "has_counts": any(row["counts"] or row["instructions"] for row in rows),
             "has_expectations": any(row["expectations"] for row in rows),
             "data": f"c{place}" if values else None,
@@ -546,7 +551,7 @@ class View:
             "message": row["message"],
             "check": check,
             "good": check == "correct",
-            "error": "" if error is None or not row["checked"] else figures.significant(error),
+            "error": "" if error is None or not row["checked"] or row["baseline"] else figures.significant(error),
             "error_value": error,
             "time": {
                 "value": time["median_ns"],

@@ -123,7 +123,7 @@ class Figures(program.ReportCase):
         (sweeps,) = page.all("section", id="sweeps")
         self.assertIn("op/Float/nxm", sweeps["text"])
         # 0.5 * sqrt(m / 16) is 1 at 64, about which the noise decides.
-        self.assertRegex(sweeps["text"], r"fused becomes faster near (5|6|7)\d(\.\d)? at 16 \(between (16 and 64|64 and 256)\)")
+        self.assertRegex(sweeps["text"], r"fused becomes faster near (5|6|7)\d(\.\d)? at n = 16 \(between (16 and 64|64 and 256)\)")
         self.assertEqual(len(page.data("data-s0")["values"]), 6)
 
     def test_kernels(self):
