@@ -127,18 +127,21 @@ class Drawn(BrowserCase):
         self.assertEqual(dict(kinds), {"rounds": 80, "strip": 80, "ecdf": 80, "ratios": 20, "evidence": 40})
         marks = self.js("return document.querySelectorAll('.chart[data-kind=rounds] svg .mark-symbol.role-mark path').length")
         self.assertEqual(marks, 80)
-        # The pixels of a mark are those of its value: the axis is a straight line.
-        drawn = self.js(
-            "return [...document.querySelectorAll('.chart[data-kind=rounds] svg .mark-symbol.role-mark path')]"
-            ".map((e) => e.getAttribute('transform').match(/translate\\((.*),(.*)\\)/).slice(1).map(Number))"
+        # The pixels of a mark are those of its value, by the ticks of the axis.
+        places = (
+            "const place = (e) => +e.getAttribute('transform').match(/translate\\(.*,(.*)\\)/)[1];"
+            "const within = (selector) => [...document.querySelectorAll('.chart[data-kind=rounds] svg ' + selector)];"
         )
+        drawn = self.js(places + "return within('.mark-symbol.role-mark path').map(place)")
+        ticks = self.js(places + "return within('[aria-label^=\"Y-axis\"] .role-axis-tick line').map(place)")
+        labels = self.js(places + "return within('[aria-label^=\"Y-axis\"] .role-axis-label text').map((e) => +e.textContent)")
+        first, last = (labels[0], ticks[0]), (labels[-1], ticks[-1])
         data = json.loads(self.js("return document.getElementById('data-c0').textContent"))
         low, high = data["times"]
-        values = [min(max(each, low), high) for samples in data["samples"] for each in samples["values"]]
-        ends = [drawn[values.index(min(values))], drawn[values.index(max(values))]]
-        for value, (_, y) in zip(values, drawn):
-            share = (value - min(values)) / (max(values) - min(values))
-            self.assertAlmostEqual(y, ends[0][1] + share * (ends[1][1] - ends[0][1]), delta=0.6)
+        values = [min(max(each / 1000, low), high) for row in result["implementations"] for each in row["samples_ns"]]
+        for value, y in zip(values, drawn, strict=True):
+            expected = first[1] + (value - first[0]) / (last[0] - first[0]) * (last[1] - first[1])
+            self.assertAlmostEqual(y, expected, delta=1.5)
         self.assertEqual(self.requests(), [])
         self.assert_silent()
 
@@ -367,12 +370,13 @@ class Looks(BrowserCase):
 
     def test_a_printed_page_has_all_comparisons_and_a_light_ground(self):
         self.open(*[made_up.comparison(f"op/{i}", 1.4, "passed", count=40, seed=i) for i in range(3)])
-        closed = "return [...document.querySelectorAll('details.comparison .body')].map((e) => e.getBoundingClientRect().height)"
+        closed = "return [...document.querySelectorAll('details.comparison .body')].map((e) => [e.getBoundingClientRect().height, e.checkVisibility()])"
         self.media("dark", "print")
         self.assertEqual(self.js("return getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
         self.assertEqual(self.js("return getComputedStyle(document.querySelector('.tools')).display"), "none")
-        for height in self.js(closed):
+        for height, visible in self.js(closed):
             self.assertGreater(height, 200)
+            self.assertTrue(visible)
         self.assertGreater(len(self.command("Page.printToPDF")["data"]), 10000)
 
 
