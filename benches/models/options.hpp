@@ -237,8 +237,7 @@ template <class To, class Good>
         {"--amp", "forward and loss in autocast", sets_nothing},
         {"--amp-dtype", "the type that --amp computes in", args::one_of(settings.amp_dtype, {"bfloat16", "float16"})},
         {"--tf32",
-         "pace: TF32 in float32 on a GPU; default: in convolutions, and in products of models of torchbench and one's "
-         "own",
+         "pace: TF32 on a GPU; default: in convolutions, and in products of models of torchbench and one's own",
          args::one_of(settings.tf32, {"default", "on", "off"})},
         {"--grad-scaler", "pace: a real one, where torchbench has none", args::flag(settings.grad_scaler)},
         {"--optimizer-on-cpu", "pace: an optimiser in training steps on a CPU, too",

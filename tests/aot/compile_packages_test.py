@@ -83,10 +83,11 @@ class Workers(unittest.TestCase):
 
 
 def parent_of_kernel_compiler(case, manifest, scratch):
-    """Whether a process of Inductor's pool is a child of the worker."""
+    """Whether Inductor's pool has been asked for a process, and whether those are children of the worker."""
     from torch._inductor.async_compile import AsyncCompile
 
-    return {"forked": AsyncCompile.process_pool().submit(os.getppid).result(A_LONG_TIME) == os.getpid()}
+    asked = AsyncCompile._ready_future is not None
+    return {"asked": asked, "forked": AsyncCompile.process_pool().submit(os.getppid).result(A_LONG_TIME) == os.getpid()}
 
 
 class KernelCompilers(Workers):
@@ -105,7 +106,7 @@ class KernelCompilers(Workers):
         self.addCleanup(worker.stop)
         worker.give(0)
         self.assertTrue(worker.connection.poll(A_LONG_TIME))
-        self.assertEqual(worker.connection.recv(), {"forked": True})
+        self.assertEqual(worker.connection.recv(), {"asked": True, "forked": True})
 
 
 class SharedParts(unittest.TestCase):
@@ -152,21 +153,21 @@ class SharedParts(unittest.TestCase):
 
 
 class VectorCode(unittest.TestCase):
-    def tried(self, device, options={}):
+    def tried(self, device):
         """The instruction sets that are tried on a processor that has all of them."""
         from torch._inductor import cpu_vec_isa
 
         tried, candidates = [], list(cpu_vec_isa.supported_vec_isa_list)
-        self.addCleanup(cpu_vec_isa.supported_vec_isa_list.__setitem__, slice(None), candidates)
+        for function in (cpu_vec_isa.VecISA._VecISA__bool__impl, cpu_vec_isa.VecAMX.__bool__):
+            function.cache_clear()
+            self.addCleanup(function.cache_clear)
         with (
             mock.patch.object(cpu_vec_isa, "x86_isa_checker", lambda: ["avx2", "avx512", "avx512_vnni", "amx_tile"]),
             mock.patch.object(cpu_vec_isa.VecISA, "check_build", lambda isa, code: not tried.append(str(isa))),
+            mock.patch.object(cpu_vec_isa, "supported_vec_isa_list", candidates),
             mock.patch.object(cpu_vec_isa, "subprocess"),
         ):
-            for isa in candidates:
-                type(isa).__bool__.cache_clear() if hasattr(type(isa).__bool__, "cache_clear") else None
-                cpu_vec_isa.VecISA._VecISA__bool__impl.cache_clear()
-            compile_packages.check_vector_code_by_fork(options, device)
+            compile_packages.check_vector_code_by_fork({}, device)
         return tried
 
     def test_code_for_a_gpu_tries_the_width_alone(self):
