@@ -75,7 +75,8 @@ needs_make_absolute() {
   done
 }
 
-# Sets pace_home, the folders of the virtual environments and bazel, and refuses what PACE_* points at when it is not what it should be.
+# Sets pace_home, the folders of the virtual environments and bazel, and refuses what PACE_* points at when it is not
+# what it should be.
 needs_check_environment() {
   needs_make_absolute
   bazel=$sysroot/usr/bin/bazel

@@ -6,16 +6,22 @@ import sys
 
 from report import output, page, read
 
-_DESCRIPTION = """Makes one page of files of results: those that --json of a pace program, or of //benches/kernels, wrote.
-Several files are shown side by side: before and after, shards, machines. The page needs no network, and no other file."""
+_DESCRIPTION = """\
+Makes one page of files of results: those that --json of a pace program, of //benches/kernels or of compare_results wrote.
+Several files are shown side by side: before and after, shards, machines. The page needs no network and no other file."""
 
-_NOTE = """Exit code 0: the page has all that the files hold. 1: something could not be read, or the page not be written; messages
+_NOTE = """\
+Exit code 0: the page has all that the files hold. 1: something could not be read, or the page not be written; messages
 name the file and the line, and a page of the rest is written. 2: the command line cannot be used."""
 
 
 def _arguments(words):
     parser = argparse.ArgumentParser(
-        prog="report", description=_DESCRIPTION, epilog=_NOTE, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+        prog="report",
+        description=_DESCRIPTION,
+        epilog=_NOTE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="results, in the order in which they are shown")
     parser.add_argument("--output", default="report.html", metavar="FILE", help="the page (default: report.html)")
@@ -43,7 +49,10 @@ def main(words):
     try:
         output.write(arguments.output, page.render(inputs, arguments.files, output.vega()))
     except OSError as error:
-        print(f"report: {arguments.output}: {error.strerror or error}; expected a file that can be written", file=sys.stderr)
+        print(
+            f"report: {arguments.output}: {error.strerror or error}; expected a file that can be written",
+            file=sys.stderr,
+        )
         return 1
     return 1 if inputs.problems else 0
 

@@ -23,7 +23,12 @@ _COLOUR = {
 }
 _POINT = {"filled": True, "size": 14, "opacity": 0.7}
 # What lies outside of the picture stands at its edge as a triangle.
-_SHAPE = {"field": "outside", "type": "nominal", "legend": None, "scale": {"domain": [False, True], "range": ["circle", "triangle-up"]}}
+_SHAPE = {
+    "field": "outside",
+    "type": "nominal",
+    "legend": None,
+    "scale": {"domain": [False, True], "range": ["circle", "triangle-up"]},
+}
 _TIME_TIP = [
     {"field": "implementation", "type": "nominal"},
     {"field": "round", "type": "quantitative"},
@@ -40,7 +45,12 @@ SPECIFICATIONS = {
             "mark": {"type": "point", **_POINT},
             "encoding": {
                 "x": {"field": "round", "type": "quantitative", "title": "round", "scale": {"nice": False}},
-                "y": {"field": "time", "type": "quantitative", "title": "time of an iteration (%unit%)", "scale": {"domain": "%times%", "zero": False}},
+                "y": {
+                    "field": "time",
+                    "type": "quantitative",
+                    "title": "time of an iteration (%unit%)",
+                    "scale": {"domain": "%times%", "zero": False},
+                },
                 "color": _COLOUR,
                 "shape": _SHAPE,
                 "tooltip": _TIME_TIP,
@@ -55,8 +65,20 @@ SPECIFICATIONS = {
             "height": "%strip%",
             "mark": {"type": "tick", "thickness": 1, "opacity": 0.45, "bandSize": 22},
             "encoding": {
-                "x": {"field": "time", "type": "quantitative", "title": "time of an iteration (%unit%)", "scale": {"domain": "%times%", "zero": False}},
-                "y": {"field": "implementation", "type": "nominal", "title": None, "sort": None, "scale": {"domain": "%names%"}, "axis": {"labelLimit": 130}},
+                "x": {
+                    "field": "time",
+                    "type": "quantitative",
+                    "title": "time of an iteration (%unit%)",
+                    "scale": {"domain": "%times%", "zero": False},
+                },
+                "y": {
+                    "field": "implementation",
+                    "type": "nominal",
+                    "title": None,
+                    "sort": None,
+                    "scale": {"domain": "%names%"},
+                    "axis": {"labelLimit": 130},
+                },
                 "color": {**_COLOUR, "legend": None},
                 "tooltip": _TIME_TIP,
             },
@@ -76,7 +98,12 @@ SPECIFICATIONS = {
             ],
             "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.6},
             "encoding": {
-                "x": {"field": "time", "type": "quantitative", "title": "time of an iteration (%unit%)", "scale": {"domain": "%times%", "zero": False}},
+                "x": {
+                    "field": "time",
+                    "type": "quantitative",
+                    "title": "time of an iteration (%unit%)",
+                    "scale": {"domain": "%times%", "zero": False},
+                },
                 "y": {"field": "share", "type": "quantitative", "title": "share of samples", "axis": {"format": "%"}},
                 "color": _COLOUR,
             },
@@ -84,18 +111,31 @@ SPECIFICATIONS = {
     },
     "ratios": {
         "title": "Speed-up of each cycle",
-        "about": "Baseline's time over own time, one point a cycle, and the median. Dashed lines are the limits that are demanded.",
+        "about": "Baseline's time over own time, a point a cycle, and the median. Dashed lines are limits that are demanded.",
         "specification": {
             **_WIDE,
             "encoding": {
-                "y": {"type": "quantitative", "title": "speed-up", "scale": {"type": "%ratios_scale%", "domain": "%ratios%", "nice": False, "zero": False}, "axis": {"format": "~g"}}
+                "y": {
+                    "type": "quantitative",
+                    "title": "speed-up",
+                    "scale": {"type": "%ratios_scale%", "domain": "%ratios%", "nice": False, "zero": False},
+                    "axis": {"format": "~g"},
+                }
             },
             "layer": [
-                {"data": {"values": [{"one": 1}]}, "mark": {"type": "rule", "opacity": 0.6}, "encoding": {"y": {"field": "one"}}},
+                {
+                    "data": {"values": [{"one": 1}]},
+                    "mark": {"type": "rule", "opacity": 0.6},
+                    "encoding": {"y": {"field": "one"}},
+                },
                 {
                     "data": {"name": "limits"},
                     "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.5},
-                    "encoding": {"y": {"field": "limit"}, "color": _COLOUR, "tooltip": [{"field": "expectation", "type": "nominal"}]},
+                    "encoding": {
+                        "y": {"field": "limit"},
+                        "color": _COLOUR,
+                        "tooltip": [{"field": "expectation", "type": "nominal"}],
+                    },
                 },
                 {
                     "mark": {"type": "point", **_POINT},
@@ -122,8 +162,8 @@ SPECIFICATIONS = {
     "evidence": {
         "title": "Evidence after each cycle",
         "about": (
-            "What a bettor against the contrary has made of a wealth of 1. A solid line that ends above its level proves that "
-            "the limit is met, a dotted one that it is broken."
+            "What a bettor against the contrary has made of a wealth of 1. A solid line that ends above its level proves "
+            "that the limit is met, a dotted one that it is broken."
         ),
         "specification": {
             **_WIDE,
@@ -143,7 +183,14 @@ SPECIFICATIONS = {
                 },
                 {
                     "data": {"name": "levels"},
-                    "mark": {"type": "text", "align": "right", "baseline": "bottom", "dy": -2, "x": "width", "fontSize": 11},
+                    "mark": {
+                        "type": "text",
+                        "align": "right",
+                        "baseline": "bottom",
+                        "dy": -2,
+                        "x": "width",
+                        "fontSize": 11,
+                    },
                     "encoding": {"y": {"field": "level"}, "text": {"field": "text"}},
                 },
                 {
@@ -157,7 +204,10 @@ SPECIFICATIONS = {
                             "field": "proves",
                             "type": "nominal",
                             "legend": None,
-                            "scale": {"domain": ["the limit is met", "the limit is broken"], "range": [[1, 0], [2, 3]]},
+                            "scale": {
+                                "domain": ["the limit is met", "the limit is broken"],
+                                "range": [[1, 0], [2, 3]],
+                            },
                         },
                         "tooltip": [
                             {"field": "expectation", "type": "nominal"},
@@ -176,18 +226,46 @@ SPECIFICATIONS = {
         "specification": {
             **_WIDE,
             "encoding": {
-                "x": {"field": "size", "type": "quantitative", "title": "%axis%", "scale": {"type": "log"}, "axis": {"values": "%sizes%", "format": "d", "labelOverlap": True}},
-                "y": {"type": "quantitative", "title": "speed-up", "scale": {"type": "%range_scale%", "domain": "%range%", "nice": False, "zero": False}, "axis": {"format": "~g"}},
-                "color": {"field": "series", "type": "nominal", "title": None, "sort": None, "legend": {"orient": "top", "labelLimit": 200}},
+                "x": {
+                    "field": "size",
+                    "type": "quantitative",
+                    "title": "%axis%",
+                    "scale": {"type": "log"},
+                    "axis": {"values": "%sizes%", "format": "d", "labelOverlap": True},
+                },
+                "y": {
+                    "type": "quantitative",
+                    "title": "speed-up",
+                    "scale": {"type": "%range_scale%", "domain": "%range%", "nice": False, "zero": False},
+                    "axis": {"format": "~g"},
+                },
+                "color": {
+                    "field": "series",
+                    "type": "nominal",
+                    "title": None,
+                    "sort": None,
+                    "legend": {"orient": "top", "labelLimit": 200},
+                },
             },
             "layer": [
-                {"data": {"values": [{"one": 1}]}, "mark": {"type": "rule", "opacity": 0.6}, "encoding": {"x": None, "color": None, "y": {"field": "one"}}},
-                {"mark": {"type": "rule", "strokeWidth": 1.5, "clip": True}, "encoding": {"y": {"field": "low"}, "y2": {"field": "high"}}},
+                {
+                    "data": {"values": [{"one": 1}]},
+                    "mark": {"type": "rule", "opacity": 0.6},
+                    "encoding": {"x": None, "color": None, "y": {"field": "one"}},
+                },
+                {
+                    "mark": {"type": "rule", "strokeWidth": 1.5, "clip": True},
+                    "encoding": {"y": {"field": "low"}, "y2": {"field": "high"}},
+                },
                 {
                     "mark": {"type": "line", "point": {"size": 36}},
                     "encoding": {
                         "y": {"field": "speedup"},
-                        "tooltip": [{"field": "comparison", "type": "nominal"}, {"field": "series", "type": "nominal"}, {"field": "speedup", "type": "quantitative", "format": ".4~g"}],
+                        "tooltip": [
+                            {"field": "comparison", "type": "nominal"},
+                            {"field": "series", "type": "nominal"},
+                            {"field": "speedup", "type": "quantitative", "format": ".4~g"},
+                        ],
                     },
                 },
             ],
@@ -195,23 +273,45 @@ SPECIFICATIONS = {
     },
     "roofline": {
         "title": "Roofline",
-        "about": "Operations per second by operations per byte moved. The line is that of the largest bandwidth and the most operations per second that any of them reaches.",
+        "about": (
+            "Operations per second by operations per byte moved. The line is that of the largest bandwidth and the most "
+            "operations per second that any of them reaches."
+        ),
         "specification": {
             **_WIDE,
             "height": 260,
             "encoding": {
-                "x": {"type": "quantitative", "title": "operations per byte", "scale": {"type": "log", "nice": False}, "axis": {"format": "~g"}},
+                "x": {
+                    "type": "quantitative",
+                    "title": "operations per byte",
+                    "scale": {"type": "log", "nice": False},
+                    "axis": {"format": "~g"},
+                },
                 "y": {"type": "quantitative", "title": "GFLOP/s", "scale": {"type": "log"}, "axis": {"format": "~g"}},
             },
             "layer": [
-                {"data": {"name": "roof"}, "mark": {"type": "line", "strokeWidth": 1.5, "opacity": 0.7}, "encoding": {"x": {"field": "intensity"}, "y": {"field": "gflops"}}},
+                {
+                    "data": {"name": "roof"},
+                    "mark": {"type": "line", "strokeWidth": 1.5, "opacity": 0.7},
+                    "encoding": {"x": {"field": "intensity"}, "y": {"field": "gflops"}},
+                },
                 {
                     "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0.85},
                     "encoding": {
                         "x": {"field": "intensity"},
                         "y": {"field": "gflops"},
-                        "color": {"field": "implementation", "type": "nominal", "title": None, "legend": {"orient": "top"}},
-                        "tooltip": [{"field": "comparison", "type": "nominal"}, {"field": "implementation", "type": "nominal"}, {"field": "gflops", "type": "quantitative", "format": ".3~g"}, {"field": "gbs", "type": "quantitative", "title": "GB/s", "format": ".3~g"}],
+                        "color": {
+                            "field": "implementation",
+                            "type": "nominal",
+                            "title": None,
+                            "legend": {"orient": "top"},
+                        },
+                        "tooltip": [
+                            {"field": "comparison", "type": "nominal"},
+                            {"field": "implementation", "type": "nominal"},
+                            {"field": "gflops", "type": "quantitative", "format": ".3~g"},
+                            {"field": "gbs", "type": "quantitative", "title": "GB/s", "format": ".3~g"},
+                        ],
                     },
                 },
             ],
@@ -252,7 +352,9 @@ def _robust_range(groups):
             continue
         ascending = sorted(values)
         low, middle, high = (_quantile(ascending, share) for share in (0.1, 0.5, 0.9))
-        ends.append((max(ascending[0], middle - 4 * (middle - low)), min(ascending[-1], middle + 4 * (high - middle))))
+        ends.append(
+            (max(ascending[0], middle - 4 * (middle - low)), min(ascending[-1], middle + 4 * (high - middle)))
+        )
     if not ends:
         return None
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
@@ -260,7 +362,7 @@ def _robust_range(groups):
 
 
 def speedup_range(series):
-    """The range of a picture of speed-ups by size: all of them, and 1, but not all of intervals that say next to nothing."""
+    """The range of a picture of speed-ups by size: all of them, and 1, but not all of wide intervals."""
     low = min([1, *(max(each["low"], each["speedup"] / 3) for each in series)])
     high = max([1, *(min(each["high"], each["speedup"] * 3) for each in series)])
     return [rounded(low / 1.08), rounded(high * 1.08)]
@@ -271,7 +373,10 @@ def shares(results, most):
 
     The small ones show all of theirs; the large ones have equal parts of the rest.
     """
-    sizes = [sum(len(row["samples_ns"]) + len(row["log_ratios"]) for row in result["implementations"]) for result in results]
+    sizes = [
+        sum(len(row["samples_ns"]) + len(row["log_ratios"]) for row in result["implementations"])
+        for result in results
+    ]
     shares, left = [0] * len(sizes), most
     for done, i in enumerate(sorted(range(len(sizes)), key=lambda i: sizes[i])):
         shares[i] = min(sizes[i], left // (len(sizes) - done))
@@ -326,7 +431,14 @@ def values_of(result, most):
         ratios = [math.exp(max(min(each, 50.0), -50.0)) for each in values]
         speedups.append(ratios)
         demanded = [
-            (1 / each["demanded_speed"]["limit"] if each["demanded_speed"]["guard"] else each["demanded_speed"]["limit"], each)
+            (
+                (
+                    1 / each["demanded_speed"]["limit"]
+                    if each["demanded_speed"]["guard"]
+                    else each["demanded_speed"]["limit"]
+                ),
+                each,
+            )
             for each in row["expectations"]
             if each["demanded_speed"]
         ]
@@ -383,5 +495,7 @@ def _curve(row, expectation, baseline, result):
         "cycles": [each + 1 for each in cycles],
         "met": [rounded(min(1 / max(points[i][0], 1e-300), 1e12), 4) for i in cycles],
         "broken": [rounded(min(1 / max(points[i][1], 1e-300), 1e12), 4) for i in cycles],
-        "levels": [{"level": rounded(1 / rate), "text": "1/" + f"{rate:g}"} for rate in (demand[met], demand[broken])],
+        "levels": [
+            {"level": rounded(1 / rate), "text": "1/" + f"{rate:g}"} for rate in (demand[met], demand[broken])
+        ],
     }

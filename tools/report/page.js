@@ -11,7 +11,10 @@
   // ---- values of pictures
 
   // Values outside of the picture stand at its edge.
-  const inside = (value, [low, high]) => ({ value: Math.min(Math.max(value, low), high), outside: value < low || value > high });
+  const inside = (value, [low, high]) => ({
+    value: Math.min(Math.max(value, low), high),
+    outside: value < low || value > high,
+  });
 
   const samplesOf = (data) =>
     data.samples.flatMap(({ implementation, step, values }) =>
@@ -31,8 +34,11 @@
           return { implementation, cycle: Math.floor(i * step) + 1, speedup: value, exact, outside };
         })),
       datasets: {
-        limits: data.ratios.flatMap(({ implementation, limits }) => limits.map((each) => ({ implementation, ...each }))),
-        medians: data.ratios.filter((each) => each.median).map(({ implementation, median }) => ({ implementation, median })),
+        limits: data.ratios.flatMap(({ implementation, limits }) =>
+          limits.map((each) => ({ implementation, ...each }))),
+        medians: data.ratios
+          .filter((each) => each.median)
+          .map(({ implementation, median }) => ({ implementation, median })),
       },
     }),
     evidence: (data) => ({
@@ -42,7 +48,9 @@
           { implementation, expectation, cycle, proves: "the limit is broken", evidence: broken[i] },
         ])),
       // Several expectations may have the same levels.
-      datasets: { levels: [...new Map(data.evidence.flatMap(({ levels }) => levels).map((each) => [each.text, each])).values()] },
+      datasets: {
+        levels: [...new Map(data.evidence.flatMap(({ levels }) => levels).map((each) => [each.text, each])).values()],
+      },
     }),
     sizes: (data) => ({ values: data.values }),
     trend: (data) => ({ values: data.values, datasets: { changes: data.changes } }),
@@ -50,16 +58,18 @@
   };
 
   const blanksOf = (data) => {
-    const blanks = { names: data.names, colours: data.colours, unit: data.unit, times: data.times, ratios: data.ratio_range, axis: data.axis, range: data.range, sizes: data.sizes, strip: data.names ? 34 * data.names.length : 0 };
+    const { names, colours, unit, times, axis, range, sizes } = data;
+    const blanks = { names, colours, unit, times, axis, range, sizes, ratios: data.ratio_range };
+    if (names) blanks.strip = 34 * names.length;
     // Few of a logarithmic axis' usual ticks lie in a small range.
     const scale = (ends) => (ends && ends[1] / ends[0] > 5 ? "log" : "linear");
     blanks.ratios_scale = scale(blanks.ratios);
     blanks.range_scale = scale(blanks.range);
     if (data.evidence && data.evidence.length > 0) {
-      const ends = data.evidence.flatMap(({ met, broken, levels }) => [...met, ...broken, ...levels.map(({ level }) => level)]);
+      const levels = data.evidence.flatMap((each) => each.levels.map(({ level }) => level));
+      const ends = data.evidence.flatMap(({ met, broken }) => [...met, ...broken]);
       // Far beyond the levels it is proven as well.
-      const most = Math.max(...data.evidence.flatMap(({ levels }) => levels.map(({ level }) => level)));
-      blanks.evidence = [0.7, Math.min(Math.max(...ends) * 3, most * 1e4)];
+      blanks.evidence = [0.7, Math.min(Math.max(...levels, ...ends) * 3, Math.max(...levels) * 1e4)];
     }
     return blanks;
   };
@@ -70,7 +80,8 @@
       const { zero, ...rest } = node;
       return filled(rest, blanks);
     }
-    if (node && typeof node === "object") return Object.fromEntries(Object.entries(node).map(([key, each]) => [key, filled(each, blanks)]));
+    if (node && typeof node === "object")
+      return Object.fromEntries(Object.entries(node).map(([key, each]) => [key, filled(each, blanks)]));
     if (typeof node !== "string") return node;
     const whole = /^%(\w+)%$/.exec(node);
     if (whole) return whole[1] in blanks ? blanks[whole[1]] : node;
@@ -88,7 +99,9 @@
   const look = () => {
     const style = getComputedStyle(document.documentElement);
     const of = (name) => style.getPropertyValue(name).trim();
-    const axis = { labelColor: of("--soft"), titleColor: of("--soft"), gridColor: of("--line"), domainColor: of("--line"), tickColor: of("--line"), titleFontWeight: "normal", labelFontSize: 11, titleFontSize: 11 };
+    const [soft, line] = [of("--soft"), of("--line")];
+    const colours = { labelColor: soft, titleColor: soft, gridColor: line, domainColor: line, tickColor: line };
+    const axis = { ...colours, titleFontWeight: "normal", labelFontSize: 11, titleFontSize: 11 };
     return {
       background: null,
       font: "system-ui, 'DejaVu Sans', sans-serif",
@@ -116,7 +129,13 @@
     const many = specification.data.values.length > 3000;
     try {
       // By its interpreter Vega evaluates no text as a program, which many policies forbid.
-      await vegaEmbed(place, drawn, { actions: false, ast: true, renderer: many ? "canvas" : "svg", config: look(), tooltip: { theme: dark.matches ? "dark" : "light" } });
+      await vegaEmbed(place, drawn, {
+        actions: false,
+        ast: true,
+        renderer: many ? "canvas" : "svg",
+        config: look(),
+        tooltip: { theme: dark.matches ? "dark" : "light" },
+      });
       place.dataset.drawn = String(specification.data.values.length);
     } catch (error) {
       place.dataset.failed = String(error);
@@ -200,7 +219,8 @@
   if (list) {
     const all = [...list.children];
     document.querySelector(".tools").hidden = false;
-    const [search, filter, sort, found] = ["search", "filter", "sort", "found"].map((id) => document.getElementById(id));
+    const [search, filter, sort, found] = ["search", "filter", "sort", "found"].map((id) =>
+      document.getElementById(id));
     const badness = { failed: 0, invalid: 1, undecided: 2, measured: 3, passed: 4 };
     const orders = {
       order: () => 0,

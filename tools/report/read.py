@@ -83,13 +83,17 @@ def _read_file(path, inputs):
         if not first:
             raise InputError(f"{path}: is empty; {_EXPECTED}")
         stripped = first.rstrip(b"\0")
-        if not first.endswith(b"\n") and any(stripped.startswith(each) or each.startswith(stripped) for each in _TORN):
+        if not first.endswith(b"\n") and any(
+            stripped.startswith(each) or each.startswith(stripped) for each in _TORN
+        ):
             raise InputError(f"{path}:1: was cut off in its first line and holds no results; {_EXPECTED}")
         header = _json_object(first)
         if header is not None and "schema_version" in header:
             _require_version(path, header, "schema_version", SCHEMA_VERSION)
             inputs.runs.append(run := Run(path, _header(path, header, schema.HEADER), []))
-            _read_lines(path, file, lambda value: run.results.append(_with_fewer_samples(_row(schema.RESULT, value))), inputs)
+            _read_lines(
+                path, file, lambda value: run.results.append(_with_fewer_samples(_row(schema.RESULT, value))), inputs
+            )
         elif header is not None and "comparison_version" in header:
             _require_version(path, header, "comparison_version", COMPARISON_VERSION)
             inputs.between.append(run := Run(path, _header(path, header, schema.COMPARISON_HEADER), []))

@@ -14,7 +14,9 @@ class Unexpected(Exception):
 def text_of(value):
     """Returns text that every HTML page can hold: without lone surrogates, and with control characters made visible."""
     text = value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    return "".join(chr(0x2400 + ord(c)) if ord(c) < 32 and c not in "\n\t" else "\u2421" if c == "\x7f" else c for c in text)
+    return "".join(
+        chr(0x2400 + ord(c)) if ord(c) < 32 and c not in "\n\t" else "\u2421" if c == "\x7f" else c for c in text
+    )
 
 
 def _found(value):
@@ -119,10 +121,7 @@ _TIME_INTERVAL = Object(low_ns=Number(), high_ns=Number(), confidence=Number(), 
 _TIME = Object(
     required=("median_ns",),
     interval=_TIME_INTERVAL,
-    **{
-        key: Number()
-        for key in "median_ns min_ns q20_ns q80_ns max_ns q99_ns mean_ns spread samples".split()
-    },
+    **{key: Number() for key in "median_ns min_ns q20_ns q80_ns max_ns q99_ns mean_ns spread samples".split()},
 )
 _SPEEDUP = Object(
     required=("median",),

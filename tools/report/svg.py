@@ -1,4 +1,7 @@
-"""Small pictures that need no script and no style sheet: their colours are attributes, which the page's style replaces."""
+"""Small pictures that need no script and no style sheet.
+
+Their colours are attributes, which the page's style replaces where it is allowed.
+"""
 
 import math
 
@@ -34,11 +37,14 @@ def _svg(width, height, label, body):
     )
 
 
-def _line(x1, y1, x2, y2, colour, css, width=1, dash=""):
-    dashed = f' stroke-dasharray="{dash}"' if dash else ""
-    return (
-        f'<line class="{css}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{colour}" stroke-width="{width}"{dashed}/>'
-    )
+def _element(tag, text=None, **attributes):
+    """An element as text; an underscore at the end of a name, or within it, is left out or stands for a hyphen."""
+    words = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items())
+    return f"<{tag}{words}/>" if text is None else f"<{tag}{words}>{escape(text)}</{tag}>"
+
+
+def _line(x1, y1, x2, y2, colour, css, width=1, **more):
+    return _element("line", class_=css, x1=x1, y1=y1, x2=x2, y2=y2, stroke=colour, stroke_width=width, **more)
 
 
 def speedup_axis(speedups, limits, width):
@@ -48,7 +54,10 @@ def speedup_axis(speedups, limits, width):
         values.append(each["median"])
         if each["interval"]:
             # An interval that says next to nothing must not squeeze the others.
-            values += [max(each["interval"]["low"], each["median"] / 8), min(each["interval"]["high"], each["median"] * 8)]
+            values += [
+                max(each["interval"]["low"], each["median"] / 8),
+                min(each["interval"]["high"], each["median"] * 8),
+            ]
     values = [each for each in values if each and each > 0]
     low, high = min(values), max(values)
     room = max((high / low) ** 0.06, 1.02)
@@ -69,7 +78,7 @@ def speedup(summary, axis, limits, verdict, width, height=22):
     for limit in limits:
         if not axis.holds(limit):
             continue
-        body += _line(axis(limit), 1, axis(limit), height - 1, "#808080", "limit", dash="2 2")
+        body += _line(axis(limit), 1, axis(limit), height - 1, "#808080", "limit", stroke_dasharray="2 2")
     label = f"speed-up {figures.ratio(summary['median'])} {figures.ratio_interval(summary['interval'])}"
     colour, css = _COLOUR.get(verdict, _COLOUR[""]), "mark " + (verdict or "none")
     if summary["interval"] and summary["interval"]["low"] > 0:
@@ -81,9 +90,11 @@ def speedup(summary, axis, limits, verdict, width, height=22):
                 body += _line(x, middle - 4, x, middle + 4, colour, css, 1.5)
             else:
                 way = 4 if end == high else -4
-                body += f'<path class="{css}" d="M{x - way} {middle - 4}L{x} {middle}L{x - way} {middle + 4}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
+                points = f"M{x - way} {middle - 4}L{x} {middle}L{x - way} {middle + 4}"
+                body += _element("path", class_=css, d=points, fill="none", stroke=colour, stroke_width=1.5)
     if summary["median"] and summary["median"] > 0:
-        body += f'<circle class="dot {verdict or "none"}" cx="{axis(summary["median"])}" cy="{middle}" r="4" fill="{colour}"/>'
+        dot = f"dot {verdict or 'none'}"
+        body += _element("circle", class_=dot, cx=axis(summary["median"]), cy=middle, r=4, fill=colour)
     if limits:
         label += "; limit " + ", ".join(figures.ratio(each) for each in limits)
     return _svg(width, height, label, body)
@@ -103,12 +114,16 @@ def time(summary, axis, colour, css, width, height=22):
     """Bar to the median, box from the 20th to the 80th percentile, and the interval of the median."""
     middle, x = height / 2, axis(summary["median_ns"])
     start = axis(0)
-    body = f'<rect class="bar {css}" x="{start}" y="{middle - 5}" width="{max(x - start, 0.5):.1f}" height="10" fill="{colour}" fill-opacity="0.35"/>'
+    wide = f"{max(x - start, 0.5):.1f}"
+    body = _element(
+        "rect", class_="bar", x=start, y=middle - 5, width=wide, height=10, fill=colour, fill_opacity=0.35
+    )
     if summary["q20_ns"] is not None and summary["q80_ns"] is not None:
         body += _line(axis(summary["q20_ns"]), middle, axis(summary["q80_ns"]), middle, colour, "box " + css, 1.5)
     if summary["interval"]:
         low, high = axis(summary["interval"]["low_ns"]), axis(summary["interval"]["high_ns"])
-        body += f'<rect class="interval {css}" x="{low}" y="{middle - 4}" width="{max(high - low, 1):.1f}" height="8" fill="{colour}"/>'
+        wide = f"{max(high - low, 1):.1f}"
+        body += _element("rect", class_="interval", x=low, y=middle - 4, width=wide, height=8, fill=colour)
     body += _line(x, middle - 8, x, middle + 8, colour, "median " + css, 2)
     unit = figures.time_unit(summary["median_ns"])
     label = f"median {figures.time(summary['median_ns'], unit)} {figures.time_interval(summary['interval'], unit)}"
@@ -122,35 +137,37 @@ def _mix(share):
     return tuple(round(247 + (each - 247) * weight) for each in end)
 
 
+def _text(text, x, y, css="axis", fill="#444444", **more):
+    return _element("text", text, class_=css, x=x, y=y, font_size=12, fill=fill, **more)
+
+
 def heat_map(columns, rows, cells, column_title, row_title):
     """A grid of speed-ups by two sizes. `cells` maps (row, column) to (speed-up, verdict); others stay empty."""
     left, top, wide, high = 74, 46, 66, 30
     width, height = left + wide * len(columns) + 8, top + high * len(rows) + 8
     most = max([abs(math.log(each)) for each, _ in cells.values() if each and each > 0] + [math.log(1.25)])
-    body = f'<text class="axis" x="{left}" y="13" font-size="12" fill="#444444">{escape(column_title)}</text>'
+    body = _text(column_title, left, 13)
     if row_title:
-        body += f'<text class="axis" x="2" y="{top - 8}" font-size="12" fill="#444444">{escape(row_title)}</text>'
+        body += _text(row_title, 2, top - 8)
     for i, column in enumerate(columns):
         x = left + wide * (i + 0.5)
-        body += f'<text class="axis" x="{x}" y="{top - 8}" font-size="12" text-anchor="middle" fill="#444444">{escape(column)}</text>'
+        body += _text(column, x, top - 8, text_anchor="middle")
     for j, row in enumerate(rows):
         y = top + high * (j + 0.5) + 4
-        body += f'<text class="axis" x="{left - 8}" y="{y}" font-size="12" text-anchor="end" fill="#444444">{escape(row)}</text>'
+        body += _text(row, left - 8, y, text_anchor="end")
         for i, column in enumerate(columns):
             value, verdict = cells.get((row, column), (None, ""))
             x, cell_y = left + wide * i, top + high * j
+            place = {"x": x, "y": cell_y, "width": wide - 2, "height": high - 2, "rx": 2}
             if value is None or not value > 0:
-                body += f'<rect class="empty" x="{x}" y="{cell_y}" width="{wide - 2}" height="{high - 2}" fill="none" stroke="#a0a0a0"/>'
+                body += _element("rect", **place, fill="none", stroke="#a0a0a0")
                 continue
             colour = _mix(math.log(value) / most)
             light = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2]
             text = "#101010" if light > 140 else "#ffffff"
             mark = " ✗" if verdict == "failed" else " ?" if verdict in ("undecided", "invalid") else ""
-            body += (
-                f'<rect x="{x}" y="{cell_y}" width="{wide - 2}" height="{high - 2}" rx="2" fill="#{bytes(colour).hex()}"/>'
-                f'<text x="{x + wide / 2 - 1}" y="{y}" font-size="12" text-anchor="middle" fill="{text}">'
-                f"{figures.ratio(value)}{mark}</text>"
-            )
+            body += _element("rect", **place, fill="#" + bytes(colour).hex())
+            body += _text(figures.ratio(value) + mark, x + wide / 2 - 1, y, css="", fill=text, text_anchor="middle")
     return _svg(width, height, f"speed-ups by {column_title}" + (f" and {row_title}" if row_title else ""), body)
 
 
@@ -168,18 +185,20 @@ def kernels_bar(parts, width=920, height=46):
         wide = width * share / total
         colour = _KINDS[kind % len(_KINDS)] if kind is not None else "#b8b8b8"
         label = f"{name}: {figures.percent(share)}"
-        body += (
-            f'<g><title>{escape(label)}</title><rect x="{x:.2f}" y="2" width="{max(wide - 1, 0.4):.2f}" height="{height - 4}" '
-            f'rx="2" fill="{colour}"/>'
+        bar = _element(
+            "rect", x=f"{x:.2f}", y=2, width=f"{max(wide - 1, 0.4):.2f}", height=height - 4, rx=2, fill=colour
         )
+        body += f"<g><title>{escape(label)}</title>{bar}"
         room = int((wide - 10) / 7.2)
         if room >= 3:
             text = name if len(name) <= room else name[: room - 1] + "…"
             ink = "#101010" if kind is None else "#ffffff"
-            body += f'<text x="{x + 5:.2f}" y="{height / 2 + 4}" font-size="12" fill="{ink}">{escape(text)}</text>'
+            body += _text(text, f"{x + 5:.2f}", height / 2 + 4, css="", fill=ink)
         body += "</g>"
         x += wide
-    return _svg(width, height, "shares of the call: " + ", ".join(f"{n} {figures.percent(s)}" for n, s, _ in parts[:20]), body)
+    return _svg(
+        width, height, "shares of the call: " + ", ".join(f"{n} {figures.percent(s)}" for n, s, _ in parts[:20]), body
+    )
 
 
 def kind_colour(kind):

@@ -83,7 +83,13 @@ def _of_group(shape, rest, axes, group, worst_verdict):
                     continue
                 interval = row["speedup"]["interval"] or {"low": None, "high": None}
                 at = (sizes[row_axis] if row_axis is not None else "", sizes[column_axis])
-                cells[at] = (row["speedup"]["median"], worst_verdict(row), interval["low"], interval["high"], result["name"])
+                cells[at] = (
+                    row["speedup"]["median"],
+                    worst_verdict(row),
+                    interval["low"],
+                    interval["high"],
+                    result["name"],
+                )
         sweeps.append(Sweep(title, name, rows, columns, cells, _crossings(name, rows, columns, cells)))
     return sweeps
 
@@ -100,5 +106,7 @@ def _crossings(name, rows, columns, cells):
                 continue
             share = math.log(before) / (math.log(before) - math.log(after))
             size = math.exp(math.log(left) + share * (math.log(right) - math.log(left)))
-            found.append(f"{name} becomes {'faster' if after > 1 else 'slower'} near {size:.3g}{at} (between {left} and {right})")
+            found.append(
+                f"{name} becomes {'faster' if after > 1 else 'slower'} near {size:.3g}{at} (between {left} and {right})"
+            )
     return found

@@ -59,7 +59,9 @@ class View:
         # One axis for all lines of the list, so that they can be compared with each other.
         leads = [row["speedup"] for _, result in shown for row in result["implementations"] if row["speedup"]]
         self._list_axis = svg.list_axis([each for each in leads if each["median"] > 0], 140)
-        self.comparisons = [self._comparison(place, i, result, shares[place]) for place, (i, result) in enumerate(shown)]
+        self.comparisons = [
+            self._comparison(place, i, result, shares[place]) for place, (i, result) in enumerate(shown)
+        ]
         self._places = {id(result): place for place, (_, result) in enumerate(shown)}
         self.attention, self.attention_more = self._cut(self._attention(pairs))
         self.changes, self.changes_more = self._cut(self._changes(pairs))
@@ -160,6 +162,8 @@ class View:
         if self.results:
             names = " → ".join(run["label"] for run in self.runs[:3]) + (" …" if len(self.runs) > 3 else "")
             return f"{figures.count(len(self.results), 'comparison')} · {names}"
+        if self.judged:
+            return "results compared: " + ", ".join(short(each["path"].rsplit("/", 1)[-1]) for each in self.judged[:3])
         if self.kernels:
             return "kernels of " + ", ".join(short(each["call"]) for each in self.kernels[:3])
         return "no results"
@@ -167,12 +171,17 @@ class View:
     def _shown(self, pairs):
         if len(pairs) <= MOST_COMPARISONS:
             return pairs
+
         def rank(pair):
             rows = pair[1]["implementations"]
             return max(
-                [3 if row["outcome"] in FAULTS or _closed(row) else _BADNESS.get(worst_verdict(row), 0) for row in rows],
+                [
+                    3 if row["outcome"] in FAULTS or _closed(row) else _BADNESS.get(worst_verdict(row), 0)
+                    for row in rows
+                ],
                 default=0,
             )
+
         kept = sorted(range(len(pairs)), key=lambda i: (-rank(pairs[i]), i))[:MOST_COMPARISONS]
         return [pairs[i] for i in sorted(kept)]
 
@@ -195,20 +204,47 @@ class View:
         found = []
         for run, result in pairs:
             if result["lost_device"]:
-                found.append((0, self._entry(run, result, None, kind="failed", what="device lost", text=result["lost_device"])))
+                found.append(
+                    (0, self._entry(run, result, None, kind="failed", what="device lost", text=result["lost_device"]))
+                )
             for row in result["implementations"]:
                 if row["outcome"] in FAULTS or row["outcome"] == "out of memory":
-                    found.append((0, self._entry(run, result, row, kind="failed", what=row["outcome"], text=row["message"])))
+                    found.append(
+                        (0, self._entry(run, result, row, kind="failed", what=row["outcome"], text=row["message"]))
+                    )
                 elif row["context"]["impossible"]:
-                    found.append((1, self._entry(run, result, row, kind="invalid", what="invalid", text=row["context"]["impossible"])))
+                    found.append(
+                        (
+                            1,
+                            self._entry(
+                                run, result, row, kind="invalid", what="invalid", text=row["context"]["impossible"]
+                            ),
+                        )
+                    )
                 for each in _closed(row):
                     rank = 0 if each["verdict"] == "failed" else 2
-                    found.append((rank, self._entry(run, result, row, kind=each["verdict"], what=each["verdict"], text=each["message"])))
+                    found.append(
+                        (
+                            rank,
+                            self._entry(
+                                run, result, row, kind=each["verdict"], what=each["verdict"], text=each["message"]
+                            ),
+                        )
+                    )
                 for each in row["expectations"]:
                     if each["unresolved"]:
-                        found.append((3, self._entry(run, result, row, kind="undecided", what="let through", text=each["message"])))
+                        found.append(
+                            (
+                                3,
+                                self._entry(
+                                    run, result, row, kind="undecided", what="let through", text=each["message"]
+                                ),
+                            )
+                        )
             for disturbance in result["conditions"]["disturbances"]:
-                found.append((4, self._entry(run, result, None, kind="undecided", what="disturbed", text=disturbance)))
+                found.append(
+                    (4, self._entry(run, result, None, kind="undecided", what="disturbed", text=disturbance))
+                )
         return [entry for _, entry in sorted(found, key=lambda each: each[0])]
 
     def _changes(self, pairs):
@@ -218,8 +254,12 @@ class View:
                 way = _proven(row)
                 if way:
                     summary = row["speedup"]
-                    found.append((abs(math.log(summary["median"])) if summary["median"] > 0 else 0.0,
-                                  self._entry(run, result, row, kind=way, what=way, speedup=self._speedup(summary))))
+                    found.append(
+                        (
+                            abs(math.log(summary["median"])) if summary["median"] > 0 else 0.0,
+                            self._entry(run, result, row, kind=way, what=way, speedup=self._speedup(summary)),
+                        )
+                    )
         return [entry for _, entry in sorted(found, key=lambda each: -each[0])]
 
     @staticmethod
@@ -250,7 +290,9 @@ class View:
                             )
         names = {group for _, group, _, _ in groups}
         found = []
-        for (_, group, implementation, i), speedups in sorted(groups.items(), key=lambda each: (each[0][0], each[0][1], each[0][2], each[0][3])):
+        for (_, group, implementation, i), speedups in sorted(
+            groups.items(), key=lambda each: (each[0][0], each[0][1], each[0][2], each[0][3])
+        ):
             # One group is all there is.
             if len(speedups) < 2 or (group != "all" and len(names) == 2):
                 continue
@@ -303,7 +345,9 @@ class View:
                         "title": short(sweep.title),
                         "implementation": short(sweep.implementation),
                         "run": self.runs[i]["number"] if self.several_runs else None,
-                        "picture": svg.heat_map(sweep.columns, sweep.rows, cells, f"{letters[0]} →", "n ↓" if two else ""),
+                        "picture": svg.heat_map(
+                            sweep.columns, sweep.rows, cells, f"{letters[0]} →", "n ↓" if two else ""
+                        ),
                         "crossings": sweep.crossings,
                         "key": key,
                     }
@@ -352,21 +396,36 @@ class View:
                         "device": short(result["device"]),
                     }
                 )
-            found.append({"comparison": short(comparison), "implementation": short(implementation), "cells": cells, "way": way, "size": largest})
+            found.append(
+                {
+                    "comparison": short(comparison),
+                    "implementation": short(implementation),
+                    "cells": cells,
+                    "way": way,
+                    "size": largest,
+                }
+            )
         found.sort(key=lambda each: -each["size"])
         return found
 
     def _judged(self, run):
         """What //tools/compare_results judged; what is not acceptable comes first."""
         header, rows = run.header, []
-        order = sorted(run.results, key=lambda row: (row["acceptable"] is not False, not row["change_proven"], not row["unresolved"]))
+        order = sorted(
+            run.results,
+            key=lambda row: (row["acceptable"] is not False, not row["change_proven"], not row["unresolved"]),
+        )
         speedups = [{"median": row["factor"], "interval": row["interval"]} for row in run.results if row["factor"]]
         limits = []
         if header["limit"] and header["limit"] > 0:
             limits = [1 / header["limit"] if header["guard"] else header["limit"]]
         axis = svg.speedup_axis(speedups, limits, 150)
         for row in order:
-            summary = {"median": row["factor"], "interval": row["interval"]} if row["factor"] and row["factor"] > 0 else None
+            summary = (
+                {"median": row["factor"], "interval": row["interval"]}
+                if row["factor"] and row["factor"] > 0
+                else None
+            )
             rows.append(
                 {
                     "step": row["step"],
@@ -377,14 +436,17 @@ class View:
                     "speedup": self._speedup(summary),
                     "picture": svg.speedup(summary, axis, limits, row["verdict"], 150) if summary else "",
                     "verdict": row["verdict"],
-                    "fate": "not acceptable" if row["acceptable"] is False else "let through" if row["unresolved"] else "",
+                    "fate": (
+                        "not acceptable" if row["acceptable"] is False else "let through" if row["unresolved"] else ""
+                    ),
                     "message": row["message"] if row["verdict"] != "passed" else "",
                 }
             )
         sides = [
             [
                 ", ".join(
-                    short(each["path"]) + (f" ({each['commit'][:10]})" if each["commit"] else "") for each in step[side] or []
+                    short(each["path"]) + (f" ({each['commit'][:10]})" if each["commit"] else "")
+                    for each in step[side] or []
                 )
                 for side in ("old", "new")
             ]
@@ -420,7 +482,10 @@ class View:
         ends = [min(each["intensity"] for each in points) / 2, max(each["intensity"] for each in points) * 2]
         most = max(each["gflops"] for each in points)
         bend = most / peak
-        roof = [{"intensity": x, "gflops": charts.rounded(min(x * peak, most))} for x in sorted({ends[0], min(max(bend, ends[0]), ends[1]), ends[1]})]
+        roof = [
+            {"intensity": x, "gflops": charts.rounded(min(x * peak, most))}
+            for x in sorted({ends[0], min(max(bend, ends[0]), ends[1]), ends[1]})
+        ]
         self.datasets["roofline"] = {"kind": "roofline", "values": points, "roof": roof}
         return points
 
@@ -435,8 +500,7 @@ class View:
         time_axis = svg.time_axis(times, 130) if times else None
         unit = figures.time_unit(min(time["median_ns"] for time in times)) if times else (1.0, "ns")
         views = [
-            self._row(row, speedup_axis, time_axis, unit, colour)
-            for row, colour in zip(rows, charts.colours(rows))
+            self._row(row, speedup_axis, time_axis, unit, colour) for row, colour in zip(rows, charts.colours(rows))
         ]
         verdicts = [worst_verdict(row) for row in rows]
         verdict = max(verdicts, key=lambda each: _BADNESS.get(each, 4 if each else -1), default="")
@@ -459,9 +523,12 @@ class View:
             "lead": next((each for each in views if each["speedup"]), None),
             "sort_speedup": min(ratios) if ratios else "",
             "sort_time": min((time["median_ns"] for time in times), default=""),
-            "words": " ".join([result["name"], result["device"], status, *(row["name"] for row in rows)]).lower()[:2000],
+            "words": " ".join([result["name"], result["device"], status, *(row["name"] for row in rows)]).lower()[
+                :2000
+            ],
             "facts": self._facts(result),
-            "notes": result["notes"] + ([f"The device is missing: {result['missing_device']}"] if result["missing_device"] else [])
+            "notes": result["notes"]
+            + ([f"The device is missing: {result['missing_device']}"] if result["missing_device"] else [])
             + ([f"The device was lost: {result['lost_device']}"] if result["lost_device"] else []),
             "disturbances": result["conditions"]["disturbances"],
             "conditions": self._conditions(result["conditions"]),
@@ -469,7 +536,11 @@ class View:
                 {
                     "injected": figures.ratio(each["injected"]),
                     "speedup": self._speedup(each["speedup"]),
-                    "proven": "proven slower" if each["proven_slower"] else "proven faster" if each["proven_faster"] else "no difference proven",
+                    "proven": (
+                        "proven slower"
+                        if each["proven_slower"]
+                        else "proven faster" if each["proven_faster"] else "no difference proven"
+                    ),
                     "expected": each["injected"] == 1,
                 }
                 for each in result["controls"]
@@ -499,7 +570,9 @@ class View:
             kinds.append("ratios")
         if values["evidence"]:
             kinds.append("evidence")
-        return [{"kind": kind, **{key: charts.SPECIFICATIONS[kind][key] for key in ("title", "about")}} for kind in kinds]
+        return [
+            {"kind": kind, **{key: charts.SPECIFICATIONS[kind][key] for key in ("title", "about")}} for kind in kinds
+        ]
 
     @staticmethod
     def _command(command, result):
@@ -533,7 +606,11 @@ class View:
             check = row["outcome"]
         else:
             check = "correct" if row["checked"] else "unchecked"
-        warnings = [each for key, each in row["context"].items() if key in ("impossible", "unproven", "cut_short", "too_brief") and each]
+        warnings = [
+            each
+            for key, each in row["context"].items()
+            if key in ("impossible", "unproven", "cut_short", "too_brief") and each
+        ]
         if row["outcome"] == "measured" and row["warm_up_iterations"] and row["warmed_up"] is False:
             warnings.append("Its times had not settled when the warm-up ended.")
         if time and time["mean_ns"] and time["median_ns"]:
@@ -553,17 +630,19 @@ class View:
             "good": check == "correct",
             "error": "" if error is None or not row["checked"] or row["baseline"] else figures.significant(error),
             "error_value": error,
-            "time": {
-                "value": time["median_ns"],
-                "text": figures.time(time["median_ns"], unit),
-                "interval": figures.time_interval(time["interval"], unit),
-                "picture": svg.time(time, time_axis, colour, css, 130),
-                "spread": figures.percent(time["spread"]),
-                "samples": figures.whole(time["samples"]),
-                "extremes": f"{figures.time(time['min_ns'], unit)} … {figures.time(time['max_ns'], unit)}",
-            }
-            if time
-            else None,
+            "time": (
+                {
+                    "value": time["median_ns"],
+                    "text": figures.time(time["median_ns"], unit),
+                    "interval": figures.time_interval(time["interval"], unit),
+                    "picture": svg.time(time, time_axis, colour, css, 130),
+                    "spread": figures.percent(time["spread"]),
+                    "samples": figures.whole(time["samples"]),
+                    "extremes": f"{figures.time(time['min_ns'], unit)} … {figures.time(time['max_ns'], unit)}",
+                }
+                if time
+                else None
+            ),
             "speedup": self._speedup(summary),
             "speedup_picture": svg.speedup(drawn, speedup_axis, limits, verdict, 150) if drawn else "",
             "small_picture": svg.speedup(drawn, self._list_axis, limits, verdict, 140, 18) if drawn else "",
@@ -573,10 +652,15 @@ class View:
                 {
                     **each,
                     "closed": each["acceptable"] is False,
-                    "fate": "decided by several processes together" if each["deferred"]
-                    else "closes the gate" if each["acceptable"] is False
-                    else "let through without a proof" if each["unresolved"]
-                    else "gate open",
+                    "fate": (
+                        "decided by several processes together"
+                        if each["deferred"]
+                        else (
+                            "closes the gate"
+                            if each["acceptable"] is False
+                            else "let through without a proof" if each["unresolved"] else "gate open"
+                        )
+                    ),
                 }
                 for each in row["expectations"]
             ],
@@ -585,21 +669,29 @@ class View:
             "gflop_per_s": figures.significant(row["gflop_per_s"]) if row["gflop_per_s"] else "–",
             "share_of_peak": figures.percent(row["share_of_peak"]) if row["share_of_peak"] else "–",
             "modes": {mode["name"]: self._mode(mode) for mode in row["modes"]},
-            "memory": row["device_memory"] and {
+            "memory": row["device_memory"]
+            and {
                 "peak": figures.bytes_(row["device_memory"]["peak_bytes"]),
                 "reserved": figures.bytes_(row["device_memory"]["reserved_bytes"]),
                 "allocations": figures.whole(row["device_memory"]["allocations"]),
             },
-            "device_counts": row["device_counts"] and {key: figures.whole(value) for key, value in row["device_counts"].items()},
-            "counts": row["counts"] and {
+            "device_counts": row["device_counts"]
+            and {key: figures.whole(value) for key, value in row["device_counts"].items()},
+            "counts": row["counts"]
+            and {
                 "calls": figures.whole(row["counts"]["operator_calls"]),
                 "allocations": figures.whole(row["counts"]["allocations"]),
                 "bytes": figures.bytes_(row["counts"]["bytes_allocated"]),
             },
             "why_uncounted": row["why_uncounted"],
-            "instructions": row["instructions"] and {
+            "instructions": row["instructions"]
+            and {
                 "text": figures.whole(row["instructions"]["low"])
-                + ("" if row["instructions"]["low"] == row["instructions"]["high"] else f" to {figures.whole(row['instructions']['high'])}"),
+                + (
+                    ""
+                    if row["instructions"]["low"] == row["instructions"]["high"]
+                    else f" to {figures.whole(row['instructions']['high'])}"
+                ),
                 "ratio": figures.ratio(row["instructions"]["ratio_low"]) if row["instructions"]["ratio_low"] else "",
                 "counter": row["instructions"]["counter"],
             },
@@ -619,30 +711,69 @@ class View:
         facts = [
             ("device", result["device"] or "CPU"),
             ("operands", result["inputs"]),
-            ("clock", result["clock"] + (f", resolution {figures.time(result['clock_resolution_ns'])}" if result["clock_resolution_ns"] else "")),
-            ("rounds", f"{figures.whole(result['rounds'])} of {figures.count(result['iterations'] or 0, 'iteration')}" if result["rounds"] else ""),
-            ("ended by", result["stop_reason"] + (f" after {figures.time(result['elapsed_ns'])}" if result["elapsed_ns"] else "")),
-            ("seeds", f"{int(result['seed'])}, checks {int(result['check_seed'] or 0)}" if result["seed"] is not None else ""),
+            (
+                "clock",
+                result["clock"]
+                + (
+                    f", resolution {figures.time(result['clock_resolution_ns'])}"
+                    if result["clock_resolution_ns"]
+                    else ""
+                ),
+            ),
+            (
+                "rounds",
+                (
+                    f"{figures.whole(result['rounds'])} of {figures.count(result['iterations'] or 0, 'iteration')}"
+                    if result["rounds"]
+                    else ""
+                ),
+            ),
+            (
+                "ended by",
+                result["stop_reason"]
+                + (f" after {figures.time(result['elapsed_ns'])}" if result["elapsed_ns"] else ""),
+            ),
+            (
+                "seeds",
+                (
+                    f"{int(result['seed'])}, checks {int(result['check_seed'] or 0)}"
+                    if result["seed"] is not None
+                    else ""
+                ),
+            ),
             ("gate number", figures.whole(result["gate_number"]) if result["gate_number"] else ""),
         ]
         return [(key, value) for key, value in facts if value]
 
     @staticmethod
     def _conditions(conditions):
-        shares = (("steal", "given to others by the hypervisor"), ("others", "used by other processes"), ("waiting", "waited for a core"), ("throttled", "quota used up"))
+        shares = (
+            ("steal", "given to others by the hypervisor"),
+            ("others", "used by other processes"),
+            ("waiting", "waited for a core"),
+            ("throttled", "quota used up"),
+        )
         found = [(text, figures.percent(conditions[key])) for key, text in shares if conditions.get(key) is not None]
         if conditions.get("involuntary_switches") is not None:
             found.append(("put aside", f"{figures.whole(conditions['involuntary_switches'])} times"))
         if conditions.get("median_cycle_ns"):
             found.append(
-                ("cycles", f"median {figures.time(conditions['median_cycle_ns'])}, longest {figures.time(conditions['longest_cycle_ns'])}")
+                (
+                    "cycles",
+                    f"median {figures.time(conditions['median_cycle_ns'])}, longest {figures.time(conditions['longest_cycle_ns'])}",
+                )
             )
         if conditions.get("clock_error_ns"):
             found.append(("clock against the hardware counter", figures.time(conditions["clock_error_ns"])))
         gpu = conditions["gpu"]
         if gpu:
             if gpu["lowest_clock_mhz"] is not None:
-                found.append(("GPU clock", f"{figures.significant(gpu['lowest_clock_mhz'], 4)} to {figures.significant(gpu['highest_clock_mhz'], 4)} MHz"))
+                found.append(
+                    (
+                        "GPU clock",
+                        f"{figures.significant(gpu['lowest_clock_mhz'], 4)} to {figures.significant(gpu['highest_clock_mhz'], 4)} MHz",
+                    )
+                )
             if gpu["hottest_celsius"] is not None:
                 found.append(("GPU temperature", f"{figures.significant(gpu['hottest_celsius'])} °C"))
             if gpu["most_power_watts"] is not None:
@@ -656,7 +787,11 @@ class View:
     def _kernels(self, report):
         kinds = list(dict.fromkeys(kernel["category"] for kernel in report["kernels"]))
         parts, whole, rows = [], report["whole_ns"], []
-        total = sum(kernel["in_place"]["median_ns"] * (kernel["runs"] or 1) for kernel in report["kernels"] if kernel["in_place"])
+        total = sum(
+            kernel["in_place"]["median_ns"] * (kernel["runs"] or 1)
+            for kernel in report["kernels"]
+            if kernel["in_place"]
+        )
         whole = whole or total or 1.0
         for kernel in report["kernels"]:
             time = kernel["in_place"]
@@ -676,8 +811,11 @@ class View:
                     "runs": figures.significant(kernel["runs"]) if kernel["runs"] is not None else "–",
                     "time": figures.time(time["median_ns"], unit) if time else "–",
                     "value": time["median_ns"] if time else "",
-                    "extremes": f"[{figures.significant(time['least_ns'] / unit[0])}, {figures.significant(time['most_ns'] / unit[0])}]"
-                    if time and time["least_ns"] is not None and time["most_ns"] is not None else "",
+                    "extremes": (
+                        f"[{figures.significant(time['least_ns'] / unit[0])}, {figures.significant(time['most_ns'] / unit[0])}]"
+                        if time and time["least_ns"] is not None and time["most_ns"] is not None
+                        else ""
+                    ),
                     "hot": figures.time(kernel["hot"]["median_ns"]) if kernel["hot"] else "–",
                     "cold": figures.time(kernel["cold"]["median_ns"]) if kernel["cold"] else "–",
                     "share": figures.percent(share),
@@ -697,7 +835,9 @@ class View:
             "device": report["device"],
             "whole": figures.time(report["whole_ns"]),
             "explained": figures.percent(report["explained"]),
-            "peak": figures.significant(report["peak_bytes_per_s"] / 1e9) + " GB/s" if report["peak_bytes_per_s"] else "",
+            "peak": (
+                figures.significant(report["peak_bytes_per_s"] / 1e9) + " GB/s" if report["peak_bytes_per_s"] else ""
+            ),
             "picture": svg.kernels_bar(parts),
             "kinds": [{"name": kind, "colour": svg.kind_colour(i)} for i, kind in enumerate(kinds)],
             "rows": rows,

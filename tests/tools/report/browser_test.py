@@ -35,10 +35,18 @@ PATIENCE_S = 120
 def _browser():
     options = Options()
     options.binary_location = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,900"):
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--window-size=1280,900",
+    ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    browser = webdriver.Chrome(options=options, service=Service(os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")))
+    browser = webdriver.Chrome(
+        options=options, service=Service(os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver"))
+    )
     browser.set_page_load_timeout(PATIENCE_S)
     browser.set_script_timeout(PATIENCE_S)
     return browser
@@ -63,10 +71,14 @@ class BrowserCase(program.ReportCase):
         return self.browser.execute_cdp_cmd(name, arguments)
 
     def size(self, width, height=900):
-        self.command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.command(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+        )
 
     def media(self, scheme="light", kind=""):
-        self.command("Emulation.setEmulatedMedia", media=kind, features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.command(
+            "Emulation.setEmulatedMedia", media=kind, features=[{"name": "prefers-color-scheme", "value": scheme}]
+        )
 
     def js(self, text, *arguments):
         return self.browser.execute_script(text, *arguments)
@@ -95,7 +107,9 @@ class BrowserCase(program.ReportCase):
                 "return left.length === 0"
             )
         )
-        self.assertEqual(self.js("return [...document.querySelectorAll('[data-failed]')].map((e) => e.dataset.failed)"), [])
+        self.assertEqual(
+            self.js("return [...document.querySelectorAll('[data-failed]')].map((e) => e.dataset.failed)"), []
+        )
 
     def requests(self):
         """Addresses that the page asked for, other than itself and what it made up."""
@@ -104,7 +118,11 @@ class BrowserCase(program.ReportCase):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 found.append(message["params"]["request"]["url"])
-        return [each for each in found if not each.startswith(("data:", "blob:", "about:")) and each != self.output.as_uri()]
+        return [
+            each
+            for each in found
+            if not each.startswith(("data:", "blob:", "about:")) and each != self.output.as_uri()
+        ]
 
     def assert_silent(self):
         self.assertEqual(self.browser.get_log("browser"), [])
@@ -123,9 +141,13 @@ class Drawn(BrowserCase):
             self.assertEqual(float(value), row["time"]["median_ns"])
             self.assertEqual(text, f"{row['time']['median_ns'] / 1000:#.3g}\u202fµs")
         # A mark for each sample and each cycle; of ECDFs and evidence a line for each side.
-        kinds = self.js("return [...document.querySelectorAll('#c0 .chart')].map((e) => [e.dataset.kind, +e.dataset.drawn])")
+        kinds = self.js(
+            "return [...document.querySelectorAll('#c0 .chart')].map((e) => [e.dataset.kind, +e.dataset.drawn])"
+        )
         self.assertEqual(dict(kinds), {"rounds": 80, "strip": 80, "ecdf": 80, "ratios": 20, "evidence": 40})
-        marks = self.js("return document.querySelectorAll('.chart[data-kind=rounds] svg .mark-symbol.role-mark path').length")
+        marks = self.js(
+            "return document.querySelectorAll('.chart[data-kind=rounds] svg .mark-symbol.role-mark path').length"
+        )
         self.assertEqual(marks, 80)
         # The pixels of a mark are those of its value, by the ticks of the axis.
         places = (
@@ -134,7 +156,9 @@ class Drawn(BrowserCase):
         )
         drawn = self.js(places + "return within('.mark-symbol.role-mark path').map(place)")
         ticks = self.js(places + "return within('[aria-label^=\"Y-axis\"] .role-axis-tick line').map(place)")
-        labels = self.js(places + "return within('[aria-label^=\"Y-axis\"] .role-axis-label text').map((e) => +e.textContent)")
+        labels = self.js(
+            places + "return within('[aria-label^=\"Y-axis\"] .role-axis-label text').map((e) => +e.textContent)"
+        )
         first, last = (labels[0], ticks[0]), (labels[-1], ticks[-1])
         data = json.loads(self.js("return document.getElementById('data-c0').textContent"))
         low, high = data["times"]
@@ -165,10 +189,16 @@ class Drawn(BrowserCase):
         none = made_up.comparison("none", 1)
         for row in none["implementations"]:
             row.update(samples_ns=[], log_ratios=[], time=None, speedup=None)
-        self.open(none, made_up.result("one", [made_up.row("only", [1000.0])]), made_up.comparison("many", 1.2, "passed", count=10000))
+        self.open(
+            none,
+            made_up.result("one", [made_up.row("only", [1000.0])]),
+            made_up.comparison("many", 1.2, "passed", count=10000),
+        )
         for place in (0, 1, 2):
             self.draw(place)
-        drawn = self.js("return [...document.querySelectorAll('.chart[data-kind=rounds]')].map((e) => +e.dataset.drawn)")
+        drawn = self.js(
+            "return [...document.querySelectorAll('.chart[data-kind=rounds]')].map((e) => +e.dataset.drawn)"
+        )
         self.assertEqual(drawn, [1, 20000])
         self.assert_silent()
 
@@ -189,7 +219,9 @@ class Drawn(BrowserCase):
         for text in saved:
             specification = json.loads(text)
             self.assertEqual(specification["$schema"], "https://vega.github.io/schema/vega-lite/v6.json")
-            ended = subprocess.run([os.environ["TOOLS_PYTHON"], "-c", draw], input=text, capture_output=True, text=True, check=False)
+            ended = subprocess.run(
+                [os.environ["TOOLS_PYTHON"], "-c", draw], input=text, capture_output=True, text=True, check=False
+            )
             self.assertEqual(ended.returncode, 0, ended.stderr)
             self.assertIn(specification["title"], ended.stdout)
             self.assertGreaterEqual(ended.stdout.count("<path"), 4)
@@ -197,7 +229,9 @@ class Drawn(BrowserCase):
     def test_a_suite_of_100_draws_when_a_comparison_is_opened(self):
         seconds = self.open(*[made_up.comparison(f"op{i}/64x64", 1 + i / 100, "passed", seed=i) for i in range(100)])
         ready = self.js("const [t] = performance.getEntriesByType('navigation'); return t.loadEventEnd / 1000")
-        print(f"100 comparisons, {self.output.stat().st_size / 1e6:.2f} MB: loaded in {ready:.2f} s ({seconds:.2f} s with the driver)")
+        print(
+            f"100 comparisons, {self.output.stat().st_size / 1e6:.2f} MB: loaded in {ready:.2f} s ({seconds:.2f} s with the driver)"
+        )
         self.assertEqual(self.js("return document.querySelectorAll('[data-drawn]').length"), 0)
         self.draw(70)
         self.assertEqual(self.js("return document.querySelectorAll('[data-drawn]').length"), 5)
@@ -282,7 +316,9 @@ class Forbidden(BrowserCase):
             def log_message(self, *_):
                 pass
 
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(self.folder)))
+        server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), functools.partial(Handler, directory=str(self.folder))
+        )
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
@@ -293,7 +329,9 @@ class Forbidden(BrowserCase):
         self.serve(JENKINS)
         self.readable()
         # Not even the style is there, and the pictures have colours all the same.
-        self.assertEqual(self.js("return getComputedStyle(document.querySelector('svg .mark')).stroke"), "rgb(192, 39, 31)")
+        self.assertEqual(
+            self.js("return getComputedStyle(document.querySelector('svg .mark')).stroke"), "rgb(192, 39, 31)"
+        )
 
     def test_under_a_policy_that_forbids_evaluation(self):
         self.page_of(made_up.write(self.folder / "results.json", [self.result()]))
@@ -304,7 +342,11 @@ class Forbidden(BrowserCase):
 
 class Hostile(BrowserCase):
     def test_names_run_nothing(self):
-        names = [*report_test.Hostile.NAMES, "<svg onload=document.title=2>", "</title><script>document.title=3</script>"]
+        names = [
+            *report_test.Hostile.NAMES,
+            "<svg onload=document.title=2>",
+            "</title><script>document.title=3</script>",
+        ]
         results = []
         for i, name in enumerate(names):
             result = made_up.comparison(name, 1.3, "passed", seed=i, count=12, inputs=name, notes=[name], device=name)
@@ -349,21 +391,32 @@ class Looks(BrowserCase):
 
     def test_texts_are_legible_in_light_and_in_dark(self):
         self.open(
-            *[made_up.comparison(verdict, factor, verdict) for verdict, factor in
-              (("passed", 1.4), ("failed", 0.8), ("undecided", 1.0), ("invalid", 1.1))],
+            *[
+                made_up.comparison(verdict, factor, verdict)
+                for verdict, factor in (("passed", 1.4), ("failed", 0.8), ("undecided", 1.0), ("invalid", 1.1))
+            ],
         )
         backs = []
         for scheme in ("light", "dark"):
             self.media(scheme)
             backs.append(self.js("return getComputedStyle(document.body).backgroundColor"))
-            for selector in ("h1", ".about", ".ends", "summary .name", "a", *(f".badge.{each}" for each in ("passed", "failed", "undecided", "invalid"))):
+            for selector in (
+                "h1",
+                ".about",
+                ".ends",
+                "summary .name",
+                "a",
+                *(f".badge.{each}" for each in ("passed", "failed", "undecided", "invalid")),
+            ):
                 self.assertGreaterEqual(self.contrast(selector), 4.5, f"{selector} in {scheme}")
         self.assertNotEqual(*backs)
 
     def test_pictures_follow_the_scheme(self):
         self.open(made_up.comparison("a", 1.4, "passed", count=40))
         self.draw()
-        label = "return document.querySelector('.chart[data-kind=rounds] svg .role-axis-label text').getAttribute('fill')"
+        label = (
+            "return document.querySelector('.chart[data-kind=rounds] svg .role-axis-label text').getAttribute('fill')"
+        )
         light = self.js(label)
         self.media("dark")
         WebDriverWait(self.browser, PATIENCE_S).until(lambda _: self.js(label) != light)
@@ -381,14 +434,26 @@ class Looks(BrowserCase):
 
 
 def _single(case):
-    case.page_of(made_up.write(case.folder / "single.json", [made_up.comparison("layer_norm/16x1024", 1.73, "passed")]))
+    case.page_of(
+        made_up.write(case.folder / "single.json", [made_up.comparison("layer_norm/16x1024", 1.73, "passed")])
+    )
 
 
 def _failed(case):
     result = report_test.failed_gate()
     result["controls"] = [
-        {"injected": 1.0, "speedup": made_up.speedup_of([0.001, -0.002] * 8), "proven_slower": False, "proven_faster": False},
-        {"injected": 0.9538, "speedup": made_up.speedup_of([-0.047, -0.05] * 8), "proven_slower": True, "proven_faster": False},
+        {
+            "injected": 1.0,
+            "speedup": made_up.speedup_of([0.001, -0.002] * 8),
+            "proven_slower": False,
+            "proven_faster": False,
+        },
+        {
+            "injected": 0.9538,
+            "speedup": made_up.speedup_of([-0.047, -0.05] * 8),
+            "proven_slower": True,
+            "proven_faster": False,
+        },
     ]
     case.page_of(made_up.write(case.folder / "failed.json", [result]))
 
@@ -400,7 +465,14 @@ def _sweep(case):
             for m in (64, 256, 1024, 4096):
                 speedup = 0.5 * (n * m) ** 0.09 * factor
                 results.append(
-                    made_up.comparison(f"softmax/{dtype}/{n}x{m}", speedup, "failed" if speedup < 0.94 else "passed", seed=n * m, count=60, median=900 + n * m * 0.4)
+                    made_up.comparison(
+                        f"softmax/{dtype}/{n}x{m}",
+                        speedup,
+                        "failed" if speedup < 0.94 else "passed",
+                        seed=n * m,
+                        count=60,
+                        median=900 + n * m * 0.4,
+                    )
                 )
     case.page_of(made_up.write(case.folder / "sweep.json", results))
 
@@ -409,7 +481,10 @@ def _before_and_after(case):
     files = []
     for name, commit, changes in (("before", "a3c9051", {}), ("after", "4235f03", {2: 1.1, 4: 0.9})):
         results = [
-            made_up.comparison(f"operator_{i}/64x64", (1.2 + i / 10) * changes.get(i, 1), "passed", seed=hash(name) % 99 + i) for i in range(6)
+            made_up.comparison(
+                f"operator_{i}/64x64", (1.2 + i / 10) * changes.get(i, 1), "passed", seed=hash(name) % 99 + i
+            )
+            for i in range(6)
         ]
         files.append(made_up.write(case.folder / f"{name}.json", results, made_up.header(commit=commit)))
     case.page_of(*files)
@@ -423,11 +498,23 @@ def _kernels(case):
         ("memcpy_d2d", "copy", 0.05, 3600e9),
     ]
     report = {
-        "call": "block", "device": "NVIDIA H200", "whole_ns": 182000.0, "explained": 0.94, "peak_bytes_per_s": 4.2e12,
+        "call": "block",
+        "device": "NVIDIA H200",
+        "whole_ns": 182000.0,
+        "explained": 0.94,
+        "peak_bytes_per_s": 4.2e12,
         "kernels": [
-            {"name": name, "category": kind, "share": share, "runs": 1.0, "bytes": rate * share * 182e-6, "bytes_per_s": rate,
-             "in_place": {"median_ns": share * 182000, "least_ns": share * 180000, "most_ns": share * 190000},
-             "hot": {"median_ns": share * 170000}, "cold": {"median_ns": share * 186000}}
+            {
+                "name": name,
+                "category": kind,
+                "share": share,
+                "runs": 1.0,
+                "bytes": rate * share * 182e-6,
+                "bytes_per_s": rate,
+                "in_place": {"median_ns": share * 182000, "least_ns": share * 180000, "most_ns": share * 190000},
+                "hot": {"median_ns": share * 170000},
+                "cold": {"median_ns": share * 186000},
+            }
             for name, kind, share, rate in kernels
         ],
     }
@@ -439,7 +526,10 @@ def _kernels(case):
 def _phases(case):
     results = []
     for name, time_ns, verdict in (
-        ("network", 210000, "passed"), ("network/forward", 61000, "passed"), ("network/backward", 98000, "undecided"), ("network/optimizer", 42000, "")
+        ("network", 210000, "passed"),
+        ("network/forward", 61000, "passed"),
+        ("network/backward", 98000, "undecided"),
+        ("network/optimizer", 42000, ""),
     ):
         baseline = made_up.row("module", made_up.times(3, 90, time_ns))
         own = made_up.row("function", made_up.times(4, 90, time_ns * 0.985), baseline)
@@ -451,21 +541,59 @@ def _phases(case):
 def _modes(case):
     modes = {"two passes": (81800, 85300, 81800, 12600), "own": (46900, 49400, 47900, 3690)}
     baseline = made_up.row("two passes", made_up.times(1, 36, 81800, 0.0015))
-    own = made_up.row("own", made_up.times(2, 36, 47900, 0.0014), baseline, expectations=[made_up.expectation("passed", 1.5, False)])
+    own = made_up.row(
+        "own", made_up.times(2, 36, 47900, 0.0014), baseline, expectations=[made_up.expectation("passed", 1.5, False)]
+    )
     for row in (baseline, own):
         times = modes[row["name"]]
         row["modes"] = [
-            {"name": name, "time": made_up.time_of(made_up.times(i, 20, times[i], 0.002)), "missing": "",
-             "speedup": None if row is baseline else made_up.speedup_of([math.log(modes["two passes"][i] / times[i])] * 8)}
+            {
+                "name": name,
+                "time": made_up.time_of(made_up.times(i, 20, times[i], 0.002)),
+                "missing": "",
+                "speedup": (
+                    None if row is baseline else made_up.speedup_of([math.log(modes["two passes"][i] / times[i])] * 8)
+                ),
+            }
             for i, name in enumerate(("cold", "hot", "graph", "host"))
         ]
-        row.update(bytes=201e6, flops=33.5e6, gb_per_s=201e6 / times[2], gflop_per_s=33.5e6 / times[2], share_of_peak=201e6 / times[2] / 4600)
-        row["device_memory"] = {"peak_bytes": 67108864 if row is baseline else 0, "reserved_bytes": 0, "allocations": 1, "driver_allocations": 0}
-        row["device_counts"] = {"kernels": 2 if row is baseline else 1, "launches": 1, "synchronisations": 0, "graph_nodes": 1}
-    result = made_up.result("axpy/16Mi", [baseline, own], device="NVIDIA H200", clock="graph", inputs="Float[16777216], Float[16777216]")
-    result["conditions"]["gpu"] = {"readings": 20, "lowest_clock_mhz": 1980, "highest_clock_mhz": 1980, "hottest_celsius": 41,
-                                   "most_power_watts": 402, "slowed": 0.0, "power_limited": 0.0, "suspect_cycles": 0}
-    case.page_of(made_up.write(case.folder / "modes.json", [result], made_up.header(gpu="NVIDIA H200", gpu_driver="580.159.04")))
+        row.update(
+            bytes=201e6,
+            flops=33.5e6,
+            gb_per_s=201e6 / times[2],
+            gflop_per_s=33.5e6 / times[2],
+            share_of_peak=201e6 / times[2] / 4600,
+        )
+        row["device_memory"] = {
+            "peak_bytes": 67108864 if row is baseline else 0,
+            "reserved_bytes": 0,
+            "allocations": 1,
+            "driver_allocations": 0,
+        }
+        row["device_counts"] = {
+            "kernels": 2 if row is baseline else 1,
+            "launches": 1,
+            "synchronisations": 0,
+            "graph_nodes": 1,
+        }
+    result = made_up.result(
+        "axpy/16Mi", [baseline, own], device="NVIDIA H200", clock="graph", inputs="Float[16777216], Float[16777216]"
+    )
+    result["conditions"]["gpu"] = {
+        "readings": 20,
+        "lowest_clock_mhz": 1980,
+        "highest_clock_mhz": 1980,
+        "hottest_celsius": 41,
+        "most_power_watts": 402,
+        "slowed": 0.0,
+        "power_limited": 0.0,
+        "suspect_cycles": 0,
+    }
+    case.page_of(
+        made_up.write(
+            case.folder / "modes.json", [result], made_up.header(gpu="NVIDIA H200", gpu_driver="580.159.04")
+        )
+    )
 
 
 PAGES = {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Pages of tools/report in headless Chromium. With --pictures FOLDER, a picture of each kind of page is saved as well, to
-# be looked at; further arguments are those of Python's unittest.
+# Pages of tools/report in headless Chromium. With --pictures FOLDER, a picture of each kind of page is saved as well,
+# to be looked at; further arguments are those of Python's unittest.
 set -euo pipefail
 folder=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
@@ -11,7 +11,10 @@ here=third_party
 source third_party/setup/needs.sh
 needs_check_environment
 third_party/bazel build //tools/report
-[[ -x $checks_home/venv/bin/python3 ]] || { echo "browser_test: no Python in $checks_home; run third_party/bazel once" >&2; exit 1; }
+[[ -x $checks_home/venv/bin/python3 ]] || {
+  echo "browser_test: no Python in $checks_home; PACE_CHECKS=1 third_party/bazel version installs it" >&2
+  exit 1
+}
 export TOOLS_PYTHON=$tools_home/venv/bin/python3
 [[ ${PACE_TOOLS_PYTHON:-none} == none ]] || TOOLS_PYTHON=$PACE_TOOLS_PYTHON
 

@@ -4,6 +4,7 @@ import html.parser
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -25,7 +26,8 @@ class Page(html.parser.HTMLParser):
         self.close()
         for element in self.elements:
             element["text"] = "".join(element["text"])
-        self.text = "".join(self._pieces)
+        # As it is read: a browser makes one space of several, and of line ends.
+        self.text = re.sub(r"[ \n]+", " ", "".join(self._pieces))
 
     def handle_starttag(self, tag, attributes):
         element = {"tag": tag, "text": [], **dict(attributes)}

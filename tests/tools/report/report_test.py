@@ -103,7 +103,11 @@ class Figures(program.ReportCase):
         self.assertEqual(len(page.all("details", css="comparison")), 6)
 
     def test_means_of_groups(self):
-        results = [made_up.comparison(f"{group}/{i}", factor, seed=i) for group, factor in (("a", 2), ("b", 0.5)) for i in range(3)]
+        results = [
+            made_up.comparison(f"{group}/{i}", factor, seed=i)
+            for group, factor in (("a", 2), ("b", 0.5))
+            for i in range(3)
+        ]
         page, _ = self.page_of(made_up.write(self.folder / "a.json", results))
         (means,) = page.all("section", id="means")
         self.assertRegex(means["text"], r"(?s)allfused6.*afused3.*bfused3")
@@ -123,7 +127,9 @@ class Figures(program.ReportCase):
         (sweeps,) = page.all("section", id="sweeps")
         self.assertIn("op/Float/nxm", sweeps["text"])
         # 0.5 * sqrt(m / 16) is 1 at 64, about which the noise decides.
-        self.assertRegex(sweeps["text"], r"fused becomes faster near (5|6|7)\d(\.\d)? at n = 16 \(between (16 and 64|64 and 256)\)")
+        self.assertRegex(
+            sweeps["text"], r"fused becomes faster near (5|6|7)\d(\.\d)? at n = 16 \(between (16 and 64|64 and 256)\)"
+        )
         self.assertEqual(len(page.data("data-s0")["values"]), 6)
 
     def test_kernels(self):
@@ -155,14 +161,32 @@ class Figures(program.ReportCase):
 
     def test_what_compare_results_judged(self):
         path = self.folder / "comparison.json"
-        header = {"comparison_version": 1, "expectation": "time of at most 1.05x", "guard": True, "limit": 1.05,
-                  "steps": [{"old": [{"path": "a.json", "commit": "abcdef"}], "new": [{"path": "b.json"}]}],
-                  "compared": 1, "exit_code": 1}
-        row = {"step": 1, "comparison": "op", "implementation": "fused", "then_ns": 1000.0, "now_ns": 1200.0,
-               "factor": 0.8333, "interval": {"low": 0.8, "high": 0.86, "confidence": 0.98}, "change_proven": True,
-               "verdict": "failed", "acceptable": False, "unresolved": False, "message": "takes 1.2x"}
+        header = {
+            "comparison_version": 1,
+            "expectation": "time of at most 1.05x",
+            "guard": True,
+            "limit": 1.05,
+            "steps": [{"old": [{"path": "a.json", "commit": "abcdef"}], "new": [{"path": "b.json"}]}],
+            "compared": 1,
+            "exit_code": 1,
+        }
+        row = {
+            "step": 1,
+            "comparison": "op",
+            "implementation": "fused",
+            "then_ns": 1000.0,
+            "now_ns": 1200.0,
+            "factor": 0.8333,
+            "interval": {"low": 0.8, "high": 0.86, "confidence": 0.98},
+            "change_proven": True,
+            "verdict": "failed",
+            "acceptable": False,
+            "unresolved": False,
+            "message": "takes 1.2x",
+        }
         path.write_text(json.dumps(header) + "\n" + json.dumps(row) + "\n")
         page, _ = self.page_of(path)
+        self.assertIn("results compared: comparison.json", page.text)
         self.assertIn("Compared: 1 rows, exit code 1", page.text)
         self.assertIn("takes 1.2x", page.text)
         self.assertIn(0.8333, self.values(page, "speedup"))
@@ -178,7 +202,12 @@ class Figures(program.ReportCase):
                 {"name": "cold", "time": made_up.time_of([time] * 8), "speedup": None, "missing": ""},
                 {"name": "graph", "time": None, "speedup": None, "missing": "it cannot be captured"},
             ]
-            row["device_memory"] = {"peak_bytes": 67108864, "reserved_bytes": 0, "allocations": 1, "driver_allocations": 0}
+            row["device_memory"] = {
+                "peak_bytes": 67108864,
+                "reserved_bytes": 0,
+                "allocations": 1,
+                "driver_allocations": 0,
+            }
             row["device_counts"] = {"kernels": 2, "launches": 2, "synchronisations": 0, "graph_nodes": None}
         page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
         self.assertEqual(self.values(page, "mode"), [81800.0, 46900.0])
@@ -220,7 +249,9 @@ class Evidence(program.ReportCase):
             self.assertEqual(len(points), len(expected), result["name"])
             for cycle, (own, theirs) in enumerate(zip(points, expected)):
                 for ours, other in zip(own, theirs):
-                    self.assertAlmostEqual(ours, other, delta=1e-9 * max(ours, other), msg=f"{result['name']}, {cycle}")
+                    self.assertAlmostEqual(
+                        ours, other, delta=1e-9 * max(ours, other), msg=f"{result['name']}, {cycle}"
+                    )
         # Each kind of evidence occurs: for the limit, against it, and by slow cycles alone.
         self.assertLess(min(point[0] for point in found[0]), 1e-3)
         self.assertLess(min(point[1] for point in found[1]), 1e-3)
@@ -303,7 +334,10 @@ class Sizes(program.ReportCase):
         self.assertIn("Pictures show a part of the samples", page.text)
         self.assertEqual(page.data("data-c0")["samples"][0]["of"], 4000)
         # The figures are those of all samples.
-        self.assertIn(results[0]["implementations"][0]["time"]["median_ns"], [float(e["value"]) for e in page.all("data", css="median")])
+        self.assertIn(
+            results[0]["implementations"][0]["time"]["median_ns"],
+            [float(e["value"]) for e in page.all("data", css="median")],
+        )
 
     def test_of_very_many_comparisons_those_that_failed_are_shown(self):
         results = [made_up.result(f"c{i}", [made_up.row("only", [1000.0, 1001.0])]) for i in range(1100)]
@@ -357,7 +391,10 @@ class BadInput(program.ReportCase):
 
     def test_another_version(self):
         header = {**made_up.header(), "schema_version": 3, "pace_version": "9.9"}
-        path = self.bad(json.dumps(header) + "\n", "bad.json:1: its schema_version is 3 (of pace 9.9); this program reads version 2")
+        path = self.bad(
+            json.dumps(header) + "\n",
+            "bad.json:1: its schema_version is 3 (of pace 9.9); this program reads version 2",
+        )
         self.alone(path)
 
     def test_no_results_file(self):
@@ -383,7 +420,11 @@ class BadInput(program.ReportCase):
 
     def test_kernels_that_are_cut_or_wrong(self):
         self.alone(self.bad('{\n "call": "block",\n "kernels": [\n  {', "bad.json:4: was cut off"))
-        self.alone(self.bad('{"call": "block", "kernels": [{"symbol": "x"}]}', 'bad.json:1: kernels: element 1: has no "name"'))
+        self.alone(
+            self.bad(
+                '{"call": "block", "kernels": [{"symbol": "x"}]}', 'bad.json:1: kernels: element 1: has no "name"'
+            )
+        )
 
     def test_a_line_longer_than_is_read(self):
         path = self.folder / "bad.json"
@@ -410,7 +451,9 @@ class CommandLine(program.ReportCase):
         self.good = made_up.write(self.folder / "good.json", [made_up.comparison("kept", 1.2, "passed")])
 
     def test_relative_paths_are_those_of_the_shell(self):
-        ended = self.run_report("good.json", "--output", "out.html", environment={"BUILD_WORKING_DIRECTORY": str(self.folder)})
+        ended = self.run_report(
+            "good.json", "--output", "out.html", environment={"BUILD_WORKING_DIRECTORY": str(self.folder)}
+        )
         self.assertEqual(ended.returncode, 0, ended.stderr)
         self.assertTrue((self.folder / "out.html").exists())
 
