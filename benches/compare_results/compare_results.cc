@@ -7,12 +7,12 @@
 
 #include "benches/compare_results/compare_program.hpp"
 #include "pace/core/bazel.hpp"
+#include "pace/core/terminal.hpp"
 #include "pace/report/program_output.hpp"
-#include "pace/report/text.hpp"
 
 int main(int argc, char** argv) {
   pace::report::ProgramOutput output;
-  const int code = pace::benches::compare_results::compare_program(
-      {argv + 1, argv + argc}, std::cout, std::cerr, pace::report::wants_colour(STDOUT_FILENO), pace::user_path);
+  const int code = pace::benches::compare_results::compare_program({argv + 1, argv + argc}, std::cout, std::cerr,
+                                                                   pace::wants_colour(STDOUT_FILENO), pace::user_path);
   return output.exit_code(code, "compare_results", pace::benches::compare_results::not_compared);
 }
