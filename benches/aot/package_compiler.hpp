@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <deque>
@@ -35,6 +36,8 @@
 #include "pace/core/memory.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/core/process.hpp"
+#include "pace/core/progress.hpp"
+#include "pace/core/terminal.hpp"
 #include "pace/core/units.hpp"
 
 namespace pace::benches::aot {
@@ -154,6 +157,18 @@ class PackageCompiler {
     }
   }
 
+  /// Reports `pace: compiled 2 of 7, ...` as a step. Returns whether there is a display and `line` is such a line.
+  static bool show_share(std::string_view line, std::chrono::duration<double> elapsed) {
+    unsigned done = 0, all = 0;
+    if (progress() == nullptr || std::sscanf(std::string(line).c_str(), "pace: compiled %u of %u", &done, &all) != 2 ||
+        done == 0 || done > all)
+      return false;
+    report_step({.what = "compiling packages",
+                 .share = static_cast<double>(done) / all,
+                 .left = elapsed * (static_cast<double>(all - done) / done)});
+    return true;
+  }
+
   void run_script(const std::filesystem::path& run) const {
     constexpr std::string_view mark = "pace: ";  // of messages of progress; all other lines are kept for an error
     constexpr std::size_t most_lines = 20, longest_line = 1000;
@@ -165,12 +180,17 @@ class PackageCompiler {
     };
     std::deque<std::string> tail;
     auto last_progress = options_.now();
+    const auto start = options_.now();
+    report_step({.what = "compiling packages"});
     const auto status = pace::detail::run_process(
         {options_.python, (run / script_.files.back().first).string(), (run / "manifest.json").string()},
         [&](std::string_view line) {
           if (line.starts_with(mark)) {
             last_progress = options_.now();
-            if (options_.progress != nullptr) *options_.progress << line << std::endl;
+            // On a terminal, how far it is stands in the line that is rewritten.
+            if (!(show_share(line, last_progress - start) && may_rewrite_lines(STDERR_FILENO)) &&
+                options_.progress != nullptr)
+              *options_.progress << line << std::endl;
             return;
           }
           tail.emplace_back(line.substr(0, longest_line));

@@ -39,7 +39,7 @@ using Categories = std::vector<std::pair<std::string, kernel::Category>>;
 struct CommandLine {
   std::string package, model, inputs, device, name, filter;
   bool benchmark_kernels = false, all_configs = false, count_bytes = false, profile = false, memory_snapshot = false;
-  bool ncu = false, compat = false, help = false;
+  bool ncu = false, compat = false, help = false, dry_run = false, no_progress = false;
   NcuOptions ncu_options;
   int times = 10, repeat = 10;
   std::optional<Generation> generation;
@@ -123,7 +123,13 @@ namespace detail {
             .by_default("LibTorch's own number"),
         Option("--times", "calls of one reading of the clock", args::whole(line.times, 1, 1'000'000))
             .excludes(listing, lists_alone),
-        Option("--repeat", "readings", args::whole(line.repeat, 1, 1'000'000)).excludes(listing, lists_alone)}},
+        Option("--repeat", "readings", args::whole(line.repeat, 1, 1'000'000)).excludes(listing, lists_alone),
+        {"--dry-run", "open the package, and print what would be measured and which files written",
+         args::flag(line.dry_run)},
+        Option::refused(
+            "--list",
+            "which kernels a package has is known only once it has run; --benchmark-kernels lists them with "
+            "their times")}},
       {"Every kernel",
        {{"-k,--benchmark-kernels", "list every kernel with its time, and do nothing else",
          args::flag(line.benchmark_kernels)},
@@ -196,6 +202,7 @@ namespace detail {
                args::folder(line.output_directory))
             .needs({"--profile", "--cuda-memory-snapshot", "--ncu", "--count-bytes"})
             .by_default("a new folder beside other temporary files"),
+        {"--no-progress", "do not show what runs now", args::flag(line.no_progress)},
         {"--compat", "print what PyTorch's wrapper_benchmark prints", args::flag(line.compat)},
         Option(
             "--generation", "as that of its forms",

@@ -28,6 +28,7 @@
 #include "pace/core/folders.hpp"
 #include "pace/core/new_folders.hpp"
 #include "pace/core/process.hpp"
+#include "pace/core/terminal.hpp"
 #include "pace/kernels/kernels.hpp"
 #include "pace/kernels/record_ranges.hpp"
 #include "pace/report/program_output.hpp"
@@ -239,7 +240,7 @@ int main(int argc, char** argv) {
   dependencies.spawn = spawn;
   dependencies.date = date;
   dependencies.program = pace::runner::this_program();
-  dependencies.colour = pace::report::wants_colour(STDOUT_FILENO);
+  dependencies.colour = pace::wants_colour(STDOUT_FILENO);
 #ifdef PACE_CUDA
   add_cuda(dependencies);
 #endif

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <c10/util/Exception.h>
@@ -33,10 +34,13 @@
 #include "pace/core/exit_code.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/output_file.hpp"
+#include "pace/core/progress.hpp"
+#include "pace/core/repeat_command.hpp"
 #include "pace/kernels/configurations.hpp"
 #include "pace/kernels/report.hpp"
 #include "pace/kernels/table.hpp"
 #include "pace/kernels/write_report.hpp"
+#include "pace/report/progress_line.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::benches::kernels {
@@ -93,6 +97,7 @@ class Bench {
       bandwidth_->keep();
     }
     if ((line_.ncu || line_.count_bytes) && !is_in_path("ncu", std::getenv("PATH"))) return no_ncu();
+    report_step({.what = "opening the package"});
     package_ = dependencies_.open(line_);
     if (line_.count_bytes && package_.device == "cpu")
       throw Unsupported("--count-bytes: " + line_.package + " runs on the CPU, whose counters are not read");
@@ -101,6 +106,7 @@ class Bench {
                         " runs on the CPU; expected a package for a GPU, in a "
                         "program built with --config=cuda");
     if (line_.all_configs) require_configurations();
+    if (line_.dry_run) return print_plan();
     const int code = line_.benchmark_kernels ? list_kernels() : run_whole();
     // Closing reports what a network file system or a quota has not written.
     for (auto* const file : {csv_.get(), json_.get(), bandwidth_.get()})
@@ -109,6 +115,40 @@ class Bench {
   }
 
  private:
+  /// What would be measured, which is not; the files that were opened are left as they were.
+  int print_plan() {
+    out_ << report::printable(line_.package) << " on " << package_.device << ": would "
+         << (line_.benchmark_kernels
+                 ? std::string("list every kernel with its time")
+                 : "time " + std::to_string(line_.repeat) + " readings of " + std::to_string(line_.times) + " calls")
+         << '\n';
+    for (const auto& [given, what] :
+         {std::pair{line_.all_configs, "time every configuration of each kernel"},
+          std::pair{line_.count_bytes, "run it once under Nsight Compute to count bytes"},
+          std::pair{line_.profile, "run it once more under the profiler"},
+          std::pair{line_.memory_snapshot, "run it once more to record its memory"},
+          std::pair{line_.ncu, "run it once under Nsight Compute"}, std::pair{line_.gated(), "judge its limits"}})
+      if (given) out_ << "would " << what << '\n';
+    for (const auto* const path : {&line_.csv, &line_.json, &line_.bandwidth_output})
+      if (!path->empty()) out_ << "would write " << report::printable(*path) << '\n';
+    if (line_.profile || line_.memory_snapshot || line_.ncu || line_.count_bytes)
+      out_ << "would write into the folder " << report::printable(dependencies_.temporary_folder) << '\n';
+    out_ << "dry run: nothing was measured\n";
+    return 0;
+  }
+
+  /// The command that repeats a listing whose limits do not hold.
+  void print_repeat_command() const {
+    std::vector<std::string> words;
+    for (const auto& name : line_.given.given) {
+      if (name == "--csv" || name == "--json" || name == "--profile-bandwidth-output") continue;
+      const auto values = line_.given.values.find(name);
+      const bool has_value = values != line_.given.values.end() && !values->second.empty();
+      words.push_back(has_value ? name + '=' + values->second.back() : name);
+    }
+    log_ << "kernels: to repeat this:\n  " << report::printable(command_again(dependencies_.program, words)) << '\n';
+  }
+
   int no_ncu() {
     const char* const why = "there is no `ncu` in PATH; expected NVIDIA's Nsight Compute to be installed";
     if (line_.compat) out_ << "NCU profiling failed with error: " << why << '\n';
@@ -133,6 +173,7 @@ class Bench {
                         " runs on the CPU, and the original lists Triton's "
                         "kernels alone; without --compat they are listed in their place");
     }
+    report_step({.what = "every kernel"});
     auto report = dependencies_.kernels(line_);
     const bool counted = !line_.count_bytes || count_bytes(report);
     std::function<bool(const kernel::Kernel&)> shown;
@@ -166,6 +207,7 @@ class Bench {
     const bool limits_hold = judge(report);
     // What could not be listed or counted might have broken a limit, too; the limits that hold say less than it.
     if (!counted) code = pace::exit_error;
+    if (!limits_hold) print_repeat_command();
     return limits_hold || code != 0 ? code : pace::exit_failed;
   }
 
@@ -257,6 +299,7 @@ class Bench {
   }
 
   int run_whole() {
+    report_step({.what = "readings"});
     // What the first call does once is no part of the time. The original has no such call.
     if (!line_.compat) package_.call();
     const bool on_gpu = package_.device != "cpu" && dependencies_.peak_bytes;
@@ -308,6 +351,7 @@ class Bench {
 
   void profile(double seconds) {
     const std::string path = file("compiled_module_profile.json");
+    report_step({.what = "profile"});
     const auto recorded = dependencies_.profile([&] { static_cast<void>(timed(line_.times, line_.repeat)); }, path);
     out_ << "Profiling result for a compiled module of benchmark " << line_.name << ":\n"
          << "Chrome trace for the profile is written to " << path << '\n';
@@ -358,6 +402,11 @@ class Bench {
     }
     if (resolve) resolve(line);
     line.name = report::printable(line.name);
+    std::optional<report::ShownProgress> shown;
+    if (!line.no_progress && !line.dry_run) {
+      shown.emplace("packages");
+      progress()->subject(line.name);
+    }
     return detail::Bench(line, dependencies, out, log).run();
   } catch (const c10::Error& error) {
     log << "kernels: " << report::printable_lines(error.what_without_backtrace()) << '\n';

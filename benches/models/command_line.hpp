@@ -10,6 +10,7 @@
 #include "benches/models/driver/result_files.hpp"
 #include "benches/models/driver/selection.hpp"
 #include "benches/models/settings.hpp"
+#include "pace/args/command_line.hpp"
 #include "pace/core/options.hpp"
 
 namespace pace::benches::models {
@@ -25,6 +26,9 @@ struct CommandLine {
   std::string only;
   /// In the process of one model: the file for its rows.
   std::string rows_to;
+  /// In the process of one model: which part of the run it is, as `3/12/45.2/1`: the third of twelve models, begun
+  /// after 45.2 s, in which one other was run; empty: there is one model alone.
+  std::string part;
   /// The devices of a process of one model, some of those that the user named; empty: all of them.
   std::vector<std::string> rows_of;
   /// How comparisons measure, in performance runs.
@@ -39,7 +43,8 @@ struct CommandLine {
   std::optional<double> memory_limit;
   bool help = false, list = false, progress = false, resume = false, retain = false, gate = false, ci = false,
        dashboard = false, quiet = false, verbose = false, print_memory = false, print_compilation_time = false,
-       print_rows = false, compile_only = false, allow_undecided = false, allow_unmeasured = false;
+       print_rows = false, compile_only = false, allow_undecided = false, allow_unmeasured = false, dry_run = false,
+       no_progress = false;
   /// With compile_only: whether the file of what compiling took is written, for which an option names a place.
   bool compilation_metrics = false;
   /// Where packages go if they are all that is made; empty: to where they are kept.
@@ -47,6 +52,8 @@ struct CommandLine {
   /// All options but those that say where results go and how they are shown: what two runs must have in common for one
   /// to go on from the other.
   Configuration configuration;
+  /// All options, as they were given.
+  args::Arguments given;
 };
 
 }  // namespace pace::benches::models

@@ -173,7 +173,9 @@ template <class To, class Good>
         {"--compile-only", "pace: compile the packages of all these models side by side, and run none",
          args::flag(line.compile_only)},
         {"--compile-to", "pace: compile them, into a folder for --packages", args::folder(line.compile_to)},
-        {"--list", "pace: the models, their suites and families", args::flag(line.list)}}},
+        {"--list", "pace: the models, their suites and families", args::flag(line.list)},
+        {"--dry-run", "pace: print which models would be run and which files written, and run none",
+         args::flag(line.dry_run)}}},
       {"Which models",
        {{"-k,--filter", "models with this in their names; again for others",
          args::each(selection.filters, "regex", "a regular expression")},
@@ -331,6 +333,7 @@ template <class To, class Good>
             .by_default("what is free, where no GPU is used"),
         {"--per-process-memory-fraction", "of a GPU's memory", at_most_1(settings.memory_fraction)},
         {"--progress", "which model of how many", args::flag(line.progress)},
+        {"--no-progress", "pace: do not show what runs now and how long it still takes", args::flag(line.no_progress)},
         {"--ci", "as in torchbench's CI: packages anew; in accuracy runs at most 2 repeats", args::flag(line.ci)},
         {"--dashboard", "as for its dashboard: warm peak memory in performance runs", args::flag(line.dashboard)},
         {"-v,--verbose", "which models are skipped, and why", sets_nothing},
@@ -350,7 +353,9 @@ template <class To, class Good>
                 },
                 ""})
             .hidden(),
-        Option("--rows-to", "of the process of one model: hand its rows over there", args::file(line.rows_to))
+        Option("--rows-to", "of the process of one model: hand its rows over there", args::file(line.rows_to)).hidden(),
+        Option("--nth-model", "of the process of one model: which of how many it is, after how many seconds and models",
+               args::text(line.part, "part", "NUMBER/TOTAL/SECONDS/MODELS"))
             .hidden()}},
       {"torchbench's options without a meaning here", detail::refused_options()},
   };

@@ -296,7 +296,7 @@ inline void refuse_without_effect(const CommandLine& line, const args::Arguments
 
 /// Options by name with their values, without those that choose models, say where results go or how they are shown.
 [[nodiscard]] inline Configuration configuration_of(const args::Arguments& arguments) {
-  static constexpr std::array<std::string_view, 25> left_out{"--filter",
+  static constexpr std::array<std::string_view, 28> left_out{"--filter",
                                                              "--exclude",
                                                              "--exclude-exact",
                                                              "--suite",
@@ -315,6 +315,9 @@ inline void refuse_without_effect(const CommandLine& line, const args::Arguments
                                                              "--print-compilation-time",
                                                              "--print-dataframe-summary",
                                                              "--progress",
+                                                             "--no-progress",
+                                                             "--dry-run",
+                                                             "--nth-model",
                                                              "--verbose",
                                                              "--quiet",
                                                              "--gate",
@@ -373,6 +376,7 @@ inline void resolve(CommandLine& line, const args::Arguments& arguments) {
   if (line.dashboard && settings.mode == Mode::performance) settings.warm_peak_memory = true;
   detail::refuse_without_effect(line, arguments);
   line.configuration = detail::configuration_of(arguments);
+  line.given = arguments;
 }
 
 /// `words`: without the program's name. Throws InputError for what cannot be.

@@ -4,16 +4,20 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <ios>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -35,7 +39,10 @@
 #include "pace/core/format.hpp"
 #include "pace/core/kept_pipes.hpp"
 #include "pace/core/memory.hpp"
+#include "pace/core/progress.hpp"
 #include "pace/core/read_file.hpp"
+#include "pace/core/repeat_command.hpp"
+#include "pace/report/progress_line.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::benches::models {
@@ -131,6 +138,7 @@ class Run {
 
   [[nodiscard]] int run() {
     if (!line_.only.empty()) (void)find_model(dependencies_.models, line_.only);
+    if (line_.dry_run) return plan();
     if (!line_.rows_to.empty()) return run_for_driver();
     if (line_.compile_only) return compile();
     if (!line_.only.empty() && line_.packages == Packages::kept) return run_only();
@@ -161,8 +169,87 @@ class Run {
     if (!line_.quiet && line_.rows_to.empty()) errors_ << "pace: " << text << '\n' << std::flush;
   }
 
+  /// Prints what would be run, and in which files the results would be. Finds what is wrong with them, as a run does.
+  [[nodiscard]] int plan() {
+    const auto chosen = selected();
+    // Nothing is written before the first row, so that earlier results stay.
+    if (!line_.compile_only) files_->claim(EarlierResults::replaced);
+    const auto& settings = line_.settings;
+    const std::string what = std::string(line_.compile_only ? "compile" : to_string(settings.mode)) + ", " +
+                             (settings.training ? "training" : "inference");
+    const std::string backends = joined(candidates(settings), ", ");
+    for (const auto& model : chosen)
+      out_ << report::printable(model.name) << "  " << joined(model.devices, ", ") << "  " << what << "  "
+           << report::printable(backends) << '\n';
+    out_ << chosen.size() << (chosen.size() == 1 ? " model" : " models") << " would be "
+         << (line_.compile_only ? "compiled" : "run");
+    if (!line_.compile_only && line_.only.empty())
+      out_ << ", each for " << format_significant(line_.timeout) << " s at most, "
+           << report::rough_duration(Nanoseconds(1e9 * line_.timeout * static_cast<double>(chosen.size())))
+           << " together";
+    out_ << '\n';
+    if (!line_.compile_only)
+      for (const auto& path : files_->paths()) out_ << "would write " << report::printable(path) << '\n';
+    out_ << "dry run: nothing was measured\n" << std::flush;
+    return 0;
+  }
+
+  /// Prints the command that repeats each of `models` alone.
+  void print_repeat_commands(const std::vector<std::string>& models) const {
+    static constexpr std::array<std::string_view, 20> left_out{"--filter",
+                                                               "--exclude",
+                                                               "--exclude-exact",
+                                                               "--suite",
+                                                               "--only",
+                                                               "--partition-id",
+                                                               "--total-partitions",
+                                                               "--fast",
+                                                               "--no-skip",
+                                                               "--output",
+                                                               "--retain-output",
+                                                               "--output-directory",
+                                                               "--resume",
+                                                               "--dump-raw-metrics",
+                                                               "--progress",
+                                                               "--timeout",
+                                                               "--memory-limit",
+                                                               "--print-dataframe-summary",
+                                                               "--disable-output",
+                                                               "--quiet"};
+    constexpr std::size_t most = 10;
+    for (std::size_t i = 0; i < models.size() && i < most; ++i) {
+      std::vector<std::string> words{"--only", models[i]};
+      for (const auto& name : line_.given.given) {
+        if (std::ranges::find(left_out, name) != left_out.end()) continue;
+        const auto values = line_.given.values.find(name);
+        if (values == line_.given.values.end() || values->second.empty()) words.push_back(name);
+        if (values != line_.given.values.end())
+          for (const auto& value : values->second) words.push_back(name + '=' + value);
+      }
+      // One row more would stand in the results of the run.
+      if (!line_.compile_only && line_.settings.mode != Mode::operator_inputs) words.emplace_back("--disable-output");
+      errors_ << (i == 0 ? "pace: to repeat what failed:\n" : "") << "  "
+              << report::printable(command_again(program_, words)) << '\n';
+    }
+    if (models.size() > most) errors_ << "  and " << models.size() - most << " more, with other names\n";
+    errors_ << std::flush;
+  }
+
+  /// Shows what the model of --only is at; null if nothing is to be shown.
+  [[nodiscard]] std::unique_ptr<report::ShownProgress> show_progress() const {
+    if (line_.no_progress || line_.quiet) return nullptr;
+    auto shown = std::make_unique<report::ShownProgress>("models");
+    std::size_t number = 0, total = 0, before = 0;
+    double seconds = 0;
+    if (std::sscanf(line_.part.c_str(), "%zu/%zu/%lf/%zu", &number, &total, &seconds, &before) == 4)
+      shown->go_on(number, total, before, Nanoseconds(1e9 * seconds));
+    progress()->subject(line_.only);
+    return shown;
+  }
+
   /// The model of --only, in this process.
   void run_model(const std::function<void(Row&)>& take) {
+    const auto shown = show_progress();
     if (batch_sizes_) {
       line_.settings.batch_size = batch_sizes_->of(line_.only);
       if (!line_.settings.batch_size)
@@ -194,12 +281,16 @@ class Run {
   [[nodiscard]] int run_only() {
     files_->claim(EarlierResults::kept);
     RowCounts rows;
+    bool failed = false;
     run_model([&](Row& row) {
       rows.add(row.result);
+      failed = failed || row.result == RowResult::failed;
       files_->add(row);
     });
     files_->end();
-    return judge(rows);
+    const int code = judge(rows);
+    if (failed && code != 0) print_repeat_commands({line_.only});
+    return code;
   }
 
   [[nodiscard]] int judge(const RowCounts& rows) const {
@@ -266,6 +357,7 @@ class Run {
     options.limits.timeout = line_.timeout;
     options.packages = line_.packages;
     options.progress = line_.progress;
+    options.shows_parts = !line_.no_progress && !line_.quiet;
     const bool on_gpu =
         std::ranges::any_of(line_.devices, [](const auto& device) { return device.starts_with("cuda"); });
     // CUDA reserves what it never touches.
@@ -282,7 +374,10 @@ class Run {
     files_->claim(keeps ? EarlierResults::kept : EarlierResults::replaced);
     std::optional<EarlierRun> earlier;
     if (line_.resume) earlier.emplace(*files_, line_.settings, context_.configuration);
-    Driver driver(driver_options(), line_.settings, *files_, out_, errors_);
+    const DriverOptions options = driver_options();
+    // A process that died may have left its line of progress on the terminal.
+    const report::ClearsLeftLine clears(options.shows_parts);
+    Driver driver(options, line_.settings, *files_, out_, errors_);
     const auto outcome = driver.run(chosen, earlier ? &*earlier : nullptr);
     if (outcome.output_lost) out_.setstate(std::ios::badbit);
     if (outcome.resumed > 0)
@@ -300,7 +395,10 @@ class Run {
     }
     if (outcome.lost == 0) files_->end();
     summarise();
-    return outcome.lost > 0 ? exit_bad_input : judge(outcome.rows);
+    if (outcome.lost > 0) return exit_bad_input;
+    const int code = judge(outcome.rows);
+    if (code != 0) print_repeat_commands(outcome.failed);
+    return code;
   }
 
   void summarise() const {

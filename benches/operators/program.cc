@@ -59,6 +59,8 @@ std::string suite_name;
 std::string why_not_callgrind;
 /// The file of the table of operators; empty: none is kept.
 std::string table_path;
+/// Whether operators of one sample have a line beside that of the table of results.
+bool every_line = false;
 
 /// On the shipped inputs compiled code is far from that slow, unless something is wrong with it: what came to a third
 /// of it on any machine that was tried is only reported.
@@ -161,7 +163,7 @@ struct Work {
       for (const auto& sample : selected.samples)
         samples += line.replay.pass == operators::Pass::forward ? 1 : operators::gradient_cases(sample).size();
     report = std::make_unique<operators::SuiteReport>(operators::split_list(line.replay.backends, "--backends"),
-                                                      table_path, selection.size(), samples, out, errors);
+                                                      table_path, samples, every_line, out);
   }
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
@@ -203,7 +205,8 @@ void replay() {
     INFO("category " << category.name);
     replay.run(members, checked);
   }
-  report.finish(suite_name + ", " + line.replay.dtype, replay.making_inputs());
+  // In a dry run, and where --case names none of these, there is nothing to sum up.
+  if (!report.empty()) report.finish(suite_name + ", " + line.replay.dtype, replay.making_inputs());
 }
 
 operators::compat::CompatOptions compat_options() {
@@ -225,6 +228,17 @@ operators::compat::CompatOptions compat_options() {
   options.seed = pace::run_context().options.seed;
   options.output_directory = line.output_dir;
   return options;
+}
+
+/// The names of all cases, one a line.
+void list_cases(std::ostream& out) {
+  for (const auto& selected : work->selection)
+    for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
+      auto gradients = std::vector<operators::GradientCase>{{}};
+      if (line.replay.pass != operators::Pass::forward) gradients = operators::gradient_cases(selected.samples[offset]);
+      for (const auto& each : gradients)
+        out << pace::report::printable(operators::case_name(selected, offset, each.suffix)) << '\n';
+    }
 }
 
 void replay_as_upstream() {
@@ -377,6 +391,12 @@ void resolve_options(pace::runner::SessionOptions& session) {
   auto& options = line.replay;
   line.given = session.given;
   pace::benches::operators::require_meaning(line);
+  every_line = session.verbose || session.no_table;
+  for (const char* option : {"--case", "--list", "--dry-run"})
+    if (line.compat && line.given.has(option))
+      throw pace::InputError({}, std::string(option) +
+                                     " does not go with --compat, whose loop is PyTorch's own and chooses on its way "
+                                     "what it runs; expected --op, --start-idx and --max-samples");
   if (line.backward || line.forward_backward)
     options.pass = line.backward ? operators::Pass::backward : operators::Pass::both;
   resolve_inputs();
@@ -424,8 +444,8 @@ void resolve_options(pace::runner::SessionOptions& session) {
     throw pace::InputError(
         {}, "--fuser has no meaning with --backends " + options.backends + ": none of them is TorchScript");
   // All of a user's suite: that takes a while, and is what the table and --resume are for.
-  const bool whole_suite =
-      !line.compat && !line.counter && options.op == "all" && (!shipped || !pace::undeclared_outputs().empty());
+  const bool whole_suite = !line.compat && !line.counter && options.op == "all" && session.cases.empty() &&
+                           !session.list && (!shipped || !pace::undeclared_outputs().empty());
   if (line.given.has("--output-dir") && !whole_suite && !line.compat && !line.profile)
     throw pace::InputError(
         {},
@@ -524,6 +544,10 @@ int main(int argc, char** argv) {
   config.configuration = configuration;
   config.prepare = [](std::ostream& out, std::ostream& errors) { work = std::make_unique<Work>(out, errors); };
   config.complaint = complaint;
+  config.list = list_cases;
+  config.progress_parts = "samples";
+  // What it would write is a part of a suite.
+  config.not_repeated = {"--output-dir", "--profile"};
   config.isolated = true;
   return pace::runner::main(argc, argv, config);
 }

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,6 +34,8 @@
 #include "pace/compare/comparison.hpp"
 #include "pace/compare/publish.hpp"
 #include "pace/core/activity.hpp"
+#include "pace/core/planned_case.hpp"
+#include "pace/core/progress.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/gate/counts.hpp"
@@ -73,8 +76,9 @@ class Replay {
 
   /// Compares the back ends on every selected sample, one after another, with the options of run_context(). A sample
   /// that cannot be run is a result too; nothing ends the replay. Back ends that compile are asked for some operators'
-  /// samples at a time, many at once, before these are measured.
-  void run(const std::vector<Selected>& selection, ReplayListener& listener) {
+  /// samples at a time, many at once, before these are measured. What RunContext::cases passes over is left out.
+  void run(const std::vector<Selected>& all, ReplayListener& listener) {
+    const auto selection = chosen_of(all);
     for (std::size_t begin = 0; begin < selection.size();) {
       std::size_t end = begin, samples = 0;
       do samples += selection[end++].samples.size();
@@ -88,13 +92,49 @@ class Replay {
   [[nodiscard]] Nanoseconds making_inputs() const { return making_inputs_; }
 
  private:
+  /// Asks once about each case of `all`. Returns the operators of which any is measured, and keeps those that are not.
+  [[nodiscard]] std::vector<Selected> chosen_of(const std::vector<Selected>& all) {
+    if (run_context().cases == nullptr) return all;
+    std::vector<Selected> chosen;
+    for (const auto& selected : all) {
+      bool any = false;
+      for (std::size_t offset = 0; offset < selected.samples.size(); ++offset)
+        for (const auto& gradients : gradient_cases_of(selected, offset)) {
+          const std::string name = case_name(selected, offset, gradients.suffix);
+          if (run_context().cases->passes_over(planned(selected, offset, gradients)).empty())
+            any = true;
+          else
+            passed_over_.insert(name);
+        }
+      if (any) chosen.push_back(selected);
+    }
+    return chosen;
+  }
+
+  /// The parts of a sample that are cases of their own: one without a backward pass, else one for each choice of
+  /// gradients.
+  [[nodiscard]] std::vector<GradientCase> gradient_cases_of(const Selected& selected, std::size_t offset) const {
+    if (options_.pass == Pass::forward) return {GradientCase{}};
+    return gradient_cases(selected.samples[offset]);
+  }
+
+  [[nodiscard]] PlannedCase planned(const Selected& selected, std::size_t offset, const GradientCase& gradients) const {
+    PlannedCase planned{.name = case_name(selected, offset, gradients.suffix),
+                        .implementations = names_,
+                        .inputs = selected.samples[offset].text};
+    if (is_gated(selected.op->name)) planned.expectations.push_back(NoSlowerThan(*options_.no_slower_than).describe());
+    const Options& measuring = run_context().options;
+    if (!options_.counter) planned.budget = measuring.budget + static_cast<double>(names_.size()) * measuring.warm_up;
+    return planned;
+  }
+
   void prepare(std::span<const Selected> selection) {
     if (options_.pass != Pass::forward) return;  // of these back ends none compiles
     std::vector<std::unique_ptr<benches::operators::OperatorCall>> calls;
     for (const auto& selected : selection)
       for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
         const std::string name = case_name(selected, offset);
-        if (is_known(name)) continue;
+        if (is_known(name) || passed_over_.contains(name)) continue;
         const AtWork at_work(name);
         try {
           calls.push_back(std::make_unique<benches::operators::OperatorCall>(announced_call_of(selected, offset)));
@@ -112,11 +152,12 @@ class Replay {
     const Nanoseconds start = clock.now();
     listener.begin(selected);
     for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
-      if (options_.pass == Pass::forward) {
-        listener.result(selected, offset, run_sample(selected, offset, {}));
-        continue;
-      }
-      for (const auto& gradients : gradient_cases(selected.samples[offset])) {
+      for (const auto& gradients : gradient_cases_of(selected, offset)) {
+        if (passed_over_.contains(case_name(selected, offset, gradients.suffix))) continue;
+        if (options_.pass == Pass::forward) {
+          listener.result(selected, offset, run_sample(selected, offset, {}));
+          continue;
+        }
         try {
           const Result result = run_sample(selected, offset, gradients);
           const auto* part = options_.pass == Pass::backward ? backward_of(result) : nullptr;
@@ -156,6 +197,8 @@ class Replay {
   [[nodiscard]] Result run_sample(const Selected& selected, std::size_t offset, const GradientCase& gradients) {
     const std::string name = case_name(selected, offset, gradients.suffix);
     const AtWork at_work(name);
+    if (progress() != nullptr) progress()->subject(name);
+    report_step({.what = "inputs"});
     const std::string inputs = inputs_of(selected, offset) + gradients.suffix;
     if (auto known = pace::detail::recall(name, inputs, phases_of(*selected.op)))
       return pace::detail::publish(*std::move(known));
@@ -383,7 +426,7 @@ class Replay {
       OperatorTrace trace(options_.traces, selected.op->name);
       for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
         const std::string name = case_name(selected, offset);
-        if (!PriorFailures(name).empty()) continue;
+        if (passed_over_.contains(name) || !PriorFailures(name).empty()) continue;
         const AtWork at_work(name);
         try {
           const auto call = call_of(selected, offset, 1);
@@ -434,6 +477,8 @@ class Replay {
   std::size_t samples_at_once_;
   std::vector<std::string> names_;
   std::vector<benches::operators::Backend*> backends_;
+  /// Names of the cases that are not measured.
+  std::set<std::string> passed_over_;
   Nanoseconds making_inputs_{};
   HostPeak peak_{*timing::WallClock().host_bandwidth()};
 };

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -15,13 +14,16 @@
 #include "benches/operators/suite_summary.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/output_file.hpp"
+#include "pace/core/progress.hpp"
+#include "pace/core/run_context.hpp"
 #include "pace/core/units.hpp"
 #include "pace/report/csv_text.hpp"
+#include "pace/report/progress_line.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::benches::operators {
 
-/// Hears a replay, prints a line per operator when it is done, and keeps the table in a file.
+/// Hears a replay, reports its progress, prints a line per operator when it is done, and keeps the table in a file.
 ///
 /// The file's columns are those of PyTorch's operatorbench: `operator`; for each candidate, and for `a/b` where there
 /// are exactly two, the 20th, 50th and 80th percentile of the speed-ups over the samples (of `a/b`: time of a over time
@@ -31,9 +33,10 @@ namespace pace::benches::operators {
 class SuiteReport final : public ReplayListener {
  public:
   /// `path`: the file; empty: none. Throws Error if it cannot be written. `total`: samples of the whole replay.
-  SuiteReport(std::vector<std::string> backends, const std::string& path, std::size_t operators, std::size_t total,
-              std::ostream& out, std::ostream& progress)
-      : names_(std::move(backends)), operators_(operators), total_(total), out_(out), progress_(progress) {
+  /// Without `every_line`, operators of one sample have no line, since the table of results has the same figures.
+  SuiteReport(std::vector<std::string> backends, const std::string& path, std::size_t total, bool every_line,
+              std::ostream& out)
+      : names_(std::move(backends)), total_(total), every_line_(every_line), out_(out) {
     start_ = clock_.now();
     if (path.empty()) return;
     file_ = std::make_unique<OutputFile>(path);
@@ -42,20 +45,13 @@ class SuiteReport final : public ReplayListener {
 
   void begin(const Selected& selected) override {
     current_.emplace(selected.op->name, names_);
-    std::string line = '[' + std::to_string(++begun_) + '/' + std::to_string(operators_) + "] " + selected.op->name +
-                       ", " + std::to_string(selected.samples.size()) +
-                       (selected.samples.size() == 1 ? " sample" : " samples");
-    // Samples that were recalled took no time, and say nothing of those to come.
-    if (measured_ > 0) {
-      const Nanoseconds each = (clock_.now() - start_) / static_cast<double>(measured_);
-      line += "; about " + duration(each * static_cast<double>(total_ - seen_)) + " left";
-    }
-    progress_ << line << std::endl;
+    ++begun_;
+    announce(selected, 0);
   }
 
   void result(const Selected& selected, std::size_t offset, const Result& result) override {
     ++seen_;
-    if (!result.recalled) ++measured_;
+    announce(selected, offset + 1);
     if (result.recalled) recalled_elapsed_ += result.elapsed;
     current_->add(result, selected.samples[offset].count);
   }
@@ -64,11 +60,14 @@ class SuiteReport final : public ReplayListener {
     // Such as operators without a backward pass.
     if (current_->samples == 0) return current_.reset();
     current_->elapsed = elapsed + std::exchange(recalled_elapsed_, {});
-    out_ << line(*current_) << std::endl;
+    if (every_line_ || current_->samples > 1) out_ << line(*current_) << std::endl;
     if (file_) file_->append(row(*current_));
     done_.push_back(*std::move(current_));
     current_.reset();
   }
+
+  /// Returns whether no operator was replayed.
+  [[nodiscard]] bool empty() const { return begun_ == 0; }
 
   /// After the last operator: the suite as a whole, and which back ends were not measured. `making_inputs`: time that
   /// took.
@@ -96,13 +95,23 @@ class SuiteReport final : public ReplayListener {
              << report::printable(first_line(backend.why)) << '\n';
       }
     const Nanoseconds elapsed = clock_.now() - start_;
-    out_ << "  " << duration(elapsed) << ", of which making inputs took " << duration(making_inputs) << std::endl;
+    out_ << "  " << report::rough_duration(elapsed) << ", of which making inputs took "
+         << report::rough_duration(making_inputs) << std::endl;
     if (!file_) return;
     file_->close();
     out_ << "Wrote " << report::printable(file_->path()) << std::endl;
   }
 
  private:
+  /// Reports the sample at `offset` as the part of the run that begins. A sample whose result is known takes no time,
+  /// and says nothing of those to come.
+  void announce(const Selected& selected, std::size_t offset) const {
+    if (progress() == nullptr || offset >= selected.samples.size()) return;
+    const auto* const earlier = run_context().recollection;
+    if (earlier != nullptr && earlier->knows(case_name(selected, offset))) return;
+    progress()->part(seen_ + 1, total_);
+  }
+
   [[nodiscard]] bool pairs() const { return names_.size() == 3; }
   [[nodiscard]] std::string pair_name() const { return names_[1] + '/' + names_[2]; }
 
@@ -182,21 +191,13 @@ class SuiteReport final : public ReplayListener {
 
   [[nodiscard]] static std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-  /// `3 h 12 min`, `12 min`, `7 s`.
-  [[nodiscard]] static std::string duration(Nanoseconds time) {
-    const auto seconds = static_cast<std::int64_t>(time.count() * 1e-9 + 0.5);
-    if (seconds < 60) return std::to_string(seconds) + " s";
-    const std::int64_t minutes = (seconds + 30) / 60;
-    if (minutes < 60) return std::to_string(minutes) + " min";
-    return std::to_string(minutes / 60) + " h " + std::to_string(minutes % 60) + " min";
-  }
-
   std::vector<std::string> names_;
-  std::size_t operators_, total_, begun_ = 0;
-  std::ostream &out_, &progress_;
+  std::size_t total_, begun_ = 0;
+  bool every_line_;
+  std::ostream& out_;
   timing::WallClock clock_;
   Nanoseconds start_{}, recalled_elapsed_{};
-  std::size_t seen_ = 0, measured_ = 0;
+  std::size_t seen_ = 0;
   std::unique_ptr<OutputFile> file_;
   std::optional<OperatorSummary> current_;
   std::vector<OperatorSummary> done_;

@@ -33,7 +33,10 @@
 #include "pace/compare.hpp"
 #include "pace/core/bazel.hpp"
 #include "pace/core/new_folders.hpp"
+#include "pace/core/planned_case.hpp"
+#include "pace/core/progress.hpp"
 #include "pace/record.hpp"
+#include "pace/report/text.hpp"
 #include "pace/runner/session.hpp"
 #include "pace/training.hpp"
 
@@ -84,6 +87,7 @@ void set_tf32() {
 /// One step of a runner, written as inputs of operators; nothing is timed meanwhile.
 void record(const Planned& planned) {
   if (line.log_operator_inputs.empty() || planned.graphed || planned.compiled) return;
+  pace::report_step({.what = "recording operators of " + planned.name});
   ModelDef model = planned.runner->make(sizes);
   if (line.inference) model.step.backward = {};
   const at::AutoGradMode with_gradients(!line.inference);
@@ -184,11 +188,33 @@ std::vector<BenchResult> compare(const Family& family, pace::benches::rnn::Model
   return measured;
 }
 
+/// What is known of a comparison before its models are made.
+pace::PlannedCase planned_case(const Family& family) {
+  pace::PlannedCase planned{.name = family.kind, .implementations = {family.baseline.name}};
+  for (const Planned& candidate : family.candidates) planned.implementations.push_back(candidate.name);
+  const auto options =
+      pace::benches::rnn::measuring_of(line, given, pace::run_context().options, family.candidates.size());
+  planned.budget = options.budget + static_cast<double>(planned.implementations.size()) * options.warm_up;
+  if (line.no_slower_than) planned.expectations.push_back(pace::NoSlowerThan(*line.no_slower_than).describe());
+  return planned;
+}
+
+/// The names of all comparisons, one a line.
+void list_cases(std::ostream& out) {
+  for (const auto& group : groups)
+    for (const auto& family : pace::benches::rnn::plan_families(group.runners, line.baseline, sizes))
+      out << pace::report::printable(family.kind) << '\n';
+}
+
 /// One group's table, once all its runners are through.
 GroupResults measure(const Group& group) {
   GroupResults results{.group = group.key};
   auto maker = model_maker();
-  const auto families = pace::benches::rnn::plan_families(group.runners, line.baseline, sizes);
+  auto families = pace::benches::rnn::plan_families(group.runners, line.baseline, sizes);
+  if (auto* const cases = pace::run_context().cases) {
+    std::erase_if(families, [&](const Family& family) { return !cases->passes_over(planned_case(family)).empty(); });
+    if (families.empty()) return results;
+  }
   std::vector<Planned> all;
   for (const auto& family : families) {
     all.push_back(family.baseline);
@@ -285,6 +311,11 @@ void check_folders() {
 void resolve_options(pace::runner::SessionOptions& session) {
   given = session.given;
   if (line.compat) pace::benches::rnn::refuse_with_compat(given);
+  for (const char* option : {"--case", "--list", "--dry-run"})
+    if (line.compat && given.has(option))
+      throw pace::InputError({}, std::string(option) +
+                                     " does not go with --compat, whose loop is fastrnns' own; expected --rnns and "
+                                     "--cnns, which choose what it runs");
   pace::benches::rnn::refuse_other_json(line);
   sizes.device = line.compat ? pace::benches::rnn::device_of_original(line.device)
                              : pace::benches::rnn::choose_device(line.device);
@@ -358,5 +389,7 @@ int main(int argc, char** argv) {
   config.own_options = pace::benches::rnn::rnn_options(line, pace::benches::rnn::names_of_runners());
   config.camel_case = true;
   config.after_parse = resolve_options;
+  config.list = list_cases;
+  config.not_repeated = {"--print-json", "--log-operator-inputs"};
   return pace::runner::main(static_cast<int>(words.size()) - 1, words.data(), config);
 }

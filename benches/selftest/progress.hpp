@@ -7,16 +7,22 @@
 #include <cstddef>
 #include <cstdio>
 #include <string>
+#include <utility>
+
+#include "pace/core/progress.hpp"
 
 namespace pace::benches::selftest {
 
+/// While the object lives, it takes the place of the display of single comparisons, of which there are hundreds.
 class Progress {
  public:
-  Progress(std::string what, std::size_t all) : what_(std::move(what)), all_(all) {}
+  Progress(std::string what, std::size_t all)
+      : what_(std::move(what)), all_(all), of_comparisons_(std::exchange(pace::progress(), nullptr)) {}
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress() {
     if (terminal_ && shown_) std::fputs("\r\033[K", stderr);
+    pace::progress() = of_comparisons_;
   }
 
   /// `done` of all; `remark` is what has been seen so far. On a terminal every second, in a file every minute.
@@ -35,6 +41,7 @@ class Progress {
  private:
   std::string what_;
   std::size_t all_;
+  pace::Progress* of_comparisons_;
   bool terminal_ = isatty(STDERR_FILENO) == 1, shown_ = false;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_ = start_;
 };

@@ -7,10 +7,13 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -39,7 +42,11 @@ struct Sample {
     return {
         {"Files",
          {{"--csv", "one row per case", args::file(csv)},
-          {"--packages", "compiled beforehand; again for another", args::each(packages, "folder", "a folder")}}},
+          {"--packages",
+           "compiled beforehand, by a program that need not be the one that measures, and that need not run on the "
+           "same "
+           "machine either; again for another",
+           args::each(packages, "folder", "a folder")}}},
         {"Measuring",
          {{"-b,--budget", "time for the rounds", args::seconds(budget)},
           {"--times", "calls of one reading", args::whole(times, 1, 1000)},
@@ -195,6 +202,31 @@ TEST_CASE("a variable stands in for an option that is not given") {
   refuses({}, "PACE_TEST_SEED: invalid value 'many'; expected a whole number from 0 on");
   CHECK(Sample({"--help"}).arguments.help);
   ::unsetenv("PACE_TEST_SEED");
+}
+
+TEST_CASE("help: lines are as wide as the terminal, and groups and options stand in their order") {
+  Sample sample({});
+  for (const std::size_t width : {80, 120, 200}) {
+    std::istringstream help(args::help(sample.groups(), width));
+    std::size_t longest = 0;
+    for (std::string line; std::getline(help, line);) longest = std::max(longest, line.size());
+    CHECK(longest <= width);
+  }
+  CHECK(args::help(sample.groups(), 80).size() != args::help(sample.groups(), 120).size());
+  ::setenv("COLUMNS", "80", 1);
+  CHECK(args::help(sample.groups()) == args::help(sample.groups(), 80));
+  ::unsetenv("COLUMNS");
+  const std::string help = args::help(sample.groups(), 120);
+  std::size_t at = 0;
+  for (const auto& group : sample.groups()) {
+    at = help.find(group.title + ":\n", at);
+    REQUIRE(at != std::string::npos);
+    for (const auto& option : group.options) {
+      if (option.is_hidden()) continue;
+      at = help.find(option.name(), at);
+      REQUIRE(at != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("help: by group, with values, defaults and units; it comes before anything that is wrong") {

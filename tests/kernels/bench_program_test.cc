@@ -355,9 +355,32 @@ TEST_CASE("limits are judged, and a broken one is the exit code") {
   CHECK(fakes.run({"-k", "--registers-at-most", "254"}) == 42);
   CHECK_THAT(fakes.said(), ContainsSubstring("gemm has 255 registers"));
   CHECK(fakes.run({"-k", "--bandwidth-at-least", "0.05"}) == 0);
+  // The program is no test of Bazel's, as this one is.
+  ::unsetenv("TEST_TARGET");
   CHECK(fakes.run({"-k", "--bandwidth-at-least", "0.5"}) == 42);
+  CHECK_THAT(fakes.said(), EndsWith("kernels: to repeat this:\n  /bin/kernels --package=bench.pt2 --benchmark-kernels "
+                                    "--bandwidth-at-least=0.5\n"));
   // What went wrong beside a broken limit is not what a gate found.
   CHECK(fakes.run({"-k", "--kernels-at-most", "2", "--kernel", "zebra"}) == 1);
+}
+
+TEST_CASE("a dry run opens the package, says what would be measured and written, and does neither") {
+  Fakes fakes;
+  const std::string json = fakes.folder / "k.json";
+  CHECK(fakes.run({"-k", "--dry-run", "--json", json, "--kernels-at-most", "3"}) == 0);
+  CHECK(fakes.printed() ==
+        "bench.pt2 on cuda: would list every kernel with its time\nwould judge its limits\n"
+        "would write " +
+            json + "\ndry run: nothing was measured\n");
+  CHECK(fakes.calls == 0);
+  CHECK_FALSE(fakes.folder.has("k.json"));
+  CHECK(fakes.run({"--dry-run", "--times", "3"}) == 0);
+  CHECK_THAT(fakes.printed(), ContainsSubstring("would time 10 readings of 3 calls\n"));
+  CHECK(fakes.calls == 0);
+  fakes.opens = false;
+  CHECK(fakes.run({"--dry-run"}) == 1);
+  CHECK(fakes.run({"--list"}) == 1);
+  CHECK_THAT(fakes.said(), ContainsSubstring("--list is refused: which kernels a package has is known only once"));
 }
 
 TEST_CASE("a package that announces nothing is told of") {

@@ -99,6 +99,8 @@ TEST_CASE("a signal to its parent ends it") {
 }
 
 TEST_CASE("what a model's process is called with") {
+  CHECK(child_arguments({"/p"}, {{.name = "m"}, {"cpu"}}, "/f", false, "3/12/45.2/2").back() ==
+        "--nth-model=3/12/45.2/2");
   CHECK(child_arguments({"/p", "--accuracy"}, {{.name = "m"}, {"cpu", "cuda:1"}}, "/f", false) ==
         Strings{"/p", "--accuracy", "--only=m", "--rows-of=cpu", "--rows-of=cuda:1", "--rows-to=/f"});
   CHECK(child_arguments({"/p"}, {{.name = "m"}, {"cpu"}}, "/f", true) ==

@@ -692,6 +692,48 @@ TEST_CASE("what the YAML file says is heeded and told") {
   CHECK_THAT(bench.printed, ContainsSubstring("pace: this partition holds none of the models that are asked for\n"));
 }
 
+TEST_CASE("a dry run says which models would be run, for how long and to which files, and leaves these as they were") {
+  Bench bench;
+  CHECK(bench.performance({"-k", "good"}) == 0);
+  const auto before = bench.csv();
+  CHECK(bench.performance({"-k", "good|better", "--dry-run", "--backend=torchscript,aot_inductor"}) == 0);
+  CHECK_THAT(bench.printed, ContainsSubstring("better  cpu  performance, inference  torchscript, aot_inductor\n"
+                                              "good  cpu  performance, inference  torchscript, aot_inductor\n"
+                                              "2 models would be run, each for 2000 s at most, 1 h 7 min together\n"
+                                              "would write " +
+                                              (bench.scratch / "r.csv") + "\ndry run: nothing was measured\n"));
+  CHECK_THAT(bench.printed, !ContainsSubstring("2.000x"));
+  CHECK(bench.csv() == before);
+  // What is wrong fails it as it fails a run.
+  CHECK(bench.performance({"--only=unknown", "--dry-run"}) == 1);
+  CHECK(bench.performance({"-k", "good", "--dry-run", "--backend=warp"}) == 1);
+  CHECK(bench.performance({"-k", "good", "--dry-run", "--batch-size-file=/nonexistent"}) == 1);
+}
+
+TEST_CASE("after a failure, one line repeats each model that failed, alone and with the same options") {
+  // The program is no test of Bazel's, as this one is.
+  ::unsetenv("TEST_TARGET");
+  Bench bench;
+  CHECK(bench.performance({"-k", "^throws$|^good$", "--gate", "--batch-size=2", "--seed", "7"}) == 42);
+  const std::string head = "pace: to repeat what failed:\n  ";
+  REQUIRE_THAT(bench.printed, ContainsSubstring(head));
+  std::string command = bench.printed.substr(bench.printed.find(head) + head.size());
+  CHECK_THAT(command, !ContainsSubstring("--only good"));
+  command.resize(command.find('\n'));
+  CHECK_THAT(command, ContainsSubstring("/fake_models --only throws --performance --inference "));
+  CHECK_THAT(command, ContainsSubstring("--batch-size=2") && ContainsSubstring("--seed=7") &&
+                          EndsWith(" --disable-output") && !ContainsSubstring("r.csv") && !ContainsSubstring("-k"));
+  const auto before = bench.csv();
+  std::string printed;
+  const auto status = pace::detail::run_process({"/bin/bash", "-c", command},
+                                                [&](std::string_view line) { printed += std::string(line) + '\n'; });
+  CHECK(status.code == 42);
+  CHECK_THAT(printed, ContainsSubstring("cpu  eval  throws ") && !ContainsSubstring("cpu  eval  good "));
+  CHECK(bench.csv() == before);
+  CHECK(bench.performance({"-k", "good"}) == 0);
+  CHECK_THAT(bench.printed, !ContainsSubstring("to repeat"));
+}
+
 TEST_CASE("lists and help need nothing else") {
   Bench bench;
   CHECK(bench.run({"--list"}, false) == 0);

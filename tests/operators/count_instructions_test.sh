@@ -44,7 +44,7 @@ case="counts in every file, and no time"
 mkdir "$work/scratch"
 TMPDIR=$work/scratch run "${counting[@]}" --csv "$work/c.csv" --json "$work/c.json" --instructions-at-most 1000000
 ends_with 0
-prints "aten.relu.default[0]  (instructions were counted, nothing was timed)"
+prints "aten.relu.default[0] "
 prints " instructions a call (callgrind)"
 prints "x the baseline's (callgrind)"
 holds "$work/c.json" '"instructions":\{"low":[1-9][0-9]+,"high":[1-9][0-9]+,"ratio_low":[0-9.]+,"ratio_high":[0-9.]+,"counter":"callgrind"\}'

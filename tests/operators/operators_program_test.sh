@@ -182,4 +182,41 @@ run --inp-file "$work/good.txt" --dtype int3; fails; says "--dtype: expected flo
 case="a device that is not there"
 run --inp-file "$work/good.txt" --device warp; fails; says "--device: expected"
 
+printf 'Operator: aten.relu.default\n%s\nOperator: aten.neg.default\n%s\n' "$good" "$good" >"$work/two.txt"
+case="--list: the names of the cases, and no measurement"
+run --list --inp-file "$work/two.txt"; succeeds
+[[ $output == $'aten.neg.default[0]\naten.relu.default[0]' || $output == $'aten.relu.default[0]\naten.neg.default[0]' ]] ||
+  complain "other names"
+run --list --inp-file "$work/suite/malformed.txt"; refuses; says "malformed.txt:3:18"
+
+case="--dry-run: what would be measured, how long, and to which files, which stay as they are"
+mkdir "$work/dry"
+run --dry-run --inp-file "$work/two.txt" --op all --output-dir "$work/dry"; succeeds
+says "aten.relu.default[0] eager, torchscript 7.00 ms"; says "2 cases would be measured"
+says "would write $work/dry/operatorbench_two_float32.csv"; says "dry run: nothing was measured"
+[[ $output != *"2 measured"* && -z $(ls "$work/dry") ]] || complain "it ran"
+run --dry-run --inp-file "$work/two.txt" --backends eager,warp; refuses; says "unknown back end 'warp'"
+run --dry-run --inp-file "$work/nonexistent.txt"; refuses
+
+case="--case: that one alone"
+run --case 'aten.relu.default[0]' --inp-file "$work/two.txt"; succeeds; says "1 case, 2 implementations: 2 measured"
+[[ $output != *aten.neg* ]] || complain "it ran another"
+run --case 'aten.relu.default[1]' --inp-file "$work/two.txt"; fails
+says "--case: no comparison is called 'aten.relu.default[1]'"
+
+case="what PyTorch's own loop runs cannot be listed beforehand"
+for option in --list --dry-run --case=x; do
+  output=$("$program" "$option" --compat new --inp-file "$work/two.txt" 2>&1 </dev/null) code=$?
+  refuses; says "does not go with --compat, whose loop is PyTorch's own"
+done
+
+case="the line that repeats a failure runs that case alone"
+# On a busy machine the guards are undecided, which has such a line as well.
+run --inp-file "$work/two.txt" --op aten.neg.default,aten.relu.default --no-slower-than 0.001 --seed 5 \
+  --csv "$work/two.csv"; fails
+command=$(grep -A1 '^pace: to ' <<<"$output" | tail -1)
+[[ $command == *"--case 'aten."*"--seed 5"*"--no-slower-than 0.001"* && $command != *two.csv* ]] || complain "the line is $command"
+output=$(bash -c "$command" 2>&1 </dev/null) code=$?
+fails; says "1 case, 2 implementations: 2 measured"; says "--seed 5"
+
 ((failures == 0)) && echo "all as expected"

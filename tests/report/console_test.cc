@@ -3,13 +3,10 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/report/console.hpp"
@@ -19,15 +16,26 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 using pace::report::ConsoleSink;
+using pace::report::ConsoleStyle;
 
 namespace {
 
-std::string table_of(const std::vector<pace::Result>& results, bool colour = false, bool finish = false) {
+std::string printed(const std::vector<pace::Result>& results, ConsoleStyle style, bool finish = false) {
   std::ostringstream out;
-  ConsoleSink sink(out, colour);
+  ConsoleSink sink(out, std::move(style));
   for (const auto& result : results) sink.write(result);
   if (finish) sink.finish();
   return out.str();
+}
+
+/// With a block for each case.
+std::string table_of(const std::vector<pace::Result>& results, bool colour = false, bool finish = false) {
+  return printed(results, {.use_colour = colour, .blocks = true}, finish);
+}
+
+/// With a line for each candidate, as wide as that, on a terminal unless `shortens` is unset.
+std::string lines_with(const std::vector<pace::Result>& results, std::size_t width, bool shortens = true) {
+  return printed(results, {.shortens = shortens, .width = [width] { return width; }}, true);
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -78,6 +86,129 @@ layer_norm/64x1024  (16 rounds of 40 iterations in 1.00 s)
   1 of 2 expectations not met:
     layer_norm/64x1024, fused: speed-up of at least 1.50x: undecided
 )");
+}
+
+TEST_CASE("without blocks there is a line for each candidate, and what is wrong or open is explained below it") {
+  auto result = sample::comparison("layer_norm/64x1024");
+  result.implementations[1].judgements = {
+      {"speed-up of at least 1.50x", pace::Verdict::undecided, false, "'fused' could be slower. Measure longer"},
+      {"time of at most 1.02x the baseline's", pace::Verdict::passed, true, "all is well"}};
+  auto wrong = sample::measured("broken", 1000);
+  wrong.outcome = pace::Outcome::wrong;
+  wrong.message = "output 0: 3 of 8 values differ";
+  result.implementations.push_back(wrong);
+  result.implementations.push_back(sample::without_figures("aot_inductor", pace::Outcome::refused, "no package"));
+  result.notes = {"The clock is coarse."};
+  auto good = sample::comparison("softmax");
+  good.implementations[1].judgements = {{"x", pace::Verdict::passed, true, "all is well"}};
+  good.notes = {"The clock is coarse."};
+  auto let_through = sample::comparison("gelu");
+  let_through.implementations[1].judgements = {{"y", pace::Verdict::undecided, true, "measure longer"}};
+  CHECK(lines_with({result, good, let_through, sample::comparison("nothing expected")}, 120) == R"(
+case                                      candidate     baseline     time  speed-up  95 % interval   verdict
+layer_norm/64x1024                        fused          4.00 us  2.00 us     2.00x  [1.00, 4.00]    undecided
+    speed-up of at least 1.50x: undecided: 'fused' could be slower. Measure longer
+                                          broken         4.00 us  1.00 us                            WRONG
+    wrong: output 0: 3 of 8 values differ
+                                          aot_inductor   4.00 us                                     refused
+    refused: no package
+    Note: The clock is coarse.
+softmax                                   fused          4.00 us  2.00 us     2.00x  [1.00, 4.00]    passed
+gelu                                      fused          4.00 us  2.00 us     2.00x  [1.00, 4.00]    undecided
+    y: undecided: measure longer
+nothing expected                          fused          4.00 us  2.00 us     2.00x  [1.00, 4.00]    correct
+4 cases, 10 implementations: 8 measured, 1 wrong, 1 refused
+  fused over eager: 2.00x (geometric mean of 4 cases)
+  broken over eager: no speed-up in 1 case
+  aot_inductor over eager: no speed-up in 1 case
+  1 of 4 expectations not met:
+    layer_norm/64x1024, fused: speed-up of at least 1.50x: undecided
+  1 case has notes, which --verbose shows
+)");
+}
+
+TEST_CASE("a reason that a judgement repeats is printed once, with what to do") {
+  auto result = sample::comparison("case");
+  result.implementations[1] = sample::without_figures("fused", pace::Outcome::wrong, "3 of 8 values differ");
+  result.implementations[1].judgements = {
+      {"x", pace::Verdict::failed, false, "'fused' has no speed-up: 3 of 8 values differ. Correct it"}};
+  CHECK_THAT(
+      lines_with({result}, 120),
+      ContainsSubstring("WRONG\n    x: failed: 'fused' has no speed-up: 3 of 8 values differ. Correct it\n1 case"));
+  result.implementations[1].judgements = {{"x", pace::Verdict::failed, false, "for another reason"}};
+  CHECK_THAT(lines_with({result}, 120),
+             ContainsSubstring("WRONG\n    wrong: 3 of 8 values differ\n    x: failed: for another reason\n"));
+}
+
+TEST_CASE("what disturbed all candidates is said once, and notes stand below failures alone") {
+  auto result = sample::comparison("case");
+  result.implementations.push_back(sample::candidate("other", 1000, 4));
+  for (std::size_t i = 1; i < 3; ++i) {
+    auto& row = result.implementations[i];
+    row.context.disturbance = "The thread waited.";
+    row.judgements = {{"x", pace::Verdict::undecided, true, "'" + row.name + "': The thread waited. Measure again"}};
+  }
+  result.notes = {"The thread waited.", "The clock is coarse."};
+  const auto let_through = lines_with({result}, 120);
+  CHECK_THAT(let_through, ContainsSubstring("    x: undecided: 'fused': The thread waited. Measure again\n") &&
+                              ContainsSubstring("    x: undecided: 'other': the same as above. Measure again\n") &&
+                              !ContainsSubstring("Note: ") && ContainsSubstring("  1 case has notes, which --verbose"));
+  result.implementations[2].judgements.front().acceptable = false;
+  CHECK_THAT(lines_with({result}, 120), ContainsSubstring("    Note: The clock is coarse.\n") &&
+                                            !ContainsSubstring("Note: The thread") && !ContainsSubstring("--verbose"));
+}
+
+TEST_CASE("without blocks the baseline has a line where there is no candidate, or something to say of it alone") {
+  auto alone = sample::comparison("alone");
+  alone.implementations.resize(1);
+  CHECK_THAT(lines_with({alone}, 120), ContainsSubstring("\nalone                                     eager"));
+  auto crashed = sample::comparison("crashed");
+  crashed.implementations[0] = sample::without_figures("eager", pace::Outcome::crashed, "signal 11");
+  crashed.implementations[0].is_baseline = true;
+  CHECK_THAT(lines_with({crashed}, 120), ContainsSubstring("crashed\n    crashed: signal 11\n"));
+  auto judged = sample::comparison("judged");
+  judged.implementations[0].judgements = {{"x", pace::Verdict::failed, false, "slower than stored"}};
+  CHECK_THAT(lines_with({judged}, 120), ContainsSubstring("failed\n    x: failed: slower than stored\n"));
+}
+
+TEST_CASE("lines follow the width: at 80 columns the baseline's time is left out, and long names are shortened") {
+  auto result = sample::comparison("aten.native_layer_norm_backward.default[0]");
+  result.implementations[1].name = "aot_inductor";
+  result.implementations[1].judgements = {
+      {"x", pace::Verdict::failed, false,
+       "a b c d e f g h i j k l m n o p q r s t u v w x y z a b c d e f g h i j k l"}};
+  const auto narrow = lines_with({result}, 80);
+  CHECK_THAT(narrow, StartsWith("\ncase                  candidate        time  speed-up  95 % interval   verdict\n"
+                                "aten.native_…ault[0]"));
+  CHECK_THAT(narrow, !ContainsSubstring("baseline "));
+  for (const std::size_t width : {80, 100, 120, 200}) {
+    const auto all = lines_of(lines_with({result}, width));
+    for (const auto& line : all)
+      if (!line.starts_with("  aot_inductor over") && !line.starts_with("    aten"))
+        CHECK(pace::report::display_width(line) <= width);
+    CHECK(std::ranges::any_of(all, [](const auto& line) { return line.find("baseline") < 80; }) == (width >= 100));
+  }
+  // A file keeps whole names, and its columns grow.
+  CHECK_THAT(lines_with({result}, 120, /*shortens=*/false),
+             ContainsSubstring("\naten.native_layer_norm_backward.default[0]  aot_inductor   4.00 us  2.00 us"));
+}
+
+TEST_CASE("a table in a terminal that is resized goes on in the new width") {
+  std::size_t width = 120;
+  std::ostringstream out;
+  ConsoleSink sink(out, {.shortens = true, .width = [&] { return width; }});
+  sink.write(sample::comparison("a"));
+  width = 80;
+  sink.write(sample::comparison("b"));
+  CHECK(count(out.str(), "\ncase  ") == 2);
+  CHECK(count(out.str(), "baseline") == 1);
+}
+
+TEST_CASE("a name is shortened in its middle, by characters") {
+  CHECK(pace::report::shortened("abcdefghij", 10) == "abcdefghij");
+  CHECK(pace::report::shortened("abcdefghij", 6) == "abc…ij");
+  CHECK(pace::report::shortened("äöüäöüäöü", 6) == "äöü…öü");
+  CHECK(pace::report::shortened("abc", 1) == "…");
 }
 
 TEST_CASE("the figures of a GPU stand under its row, with the reason where one is missing") {
@@ -141,7 +272,7 @@ TEST_CASE("nothing measured, nothing printed") { CHECK(table_of({}, true, true) 
 
 TEST_CASE("the environment is told once, before the first result") {
   std::ostringstream out;
-  ConsoleSink sink(out, false);
+  ConsoleSink sink(out, {.blocks = true});
   pace::report::Environment environment;
   environment.cpu = "Fast CPU";
   environment.cores = 2;
@@ -219,25 +350,6 @@ TEST_CASE("colours only where asked for, and they do not move columns") {
   CHECK(stripped == plain);
 }
 
-TEST_CASE("what decides on colours: the terminal and the user") {
-  ::setenv("TERM", "xterm", 1);
-  ::unsetenv("NO_COLOR");
-  const int terminal = ::open("/dev/ptmx", O_RDWR | O_NOCTTY);
-  if (terminal >= 0) {
-    CHECK(pace::report::wants_colour(terminal));
-    ::setenv("NO_COLOR", "1", 1);
-    CHECK_FALSE(pace::report::wants_colour(terminal));
-    ::unsetenv("NO_COLOR");
-    ::setenv("TERM", "dumb", 1);
-    CHECK_FALSE(pace::report::wants_colour(terminal));
-    ::setenv("TERM", "xterm", 1);
-    ::close(terminal);
-  }
-  const int file = ::open("/dev/null", O_WRONLY);
-  CHECK_FALSE(pace::report::wants_colour(file));
-  ::close(file);
-}
-
 TEST_CASE("names and messages cannot move the cursor; a long message is cut") {
   auto result = sample::comparison("evil\033[2J\nname");
   std::string message = "first\033[31m";
@@ -278,7 +390,7 @@ TEST_CASE("totals: expectations met, and more failures than a screen holds") {
 
 TEST_CASE("a table that cannot be written is an error") {
   std::ostringstream out;
-  ConsoleSink sink(out, false);
+  ConsoleSink sink(out, {.blocks = true});
   out.setstate(std::ios::badbit);
   CHECK_THROWS_AS(sink.write(sample::comparison("a")), pace::Error);
 }

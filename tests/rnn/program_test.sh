@@ -45,6 +45,17 @@ for runner in aten jit py aten_simple jit_simple; do
 done
 holds "$work/results.json" '"name": *"lstm/backward"'
 
+case="what would be measured, without a measurement"
+run --group rnns --rnns jit py jit_simple --list; succeeds
+[[ $output == $'lstm\nsimple' ]] || complain "other names"
+run --group rnns --rnns jit py jit_simple --dry-run --json "$work/dry.json"; succeeds
+prints "lstm aten, jit, py"; prints "2 cases would be measured"; prints "would write $work/dry.json"
+[[ $errors != *Benchmarking* && ! -e $work/dry.json ]] || complain "it ran"
+run --group rnns --rnns jit py jit_simple --case simple --nloops 4; succeeds
+prints "simple/forward"; [[ $output != *lstm* ]] || complain "it ran another"
+run --group rnns --rnns jit --case teapot --nloops 4; fails; says "no comparison is called 'teapot'; expected one of 'lstm'"
+run --group rnns --rnns jit --dry-run --compat; fails; says "--dry-run does not go with --compat"
+
 case="another baseline, which is in the list itself"
 run --group rnns --rnns py jit --baseline-runner py --nloops 4; succeeds;
 prints "jit over py"

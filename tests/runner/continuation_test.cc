@@ -47,7 +47,7 @@ TEST_CASE("a lost device: what follows is measured in a fresh process, and nothi
   CHECK(program.code == 42);
   for (const char* name : {"before", "between", "after"}) {
     CHECK(count(program.out, std::string("measures ") + name + '\n') == 1);
-    CHECK(count(program.out, std::string("\n") + name + "  (") == 1);
+    CHECK(count(program.out, std::string("\n") + name + " ") == 1);
   }
   CHECK(count(program.out, "measures culprit\n") == 2);
   CHECK(count(program.err, "the device was lost; a fresh process goes on") == 2);

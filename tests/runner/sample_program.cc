@@ -267,6 +267,52 @@ TEST_CASE("a device is lost", "[.]") {
   compare("after", false);
 }
 
+namespace {
+
+/// Compares the baseline with one that is equal, unless `wrong`.
+pace::Result compare_two(const std::string& name, bool wrong = false) {
+  CallClock clock;
+  const auto add = adding(clock);
+  return pace::compare(name, at::ones({16}))
+      .baseline("eager", add)
+      .candidate("mine", [add, wrong](const at::Tensor& x) { return wrong ? at::add(add(x), 1) : add(x); })
+      .expect("mine", pace::NoSlowerThan(100))
+      .budget(std::chrono::milliseconds(50))
+      .run(clock);
+}
+
+}  // namespace
+
+TEST_CASE("it's one \"test\", [with] several, ~ tricks\\ $HOME", "[.]") {
+  CHECK_THAT(compare_two("first"), pace::AsExpected());
+  CHECK_THAT(compare_two("it's $(echo \"x\") [2],\nnext"), pace::AsExpected());
+  CHECK_THAT(compare_two("-third's * `x` \\", true), pace::AsExpected());
+  CHECK_THAT(compare_two("last"), !pace::AsExpected() || pace::AsExpected());
+}
+TEST_CASE("-begins as an option does", "[.]") { FAIL("and fails"); }
+TEST_CASE("reads figures", "[.]") {
+  const auto result = compare_two("read");
+  CHECK_THAT(result, pace::AsExpected());
+  CHECK_THAT(result["mine"], pace::NoSlowerThan(100));
+  const double speedup = result["mine"].speedup->median;
+  CHECK(speedup > 0);
+  CHECK_THAT(compare_two("after"), pace::AsExpected());
+}
+TEST_CASE("looks into rows", "[.]") {
+  const auto result = compare_two("looked into");
+  CHECK(result.implementations[1].outcome == pace::Outcome::measured);
+  CHECK_THAT(compare_two("after that"), pace::AsExpected());
+}
+TEST_CASE("fails before anything is compared", "[.]") {
+  CHECK(1 == 2);
+  CHECK_THAT(compare_two("compared"), pace::AsExpected());
+}
+TEST_CASE("makes a bad comparison", "[.]") {
+  CHECK_THAT(compare_two("good"), pace::AsExpected());
+  static_cast<void>(
+      pace::compare("bad", at::ones({16})).candidate("mine", [](const at::Tensor& x) { return x; }).run());
+}
+
 TEST_CASE("publishes, then dies", "[.]") {
   pace::run_context().publish(comparison("before death"));
   std::abort();

@@ -4,18 +4,27 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <pty.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "pace/core/output_file.hpp"
 #include "tests/report/temporary_file.hpp"
 #include "tests/runner/run_program.hpp"
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::Matches;
 using Catch::Matchers::StartsWith;
 
@@ -63,6 +72,239 @@ TEST_CASE("what failed and was asserted nowhere fails the program, and what a te
   CHECK_THAT(asserted.err, !ContainsSubstring("no assertion"));
 }
 
+TEST_CASE("a case has one line, with --verbose a block") {
+  const auto lines = run("");
+  CHECK_THAT(lines.out, ContainsSubstring("\nfirst ") && !ContainsSubstring("1st call"));
+  CHECK_THAT(lines.out,
+             Matches("(?:.|\n)*\nfirst +fused +2.00 us +1.00 us +2.00x +\\[1.90, 2.10\\] +passed\n(?:.|\n)*"));
+  const auto blocks = run("--verbose");
+  CHECK_THAT(blocks.out, ContainsSubstring("1st call") && ContainsSubstring("\nfirst  (") &&
+                             ContainsSubstring("\n  eager ") && ContainsSubstring("\n  fused "));
+  CHECK_THAT(run("--verbose --no-table").err, ContainsSubstring("--no-table does not go together with --verbose"));
+}
+
+TEST_CASE("the width and the colours of the table are those that the environment asks for") {
+  const auto narrow = run("", "COLUMNS=80");
+  std::istringstream text(narrow.out);
+  for (std::string line; std::getline(text, line);)
+    if (line.find("[1.") != std::string::npos) CHECK(line.size() <= 80);
+  CHECK_THAT(narrow.out, !ContainsSubstring("baseline "));
+  CHECK_THAT(run("", "COLUMNS=120").out, ContainsSubstring("  baseline "));
+  CHECK_THAT(run("", "FORCE_COLOR=1").out, ContainsSubstring("\033[32mpassed\033[0m"));
+  CHECK_THAT(run("", "FORCE_COLOR=1 NO_COLOR=1").out, !ContainsSubstring("\033"));
+  CHECK_THAT(run("--colour-mode none", "FORCE_COLOR=1").out, !ContainsSubstring("\033"));
+  // Catch2's own lines follow the same variables.
+  CHECK_THAT(run("'too slow'", "FORCE_COLOR=1").out,
+             ContainsSubstring("\033[0;31m") || ContainsSubstring("\033[1;31m"));
+}
+
+TEST_CASE("--list prints the names of the test cases that would run, and runs none") {
+  CHECK(run("--list").out == "fast enough\n");
+  const auto some = run("--list 'too slow,wrong'");
+  CHECK(some.code == 0);
+  CHECK(some.out == "too slow\nwrong\n");
+  const auto none = run("--list 'nothing of that name'");
+  CHECK(none.code == 2);
+  CHECK(none.out == "");
+  CHECK_THAT(none.err, ContainsSubstring("--list: no test case is chosen"));
+  CHECK_THAT(run("--list --budget abc").err, ContainsSubstring("--budget: invalid value 'abc'"));
+  CHECK_THAT(run("--list --dry-run").err, ContainsSubstring("--list does not go together with --dry-run"));
+  CHECK_THAT(run("--list --reporter xml").err, ContainsSubstring("--list: does not go with Catch2's --reporter"));
+  CHECK_THAT(run("--dry-run --list-tests").err, ContainsSubstring("--dry-run: does not go with Catch2's lists"));
+}
+
+TEST_CASE("--dry-run lists the comparisons in their order with what they would take and write, and measures nothing") {
+  const Scratch folder;
+  const std::string json = (folder.path / "results.json").string();
+  const auto program = run("--dry-run 'measures,correct in its time' --json " + json);
+  CHECK(program.code == 0);
+  CHECK_THAT(program.out, ContainsSubstring("\nmeasured  eager, fused") &&
+                              ContainsSubstring("\ntimely    eager, fused") && ContainsSubstring("Float[16]") &&
+                              ContainsSubstring("  1 case expects speed-up of at least 0.0100x\n"));
+  // 100 ms of rounds and a warm-up of 100 ms for each of two, twice.
+  CHECK_THAT(program.out,
+             ContainsSubstring("  300 ms  ") && ContainsSubstring("2 cases would be measured, for about 1 s"));
+  CHECK_THAT(program.out,
+             ContainsSubstring("\nwould write " + json + "\n") && ContainsSubstring("dry run: nothing was measured\n"));
+  CHECK_THAT(program.out, !ContainsSubstring("passed") && !ContainsSubstring("assertion"));
+  CHECK_FALSE(fs::exists(json));
+  // A file that cannot be written fails a dry run as it fails the run.
+  CHECK(run("--dry-run measures --json /nonexistent/x.json").code == 1);
+  CHECK(run("--dry-run measures --extra bad").code == 1);
+  CHECK_THAT(run("--dry-run measures --extra unusable").err, ContainsSubstring("no such inputs"));
+  CHECK(run("--dry-run 'no test of that name'").code == run("'no test of that name'").code);
+  CHECK_THAT(run("--dry-run measures --processes 3").out,
+             ContainsSubstring("in at most 3 processes, one after another\n"));
+  CHECK(run("--dry-run skips").code == 0);
+}
+
+TEST_CASE("a dry run judges no figures, says where its list ends, and fails for what does not depend on figures") {
+  const auto reads = run("--dry-run 'reads figures'");
+  CHECK(reads.code == 0);
+  CHECK_THAT(reads.out,
+             ContainsSubstring("\nread  eager, mine") && !ContainsSubstring("\nafter") &&
+                 ContainsSubstring("1 case would be measured") &&
+                 ContainsSubstring("Note: the test case 'reads figures' reads figures, so that what comes "
+                                   "after that is not listed: comparison 'read': a dry run measures nothing") &&
+                 ContainsSubstring("1 assertion does not hold without figures, and is not judged"));
+  const auto looks = run("--dry-run 'looks into rows'");
+  CHECK(looks.code == 0);
+  CHECK_THAT(looks.out, ContainsSubstring("2 cases would be measured") &&
+                            ContainsSubstring("1 assertion does not hold without figures, and is not judged"));
+  const auto fails = run("--dry-run 'fails before anything is compared'");
+  CHECK(fails.code == 42);
+  CHECK_THAT(fails.err, ContainsSubstring("pace: the test case 'fails before anything is compared' fails: 1 == 2"));
+  const auto bad = run("--dry-run 'makes a bad comparison'");
+  CHECK(bad.code == 42);
+  CHECK_THAT(bad.err, ContainsSubstring("comparison 'bad': needs exactly one baseline"));
+}
+
+TEST_CASE("--case measures the comparison of that name alone, and fails where there is none") {
+  const auto one = run("'it*' --case last");
+  CHECK(one.code == 0);
+  CHECK_THAT(one.out, ContainsSubstring("1 case, 2 implementations") && ContainsSubstring("\nlast ") &&
+                          !ContainsSubstring("\nfirst "));
+  CHECK_THAT(run("'it*' --case last --case first").out, ContainsSubstring("2 cases, 4 implementations"));
+  const auto none = run("'it*' --case lost");
+  CHECK(none.code != 0);
+  CHECK_THAT(none.err, ContainsSubstring("--case: no comparison is called 'lost'; expected one of 'first', "));
+  CHECK_THAT(run("'it*' --case last --dry-run").out, ContainsSubstring("1 case would be measured"));
+  const auto read = run("'reads figures' --case after");
+  CHECK(read.code != 0);
+  CHECK_THAT(read.out, ContainsSubstring("comparison 'read': it is not the one that --case names"));
+  CHECK_THAT(read.err, ContainsSubstring("--case: no comparison is called 'after'"));
+}
+
+TEST_CASE("after a failure, one line repeats exactly that case: alone, with its seeds and the other options") {
+  const Scratch folder;
+  const auto file = [&](const std::string& name) { return (folder.path / name).string(); };
+  const auto first =
+      run("'it*' --seed 77 --alpha=0.002 --no-table --csv " + file("all.csv") + " --json " + file("all.json"));
+  CHECK(first.code == 42);
+  const std::string head = "pace: to repeat what failed:\n  ";
+  REQUIRE_THAT(first.err, ContainsSubstring(head));
+  std::string command = first.err.substr(first.err.find(head) + head.size());
+  command.resize(command.find('\n'));
+  CHECK_THAT(first.err, EndsWith(command + '\n'));  // no other case failed
+  CHECK_THAT(command, !ContainsSubstring("all.csv") && !ContainsSubstring("all.json") &&
+                          !ContainsSubstring("--no-table") && ContainsSubstring(" --seed 77 ") &&
+                          ContainsSubstring(" --alpha 0.002"));
+  std::ofstream(file("script")) << command << " --json " << file("one.json") << " >" << file("out") << '\n';
+  const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + file("script")).c_str());
+  CHECK(WEXITSTATUS(status) == 42);
+  const std::string one = folder.read("one.json"), all = folder.read("all.json");
+  const auto results = [](const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);)
+      if (line.find("\"check_seed\"") != std::string::npos && line.find("\"implementations\"") != std::string::npos)
+        lines.push_back(line);
+    return lines;
+  };
+  REQUIRE(results(one).size() == 1);
+  REQUIRE(results(all).size() == 4);
+  const auto seeds = [](const std::string& line) {
+    std::string found;
+    for (const char* key : {"\"name\":\"", "\"seed\":", "\"check_seed\":"}) {
+      const auto begin = line.find(key);
+      found += line.substr(begin, line.find(',', begin) - begin) + ' ';
+    }
+    return found;
+  };
+  CHECK(seeds(results(one).front()) == seeds(results(all).at(2)));
+  CHECK_THAT(seeds(results(one).front()), ContainsSubstring("third") && ContainsSubstring("\"seed\":77"));
+}
+
+TEST_CASE("a test case that fails by itself is repeated by its name, and nothing is repeated after a success") {
+  const auto failed = run("'\\-begins*'");
+  CHECK(failed.code == 42);
+  CHECK_THAT(failed.err, ContainsSubstring("'\\-begins as an option does' --seed "));
+  CHECK_THAT(run("").err, !ContainsSubstring("to repeat"));
+  const auto undecided = run("'open guard'");
+  CHECK(undecided.code == 43);
+  CHECK_THAT(undecided.err, ContainsSubstring("pace: to measure again what was undecided:\n  ") &&
+                                ContainsSubstring(" 'open guard' --case guarded --seed "));
+  CHECK_THAT(run("'too slow as it should be'").err, !ContainsSubstring("to repeat"));
+  // bazel test passes on words one by one.
+  const auto in_bazel = run("'too slow'", "BAZEL_TEST=1 TEST_TARGET=//my:gates");
+  CHECK_THAT(in_bazel.err, ContainsSubstring("bazel test --test_output=all //my:gates '--test_arg=too slow' "
+                                             "--test_arg=--case --test_arg=second --test_arg=--seed"));
+}
+
+namespace {
+
+/// All that the program writes to a terminal of 100 columns, which is its standard output and error.
+std::string on_terminal(const std::string& arguments, const std::string& variables = "") {
+  winsize size{};
+  size.ws_col = 100;
+  size.ws_row = 50;
+  int terminal = -1;
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    const std::string command = "exec env -i PATH=/usr/bin:/bin TERM=xterm " + variables + " '" +
+                                fs::absolute("tests/runner/sample_program").string() + "' " + arguments;
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(127);
+  }
+  std::string text(1 << 20, '\0');
+  std::size_t size_so_far = 0;
+  for (;;) {
+    const auto got = ::read(terminal, text.data() + size_so_far, text.size() - size_so_far);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;  // the other side is closed
+    size_so_far += static_cast<std::size_t>(got);
+  }
+  ::close(terminal);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  text.resize(size_so_far);
+  return text;
+}
+
+/// What stays on the terminal in the end, without colours.
+std::string screen_after(const std::string& text) {
+  std::string screen, row;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') {
+      screen += row + '\n';
+      row.clear(), at = 0;
+    } else if (text[i] == '\r') {
+      at = 0;
+    } else if (text.compare(i, 3, "\033[K") == 0) {
+      row.resize(at), i += 2;
+    } else if (text[i] == '\033') {
+      i = text.find('m', i);
+    } else {
+      row.resize(std::max(row.size(), at + 1), ' ');
+      row[at++] = text[i];
+    }
+  }
+  return screen + row;
+}
+
+}  // namespace
+
+TEST_CASE("on a terminal progress is shown in one line, which is gone before anything else is printed") {
+  const auto shown = on_terminal("'measures,correct in its time'");
+  // The clock of these comparisons is a fake, so that which steps are shown depends on the machine.
+  CHECK_THAT(shown, ContainsSubstring("\r\033[K\033[2m[1/2 tests] "));
+  const auto screen = screen_after(shown);
+  CHECK_THAT(screen, ContainsSubstring("\nmeasured ") && ContainsSubstring("All tests passed") &&
+                         ContainsSubstring("2 cases, 4 implementations: 4 measured"));
+  CHECK_THAT(screen, !ContainsSubstring("tests]") && !ContainsSubstring("first calls"));
+  for (const auto& quiet : {on_terminal("measures --no-progress"), on_terminal("measures", "CI=1"),
+                            on_terminal("measures", "TERM=dumb"), on_terminal("measures", "BAZEL_TEST=1")})
+    CHECK_THAT(quiet, !ContainsSubstring("\033[K") && ContainsSubstring("All tests passed"));
+  // An implementation that crashes leaves its line behind, and the process that goes on clears it.
+  const auto crashed = screen_after(on_terminal("crashes --isolation on --budget 0.01 --warm-up 0.001"));
+  CHECK_THAT(crashed, ContainsSubstring("\npace: culprit: crashed: ") && !ContainsSubstring("first calls of"));
+}
+
+TEST_CASE("no progress is shown without a terminal") {
+  CHECK_THAT(run("measures").err, !ContainsSubstring("rounds") && !ContainsSubstring("\033"));
+}
+
 TEST_CASE("help lists Catch2's options, pace's and the program's") {
   const auto program = run("--help");
   CHECK(program.code == 0);
@@ -71,6 +313,15 @@ TEST_CASE("help lists Catch2's options, pace's and the program's") {
                              "--threads", "--warm-up", "--no-table", "--extra"})
     CHECK_THAT(program.out, ContainsSubstring(option));
   CHECK_THAT(program.out, ContainsSubstring("(default: 7 s)"));  // the program's own default
+  // The program's own options come first, then those of all programs from common to rare, then Catch2's.
+  std::size_t at = 0;
+  for (const auto* group :
+       {"Sample:\n", "\nWhat is measured:\n", "\nHow much is measured:\n", "\nWhat is shown:\n", "\nFiles:\n",
+        "\nJudging:\n", "\nStored baselines:\n", "\nIsolation:\n", "\nGPU:\n", "--reporter"}) {
+    CAPTURE(group);
+    at = program.out.find(group, at);
+    REQUIRE(at != std::string::npos);
+  }
 }
 
 TEST_CASE("options reach the tests, in every spelling that Catch2 knows") {
@@ -540,12 +791,12 @@ TEST_CASE("a report for machines on the standard output stays clean") {
   const auto program = run("-r junit");
   CHECK(program.code == 0);
   CHECK_THAT(program.out, StartsWith("<?xml"));
-  CHECK_THAT(program.out, !ContainsSubstring("1st call"));
-  CHECK_THAT(program.err, ContainsSubstring("1st call"));
+  CHECK_THAT(program.out, !ContainsSubstring("  candidate "));
+  CHECK_THAT(program.err, ContainsSubstring("  candidate "));
   const TemporaryFile xml;
   const auto both = run("", "BAZEL_TEST=1 XML_OUTPUT_FILE=" + xml.path());
   CHECK_THAT(xml.content(), ContainsSubstring("<testcase"));
-  CHECK_THAT(both.out, ContainsSubstring("1st call"));
+  CHECK_THAT(both.out, ContainsSubstring("  candidate "));
 }
 
 TEST_CASE("rows appear at once, even where Catch2 keeps what tests print") {
@@ -588,7 +839,8 @@ TEST_CASE("a guard that was let through undecided has an exit code of its own, u
   const auto program = run(test);
   CHECK(program.code == 43);
   CHECK_THAT(program.err, Matches("pace: [12] guards? (was|were) let through undecided: neither a regression nor its "
-                                  "absence is proven \\(exit code 43; 0 with --allow-undecided on\\)\n"));
+                                  "absence is proven \\(exit code 43; 0 with --allow-undecided on\\)\n"
+                                  "pace: to measure again what was undecided:\n  .*\n"));
   const auto allowed = run(test + " --allow-undecided on");
   CHECK(allowed.code == 0);
   CHECK_THAT(allowed.err, ContainsSubstring("let through undecided") && ContainsSubstring("(allowed by"));

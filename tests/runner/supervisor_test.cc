@@ -73,7 +73,7 @@ TEST_CASE("an implementation that ends its process becomes a row, and all others
     CHECK(count(folder.read("a.csv"), "\nculprit,bad,false," + outcome) == 1);
     CHECK(count(folder.read("a.xml"), message) > 0);
     // In the table, too, and each comparison once.
-    CHECK(count(program.out, "\nbefore  (") == 1);
+    CHECK(count(program.out, "\nbefore ") == 1);
     CHECK(count(program.out, outcome + ": ") >= 1);
     CHECK_THAT(program.out, ContainsSubstring("3 cases, 9 implementations: 8 measured"));
   }
@@ -301,7 +301,7 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
     CHECK_THAT(resumed.err, ContainsSubstring("1 results of an earlier run are kept"));
     CHECK(rows(folder.read("a.json")) == rows_with("timed out"));
     CHECK(count(folder.read("a.csv"), "\nbefore,") == 3);
-    CHECK(count(resumed.out, "\nbefore  (") == 0);
+    CHECK(count(resumed.out, "\nbefore ") == 0);
     CHECK_THAT(resumed.out, ContainsSubstring("3 cases, 9 implementations: 8 measured"));
     CHECK_FALSE(program::fs::exists(json + ".new"));
   }

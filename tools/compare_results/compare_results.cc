@@ -11,8 +11,8 @@
 #include "pace/core/error.hpp"
 #include "pace/core/process.hpp"
 #include "pace/core/report_program.hpp"
+#include "pace/core/terminal.hpp"
 #include "pace/report/program_output.hpp"
-#include "pace/report/text.hpp"
 #include "tools/compare_results/compare_program.hpp"
 
 namespace {
@@ -32,8 +32,7 @@ void make_page(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   pace::report::ProgramOutput output;
-  const int code = pace::tools::compare_results::compare_program({argv + 1, argv + argc}, std::cout, std::cerr,
-                                                                 pace::report::wants_colour(STDOUT_FILENO),
-                                                                 pace::user_path, make_page);
+  const int code = pace::tools::compare_results::compare_program(
+      {argv + 1, argv + argc}, std::cout, std::cerr, pace::wants_colour(STDOUT_FILENO), pace::user_path, make_page);
   return output.exit_code(code, "compare_results", pace::tools::compare_results::not_compared);
 }

@@ -37,6 +37,8 @@ struct DriverOptions {
   ChildLimits limits = {};
   Packages packages = Packages::kept;
   bool progress = false;
+  /// Whether the processes show which of how many models they run.
+  bool shows_parts = false;
   /// Where what is handed over is kept, and fresh packages.
   std::string scratch = std::filesystem::temp_directory_path().string();
 };
@@ -52,16 +54,19 @@ struct DriverOutcome {
   std::size_t lost = 0;
   /// Not all that the models' processes printed has arrived.
   bool output_lost = false;
+  /// Names of the models with a row that failed, each once.
+  std::vector<std::string> failed;
 };
 
 /// What the process of one model is called with: what this one was, which model, and on which of the devices.
 /// `first_of_two`: the run that fills the packages of --warm-start-latency.
 [[nodiscard]] inline std::vector<std::string> child_arguments(std::vector<std::string> program,
                                                               const ChosenModel& model, const std::string& rows_to,
-                                                              bool first_of_two) {
+                                                              bool first_of_two, const std::string& part = "") {
   program.push_back("--only=" + model.name);
   for (const auto& device : model.devices) program.push_back("--rows-of=" + device);
   program.push_back("--rows-to=" + rows_to);
+  if (!part.empty()) program.push_back("--nth-model=" + part);
   // No option that others refuse: a process of one model writes no result files anyway.
   if (first_of_two) program.push_back("--repeat=1");
   return program;
@@ -77,6 +82,8 @@ class Driver {
   [[nodiscard]] DriverOutcome run(const std::vector<ChosenModel>& models, const EarlierRun* earlier = nullptr) {
     const Interrupts interrupts;
     DriverOutcome outcome;
+    const double start = options_.limits.now();
+    std::size_t begun = 0;
     for (std::size_t i = 0; i < models.size() && outcome.interrupted == 0; ++i) {
       const ChosenModel& model = models[i];
       if (earlier != nullptr && earlier->has(model.name, model.devices)) {
@@ -86,6 +93,9 @@ class Driver {
       }
       if (options_.progress) out_ << "Running model " << i + 1 << '/' << models.size() << '\n';
       out_ << std::flush;
+      if (options_.shows_parts)
+        part_ = std::to_string(i + 1) + '/' + std::to_string(models.size()) + '/' +
+                format_fixed(options_.limits.now() - start, 1) + '/' + std::to_string(begun++);
       run(model, outcome);
     }
     return outcome;
@@ -123,8 +133,8 @@ class Driver {
     const std::string rows_to = (folder.path / "rows").string();
     ChildEnd end;
     if (options_.packages == Packages::warm) {
-      end =
-          run_child(child_arguments(options_.program, model, (folder.path / "first").string(), true), options_.limits);
+      end = run_child(child_arguments(options_.program, model, (folder.path / "first").string(), true, part_),
+                      options_.limits);
       const auto first = read_handed_over((folder.path / "first").string());
       if (first.bad_input) throw InputError({}, *first.bad_input);
       outcome.output_lost = outcome.output_lost || first.output_lost;
@@ -133,7 +143,7 @@ class Driver {
         return write_missing(model, end, {}, outcome, "the first of its two processes ");
     }
     if (end.interrupted == 0)
-      end = run_child(child_arguments(options_.program, model, rows_to, false), options_.limits);
+      end = run_child(child_arguments(options_.program, model, rows_to, false, part_), options_.limits);
     HandedOver handed = read_handed_over(rows_to);
     if (handed.bad_input) throw InputError({}, *handed.bad_input);
     outcome.output_lost = outcome.output_lost || handed.output_lost;
@@ -168,15 +178,23 @@ class Driver {
     errors_ << "pace: " << model.name << ": " << why << '\n' << std::flush;
     // torchbench writes none for a process that failed.
     if (settings_.compat && !end.timed_out) {
-      if (!missing.empty()) outcome.rows.add(RowResult::failed);
+      if (!missing.empty()) {
+        outcome.rows.add(RowResult::failed);
+        add_failed(model.name, outcome);
+      }
     } else {
       for (const auto& [device, backend] : missing)
         write(status_row(settings_, device, model.name, backend, status, why), outcome);
     }
   }
 
+  static void add_failed(const std::string& model, DriverOutcome& outcome) {
+    if (std::ranges::find(outcome.failed, model) == outcome.failed.end()) outcome.failed.push_back(model);
+  }
+
   void write(const Row& row, DriverOutcome& outcome) {
     outcome.rows.add(row.result);
+    if (row.result == RowResult::failed) add_failed(row.name, outcome);
     try {
       files_.add(row);
     } catch (const Error& error) {
@@ -190,6 +208,8 @@ class Driver {
   ResultFiles& files_;
   std::ostream& out_;
   std::ostream& errors_;
+  /// Which part of the run the process of the present model is.
+  std::string part_;
 };
 
 }  // namespace pace::benches::models

@@ -28,6 +28,7 @@
 #include "benches/models/run/plan.hpp"
 #include "benches/models/settings.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/progress.hpp"
 
 namespace pace::benches::models {
 
@@ -60,6 +61,7 @@ inline void run_extras(const ModelRun& run, std::vector<Candidate*> candidates) 
 
 [[nodiscard]] inline std::vector<Row> run_performance(const ModelRun& run, Instance base) {
   const auto& settings = run.settings;
+  report_step({.what = "warm-up of eager"});
   Candidate eager = make_candidate("eager", base, run.plan, settings);
   std::vector<Candidate> candidates;
   const auto ready = [&](Candidate& candidate) {
@@ -70,8 +72,10 @@ inline void run_extras(const ModelRun& run, std::vector<Candidate*> candidates) 
   };
   ready(eager);
   if (!eager.usable()) return run.status_rows(eager.status == "OOM" ? "OOM" : "warmup_failed", eager.message);
-  for (const auto& name : candidates_of(settings))
+  for (const auto& name : candidates_of(settings)) {
+    report_step({.what = "making and warm-up of " + name});
     ready(candidates.emplace_back(make_candidate(name, base, run.plan, settings)));
+  }
   base = {};
   auto rows = settings.compat ? measure_compatibly(run.entry, settings, eager, candidates)
                               : measure_performance(run.entry, settings, eager, candidates, run.log);
@@ -101,9 +105,11 @@ inline void heed_expected(const ModelRun& run, Row& row, const std::string& stat
 
 [[nodiscard]] inline std::vector<Row> run_accuracy(const ModelRun& run, const Instance& base) {
   AccuracyRun accuracy(run.entry, run.settings, run.config, run.plan, run.log);
+  report_step({.what = "accuracy of eager"});
   const auto common = accuracy.prepare(base);
   std::vector<Row> rows;
   for (const auto& name : rows_of(run.settings)) {
+    report_step({.what = "accuracy of " + name});
     const auto status = common ? *common : accuracy.check(name, base);
     Row row = run.status_row(name, status.status, status.message);
     if (!status.eager_ran) row.result = RowResult::unmeasured;
@@ -161,7 +167,11 @@ class Threads {
   const bool warn_only =
       config.non_deterministic.contains(entry.name) || config.no_deterministic_kernels.contains(entry.name);
   if (accuracy || settings.deterministic) deterministic.emplace(warn_only);
-  if (settings.mode == Mode::find_batch_size) return detail::run_find_batch_size(run);
+  if (settings.mode == Mode::find_batch_size) {
+    report_step({.what = "looking for the largest batch"});
+    return detail::run_find_batch_size(run);
+  }
+  report_step({.what = "making the model"});
   auto loaded = load_model(entry, plan.instance);
   if (!loaded.instance) return run.status_rows(loaded.status, loaded.message);
   Instance base = std::move(*loaded.instance);
@@ -171,12 +181,16 @@ class Threads {
     case Mode::accuracy:
       return detail::run_accuracy(run, base);
     case Mode::tolerance:
+      report_step({.what = "errors against eager"});
       return detail::run_tolerance(run, base);
     case Mode::batch_invariance:
+      report_step({.what = "smaller batches"});
       return detail::run_batch_invariance(run, base);
     case Mode::throughput:
+      report_step({.what = "throughput"});
       return detail::run_throughput(run, base);
     case Mode::operator_inputs:
+      report_step({.what = "recording operators"});
       return detail::run_operator_inputs(run, base);
     case Mode::find_batch_size:
       break;

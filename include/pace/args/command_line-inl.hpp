@@ -3,6 +3,7 @@
 
 #include "pace/args/command_line.hpp"
 
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <cctype>
@@ -15,6 +16,7 @@
 #include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
+#include "pace/core/terminal.hpp"
 
 namespace pace::args {
 
@@ -51,17 +53,19 @@ inline std::set<std::string> variants(const std::string& name, bool camel_case) 
   return all;
 }
 
+/// Returns the column in which the meanings of options begin, in lines of so many columns.
+inline std::size_t column_of_help(std::size_t width) { return width < 100 ? 28 : 36; }
+
 /// Shows an option as pace names it, with its value as `<seconds>`.
 class HelpFormatter : public CLI::Formatter {
  public:
-  HelpFormatter() { column_width(36); }
+  explicit HelpFormatter(std::size_t width) { column_width(column_of_help(width)); }
   std::string make_option_name(const CLI::Option* option, bool) const override { return option->get_option_text(); }
   std::string make_option_opts(const CLI::Option*) const override { return ""; }
 };
 
-/// Returns `text` in lines of at most 84 columns, broken at blanks.
-inline std::string wrapped(const std::string& text) {
-  constexpr std::size_t width = 84;
+/// Returns `text` in lines of at most `width` columns, broken at blanks.
+inline std::string wrapped(const std::string& text, std::size_t width) {
   std::string lines;
   std::size_t column = 0;
   for (const auto& word : split(text, ' ')) {
@@ -81,8 +85,11 @@ struct Described {
   CLI::App app;
   std::vector<std::pair<const Option*, CLI::Option*>> options;
   CLI::Option* help = nullptr;
+  /// Columns of the meaning of an option in the help.
+  std::size_t width_of_meaning;
 
-  Described(const Groups& groups, const Grammar& grammar) {
+  Described(const Groups& groups, const Grammar& grammar, std::size_t width)
+      : width_of_meaning(width - column_of_help(width)) {
     app.set_help_flag();
     app.allow_extras();
     for (const auto& group : groups)
@@ -107,7 +114,7 @@ struct Described {
     if (!option.value().placeholder.empty()) text += " <" + option.value().placeholder + '>';
     if (!option.value().shown_default.empty()) meaning += " (default: " + option.value().shown_default + ')';
     if (is_refused) meaning = "refused: " + option.refusal();
-    theirs->option_text(text)->description(wrapped(meaning))->group(option.is_hidden() ? "" : title);
+    theirs->option_text(text)->description(wrapped(meaning, width_of_meaning))->group(option.is_hidden() ? "" : title);
     options.emplace_back(&option, theirs);
   }
 
@@ -240,7 +247,7 @@ PACE_INLINE std::string nearest(const Groups& groups, const std::string& name) {
 }
 
 PACE_INLINE Arguments parse(const Groups& groups, const std::vector<std::string>& words, const Grammar& grammar) {
-  detail::Described described(groups, grammar);
+  detail::Described described(groups, grammar, width_without_terminal);
   auto reversed = detail::words_for_cli11(words, described);
   const std::string last = reversed.empty() ? "" : reversed.back();
   std::reverse(reversed.begin(), reversed.end());
@@ -301,9 +308,11 @@ PACE_INLINE Arguments parse(const Groups& groups, const std::vector<std::string>
   return arguments;
 }
 
-PACE_INLINE std::string help(const Groups& groups) {
-  const detail::Described described(groups, {.has_help = false});
-  std::string text = detail::HelpFormatter().make_groups(&described.app, CLI::AppFormatMode::Normal);
+PACE_INLINE std::string help(const Groups& groups) { return help(groups, columns_of(STDOUT_FILENO)); }
+
+PACE_INLINE std::string help(const Groups& groups, std::size_t width) {
+  const detail::Described described(groups, {.has_help = false}, width);
+  std::string text = detail::HelpFormatter(width).make_groups(&described.app, CLI::AppFormatMode::Normal);
   for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
   return text;
 }

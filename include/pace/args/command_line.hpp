@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -145,7 +146,10 @@ struct Arguments {
 /// name.
 [[nodiscard]] Arguments parse(const Groups& groups, const std::vector<std::string>& words, const Grammar& grammar = {});
 
-/// Returns the help text: options by group, with defaults and units.
+/// Returns the help text: options by group, with defaults and units, in lines of at most `width` columns unless a word
+/// is longer.
+[[nodiscard]] std::string help(const Groups& groups, std::size_t width);
+/// Returns the help text as wide as the terminal of the standard output.
 [[nodiscard]] std::string help(const Groups& groups);
 
 /// Returns the last names of all options that the help shows.

@@ -12,6 +12,7 @@
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/verify.hpp"
 #include "pace/core/options.hpp"
+#include "pace/core/progress.hpp"
 #include "pace/timing/calibrate.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"
@@ -53,6 +54,7 @@ inline void warm_all_up(timing::Clock& clock, const Prepared& prepared, Calibrat
   options.warm_up = options.warm_up_iterations ? longest : std::min(options.warm_up, longest);
   for (std::size_t i = 0; i < count; ++i) {
     auto& subject = *calibration.subjects[i];
+    report_step({.what = "warm-up of " + prepared.result.implementations[calibration.timed[i]].name});
     const auto warmed = timing::warm_up(clock, subject, i % sets, options);
     calibration.warm_ups.push_back(warmed);
     if (options.warm_up_iterations && warmed.iterations < *options.warm_up_iterations)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/verify.hpp"
 #include "pace/core/conditions.hpp"
+#include "pace/core/progress.hpp"
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/stats/median_interval.hpp"
@@ -113,6 +115,30 @@ class StopWhenDecided final : public timing::StoppingRule {
   const Auditor& integrity_;
 };
 
+/// Reports how much of the budget the rounds have spent, a few times a second at most. Where a cycle takes longer, the
+/// display is written to between two cycles, and the time that takes is shorter than the clock of the rounds resolves.
+class ProgressOfRounds final : public timing::RoundObserver {
+ public:
+  /// `display` gets the steps of rounds with these options.
+  ProgressOfRounds(Progress& display, const Options& options) : display_(display), budget_(options.budget) {
+    display_.step({.what = "rounds", .share = 0, .left = budget_});
+  }
+
+  void cycle_ended(const timing::Rounds& so_far) override {
+    if (so_far.elapsed < next_) return;
+    next_ = so_far.elapsed + interval;
+    const double share = std::min(1.0, so_far.elapsed / budget_);
+    // Past the budget, the rounds last until there is a verdict.
+    display_.step({.what = "rounds", .share = share, .left = std::max(Nanoseconds(0), budget_ - so_far.elapsed)});
+  }
+
+ private:
+  static constexpr Nanoseconds interval = std::chrono::milliseconds(200);
+
+  Progress& display_;
+  Nanoseconds budget_, next_ = interval;
+};
+
 /// Runs the rounds. `values` gives the operands other values for each round; null: they keep theirs. Throws
 /// ImplementationThrew.
 [[nodiscard]] inline Samples take_samples(timing::Clock& clock, const Prepared& prepared,
@@ -132,6 +158,8 @@ class StopWhenDecided final : public timing::StoppingRule {
   observers.push_back(&integrity);
   if (controls) observers.push_back(&*controls);
   observers.push_back(&machine);
+  std::optional<ProgressOfRounds> shown;
+  if (progress() != nullptr) observers.push_back(&shown.emplace(*progress(), options));
 
   StopWhenDecided rule(panels, calibration, integrity);
   Samples samples{.timed = calibration.timed, .iterations = calibration.iterations};

@@ -21,6 +21,7 @@
 #include "pace/compare/integrity/checker.hpp"
 #include "pace/compare/integrity/witness.hpp"
 #include "pace/compare/judge.hpp"
+#include "pace/compare/pass_over.hpp"
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/publish.hpp"
 #include "pace/compare/round_values.hpp"
@@ -33,6 +34,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/exit_guard.hpp"
 #include "pace/core/format.hpp"
+#include "pace/core/progress.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/gate/suite_share.hpp"
@@ -78,6 +80,7 @@ namespace pace::detail {
     gated.slowed_baseline = witness.after_rounds(clock, prepared, verified.options, timed, median);
   }
 
+  report_step({.what = "checks after the rounds"});
   const auto findings = integrity.check();
   pass.participants.drop(findings.dropped);
   pass.notes.insert(pass.notes.end(), findings.notes.begin(), findings.notes.end());
@@ -139,6 +142,7 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
     const ClockChoice of_gate = modes->selected();
     if (pass.host) run_host_rounds(*modes, stated, rates, prepared, verified, integrity, witness, pass);
     if (pass.again || participants.empty() || participants.device_lost()) return pass;
+    report_step({.what = "other timing modes"});
     pass.other = time_other_modes(clock, prepared, verified.options, of_gate, pass.host.has_value(), participants);
   } catch (...) {
     enter_exception(clock, participants);
@@ -154,6 +158,7 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
                                       const gate::Rates& rates) {
   // Before anything is made, so that it makes its own in memory that this process does not share.
   BaselineWitness witness(clock, plan);
+  report_step({.what = "copies of the operands"});
   Prepared prepared = prepare(clock, plan);
   prepared.options.alpha = family_alpha;
   const ExitGuard no_exit("inside the comparison '" + plan.name + "'");
@@ -225,6 +230,7 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
   validate(plan);
   refuse_for_processes(plan);
   refuse_own_rates(plan);
+  if (auto passed_over = pass_over(plan)) return *std::move(passed_over);
   const auto stated = stated_for(clock, plan);
   std::shared_ptr<ComparisonBudget> budget;
   if (run_context().suite_budget != nullptr)
@@ -238,6 +244,7 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
   }
   const AtWork at_work(plan.name);
   activity()->watch(true);
+  if (progress() != nullptr) progress()->subject(plan.name);
   const bool of_time =
       std::ranges::any_of(stated, [](const gate::Stated& each) { return each.expectation.is_of_time(); });
   // The place in the series is taken before anything is measured, so that no figure decides it.
@@ -262,6 +269,9 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
 }
 
 PACE_INLINE Result run_comparison(const ComparisonPlan& plan) {
+  validate(plan);
+  // A dry run needs no GPU.
+  if (auto passed_over = pass_over(plan)) return *std::move(passed_over);
   if (const auto device = device_of(plan); device.is_cuda()) {
 #ifdef PACE_CUDA
     // This comes last, when graphs, operands and outputs are released.

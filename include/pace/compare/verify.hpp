@@ -29,6 +29,7 @@
 #include "pace/compare/sensitivity.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/verified.hpp"
+#include "pace/core/progress.hpp"
 #include "pace/core/random.hpp"
 #include "pace/timing/clock.hpp"
 
@@ -104,6 +105,7 @@ class FirstCalls {
 
   /// Makes and times the first call, then checked calls, and admits or drops the implementation.
   void make(std::size_t index, Verified& verified) {
+    report_step({.what = "first calls of " + verified.result.implementations[index].name});
     if (time_left(clock_).count() <= 0)
       verified.participants.drop(index, Outcome::unreached, deadline_reason());
     else

@@ -258,6 +258,12 @@ enum class StopReason {
   deadline,     ///< the time of the whole program was spent
 };
 
+/// Exception of a result that was passed over (Result::passed_over), where a figure is asked of it. It ends the test
+/// case. It is no std::exception, so that no handler of errors in a test takes it for one.
+struct PassedOver {
+  std::string what;  ///< the comparison and the reason
+};
+
 /// Measurements of one comparison.
 struct Result {
   std::string name;  ///< name of the comparison
@@ -293,14 +299,19 @@ struct Result {
   std::string lost_device;
   /// Whether the result is of an earlier process of this run and was not measured again.
   bool recalled = false;
+  /// Why nothing of the comparison was measured although nothing failed, such as in a dry run (RunContext::cases);
+  /// empty: it was measured. Matchers take such a result as met, and it is published nowhere.
+  std::string passed_over;
   /// Remarks on the figures, in full sentences.
   std::vector<std::string> notes;
   /// Results for the phases of each iteration, if they were timed apart; this result is then about their sum. If gates
   /// are about the host's time on a GPU, a result for that (host_phase) comes last.
   std::vector<Result> phases;
 
-  /// Returns the result for the phase `wanted`. Throws Error with the known names if there is no such phase.
+  /// Returns the result for the phase `wanted`. Throws Error with the known names if there is no such phase, and
+  /// PassedOver.
   [[nodiscard]] const Result& in_phase(std::string_view wanted) const {
+    require_measured();
     std::string known;
     for (const auto& each : phases) {
       if (each.phase == wanted) return each;
@@ -310,15 +321,18 @@ struct Result {
                 "'; it has: " + (known.empty() ? "none" : known));
   }
 
-  /// Returns the row of the baseline. Throws Error if there is none.
+  /// Returns the row of the baseline. Throws Error if there is none, and PassedOver.
   [[nodiscard]] const ImplementationResult& baseline() const {
+    require_measured();
     for (const auto& each : implementations)
       if (each.is_baseline) return each;
     throw Error("result '" + name + "' has no baseline");
   }
 
-  /// Returns the row of `implementation`. Throws Error with the known names if there is no such implementation.
+  /// Returns the row of `implementation`. Throws Error with the known names if there is no such implementation, and
+  /// PassedOver.
   [[nodiscard]] const ImplementationResult& operator[](std::string_view implementation) const {
+    require_measured();
     std::string known;
     for (const auto& each : implementations) {
       if (each.name == implementation) return each;
@@ -332,6 +346,11 @@ struct Result {
     for (const auto& each : implementations)
       if (each.outcome != Outcome::measured) return false;
     return !implementations.empty();
+  }
+
+ private:
+  void require_measured() const {
+    if (!passed_over.empty()) throw PassedOver{"comparison '" + name + "': " + passed_over};
   }
 };
 

@@ -8,6 +8,7 @@
 
 #include "pace/core/error.hpp"
 #include "pace/core/options.hpp"
+#include "pace/core/planned_case.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/suite_budget.hpp"
 
@@ -39,6 +40,9 @@ class RunContext {
   /// Whether several processes decide the gates together, so that comparisons defer their judgements
   /// (Judgement::deferred).
   bool defers_judgements = false;
+
+  /// Decides which comparisons are measured; null: all of them.
+  CaseSelection* cases = nullptr;
 
   /// Failure of an implementation that ended an earlier process of this run.
   struct PriorFailure {

@@ -20,6 +20,13 @@
 
 namespace pace::report {
 
+PACE_INLINE ConsoleSink::ConsoleSink(std::ostream& out, ConsoleStyle style)
+    : out_(out),
+      style_(std::move(style)),
+      width_(style_.width()),
+      table_(style_.blocks ? StreamingTable({columns().begin(), columns().begin() + without_rates}, style_.use_colour)
+                           : StreamingTable(columns_of_lines(width_), style_.use_colour, /*indent=*/0)) {}
+
 PACE_INLINE void ConsoleSink::introduce(const Environment& environment) {
   introduction_ = one_line(environment) + '\n';
   for (const auto& caution : cautions(environment)) introduction_ += indented("Caution: " + caution, 0, Colour::yellow);
@@ -28,6 +35,21 @@ PACE_INLINE void ConsoleSink::introduce(const Environment& environment) {
 PACE_INLINE void ConsoleSink::write(const Result& result) {
   summary_.add(result);
   if (result.recalled) return;
+  follow_width();
+  const std::string text = style_.blocks ? block(result) : lines(result);
+  std::size_t lines = 0;
+  for (const char c : text) lines += c == '\n' ? 1 : 0;
+  const std::string header = table_.header_if_due(lines);
+  print(std::exchange(introduction_, "") + (header.empty() ? "" : '\n' + header) + text);
+}
+
+PACE_INLINE void ConsoleSink::follow_width() {
+  const std::size_t width = style_.width();
+  if (width == std::exchange(width_, width) || style_.blocks) return;
+  table_ = StreamingTable(columns_of_lines(width), style_.use_colour, /*indent=*/0);
+}
+
+PACE_INLINE std::string ConsoleSink::block(const Result& result) {
   std::vector<std::vector<Cell>> rows;
   for (const auto& each : result.implementations) {
     rows.push_back(row(each));
@@ -36,20 +58,55 @@ PACE_INLINE void ConsoleSink::write(const Result& result) {
   table_.rename(interval_column, format_percent(result.confidence) + " interval");
   table_.rename(speedup_interval_column, format_percent(result.confidence) + " interval");
   table_.fit(rows);
-
   std::string block =
       table_.paint(printable(result.name), Colour::bold) + table_.paint("  " + effort(result), Colour::dim) + '\n';
   for (std::size_t i = 0; i < rows.size(); ++i) block += table_.line(rows[i]) + remarks(result.implementations[i]);
   for (const auto& note : result.notes) block += indented("Note: " + note, note_indent, Colour::yellow);
-  std::size_t lines = 0;
-  for (const char c : block) lines += c == '\n' ? 1 : 0;
-  const std::string header = table_.header_if_due(lines);
-  print(std::exchange(introduction_, "") + (header.empty() ? "" : '\n' + header) + block);
+  return block;
+}
+
+PACE_INLINE std::string ConsoleSink::lines(const Result& result) {
+  std::vector<const ImplementationResult*> shown;
+  // The baseline stands in the lines of the candidates, unless there is none or there is something to say of it alone.
+  for (const auto& each : result.implementations)
+    if (!each.is_baseline || result.implementations.size() == 1 || each.outcome != Outcome::measured ||
+        !each.judgements.empty() || each.instructions)
+      shown.push_back(&each);
+  std::vector<std::vector<Cell>> rows;
+  for (const auto* each : shown)
+    rows.push_back(cells(each == shown.front() ? printable(result.name) : "", result, *each));
+  const std::size_t interval_at = shows_baseline(width_) ? 5 : 4;
+  table_.rename(interval_at, format_percent(result.confidence) + " interval");
+  table_.fit(rows);
+  std::string text, reason;
+  bool fails = false;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ImplementationResult& each = *shown[i];
+    // What disturbed the rounds disturbed all candidates, and is said once.
+    const bool is_known = !reason.empty() && each.context.disturbance == reason;
+    const std::string more = explanations(each, remark_indent_of_lines, is_known ? reason : "");
+    reason = each.context.disturbance;
+    fails = fails || at_fault(each.outcome) ||
+            std::ranges::any_of(each.judgements, [](const Judgement& one) { return !one.acceptable; });
+    text += table_.line(rows[i]);
+    if (const auto line = instructions(*shown[i]); !line.empty())
+      text += indented(line, remark_indent_of_lines, Colour::none);
+    text += more;
+  }
+  // What may explain a failure is not kept back, unless its message says it already.
+  for (const auto& note : result.notes)
+    if (fails && reason.find(note) == std::string::npos)
+      text += indented("Note: " + note, remark_indent_of_lines, Colour::yellow);
+  if (!fails && !result.notes.empty()) ++cases_with_notes_;
+  return text;
 }
 
 PACE_INLINE void ConsoleSink::finish() {
   std::string text;
   for (const auto& line : summary_.lines()) text += line + '\n';
+  if (cases_with_notes_ > 0)
+    text += "  " + std::to_string(cases_with_notes_) +
+            (cases_with_notes_ == 1 ? " case has notes" : " cases have notes") + ", which --verbose shows\n";
   if (!text.empty()) print(text);
 }
 
@@ -68,6 +125,35 @@ PACE_INLINE const std::vector<Column>& ConsoleSink::columns() {
       {"GFLOP/s", 7},
   };
   return all;
+}
+
+PACE_INLINE std::vector<Column> ConsoleSink::columns_of_lines(std::size_t width) {
+  // The figures take what they take, and the name has the rest, as far as that is pleasant to read.
+  constexpr std::size_t least = 16, most = 40, figures = 60, baseline = 10;
+  const std::size_t taken = figures + (shows_baseline(width) ? baseline : 0);
+  const std::size_t name = width < taken + least ? least : std::min(most, width - taken);
+  std::vector<Column> all{{"case", name, Align::left}, {"candidate", 12, Align::left}};
+  if (shows_baseline(width)) all.push_back({"baseline", baseline - 2});
+  all.insert(all.end(),
+             {{"time", 7}, {"speed-up", 8}, {"95 % interval", 14, Align::left}, {"verdict", 9, Align::left}});
+  return all;
+}
+
+PACE_INLINE std::vector<Cell> ConsoleSink::cells(const std::string& name, const Result& result,
+                                                 const ImplementationResult& each) const {
+  const std::size_t space = columns_of_lines(width_).front().width;
+  std::vector<Cell> cells{{style_.shortens ? shortened(name, space) : name, Colour::bold}, {printable(each.name)}};
+  if (shows_baseline(width_)) {
+    const auto found =
+        std::ranges::find_if(result.implementations, [](const ImplementationResult& one) { return one.is_baseline; });
+    const bool known = found != result.implementations.end() && found->time && !each.is_baseline;
+    cells.push_back({known ? format_time(found->time->median) : "", Colour::dim});
+  }
+  cells.push_back({each.time ? format_time(each.time->median) : ""});
+  cells.push_back(speedup(each));
+  cells.push_back({each.speedup && each.speedup->interval ? interval(*each.speedup->interval) : ""});
+  cells.push_back(verdict_or_outcome(each));
+  return cells;
 }
 
 PACE_INLINE std::vector<Cell> ConsoleSink::row(const ImplementationResult& each) {
@@ -144,6 +230,13 @@ PACE_INLINE Cell ConsoleSink::verdict(const ImplementationResult& each) {
   return {"?"};
 }
 
+PACE_INLINE Cell ConsoleSink::verdict_or_outcome(const ImplementationResult& each) {
+  if (each.outcome != Outcome::measured) return check(each);
+  if (worst_verdict(each)) return verdict(each);
+  // Nothing was expected of its times.
+  return each.checked ? Cell{"correct", Colour::dim} : check(each);
+}
+
 PACE_INLINE std::string ConsoleSink::effort(const Result& result) {
   const auto is_counted = [](const ImplementationResult& each) { return each.instructions.has_value(); };
   if (result.stop_reason == StopReason::not_started)
@@ -192,25 +285,40 @@ PACE_INLINE std::string ConsoleSink::instructions(const ImplementationResult& ea
   return text + " (" + found.counter + ')';
 }
 
+PACE_INLINE std::string ConsoleSink::explanations(const ImplementationResult& each, std::size_t indent,
+                                                  const std::string& known) const {
+  std::string text;
+  // A judgement repeats the reason, and says what to do.
+  const bool is_repeated = !each.message.empty() && std::ranges::any_of(each.judgements, [&](const Judgement& one) {
+    return !one.acceptable && one.message.find(each.message) != std::string::npos;
+  });
+  if (each.outcome != Outcome::measured && !is_repeated)
+    text += indented(std::string(to_string(each.outcome)) + ": " + each.message, indent,
+                     at_fault(each.outcome) ? Colour::red : Colour::yellow);
+  for (const auto& judgement : each.judgements)
+    // A guard that was let through undecided is no success either.
+    if (!judgement.acceptable || judgement.verdict != Verdict::passed) {
+      std::string message = judgement.message;
+      if (const auto at = message.find(known); !known.empty() && at != std::string::npos)
+        message.replace(at, known.size(), "the same as above.");
+      text += indented(judgement.expectation + ": " + to_string(judgement.verdict) + ": " + message, indent,
+                       judgement.verdict == Verdict::undecided ? Colour::yellow : Colour::red);
+    }
+  return text;
+}
+
 PACE_INLINE std::string ConsoleSink::remarks(const ImplementationResult& each) const {
   std::string text;
   if (const auto line = instructions(each); !line.empty()) text += indented(line, remark_indent, Colour::none);
   if (const auto line = tails(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
   if (const auto line = modes(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
-  if (each.outcome != Outcome::measured)
-    text += indented(std::string(to_string(each.outcome)) + ": " + each.message, remark_indent,
-                     at_fault(each.outcome) ? Colour::red : Colour::yellow);
-  for (const auto& judgement : each.judgements)
-    if (!judgement.acceptable)
-      text += indented(judgement.expectation + ": " + to_string(judgement.verdict) + ": " + judgement.message,
-                       remark_indent, judgement.verdict == Verdict::undecided ? Colour::yellow : Colour::red);
-  return text;
+  return text + explanations(each, remark_indent, "");
 }
 
 PACE_INLINE std::string ConsoleSink::indented(const std::string& text, std::size_t indent, Colour colour) const {
   // A compiler's message may run to thousands of lines; CSV and JSON keep all of it.
   constexpr std::size_t most = 12;
-  const auto lines = wrap(text, line_width - indent);
+  const auto lines = wrap(text, width_ - indent);
   std::string block;
   for (std::size_t i = 0; i < lines.size() && i < most; ++i)
     block += std::string(indent, ' ') + table_.paint(lines[i], colour) + '\n';

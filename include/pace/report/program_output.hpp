@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <functional>
 #include <iostream>
 #include <mutex>
 #include <ostream>
@@ -19,6 +20,20 @@
 #include "pace/report/text.hpp"
 
 namespace pace::report {
+
+/// Where the text of the standard streams stands on a terminal, for a display that shares it.
+struct OutputPlace {
+  /// Called before text is printed; empty: there is no display.
+  std::function<void()> before_text = {};
+  /// Columns of the last line, if its end was not printed yet; 0: the next text begins a line.
+  std::size_t column = 0;
+};
+
+/// Returns the place of all standard streams of this process.
+[[nodiscard]] inline OutputPlace& output_place() {
+  static OutputPlace place;
+  return place;
+}
 
 namespace detail {
 
@@ -71,10 +86,27 @@ class SafeBuffer final : public std::streambuf {
       rest.remove_prefix(length);
     }
     waiting_ = std::string(rest);
+    if (safe.empty()) return true;
+    enter_place(safe);
     const auto size = static_cast<std::streamsize>(safe.size());
     if (out_->sputn(safe.data(), size) == size) return true;
     lost_ = true;
     return false;
+  }
+
+  /// Clears what a display shows, and notes where the text will end.
+  static void enter_place(std::string_view text) {
+    auto& place = output_place();
+    if (place.before_text) place.before_text();
+    if (const auto end = text.rfind('\n'); end != std::string_view::npos) {
+      place.column = 0;
+      text.remove_prefix(end + 1);
+    }
+    while (!text.empty()) {
+      const std::size_t colour = colour_at(text);
+      if (colour == 0 && !continues_character(text[0])) ++place.column;
+      text.remove_prefix(std::max<std::size_t>(colour, 1));
+    }
   }
 
   static constexpr std::string_view begin_colour = "\033[", digits = "0123456789;";

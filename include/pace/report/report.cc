@@ -7,6 +7,7 @@
 #include "pace/report/junit-inl.hpp"
 #include "pace/report/machine-inl.hpp"
 #include "pace/report/processes-inl.hpp"
+#include "pace/report/progress_line-inl.hpp"
 #include "pace/report/replicates-inl.hpp"
 #include "pace/report/results_file-inl.hpp"
 #include "pace/report/stored_baseline-inl.hpp"

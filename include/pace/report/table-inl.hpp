@@ -44,7 +44,7 @@ PACE_INLINE std::string StreamingTable::header_if_due(std::size_t lines) {
 
 PACE_INLINE std::string StreamingTable::line(const std::vector<Cell>& row) const {
   std::string text;
-  std::string blanks = "  ";  // held back, so that no line ends in blanks
+  std::string blanks(indent_, ' ');  // held back, so that no line ends in blanks
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Cell cell = i < row.size() ? row[i] : Cell{};
     std::string padded = pad(cell.text, width_of(i), columns_[i].align);

@@ -28,9 +28,9 @@ struct Column {
 /// Lays out rows one after another. The header line is due at first, when it changed, and when it has scrolled away.
 class StreamingTable {
  public:
-  /// Without `use_colour` the text has no escape sequences.
-  StreamingTable(std::vector<Column> columns, bool use_colour)
-      : columns_(std::move(columns)), use_colour_(use_colour) {}
+  /// Without `use_colour` the text has no escape sequences. Lines begin with `indent` blanks.
+  StreamingTable(std::vector<Column> columns, bool use_colour, std::size_t indent = 2)
+      : columns_(std::move(columns)), use_colour_(use_colour), indent_(indent) {}
 
   /// Sets the header of a column, counted from 0; the header line is then due if it changed.
   void rename(std::size_t column, std::string header);
@@ -55,6 +55,7 @@ class StreamingTable {
 
   std::vector<Column> columns_;
   bool use_colour_;
+  std::size_t indent_;
   bool header_due_ = true;
   std::size_t lines_since_header_ = 0;
 };

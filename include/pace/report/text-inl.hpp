@@ -1,10 +1,8 @@
 // Definitions of text.hpp; see core/config.hpp.
 #pragma once
 
-#include <unistd.h>
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -127,14 +125,21 @@ PACE_INLINE std::vector<std::string> wrap(std::string_view text, std::size_t wid
   }
 }
 
-PACE_INLINE bool wants_colour(int descriptor) {
-  const auto value_of = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string_view(value == nullptr ? "" : value);
-  };
-  if (!value_of("NO_COLOR").empty()) return false;
-  const auto terminal = value_of("TERM");
-  return !terminal.empty() && terminal != "dumb" && ::isatty(descriptor) == 1;
+PACE_INLINE std::string shortened(std::string_view text, std::size_t width) {
+  const std::size_t own = display_width(text);
+  if (own <= width) return std::string(text);
+  // Cases of one family differ at the end of their names, families at the beginning.
+  const std::size_t kept = width - 1, tail = kept * 2 / 5, head = kept - tail;
+  std::string out;
+  std::size_t column = 0;
+  for (const char c : text) {
+    if (!continues_character(c)) {
+      if (column == head) out += "…";
+      ++column;
+    }
+    if (column <= head || column > own - tail) out += c;
+  }
+  return out;
 }
 
 PACE_INLINE std::string coloured(std::string_view text, Colour colour) {

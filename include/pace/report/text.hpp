@@ -63,12 +63,12 @@ namespace detail {
 /// whole.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
+/// Returns `text`, which holds no escape sequences, in at most `width` columns, of which there must be one: from the
+/// middle of longer text, characters are taken, with `…` in their place.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
+
 /// Colour or weight of a text on a terminal.
 enum class Colour { none, red, green, yellow, dim, bold };
-
-/// Returns whether text for `descriptor` may have colours: it is a terminal that supports them, and NO_COLOR
-/// (https://no-color.org) is empty or not set.
-[[nodiscard]] bool wants_colour(int descriptor);
 
 /// Returns `text` between the escape sequences of `colour`.
 [[nodiscard]] std::string coloured(std::string_view text, Colour colour);

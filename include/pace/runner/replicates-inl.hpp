@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -30,6 +31,7 @@
 #include "pace/core/format.hpp"
 #include "pace/core/output_file.hpp"
 #include "pace/core/process.hpp"
+#include "pace/core/progress.hpp"
 #include "pace/core/random.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/core/result.hpp"
@@ -134,7 +136,8 @@ PACE_INLINE std::vector<std::string> environment_for_replicates(const std::strin
 
 PACE_INLINE int run_replicates(const std::vector<std::string>& words, const ReplicateFiles& files, std::size_t most,
                                std::uint64_t seed, bool allow_undecided, bool allow_unmeasured, std::ostream& out,
-                               std::ostream& err) {
+                               std::ostream& err,
+                               const std::function<void(const std::vector<std::string>& comparisons)>& on_closed) {
   SplitMix64 seeds(seed);
   gate::Replicates replicates;
   timing::WallClock clock;
@@ -152,6 +155,9 @@ PACE_INLINE int run_replicates(const std::vector<std::string>& words, const Repl
       out << "no further process: " << deadline->reason << '\n';
       break;
     }
+    // The gates may be decided before the last of them.
+    if (progress() != nullptr) progress()->part(process, most);
+    report_step({.what = "all tests in a process of its own"});
     const detail::UnnamedFile found, output;
     const Nanoseconds left_over =
         deadline ? deadline->time - start : Nanoseconds(std::numeric_limits<double>::infinity());
@@ -195,7 +201,14 @@ PACE_INLINE int run_replicates(const std::vector<std::string>& words, const Repl
   if (!replicates.gates().empty()) {
     report::print(replicates, out);
     out << std::flush;
-    if (!replicates.acceptable()) return exit_failed;
+    if (!replicates.acceptable()) {
+      std::vector<std::string> closed;
+      for (const auto& gate : replicates.gates())
+        if (!gate.judgement.acceptable && std::ranges::find(closed, gate.first.comparison) == closed.end())
+          closed.push_back(gate.first.comparison);
+      on_closed(closed);
+      return exit_failed;
+    }
   }
   if (!rest_is_open) {
     err << "pace: a claim was not measured by any process, so that it is not proven\n" << std::flush;

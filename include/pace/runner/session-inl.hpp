@@ -7,6 +7,8 @@
 #include <unistd.h>
 #include <catch2/catch_session.hpp>
 #include <catch2/catch_test_case_info.hpp>
+#include <catch2/catch_translate_exception.hpp>
+#include <catch2/internal/catch_test_case_registry_impl.hpp>
 #include <catch2/reporters/catch_reporter_event_listener.hpp>
 #include <catch2/reporters/catch_reporter_registrars.hpp>
 
@@ -31,9 +33,11 @@
 #include "pace/core/exit_code.hpp"
 #include "pace/core/exit_guard.hpp"
 #include "pace/core/kept_pipes.hpp"
+#include "pace/core/progress.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/core/same_file.hpp"
 #include "pace/core/suite_budget.hpp"
+#include "pace/core/terminal.hpp"
 #include "pace/core/unfinished.hpp"
 #include "pace/report/console.hpp"
 #include "pace/report/csv.hpp"
@@ -41,14 +45,18 @@
 #include "pace/report/json.hpp"
 #include "pace/report/junit.hpp"
 #include "pace/report/program_output.hpp"
+#include "pace/report/progress_line.hpp"
 #include "pace/report/sink.hpp"
 #include "pace/report/text.hpp"
 #include "pace/runner/bazel_sinks.hpp"
 #include "pace/runner/build_id.hpp"
+#include "pace/runner/cases.hpp"
 #include "pace/runner/continuation.hpp"
+#include "pace/runner/dry_run.hpp"
 #include "pace/runner/framework_xml.hpp"
 #include "pace/runner/html_sink.hpp"
 #include "pace/runner/process_files.hpp"
+#include "pace/runner/repeat.hpp"
 #include "pace/runner/replicates.hpp"
 #include "pace/runner/resume.hpp"
 #include "pace/runner/session_config.hpp"
@@ -77,7 +85,8 @@ inline constexpr int catch2_no_tests_ran = 2;
   for (const auto& reporter : config.getProcessedReporterSpecs()) {
     const bool to_stdout =
         reporter.outputFilename.empty() || reporter.outputFilename == "-" || reporter.outputFilename == "%stdout";
-    if (to_stdout && reporter.name != "console" && reporter.name != "compact") return true;
+    if (to_stdout && reporter.name != "console" && reporter.name != "compact" && reporter.name != DryRunReporter::name)
+      return true;
   }
   return false;
 }
@@ -85,8 +94,42 @@ inline constexpr int catch2_no_tests_ran = 2;
 [[nodiscard]] inline bool colour_for(const Catch::Config& config, int descriptor) {
   if (config.defaultColourMode() == Catch::ColourMode::ANSI) return true;
   if (config.defaultColourMode() == Catch::ColourMode::None) return false;
-  return report::wants_colour(descriptor);
+  return wants_colour(descriptor);
 }
+
+/// Lets Catch2 follow the variables about colours, unless an option chooses. On a terminal it decides by itself.
+inline void choose_colours_of_catch2(Catch::ConfigData& config) {
+  if (config.defaultColourMode != Catch::ColourMode::PlatformDefault) return;
+  const auto wish = colour_wish();
+  if (wish == ColourWish::never) config.defaultColourMode = Catch::ColourMode::None;
+  if (wish == ColourWish::always) config.defaultColourMode = Catch::ColourMode::ANSI;
+}
+
+/// Returns the test cases that the command line chooses, in the order in which they run.
+[[nodiscard]] inline std::vector<std::string> chosen_tests(Catch::Session& session) {
+  const auto& config = session.config();
+  std::vector<std::string> names;
+  for (const auto& test : Catch::filterTests(Catch::getAllTestCasesSorted(config), config.testSpec(), config))
+    names.push_back(test.getTestCaseInfo().name);
+  return names;
+}
+
+/// Reports the test cases as parts of the run.
+class PartsOfTests : public Catch::EventListenerBase {
+ public:
+  using EventListenerBase::EventListenerBase;
+  void testCaseStarting(const Catch::TestCaseInfo& info) override {
+    if (progress() == nullptr || total < 2) return;
+    progress()->part(++number_, total);
+    progress()->subject(info.name);
+    report_step({.what = "test"});
+  }
+  /// Number of test cases; below 2: they are no parts.
+  static inline std::size_t total = 0;
+
+ private:
+  std::size_t number_ = 0;
+};
 
 /// A second stream to the buffer of a standard one. Catch2 replaces the buffer of std::cout by one that keeps the text
 /// of tests until they end (for JUnit); through this stream rows appear as they come, and are not lost in a crash.
@@ -107,6 +150,7 @@ class Listening {
     run_context().on_result([&](const Result& result) {
       const Result& judged = baseline.judged(result);
       account.add(judged);
+      FailedCases::add(judged);
       sinks.write(judged);
       continuation.add(result, errors);
     });
@@ -351,6 +395,8 @@ inline int run_tests(Catch::Session& session, RunAccount& account) {
   const pace::detail::ExitGuard no_exit("before its tests were through");
   const Catch::ListenerRegistrar<TotalsListener> listener("pace");
   const Catch::ListenerRegistrar<OtherFailures> other_failures("pace, other failures");
+  const Catch::ListenerRegistrar<FailedCases> failed_cases("pace, failed cases");
+  const Catch::ListenerRegistrar<PartsOfTests> parts("pace, parts");
   const int code = session.run();
   // Catch2 counts SKIP among the assertions.
   const auto& assertions = TotalsListener::totals.assertions;
@@ -358,6 +404,12 @@ inline int run_tests(Catch::Session& session, RunAccount& account) {
   // With more shards than tests some shard is empty, which is not an error. A filter that matches in no shard has
   // another code.
   return code == catch2_no_tests_ran && session.config().shardCount() > 1 ? 0 : code;
+}
+
+/// The message of a comparison without figures, in which a test has looked for them.
+[[nodiscard]] inline std::string text_of_passed_over(const PassedOver& over) {
+  DryRunReporter::passed_over = over.what;
+  return over.what;
 }
 
 /// Lets Catch2 read the words that are not options of pace or of the program. Returns false if it has printed an error.
@@ -371,6 +423,53 @@ inline int run_tests(Catch::Session& session, RunAccount& account) {
         !like.empty())
       std::cerr << "pace: " << report::printable(word) << ": did you mean " << like << "?\n" << std::flush;
   return false;
+}
+
+/// Returns the files that the run writes its results to.
+[[nodiscard]] inline std::vector<std::string> files_of(const SessionOptions& options) {
+  std::set<std::string> files;
+  for (const auto& path : {options.csv, options.json, options.junit})
+    if (!path.empty()) files.insert(output_path(path));
+  if (!undeclared_outputs().empty())
+    for (const char* name : {"results.csv", "results.json"})
+      files.insert(pace::detail::inside(undeclared_outputs(), name));
+  if (!options.baseline.save.empty()) files.insert(output_path(options.baseline.save));
+  files.insert(options.more_files.begin(), options.more_files.end());
+  return {files.begin(), files.end()};
+}
+
+/// Throws InputError for options that are at odds with a list or a dry run.
+inline void refuse_beside_plans(const SessionOptions& options, const Catch::ConfigData& config) {
+  const std::string plan = options.list ? "--list" : "--dry-run";
+  if (!options.list && !options.dry_run) return;
+  if (only_tells(config)) throw InputError({}, plan + ": does not go with Catch2's lists; expected one of them");
+  if (!config.reporterSpecifications.empty() || !config.defaultOutputFilename.empty())
+    throw InputError({}, plan + ": does not go with Catch2's --reporter and --out, since no assertion is reported");
+}
+
+/// Runs the tests, of which each comparison is listed in place of being measured, and prints the list. Returns the exit
+/// code: 0 if nothing failed that does not depend on figures.
+[[nodiscard]] inline int run_dry(Catch::Session& session, const SessionOptions& options, const ChosenCases& chosen,
+                                 std::ostream& out, std::ostream& errors) {
+  RunAccount nothing;
+  const int code = run_tests(session, nothing);
+  const auto& found = DryRunReporter::found;
+  std::string limits;
+  if (options.processes > 1)
+    limits = "in at most " + std::to_string(options.processes) + " processes, one after another";
+  if (const auto& deadline = run_context().deadline)
+    limits += (limits.empty() ? "" : "\n") + std::string("nothing more is measured once its time is over: ") +
+              deadline->reason;
+  print_dry_run(chosen.planned(), found, files_of(options), limits, columns_of(STDOUT_FILENO),
+                colour_for(session.config(), STDOUT_FILENO), out);
+  for (const auto& problem : found.problems) errors << "pace: " << problem << '\n' << std::flush;
+  if (const auto complaint = chosen.complaint(); !complaint.empty()) {
+    errors << "pace: " << complaint << '\n' << std::flush;
+    return exit_error;
+  }
+  // A test that is skipped, or that fails for want of figures, is no failure of a dry run.
+  if (!found.problems.empty()) return exit_failed;
+  return code == exit_failed || code == exit_unmeasured ? 0 : code;
 }
 
 inline int run_session(int argc, char** argv, const SessionConfig& config) {
@@ -387,14 +486,17 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   // A misspelt filter would otherwise pass for a run without failures.
   auto& warnings = session.configData().warnings;
   warnings = static_cast<Catch::WarnAbout::What>(warnings | Catch::WarnAbout::UnmatchedTestSpec);
+  // Catch2 prints its help as soon as it reads the option; what this program is for stands before it.
+  if (std::ranges::any_of(options.given.rest,
+                          [](const std::string& word) { return word == "-h" || word == "--help" || word == "-?"; }))
+    std::cout << args::help(groups) << "\nTest cases, reporters and other options of Catch2:\n" << std::flush;
   if (!read_catch2_options(session, argv[0], options.given.rest, groups)) return exit_error;
   validate(options.measuring);
   validate(options.baseline);
   refuse_beside_suite_alpha(options);
-  if (session.configData().showHelp) {
-    std::cout << args::help(groups) << std::flush;
-    return session.run();
-  }
+  refuse_beside_plans(options, session.configData());
+  choose_colours_of_catch2(session.configData());
+  if (session.configData().showHelp) return session.run();
   if (options.call_timeout && !options.isolation)
     throw InputError(
         {}, "--call-timeout has no meaning where the tests run in this process; expected --isolation on beside it");
@@ -402,12 +504,14 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     throw InputError({}, "--isolate sides: does not go with --threads " + std::to_string(options.threads) +
                              ", since a process cannot be copied together with the threads of its pool; expected "
                              "--threads 1");
-  options.measures = !only_tells(session.configData());
+  const Catch::ReporterRegistrar<DryRunReporter> silent(DryRunReporter::name);
+  options.measures = !options.list && !only_tells(session.configData());
   const bool supervised = is_supervised();
   // Pipes are kept before the fork, since any process of this run may be the first to read an input.
   if (options.measures) keep_pipes();
   // The fork comes before threads and the use of a GPU, which do not survive it.
-  if (options.measures && options.processes == 1 && !supervised && options.isolation) {
+  if (options.measures && !options.dry_run && options.processes == 1 && !supervised && options.isolation) {
+    std::optional<report::ClearsLeftLine> clears(std::in_place, !options.no_progress);
     const auto call_timeout = options.call_timeout.value_or(default_call_timeout);
     if (const auto code = supervise(call_timeout, memory_limit(), config.now, std::cerr)) return *code;
   }
@@ -417,12 +521,36 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (config.after_parse) config.after_parse(options);
   use_threads(options.threads);
   if (!at::hasCUDA()) refuse_options_for_gpu(options, "there is no GPU that this program can use");
+  if (options.list) {
+    if (config.prepare && config.list) config.prepare(std::cerr, std::cerr);
+    if (config.list) return config.list(std::cout), 0;
+    const auto tests = chosen_tests(session);
+    for (const auto& name : tests) std::cout << report::printable(name) << '\n';
+    if (!tests.empty()) return 0;
+    std::cerr << "pace: --list: no test case is chosen; Catch2's --list-tests lists all that are not hidden\n";
+    return catch2_no_tests_ran;
+  }
   if (!options.measures) return session.run();
-  if (options.processes > 1) {
+  if (options.processes > 1) (void)files_of_replicates(options, session.configData());
+  if (options.dry_run)
+    session.configData().reporterSpecifications = {Catch::ReporterSpec(DryRunReporter::name, {}, {}, {})};
+  if (options.processes > 1 && !options.dry_run) {
     const auto files = files_of_replicates(options, session.configData());
     PrematureExitFile::make();
+    std::optional<report::ShownProgress> shown;
+    if (!options.no_progress) shown.emplace("processes");
+    const auto repeat = [&](const std::vector<std::string>& comparisons) {
+      std::vector<FailedCase> failed;
+      for (const auto& name : comparisons) failed.push_back({.test = "", .name = name});
+      print_repeat_commands(
+          failed, exit_failed,
+          [&](const FailedCase& each) {
+            return words_to_repeat(each, options.measuring.seed, groups, options.given, config.not_repeated);
+          },
+          std::cerr);
+    };
     return run_replicates({argv + 1, argv + argc}, files, options.processes, options.measuring.seed,
-                          options.allow_undecided, options.allow_unmeasured, std::cout, std::cerr);
+                          options.allow_undecided, options.allow_unmeasured, std::cout, std::cerr, repeat);
   }
 
   const auto environment = environment_of(argc, argv, config);
@@ -442,8 +570,12 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   });
   report::ConsoleSink* table = nullptr;
   if (!options.no_table) {
-    const bool colour = colour_for(session.config(), to_stderr ? STDERR_FILENO : STDOUT_FILENO);
-    auto made = std::make_unique<report::ConsoleSink>(table_stream.get(), colour);
+    const int descriptor = to_stderr ? STDERR_FILENO : STDOUT_FILENO;
+    auto made = std::make_unique<report::ConsoleSink>(
+        table_stream.get(), report::ConsoleStyle{.use_colour = colour_for(session.config(), descriptor),
+                                                 .blocks = options.verbose,
+                                                 .shortens = ::isatty(descriptor) == 1,
+                                                 .width = [descriptor] { return columns_of(descriptor); }});
     table = made.get();
     table->introduce(environment);
     sinks.add(std::move(made));
@@ -468,6 +600,9 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
                                         {"--html", options.html}});
   BaselineGate baseline(options.baseline, options.measuring, environment);
   const std::string page_program = program_of_page(options);
+  ChosenCases chosen(options.cases, options.dry_run);
+  if (options.dry_run || !options.cases.empty()) run_context().cases = &chosen;
+  const Catch::ExceptionTranslatorRegistrar of_passed_over(&text_of_passed_over);
   if (config.prepare) config.prepare(table_stream.get(), errors.get());
   report::ResultsHeader header{
       .environment = environment, .configuration = configuration, .options = options.measuring};
@@ -485,9 +620,16 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
 
   PrematureExitFile::make();
   const pace::detail::ExitGuard no_exit("before its results were written");
+  PartsOfTests::total = config.progress_parts.empty() ? chosen_tests(session).size() : 0;
+  if (options.dry_run) return run_dry(session, options, chosen, table_stream.get(), errors.get());
+  std::optional<report::ShownProgress> shown;
+  // Of one of several processes, all that is printed is kept.
+  if (!options.no_progress && !is_replicate())
+    shown.emplace(config.progress_parts.empty() ? "tests" : config.progress_parts);
   RunAccount account;
   const Listening listening(sinks, baseline, continuation, account, errors.get());
   int code = run_tests(session, account);
+  shown.reset();
   sinks.use(replicate, [](ReplicateSink& sink) {
     for (const auto& problem : OtherFailures::found) sink.write_problem(problem);
   });
@@ -498,7 +640,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     return &sink == bazel.junit || &sink == bazel.infrastructure || &sink == table || !found_nothing;
   });
   bool complained = false;
-  for (const auto& complaint : {baseline.complaint(), config.complaint ? config.complaint() : ""}) {
+  for (const auto& complaint : {chosen.complaint(), baseline.complaint(), config.complaint ? config.complaint() : ""}) {
     if (complaint.empty()) continue;
     errors.get() << "pace: " << complaint << '\n' << std::flush;
     complained = true;
@@ -514,6 +656,16 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   std::ostringstream why;
   const int exit_code = account.exit_code(code, options.allow_undecided, options.allow_unmeasured, why);
   errors.get() << report::printable_lines(why.str()) << std::flush;
+  if (exit_code != 0 && exit_code != exit_unmeasured && !is_replicate()) {
+    const bool is_only_test = Catch::getAllTestCasesSorted(session.config()).size() == 1;
+    print_repeat_commands(
+        FailedCases::all(), exit_code,
+        [&](FailedCase failed) {
+          if (is_only_test) failed.test.clear();
+          return words_to_repeat(failed, options.measuring.seed, groups, options.given, config.not_repeated);
+        },
+        errors.get());
+  }
   const std::size_t failed_before = sinks.failures();
   if (exit_code != 0 && account.is_for_machine(exit_code, TotalsListener::totals.assertions.failed))
     sinks.use(bazel.infrastructure, [&](InfrastructureSink& sink) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "pace/args/command_line.hpp"
 #include "pace/core/options.hpp"
@@ -40,6 +41,14 @@ struct SessionConfig {
   /// Returns what must be equal, beside pace's own options, for --resume to continue from an earlier run's file. It is
   /// called after `after_parse`. None: the program's runs cannot be resumed.
   std::function<report::Configuration()> configuration;
+  /// Prints what would be measured, one name a line, for --list. It is called after `prepare`. None: the names of the
+  /// test cases are printed.
+  std::function<void(std::ostream& out)> list;
+  /// What the program itself reports as parts of the run (Progress::part), in the plural, such as `samples`; empty: the
+  /// test cases are the parts.
+  std::string progress_parts = {};
+  /// Options of the program that a command to repeat one case leaves out.
+  std::vector<std::string> not_repeated = {};
   /// Entries that are added to the environment in results files.
   std::map<std::string, std::string> environment;
 };

@@ -29,9 +29,14 @@ struct SessionOptions {
   std::string html;   ///< page to write; empty: none
   /// Limit on the time of the whole program, from its start; infinite: none.
   Nanoseconds time_limit{std::numeric_limits<double>::infinity()};
-  bool no_table = false;          ///< whether the table is left out
-  bool allow_undecided = false;   ///< exit code 0 in place of exit_undecided; see exit_code.hpp
-  bool allow_unmeasured = false;  ///< exit code 0 in place of exit_unmeasured; see exit_code.hpp
+  bool no_table = false;           ///< whether the table is left out
+  bool verbose = false;            ///< whether the table has a block for each case
+  bool no_progress = false;        ///< whether no progress is shown
+  bool list = false;               ///< whether names are printed and nothing is measured
+  bool dry_run = false;            ///< whether what would be measured is printed and nothing is measured
+  std::vector<std::string> cases;  ///< names of the comparisons that are measured; empty: all
+  bool allow_undecided = false;    ///< exit code 0 in place of exit_undecided; see exit_code.hpp
+  bool allow_unmeasured = false;   ///< exit code 0 in place of exit_unmeasured; see exit_code.hpp
   /// Whether tests run in a process of their own.
   bool isolation = false;
   /// Time of a call after which its process is ended; none: default_call_timeout.

@@ -1,0 +1,64 @@
+// Which comparisons a run measures: those that --case names; none in a dry run, which lists them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/core/planned_case.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/report/text.hpp"
+
+namespace pace::runner {
+
+/// A comparison that a dry run lists.
+struct ListedCase {
+  PlannedCase plan;      ///< what is known of it
+  bool is_kept = false;  ///< whether its result is that of an earlier run (`--resume`)
+};
+
+/// The selection of a run by its options.
+class ChosenCases final : public CaseSelection {
+ public:
+  /// `asked`: names of the comparisons that are measured; empty: all. In a `dry_run` none is measured.
+  ChosenCases(std::vector<std::string> asked, bool dry_run) : asked_(std::move(asked)), dry_run_(dry_run) {}
+
+  [[nodiscard]] std::string passes_over(const PlannedCase& planned) override {
+    if (std::ranges::find(seen_, planned.name) == seen_.end()) seen_.push_back(planned.name);
+    if (!asked_.empty() && std::ranges::find(asked_, planned.name) == asked_.end())
+      return "it is not the one that --case names, so that it has no figures";
+    if (!dry_run_) return "";
+    const auto* const earlier = run_context().recollection;
+    planned_.push_back({planned, earlier != nullptr && earlier->knows(planned.name)});
+    return "a dry run measures nothing, so that it has no figures";
+  }
+
+  /// Returns what a dry run would have measured, in the order in which the comparisons came.
+  [[nodiscard]] const std::vector<ListedCase>& planned() const { return planned_; }
+
+  /// Returns a message about the first name that was asked for and that no comparison has; empty: there is none.
+  [[nodiscard]] std::string complaint() const {
+    for (const auto& name : asked_) {
+      if (std::ranges::find(seen_, name) != seen_.end()) continue;
+      constexpr std::size_t most = 10;
+      std::string known;
+      for (std::size_t i = 0; i < seen_.size() && i < most; ++i)
+        known += (i == 0 ? "" : ", ") + ('\'' + report::printable(seen_[i]) + '\'');
+      if (seen_.size() > most) known += " and " + std::to_string(seen_.size() - most) + " more";
+      return "--case: no comparison is called '" + report::printable(name) + "'; expected " +
+             (known.empty() ? "that of a comparison, and the tests that ran make none" : "one of " + known);
+    }
+    return "";
+  }
+
+ private:
+  std::vector<std::string> asked_;
+  bool dry_run_;
+  /// Names of all comparisons that came, each once.
+  std::vector<std::string> seen_;
+  std::vector<ListedCase> planned_;
+};
+
+}  // namespace pace::runner

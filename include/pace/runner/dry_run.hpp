@@ -1,0 +1,156 @@
+// --dry-run: the tests run, their comparisons are listed in place of being measured, and nothing is judged.
+#pragma once
+
+#include <catch2/catch_test_case_info.hpp>
+#include <catch2/reporters/catch_reporter_streaming_base.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/core/format.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/report/progress_line.hpp"
+#include "pace/report/table.hpp"
+#include "pace/report/text.hpp"
+#include "pace/runner/cases.hpp"
+
+namespace pace::runner {
+
+/// What a dry run found beside the comparisons.
+struct DryRunFindings {
+  std::vector<std::string> notes;     ///< what the list cannot show
+  std::vector<std::string> problems;  ///< failures that the run would have as well
+};
+
+/// Takes the place of Catch2's reporter in a dry run, which passes and fails no assertion on figures.
+class DryRunReporter final : public Catch::StreamingReporterBase {
+ public:
+  using StreamingReporterBase::StreamingReporterBase;
+  /// Name under which it is registered.
+  static constexpr const char* name = "pace-dry-run";
+  /// Returns its description in Catch2's list of reporters.
+  static std::string getDescription() { return "pace: for --dry-run, prints nothing"; }
+
+  /// Findings of the run.
+  static inline DryRunFindings found;
+  /// What a PassedOver exception said since the last assertion.
+  static inline std::string passed_over;
+
+  /// Begins to count what the test case lists.
+  void testCaseStarting(const Catch::TestCaseInfo& info) override {
+    StreamingReporterBase::testCaseStarting(info);
+    listed_before_ = listed();
+    open_ = 0;
+  }
+
+  /// Enters an assertion that did not hold, an exception, or a skipped test case.
+  void assertionEnded(const Catch::AssertionStats& stats) override {
+    const auto& assertion = stats.assertionResult;
+    if (assertion.isOk()) return;
+    const std::string test = "the test case '" + report::printable(currentTestCaseInfo->name) + '\'';
+    const bool has_listed = listed() > listed_before_;
+    if (assertion.getResultType() == Catch::ResultWas::ExplicitSkip) {
+      found.notes.push_back(test + " is skipped: " + report::printable(std::string(assertion.getMessage())));
+    } else if (const std::string reason = std::exchange(passed_over, "");
+               !reason.empty() && !goes_on_after(assertion)) {
+      found.notes.push_back(
+          test + " reads figures, so that what comes after that is not listed: " + report::printable(reason));
+    } else if (!reason.empty() || (has_listed && assertion.getResultType() == Catch::ResultWas::ExpressionFailed)) {
+      ++open_;
+    } else {
+      found.problems.push_back(
+          test + " fails: " +
+          report::printable(std::string(assertion.hasExpression() ? assertion.getExpandedExpression()
+                                                                  : std::string(assertion.getMessage()))) +
+          (assertion.hasMessage() && assertion.hasExpression()
+               ? ": " + report::printable(std::string(assertion.getMessage()))
+               : ""));
+    }
+  }
+
+  /// Enters how many assertions of the test case were not judged.
+  void testCaseEnded(const Catch::TestCaseStats& stats) override {
+    if (open_ > 0)
+      found.notes.push_back("the test case '" + report::printable(stats.testInfo->name) +
+                            "': " + std::to_string(open_) + (open_ == 1 ? " assertion does" : " assertions do") +
+                            " not hold without figures, and is not judged");
+    StreamingReporterBase::testCaseEnded(stats);
+  }
+
+ private:
+  /// Returns whether the test case goes on after an assertion that failed by an exception: CHECK catches what its own
+  /// expression throws.
+  [[nodiscard]] static bool goes_on_after(const Catch::AssertionResult& assertion) {
+    const std::string macro(assertion.getTestMacroName());
+    return macro.starts_with("CHECK");
+  }
+
+  [[nodiscard]] static std::size_t listed() {
+    const auto* const chosen = dynamic_cast<const ChosenCases*>(run_context().cases);
+    return chosen == nullptr ? 0 : chosen->planned().size();
+  }
+
+  std::size_t listed_before_ = 0, open_ = 0;
+};
+
+/// Prints what a dry run found: the comparisons in their order, with their implementations, the time by their budgets
+/// and their operands, and the `files` that the run would write. `width` is that of a line.
+inline void print_dry_run(const std::vector<ListedCase>& planned, const DryRunFindings& found,
+                          const std::vector<std::string>& files, const std::string& limits, std::size_t width,
+                          bool use_colour, std::ostream& out) {
+  using report::Align;
+  using report::Cell;
+  std::vector<std::vector<Cell>> rows;
+  Nanoseconds sum{};
+  std::size_t wide = 0;
+  for (const auto& [each, is_kept] : planned) {
+    if (!is_kept) sum += each.budget;
+    std::vector<Cell> row{{report::printable(each.name), report::Colour::bold},
+                          {report::printable(joined(each.implementations, ", "))},
+                          {is_kept                   ? "kept"
+                           : each.budget.count() > 0 ? format_time(each.budget)
+                                                     : "-"}};
+    std::size_t taken = 6;
+    for (const auto& cell : row) taken += report::display_width(cell.text);
+    wide = std::max(wide, taken);
+    rows.push_back(std::move(row));
+  }
+  report::StreamingTable table(
+      {{"case", 4, Align::left}, {"implementations", 15, Align::left}, {"budget", 7}, {"operands", 8, Align::left}},
+      use_colour, /*indent=*/0);
+  table.fit(rows);
+  constexpr std::size_t least = 16;
+  const std::size_t left = width > wide + least ? width - wide : least;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i].push_back({report::shortened(report::printable(planned[i].plan.inputs), left), report::Colour::dim});
+  if (!rows.empty()) out << table.header_if_due(rows.size());
+  for (const auto& row : rows) out << table.line(row);
+  // Most cases of a program expect the same.
+  std::vector<std::pair<std::string, std::size_t>> expectations;
+  for (const auto& [plan, is_kept] : planned)
+    for (const auto& text : plan.expectations) {
+      const auto known = std::ranges::find(expectations, text, &std::pair<std::string, std::size_t>::first);
+      if (known == expectations.end())
+        expectations.emplace_back(text, 1);
+      else
+        ++known->second;
+    }
+  for (const auto& [text, count] : expectations)
+    out << "  " << count << (count == 1 ? " case expects " : " cases expect ") << report::printable(text) << '\n';
+  out << planned.size() << (planned.size() == 1 ? " case" : " cases") << " would be measured";
+  if (!planned.empty())
+    out << ", for about " << report::rough_duration(sum)
+        << " by their budgets; making inputs, compiling, first calls and checks come on top";
+  out << '\n';
+  if (!limits.empty()) out << limits << '\n';
+  for (const auto& file : files) out << "would write " << report::printable(file) << '\n';
+  for (const auto& note : found.notes) out << "Note: " << note << '\n';
+  out << "dry run: nothing was measured\n" << std::flush;
+}
+
+}  // namespace pace::runner

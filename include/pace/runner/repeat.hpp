@@ -1,0 +1,147 @@
+// After a failure: the command line that repeats one case.
+#pragma once
+
+#include <catch2/catch_test_case_info.hpp>
+#include <catch2/reporters/catch_reporter_event_listener.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pace/args/command_line.hpp"
+#include "pace/core/exit_code.hpp"
+#include "pace/core/repeat_command.hpp"
+#include "pace/core/result.hpp"
+#include "pace/report/text.hpp"
+#include "pace/runner/this_program.hpp"
+
+namespace pace::runner {
+
+/// Returns the name of a test as a filter of Catch2 that matches it. A `*` at its beginning or end cannot be escaped
+/// and matches more than itself.
+[[nodiscard]] inline std::string as_filter(const std::string& test) {
+  std::string filter;
+  for (const char c : test) {
+    const bool begins = filter.empty() && (c == '~' || c == '-');
+    if (begins || std::string_view("\\,[]\"").find(c) != std::string_view::npos) filter += '\\';
+    filter += c;
+  }
+  return filter;
+}
+
+/// A case, or a test case without one, that failed.
+struct FailedCase {
+  std::string test;              ///< name of the test case; empty: it is the only one of the program
+  std::string name = {};         ///< name of the comparison; empty: an assertion of the test case failed
+  std::uint64_t check_seed = 0;  ///< Result::check_seed; 0: unknown
+};
+
+/// Returns the words that repeat a case: its names, its seeds, and the options that were given, without those that
+/// choose cases, name files to write, choose what is shown, or are in `left_out`.
+[[nodiscard]] inline std::vector<std::string> words_to_repeat(const FailedCase& failed, std::uint64_t seed,
+                                                              const args::Groups& groups, const args::Arguments& given,
+                                                              const std::vector<std::string>& left_out) {
+  std::vector<std::string> words;
+  if (!failed.test.empty()) words.push_back(as_filter(failed.test));
+  const auto add = [&](const std::string& option, const std::string& value) {
+    if (value.empty() || value.starts_with('-'))
+      words.push_back(option + '=' + value);
+    else
+      words.insert(words.end(), {option, value});
+  };
+  if (!failed.name.empty()) add("--case", failed.name);
+  add("--seed", std::to_string(seed));
+  if (failed.check_seed != 0) add("--check-seed", std::to_string(failed.check_seed));
+  for (const auto& group : groups)
+    for (const auto& option : group.options) {
+      const std::string& name = option.name();
+      if (!given.has(name) || group.title == "Files" || group.title == "What is shown" || name == "--case" ||
+          name == "--seed" || name == "--check-seed" || name == "--save-baseline" || name == "--baseline-expires" ||
+          std::ranges::find(left_out, name) != left_out.end())
+        continue;
+      const auto values = given.values.find(name);
+      if (option.arity() == args::Arity::none) {
+        words.push_back(name);
+      } else if (values != given.values.end()) {
+        for (const auto& value : values->second)
+          if (option.arity() == args::Arity::one)
+            add(name, value);
+          else
+            words.push_back(name + '=' + value);
+      }
+    }
+  // The options of Catch2 that change what a test does.
+  for (std::size_t i = 0; i + 1 < given.rest.size(); ++i)
+    if (given.rest[i] == "-c" || given.rest[i] == "--section" || given.rest[i] == "--rng-seed")
+      words.insert(words.end(), {given.rest[i], given.rest[i + 1]});
+  return words;
+}
+
+/// Finds the cases of a run that failed.
+class FailedCases : public Catch::EventListenerBase {
+ public:
+  using EventListenerBase::EventListenerBase;
+
+  /// Notes to which test case the results that follow belong.
+  void testCaseStarting(const Catch::TestCaseInfo& info) override { current() = info.name; }
+  /// Adds a test case that failed without a case that did.
+  void testCaseEnded(const Catch::TestCaseStats& stats) override {
+    const std::string name = std::exchange(current(), "");
+    const bool has_case = std::ranges::any_of(all(), [&](const FailedCase& each) { return each.test == name; });
+    if (stats.totals.assertions.failed > 0 && !has_case) all().push_back({.test = name});
+  }
+
+  /// Adds a result that was published if it failed, was left undecided, or is invalid.
+  static void add(const Result& result) {
+    const bool fails = std::ranges::any_of(result.implementations, [](const ImplementationResult& row) {
+      return at_fault(row.outcome) || std::ranges::any_of(row.judgements, [](const Judgement& judgement) {
+               return (!judgement.acceptable && !judgement.deferred) || judgement.unresolved;
+             });
+    });
+    if (!fails) return;
+    // A phase is repeated with the whole.
+    const std::string end = '/' + result.phase;
+    std::string name = result.name;
+    if (!result.phase.empty() && name.ends_with(end)) name.resize(name.size() - end.size());
+    for (const auto& each : all())
+      if (each.test == current() && each.name == name) return;
+    all().push_back({.test = current(), .name = std::move(name), .check_seed = result.check_seed});
+  }
+
+  /// Returns what failed, in the order in which it did.
+  [[nodiscard]] static std::vector<FailedCase>& all() {
+    static std::vector<FailedCase> found;
+    return found;
+  }
+
+ private:
+  /// Name of the test case that runs.
+  [[nodiscard]] static std::string& current() {
+    static std::string name;
+    return name;
+  }
+};
+
+/// Prints for each of `failed` a line with the command that repeats it, by the words that `words_of` returns. The run
+/// ended with `exit_code`.
+template <class WordsOf>
+void print_repeat_commands(const std::vector<FailedCase>& failed, int exit_code, const WordsOf& words_of,
+                           std::ostream& out) {
+  // Whatever fails in most of a suite is looked at in a few of its cases; undecided are often all, by a busy machine.
+  const bool undecided = exit_code == exit_undecided;
+  const std::size_t most = undecided ? 3 : 10;
+  const std::string head = undecided ? "measure again what was undecided" : "repeat what failed";
+  for (std::size_t i = 0; i < failed.size() && i < most; ++i)
+    out << (i == 0 ? "pace: to " + head + ":\n" : "") << "  "
+        << report::printable(command_again(this_program(), words_of(failed[i]))) << '\n';
+  if (failed.size() > most) out << "  and " << failed.size() - most << " more, with other names\n";
+  out << std::flush;
+}
+
+}  // namespace pace::runner
