@@ -45,7 +45,8 @@
       datasets: { levels: [...new Map(data.evidence.flatMap(({ levels }) => levels).map((each) => [each.text, each])).values()] },
     }),
     sizes: (data) => ({ values: data.values }),
-    trend: (data) => ({ values: data.values, datasets: { changes: data.changes } }),
+    trend: (data) => ({ values: data.values }),
+    changed: (data) => ({ values: data.values, datasets: { changes: data.changes } }),
     roofline: (data) => ({ values: data.values, datasets: { roof: data.roof } }),
   };
 
