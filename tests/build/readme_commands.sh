@@ -65,7 +65,7 @@ while read -r number where kind file; do
   fi
   shown=$((shown + 1))
 done <"$scratch/blocks"
-((shown > 0)) || problems+=("there are no C++ blocks")
+((shown > 0)) || problems+=("there are no blocks of files")
 for file in examples/*/.bazelrc; do
   diff <(block 'ini .bazelrc') "$file" || problems+=("the .bazelrc block differs from $file")
 done
@@ -91,5 +91,5 @@ if [[ ${1:-} != --snippets ]]; then
   ((ran > 0)) || problems+=("there are no commands to run")
 fi
 
-printf '\n%d commands ran, %d C++ blocks were compared\n' "$ran" "$shown"
+printf '\n%d commands ran, %d blocks were compared\n' "$ran" "$shown"
 ((${#problems[@]} == 0)) || { printf 'documentation: %s\n' "${problems[@]}" >&2; exit 1; }

@@ -7,7 +7,7 @@ import os
 import sys
 
 from history import database, page, results, text, trends
-from report import output
+from report import figures, output
 
 DESCRIPTION = "Keeps results of many runs in one SQLite database, draws their trends and finds where they changed."
 EPILOG = "Exit code: 0, or 1 if something could not be read, added or written; 2 for a bad command line."
@@ -87,7 +87,10 @@ def report(options):
         if trend.quantity == "speedup" or trend.points[0]["is_baseline"]:
             changes += trends.changes_of(trend, options.p_value, options.least_change)
     changes = trends.ranked(changes)
-    overview = f"{options.database}: {runs} runs on {machines} kinds of machine, from {first} to {last}"
+    overview = (
+        f"{options.database}: {figures.count(runs, 'run')} on {figures.count(machines, 'kind')} of machine, "
+        f"from {first} to {last}"
+    )
     if options.output:
         output.write(user_path(options.output), page.render(overview, found, changes, output.vega()))
     for line in text.report(text.printable(overview), found, changes):

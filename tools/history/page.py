@@ -15,7 +15,7 @@ _HERE = pathlib.Path(__file__).parent
 MOST_POINTS = 60_000
 LEAST_POINTS_OF_A_TREND = 20
 
-_SPECIFICATION = {
+_TREND = {
     "width": "container",
     "height": 240,
     "layer": [
@@ -60,17 +60,19 @@ _SPECIFICATION = {
                 ],
             },
         },
-        {
-            "data": {"name": "changes"},
-            "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5},
-            "encoding": {
-                "x": {"field": "date", "type": "temporal"},
-                "color": {"field": "implementation", "type": "nominal"},
-                "tooltip": [{"field": "implementation", "type": "nominal"}, {"field": "change", "type": "nominal"}],
-            },
-        },
     ],
 }
+_CHANGES = {
+    "data": {"name": "changes"},
+    "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5},
+    "encoding": {
+        "x": {"field": "date", "type": "temporal"},
+        "color": {"field": "implementation", "type": "nominal"},
+        "tooltip": [{"field": "implementation", "type": "nominal"}, {"field": "change", "type": "nominal"}],
+    },
+}
+# Vega warns of a layer without values.
+_SPECIFICATIONS = {"trend": _TREND, "changed": {**_TREND, "layer": [*_TREND["layer"], _CHANGES]}}
 
 
 def _label(trend):
@@ -196,7 +198,8 @@ def view(overview, trends, changes):
             if chosen:
                 key = f"{number}-{quantity}"
                 datasets[key] = _dataset(chosen, changes, colours, most)
-                pictures.append({"title": title, "key": key})
+                kind = "changed" if datasets[key]["changes"] else "trend"
+                pictures.append({"title": title, "key": key, "kind": kind})
         ratios = [trend for trend in own if trend.quantity == "speedup"]
         comparisons.append(
             {
@@ -235,6 +238,8 @@ def view(overview, trends, changes):
 def render(overview, trends, changes, vega):
     """Returns the page. `vega` is the program that draws pictures; without it the page has tables alone."""
     shown = view(overview, trends, changes)
-    return report_page.templates(_HERE).get_template("history.html.j2").render(
-        view=shown, **report_page.surroundings({"trend": _SPECIFICATION}, shown["datasets"], vega)
+    return (
+        report_page.templates(_HERE)
+        .get_template("history.html.j2")
+        .render(view=shown, **report_page.surroundings(_SPECIFICATIONS, shown["datasets"], vega))
     )

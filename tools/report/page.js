@@ -53,7 +53,8 @@
       },
     }),
     sizes: (data) => ({ values: data.values }),
-    trend: (data) => ({ values: data.values, datasets: { changes: data.changes } }),
+    trend: (data) => ({ values: data.values }),
+    changed: (data) => ({ values: data.values, datasets: { changes: data.changes } }),
     roofline: (data) => ({ values: data.values, datasets: { roof: data.roof } }),
   };
 

@@ -61,7 +61,7 @@ inline constexpr std::size_t most_processes = 1000;
 
 /// A verdict with what it rests on.
 struct ProcessVerdict {
-  Judgement judgement;
+  Judgement judgement;                           ///< the verdict, and its message
   std::optional<ProcessEvidence> evidence = {};  ///< absent where there were no figures to weigh
   /// Result of processes_for_verdict(); absent unless the verdict is undecided.
   std::optional<std::size_t> processes_needed = {};

@@ -498,7 +498,7 @@ class Commands(Case):
         self.add(self.write("x.json", made_up.header(99), made_up.result("other/a"), made_up.result("other/b")))
         out, errors = self.run_program("report", "--database", self.database)
         self.assertEqual(errors, "")
-        self.assertIn("41 runs on 1 kinds of machine, from 2026-01-01T00:00:00Z to 2026-04-10T00:00:00Z", out)
+        self.assertIn("41 runs on 1 kind of machine, from 2026-01-01T00:00:00Z to 2026-04-10T00:00:00Z", out)
         self.assertRegex(
             out,
             r"Regressions: 1\n  case: fused\n    -5\.\d % in speed \[-\d\.\d, -5\.\d\], from 2\.00x to 1\.8\dx\n"
