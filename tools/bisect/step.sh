@@ -12,7 +12,8 @@
 #   43  undecided, 4  nothing measured              125  skip
 #   1   bad command line or input; other codes      128  stop: every commit would be judged by the same mistake
 #
-# A gate that has a verdict is never asked again, so attempts raise no error rate.
+# A gate that has a verdict is not asked again. Each attempt may err at the rates of the gate, so that N attempts err up
+# to N times as often.
 set -uo pipefail
 
 good=0 bad=1 skip=125 stop=128

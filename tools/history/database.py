@@ -163,8 +163,8 @@ def _described(error, path, seconds):
 @contextlib.contextmanager
 def opened(path, wait, create=False):
     """A connection to the database at `path`, made if `create` is set. `wait`: for so many seconds while another
-    process writes. Throws DatabaseError for a file that is none of pace's databases, or of another version, and for whatever
-    SQLite reports while the connection is used."""
+    process writes. Throws DatabaseError for a file that is none of pace's databases, or of another version, and for
+    whatever SQLite reports while the connection is used."""
     if not create and not os.path.isfile(path):
         raise DatabaseError(f"{path}: there is no such file; expected a database that `history add` made")
     try:
