@@ -156,7 +156,7 @@ inline void refuse_with_compat(const args::Arguments& given) {
     refuse(option, "fastrnns' loop zeroes gradients in place and updates no parameters");
   runner::SessionOptions session;
   for (const auto& option : args::names_of(runner::pace_options(session)))
-    if (option != "--threads" && option != "--isolation" && option != "--no-table")
+    if (option != "--threads" && option != "--isolation" && option != "--no-table" && option != "--no-progress")
       refuse(option, "fastrnns' loop has its own measuring, whose results are its table and --print-json");
 }
 

@@ -311,11 +311,6 @@ void check_folders() {
 void resolve_options(pace::runner::SessionOptions& session) {
   given = session.given;
   if (line.compat) pace::benches::rnn::refuse_with_compat(given);
-  for (const char* option : {"--case", "--list", "--dry-run"})
-    if (line.compat && given.has(option))
-      throw pace::InputError({}, std::string(option) +
-                                     " does not go with --compat, whose loop is fastrnns' own; expected --rnns and "
-                                     "--cnns, which choose what it runs");
   pace::benches::rnn::refuse_other_json(line);
   sizes.device = line.compat ? pace::benches::rnn::device_of_original(line.device)
                              : pace::benches::rnn::choose_device(line.device);
