@@ -26,12 +26,13 @@ inline constexpr const char* report_variable = "PACE_REPORT";
                                ": is no program that can be run; expected the program of pace's tools/report");
     return path;
   }
-  const std::string name = "tools/report/report", beside = shipped_file(name);
+  const std::string name = "tools/report/report";
+  std::string beside = shipped_file(name);
   if (::access(beside.c_str(), X_OK) == 0) return beside;
   // A program that is started by its path has its runfiles next to it.
   std::error_code none;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", none);
-  const std::string own = self.string() + ".runfiles/pace/" + name;
+  std::string own = self.string() + ".runfiles/pace/" + name;
   return !none && ::access(own.c_str(), X_OK) == 0 ? own : "";
 }
 
