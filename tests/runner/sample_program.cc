@@ -122,6 +122,12 @@ TEST_CASE("too slow", "[.]") {
   CHECK_THAT(result, pace::AsExpected());
 }
 
+TEST_CASE("too slow for a matcher", "[.]") {
+  auto result = comparison("matched alone");
+  publish(result);
+  CHECK_THAT(result["fused"], pace::SpeedupAtLeast(3));
+}
+
 TEST_CASE("too slow without an assertion", "[.]") {
   auto result = comparison("second");
   publish(result, {pace::SpeedupAtLeast(3)});

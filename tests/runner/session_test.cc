@@ -219,6 +219,9 @@ TEST_CASE("a test case that fails by itself is repeated by its name, and nothing
   const auto failed = run("'\\-begins*'");
   CHECK(failed.code == 42);
   CHECK_THAT(failed.err, ContainsSubstring("'\\-begins as an option does' --seed "));
+  // A comparison that a matcher of the test has judged is known if it is the only one.
+  CHECK_THAT(run("'too slow for a matcher'").err,
+             ContainsSubstring(" 'too slow for a matcher' --case 'matched alone' "));
   CHECK_THAT(run("").err, !ContainsSubstring("to repeat"));
   const auto undecided = run("'open guard'");
   CHECK(undecided.code == 43);

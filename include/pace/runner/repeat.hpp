@@ -89,16 +89,26 @@ class FailedCases : public Catch::EventListenerBase {
   using EventListenerBase::EventListenerBase;
 
   /// Notes to which test case the results that follow belong.
-  void testCaseStarting(const Catch::TestCaseInfo& info) override { current() = info.name; }
+  void testCaseStarting(const Catch::TestCaseInfo& info) override {
+    current() = info.name;
+    of_current().clear();
+  }
   /// Adds a test case that failed without a case that did.
   void testCaseEnded(const Catch::TestCaseStats& stats) override {
     const std::string name = std::exchange(current(), "");
     const bool has_case = std::ranges::any_of(all(), [&](const FailedCase& each) { return each.test == name; });
-    if (stats.totals.assertions.failed > 0 && !has_case) all().push_back({.test = name});
+    if (stats.totals.assertions.failed == 0 || has_case) return;
+    // A matcher of the test may have judged its only comparison.
+    if (of_current().size() == 1)
+      all().push_back(of_current().front());
+    else
+      all().push_back({.test = name});
   }
 
   /// Adds a result that was published if it failed, was left undecided, or is invalid.
   static void add(const Result& result) {
+    if (result.phase.empty())
+      of_current().push_back({.test = current(), .name = result.name, .check_seed = result.check_seed});
     const bool fails = std::ranges::any_of(result.implementations, [](const ImplementationResult& row) {
       return at_fault(row.outcome) || std::ranges::any_of(row.judgements, [](const Judgement& judgement) {
                return (!judgement.acceptable && !judgement.deferred) || judgement.unresolved;
@@ -121,6 +131,11 @@ class FailedCases : public Catch::EventListenerBase {
   }
 
  private:
+  /// The comparisons of the test case that runs.
+  [[nodiscard]] static std::vector<FailedCase>& of_current() {
+    static std::vector<FailedCase> found;
+    return found;
+  }
   /// Name of the test case that runs.
   [[nodiscard]] static std::string& current() {
     static std::string name;
