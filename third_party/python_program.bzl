@@ -2,10 +2,11 @@
 
 load("@tools_python//:config.bzl", "PYTHON", "REASON")
 
-# The program stands in a folder of runfiles of its own, or in that of a program that has it as data.
+# The program stands beside a folder of runfiles of its own, or in that of a program that has it as data; it may be called
+# by a link.
 _LAUNCHER = """#!/usr/bin/env bash
 self=$0
-[[ -d $self.runfiles || $self == *%{path} ]] || self=$(readlink -f "$self")
+[[ -d $self.runfiles || -e ${self%%{path}}/%{source} ]] || self=$(readlink -f "$self")
 if [[ -d $self.runfiles ]]; then root=$self.runfiles/%{workspace}; else root=${self%%{path}}; fi
 [[ $root == /* ]] || root=$PWD/$root
 python=%{python}
@@ -28,6 +29,11 @@ runpy.run_module(module, run_name="__main__", alter_sys=True)' "$root" %{imports
 def _quoted(text):
     return "'" + text.replace("'", "'\\''") + "'"
 
+def _below_root(file):
+    """The path of a file from the root of its workspace; runfiles of other workspaces begin with ../NAME."""
+    parts = file.short_path.split("/")
+    return "/".join(parts[2:] if parts[0] == ".." else parts)
+
 def _impl(ctx):
     launcher = ctx.actions.declare_file(ctx.label.name)
     path = "/" + (ctx.label.package + "/" + ctx.label.name).lstrip("/")
@@ -39,6 +45,7 @@ def _impl(ctx):
         "%{path}": path,
         "%{python}": _quoted(PYTHON),
         "%{reason}": _quoted(REASON),
+        "%{source}": _quoted(_below_root(ctx.files.srcs[0])),
         "%{workspace}": ctx.label.workspace_name or ctx.workspace_name,
     }.items():
         text = text.replace(name, value)

@@ -102,3 +102,14 @@ TEST_CASE("under bazel test a page lies beside the results, and a test does not 
   CHECK(run("", bazel).code == 0);
   CHECK_FALSE(outputs.has("report.html"));
 }
+
+TEST_CASE("the page of a run whose implementation crashed has the results before and after the crash") {
+  const Scratch folder, out;
+  const auto program =
+      run("crashes --isolation on --max-interference 1 --html " + out / "a.html", maker(folder, copies));
+  INFO(program.out << program.err);
+  CHECK(program.code == 42);
+  CHECK_THAT(out.read("a.html"), ContainsSubstring("\"name\":\"before\"") && ContainsSubstring("\"crashed\"") &&
+                                     ContainsSubstring("\"name\":\"after\""));
+  CHECK_FALSE(out.has("a.html.results.json"));
+}

@@ -127,8 +127,11 @@ class BrowserCase(program.ReportCase):
     def assert_silent(self):
         self.assertEqual(self.browser.get_log("browser"), [])
 
-    def overflow(self):
-        return self.js("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    def assert_fits(self, what=""):
+        """Nothing is wider than the window. Pictures follow a change of its size or its scheme a little later."""
+        beyond = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        wait = WebDriverWait(self.browser, PATIENCE_S)
+        wait.until(lambda _: self.js(beyond) <= 0, f"wider than the window: {what}")
 
 
 class Drawn(BrowserCase):
@@ -181,7 +184,7 @@ class Drawn(BrowserCase):
                     self.media(scheme)
                     for width in (1280, 400):
                         self.size(width)
-                        self.assertLessEqual(self.overflow(), 0, f"{name}, {width} pixels, {scheme}")
+                        self.assert_fits(f"{name}, {width} pixels, {scheme}")
                 self.size(1280)
                 self.assertEqual(self.requests(), [])
 
@@ -365,7 +368,7 @@ class Hostile(BrowserCase):
         self.assert_silent()
         for width in (1280, 400):
             self.size(width)
-            self.assertLessEqual(self.overflow(), 0)
+            self.assert_fits()
 
 
 class Looks(BrowserCase):
