@@ -28,12 +28,27 @@ rm -rf "$artifacts"
 mkdir -p "$artifacts" || exit 2
 touch "$artifacts/made-by-gate.sh"
 
-targets=("$@")
-[[ " $* " == *" //"* || " $* " == *" :"* || " $* " == *" @"* ]] || targets+=(//...)
+# A word is a target unless it is an option, or may be the value of the option before it.
+given=0 previous=""
+for word; do
+  case $word in
+    -*) ;;
+    *//* | *:* | @* | *...) given=1 ;;
+    *) [[ $previous == --?* && $previous != *=* ]] || given=1 ;;
+  esac
+  previous=$word
+done
+# In front, since what follows may leave some out: -- -//slow/...
+((given)) || set -- //... "$@"
 # A test that failed by noise alone does not exist here, so that none is run again: a gate that is repeated until it
 # passes has lost its error rates.
-"$pace/third_party/bazel" test --keep_going --build_event_json_file="$artifacts/events.json" "${targets[@]}"
+"$pace/third_party/bazel" test --keep_going --build_event_json_file="$artifacts/events.json" "$@"
 code=$?
+if [[ ! -s $artifacts/events.json ]]; then
+  echo "gate.sh: Bazel ended with $code before it ran a test; there is nothing to copy to $artifacts" >&2
+  ((code != 0)) || code=2
+  exit "$code"
+fi
 
 # collect LABEL FILE: copies FILE to the folder of the test; the folder of undeclared outputs comes as an archive.
 collect() {
@@ -54,6 +69,9 @@ import sys
 import urllib.parse
 
 for line in open(sys.argv[1], encoding="utf-8"):
+    # What ends Bazel may cut off the last line.
+    if not line.endswith("\n"):
+        break
     event = json.loads(line)
     if "testResult" not in event:
         continue

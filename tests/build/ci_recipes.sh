@@ -102,6 +102,34 @@ has ci/gate.sh "a folder of artifacts that is the user's"
 in_mine env PACE=nowhere ci/gate.sh
 ends_with 2 "no checkout of pace"
 
+# Which tests are run, and what becomes of Bazel's exit code, by a stand-in for Bazel that says what it was called with.
+mkdir -p "$scratch/stand-in/third_party"
+cat >"$scratch/stand-in/third_party/bazel" <<'CODE'
+#!/usr/bin/env bash
+for word; do [[ $word != --build_event_json_file=* ]] || events=${word#*=}; done
+printf '%b' "$EVENTS" >"$events"
+[[ $EVENTS ]] || rm "$events"
+echo "called: ${*:4}"
+exit "$CODE"
+CODE
+chmod +x "$scratch/stand-in/third_party/bazel"
+# called EXPECTED ARGUMENT...: what Bazel is called with if gate.sh has the arguments
+called() {
+  in_mine env PACE="$scratch/stand-in" CODE=0 EVENTS='{"id": {}}\n' ci/gate.sh "${@:2}"
+  ends_with 0 "gate.sh ${*:2}"
+  [[ $'\n'$output == *$'\n'"called: $1"$'\n'* ]] || problem "gate.sh ${*:2}: expected '$1'"
+}
+called //...
+called "//... --config ci" --config ci
+called "//... -- -//slow/..." -- -//slow/...
+for target in //a:b :b b a:b ... a/... @pace//a; do called "$target --config=ci" "$target" --config=ci; done
+called "--config=ci b" --config=ci b
+in_mine env PACE="$scratch/stand-in" CODE=37 EVENTS= ci/gate.sh //a
+ends_with 37 "Bazel that ends before its tests"
+[[ $output == *"Bazel ended with 37 before it ran a test"* ]] || problem "Bazel that ends before its tests: no message"
+in_mine env PACE="$scratch/stand-in" CODE=8 EVENTS='{"id": {}}\n{"id' ci/gate.sh //a
+ends_with 8 "events that are cut off"
+
 # What the comparison of commits finds is in a program without a gate of its own: the slower commit doubles the work.
 sed -i 's|^at::Tensor my_layer_norm(const at::Tensor& x) {|&  at::layer_norm(x, {x.size(-1)});|' "$mine/my_layer_norm.cc"
 commit "a slower one"

@@ -17,7 +17,7 @@
 set -uo pipefail
 
 good=0 bad=1 skip=125 stop=128
-build="" attempts=1
+build="" attempts=1 given=" "
 
 say() { printf 'bisect: %s\n' "$*" >&2; }
 usage() {
@@ -30,6 +30,9 @@ while (($#)); do
   case $1 in
     --build | --attempts)
       (($# >= 2)) || usage "$1: expected a value after it"
+      [[ $2 ]] || usage "$1: its value is empty"
+      [[ $given != *" $1 "* ]] || usage "$1: is given twice; expected it once"
+      given+="$1 "
       [[ $1 == --build ]] && build=$2 || attempts=$2
       shift 2
       ;;

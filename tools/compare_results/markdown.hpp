@@ -19,7 +19,7 @@ namespace pace::tools::compare_results {
 namespace detail {
 
 /// Returns text that Markdown shows as it is: a name may hold what Markdown and HTML would interpret, mention an
-/// account or end a cell of a table.
+/// account or an issue, or end a cell of a table.
 [[nodiscard]] inline std::string plain_markdown(const std::string& name) {
   std::string text;
   for (const char c : report::printable(name)) {
@@ -27,6 +27,8 @@ namespace detail {
                        std::string_view(" /.,;%+='?").find(c) != std::string_view::npos ||
                        static_cast<unsigned char>(c) >= 0x80;
     text += plain ? std::string(1, c) : "&#" + std::to_string(static_cast<int>(c)) + ';';
+    // GitHub looks for accounts and issues in what it shows, after entities have become characters.
+    if (c == '@' || c == '#') text += "<!-- -->";
   }
   return text;
 }

@@ -8,6 +8,7 @@ import sys
 
 from history import database, page, results, text, trends
 from report import figures, output
+from report.options import Once, file_name
 
 DESCRIPTION = "Keeps results of many runs in one SQLite database, draws their trends and finds where they changed."
 EPILOG = "Exit code: 0, or 1 if something could not be read, added or written; 2 for a bad command line."
@@ -59,8 +60,20 @@ def list_runs(options):
 
 
 def require_other_file(option, path, options):
-    if path and os.path.realpath(user_path(path)) == os.path.realpath(user_path(options.database)):
-        raise database.DatabaseError(f"{option} {path}: is the database; expected another name")
+    known = os.path.realpath(user_path(options.database))
+    # SQLite keeps what is not in the database yet in files beside it.
+    if path and os.path.realpath(user_path(path)) in [known + end for end in ("", "-wal", "-shm", "-journal")]:
+        raise database.DatabaseError(f"{option} {path}: is the database, or a part of it; expected another name")
+
+
+@contextlib.contextmanager
+def written_to(option, path):
+    """What fails while the file is written names the option and the file."""
+    try:
+        yield
+    except OSError as error:
+        expected = "expected a file that can be written"
+        raise database.DatabaseError(f"{option} {path}: {error.strerror or error}; {expected}") from None
 
 
 def chosen_names(connection, options):
@@ -92,7 +105,9 @@ def report(options):
         f"from {first} to {last}"
     )
     if options.output:
-        output.write(user_path(options.output), page.render(overview, found, changes, output.vega()))
+        made = page.render(overview, found, changes, output.vega())
+        with written_to("--output", options.output):
+            output.write(user_path(options.output), made)
     for line in text.report(text.printable(overview), found, changes):
         print(line)
     return 0
@@ -109,10 +124,13 @@ def export(options):
     with database.opened(user_path(options.database), options.wait) as connection:
         names = chosen_names(connection, options)
         with (
-            contextlib.nullcontext(sys.stdout)
-            if options.csv == "-"
-            else open(user_path(options.csv), "w", encoding="utf-8", newline="")
-        ) as target:
+            written_to("--csv", options.csv),
+            (
+                contextlib.nullcontext(sys.stdout)
+                if options.csv == "-"
+                else open(user_path(options.csv), "w", encoding="utf-8", newline="")
+            ) as target,
+        ):
             writer = csv.writer(target, lineterminator="\n")
             writer.writerow(COLUMNS)
             for name in names:
@@ -121,25 +139,24 @@ def export(options):
     return 0
 
 
-def share(value):
-    number = float(value)
-    if not 0 <= number < 1:
-        raise ValueError
-    return number
+def number_in(described, fits):
+    """Returns what argparse reads a number by that `fits`."""
+
+    def read(value):
+        try:
+            number = float(value)
+        except ValueError:
+            number = float("nan")
+        if not fits(number):
+            raise argparse.ArgumentTypeError(f"invalid value '{value}'; expected {described}")
+        return number
+
+    return read
 
 
-def positive_share(value):
-    number = share(value)
-    if number == 0:
-        raise ValueError
-    return number
-
-
-def seconds(value):
-    number = float(value)
-    if not 0 <= number <= 1e6:
-        raise ValueError
-    return number
+share = number_in("a number from 0 on and below 1, such as 0.01", lambda number: 0 <= number < 1)
+positive_share = number_in("a number above 0 and below 1, such as 0.001", lambda number: 0 < number < 1)
+seconds = number_in("a number from 0 to 1000000", lambda number: 0 <= number <= 1e6)
 
 
 def command_line():
@@ -149,7 +166,8 @@ def command_line():
     def command(name, function, help):
         made = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
         made.set_defaults(function=function)
-        made.add_argument("--database", required=True, metavar="FILE", help="the SQLite database")
+        made.register("action", None, Once)
+        made.add_argument("--database", required=True, type=file_name, metavar="FILE", help="the SQLite database")
         made.add_argument(
             "--wait",
             type=seconds,
@@ -160,9 +178,11 @@ def command_line():
         return made
 
     adding = command("add", add, "add files of results, each once; makes the database if there is none")
-    adding.add_argument("files", nargs="+", metavar="FILE", help="what --json or --save-baseline wrote")
+    adding.add_argument("files", nargs="+", type=file_name, metavar="FILE", help="what --json or --save-baseline wrote")
     reporting = command("report", report, "print changes and trends of speed-ups, and draw them")
-    reporting.add_argument("--output", metavar="FILE", help="a page for a browser, with the trends as pictures")
+    reporting.add_argument(
+        "--output", type=file_name, metavar="FILE", help="a page for a browser, with the trends as pictures"
+    )
     reporting.add_argument(
         "--p-value",
         type=positive_share,
@@ -179,7 +199,7 @@ def command_line():
     )
     command("list", list_runs, "list the runs in the database")
     exporting = command("export", export, "write the trends as CSV")
-    exporting.add_argument("--csv", required=True, metavar="FILE", help="-: on the standard output")
+    exporting.add_argument("--csv", required=True, type=file_name, metavar="FILE", help="-: on the standard output")
     for each in (reporting, exporting):
         each.add_argument(
             "--case",
@@ -192,6 +212,9 @@ def command_line():
 
 def main():
     options = command_line().parse_args()
+    if sys.stdout is None:
+        note("the standard output is closed; expected a place to print to")
+        return 1
     try:
         code = options.function(options)
         sys.stdout.flush()

@@ -7,6 +7,8 @@ import os
 import pathlib
 import sqlite3
 
+from report.schema import text_of
+
 # "pace" in ASCII.
 APPLICATION_ID = 0x70616365
 # The version of the tables below. A program refuses another one.
@@ -263,7 +265,7 @@ def _insert_run(connection, file, run=None):
             "id": run,
             "content": file.content,
             "first_line": file.first,
-            "file": file.path,
+            "file": text_of(file.path),
             "added_utc": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "date_utc": environment["date_utc"],
             **{key: _text(environment.get(key)) for key in ("hostname", "command_line")},
@@ -285,7 +287,18 @@ def _insert_run(connection, file, run=None):
 
 def add(connection, file):
     """Adds what one process has measured, once. Returns a sentence. A file that goes on where a known one was cut off
-    replaces that."""
+    replaces that. Throws DatabaseError, and adds nothing, for a value that SQLite has no room for."""
+    try:
+        return _add(connection, file)
+    except OverflowError as error:
+        what = "holds a number that no column can"
+        raise DatabaseError(f"{file.path}: {what}: {error}; expected less than 2^63") from None
+    except UnicodeEncodeError as error:
+        what = "holds a text that is not Unicode"
+        raise DatabaseError(f"{file.path}: {what}: {error}; expected no half of a surrogate pair") from None
+
+
+def _add(connection, file):
     with transaction(connection):
         same = connection.execute("select id from run where content = ?", [file.content]).fetchone()
         if same:

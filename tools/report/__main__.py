@@ -4,7 +4,8 @@ import argparse
 import os
 import sys
 
-from report import output, page, read
+from report import output, page, read, schema
+from report.options import Once, file_name
 
 _DESCRIPTION = """\
 Makes one page of files of results: those that --json of a pace program, of //benches/kernels or of compare_results wrote.
@@ -23,12 +24,10 @@ def _arguments(words):
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="results, in the order in which they are shown")
-    parser.add_argument("--output", default="report.html", metavar="FILE", help="the page (default: report.html)")
+    parser.register("action", None, Once)
+    parser.add_argument("files", nargs="+", type=file_name, metavar="FILE", help="results, in the order in which they are shown")
+    parser.add_argument("--output", type=file_name, default="report.html", metavar="FILE", help="the page (default: report.html)")
     arguments = parser.parse_args(words)
-    for name in arguments.files:
-        if not name:
-            parser.error("the name of a file is empty")
     same = [name for name in arguments.files if os.path.realpath(name) == os.path.realpath(arguments.output)]
     if same:
         parser.error(f"--output {arguments.output}: is one of the files that are read; expected another name")
@@ -47,7 +46,8 @@ def main(words):
         print(f"report: none of {len(arguments.files)} files has a result; no page is written", file=sys.stderr)
         return 1
     try:
-        output.write(arguments.output, page.render(inputs, arguments.files, output.vega()))
+        names = [schema.text_of(name) for name in arguments.files]
+        output.write(arguments.output, page.render(inputs, names, output.vega()))
     except OSError as error:
         print(
             f"report: {arguments.output}: {error.strerror or error}; expected a file that can be written",

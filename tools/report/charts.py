@@ -471,8 +471,8 @@ def colours(rows):
 
 def _curve(row, expectation, baseline, result):
     demand = expectation["demanded_speed"]
-    # Such a limit has no logarithm, and such a rate no evidence.
-    if not (demand["limit"] > 0 and 0 < (demand["alpha"] or 0) < 1 and 0 < (demand["beta"] or 0) < 1):
+    # Such a limit has no logarithm, and such a rate no evidence or no inverse.
+    if not (demand["limit"] > 0 and 1e-300 < demand["alpha"] < 1 and 1e-300 < demand["beta"] < 1):
         return None
     if len(row["log_ratios"]) > MOST_CYCLES:
         return None

@@ -67,9 +67,11 @@ _TORN = (b'{"schema_version":', b'{"comparison_version":')
 def read(paths):
     """Reads all files. Nothing that can be read is lost by what cannot."""
     inputs = Inputs()
-    for path in paths:
+    for place in paths:
+        # The name of a file need not be text in UTF-8.
+        path = schema.text_of(place)
         try:
-            _read_file(path, inputs)
+            _read_file(place, path, inputs)
         except OSError as error:
             inputs.problems.append(f"{path}: {error.strerror or error}; {_EXPECTED}")
         except InputError as error:
@@ -77,8 +79,8 @@ def read(paths):
     return inputs
 
 
-def _read_file(path, inputs):
-    with open(path, "rb") as file:
+def _read_file(place, path, inputs):
+    with open(place, "rb") as file:
         first = file.readline(LONGEST_LINE + 1)
         if not first:
             raise InputError(f"{path}: is empty; {_EXPECTED}")

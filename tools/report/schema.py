@@ -34,16 +34,31 @@ class Text:
 
 
 class Number:
+    """A number; with limits, one between them. Without limits, one that is too large for a double is not known."""
+
+    def __init__(self, least=-math.inf, most=math.inf):
+        self._least, self._most = least, most
+
     def read(self, value):
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise Unexpected(f"expected a number, found {_found(value)}")
+        if not self._least <= value <= self._most:
+            raise Unexpected(f"expected a number from {self._least:g} to {self._most:g}, found {_found(value)}")
         try:
             # A whole number may have more digits than a double has room for.
             return value if math.isfinite(value) else None
         except OverflowError:
             return None
+
+
+# Pages and trends take logarithms, quotients and products of these figures, which must exist.
+_LARGEST = 1e30
+_TIME_FIGURE = Number(0, _LARGEST)
+_FACTOR = Number(1 / _LARGEST, _LARGEST)
+_LOG_RATIO = Number(-math.log(_LARGEST), math.log(_LARGEST))
+_RATE = Number(0, 1)
 
 
 class Flag:
@@ -67,6 +82,8 @@ class ListOf:
         values = []
         for i, each in enumerate(value):
             try:
+                if each is None and isinstance(self._of, Object):
+                    raise Unexpected("expected an object, found null")
                 values.append(self._of.read(each))
             except Unexpected as error:
                 raise Unexpected(f"element {i + 1}: {error}") from None
@@ -76,8 +93,11 @@ class ListOf:
 class Numbers:
     """An array of numbers; those that are not known are left out, since no picture has a place for them."""
 
+    def __init__(self, of):
+        self._of = ListOf(of)
+
     def read(self, value):
-        return [each for each in ListOf(Number()).read(value) if each is not None]
+        return [each for each in self._of.read(value) if each is not None]
 
 
 class Texts:
@@ -111,23 +131,28 @@ class Object:
                 raise Unexpected(f'has no "{key}"')
             try:
                 result[key] = kind.read(value.get(key))
+                if key in self._required and result[key] is None:
+                    raise Unexpected(f"expected a finite number, found {_found(value[key])}")
             except Unexpected as error:
                 raise Unexpected(f"{key}: {error}") from None
         return result
 
 
-_INTERVAL = Object(low=Number(), high=Number(), confidence=Number(), required=("low", "high"))
-_TIME_INTERVAL = Object(low_ns=Number(), high_ns=Number(), confidence=Number(), required=("low_ns", "high_ns"))
+_INTERVAL = Object(low=_FACTOR, high=_FACTOR, confidence=Number(), required=("low", "high"))
+_TIME_INTERVAL = Object(low_ns=_TIME_FIGURE, high_ns=_TIME_FIGURE, confidence=Number(), required=("low_ns", "high_ns"))
 _TIME = Object(
     required=("median_ns",),
     interval=_TIME_INTERVAL,
-    **{key: Number() for key in "median_ns min_ns q20_ns q80_ns max_ns q99_ns mean_ns spread samples".split()},
+    spread=Number(),
+    samples=Number(),
+    **{key: _TIME_FIGURE for key in "median_ns min_ns q20_ns q80_ns max_ns q99_ns mean_ns".split()},
 )
 _SPEEDUP = Object(
     required=("median",),
     interval=_INTERVAL,
     anytime=Flag(),
-    **{key: Number() for key in "median q20 q80 mean observations ties".split()},
+    median=_FACTOR,
+    **{key: Number() for key in "q20 q80 mean observations ties".split()},
 )
 _EXPECTATION = Object(
     required=("expectation", "verdict"),
@@ -140,9 +165,9 @@ _EXPECTATION = Object(
     demanded_speed=Object(
         required=("guard", "limit", "alpha", "beta"),
         guard=Flag(),
-        limit=Number(),
-        alpha=Number(),
-        beta=Number(),
+        limit=Number(-_LARGEST, _LARGEST),
+        alpha=_RATE,
+        beta=_RATE,
         closes_when_undecided=Flag(),
         allowed_undecided=Flag(),
     ),
@@ -157,7 +182,7 @@ _IMPLEMENTATION = Object(
     message=Text(),
     checked=Flag(),
     max_abs_error=Number(),
-    first_call_ns=Number(),
+    first_call_ns=_TIME_FIGURE,
     warm_up_iterations=Number(),
     warmed_up=Flag(),
     time=_TIME,
@@ -189,8 +214,8 @@ _IMPLEMENTATION = Object(
         cut_short=Text(),
         too_brief=Text(),
     ),
-    samples_ns=Numbers(),
-    log_ratios=Numbers(),
+    samples_ns=Numbers(_TIME_FIGURE),
+    log_ratios=Numbers(_LOG_RATIO),
 )
 
 RESULT = Object(
@@ -199,7 +224,7 @@ RESULT = Object(
     iterations=Number(),
     rounds=Number(),
     stop_reason=Text(),
-    elapsed_ns=Number(),
+    elapsed_ns=_TIME_FIGURE,
     clock=Text(),
     clock_resolution_ns=Number(),
     device=Text(),
@@ -253,14 +278,14 @@ HEADER = Object(
     suite_alpha=Number(),
 )
 
-_KERNEL_TIME = Object(required=("median_ns",), median_ns=Number(), least_ns=Number(), most_ns=Number())
+_KERNEL_TIME = Object(required=("median_ns",), median_ns=_TIME_FIGURE, least_ns=_TIME_FIGURE, most_ns=_TIME_FIGURE)
 
 KERNELS = Object(
     required=("call", "kernels"),
     call=Text(),
     device=Text(),
-    whole_ns=Number(),
-    kernels_ns=Number(),
+    whole_ns=_TIME_FIGURE,
+    kernels_ns=_TIME_FIGURE,
     copying_ns=Number(),
     gap_ns=Number(),
     explained=Number(),
@@ -288,7 +313,7 @@ WHOLE_CALL = Object(
     required=("benchmark", "seconds_per_call"),
     benchmark=Text(),
     device=Text(),
-    seconds_per_call=Number(),
+    seconds_per_call=_TIME_FIGURE,
     times=Number(),
     repeat=Number(),
     peak_gpu_bytes=Number(),
@@ -315,9 +340,9 @@ COMPARISON_ROW = Object(
     step=Number(),
     comparison=Text(),
     implementation=Text(),
-    then_ns=Number(),
-    now_ns=Number(),
-    factor=Number(),
+    then_ns=_TIME_FIGURE,
+    now_ns=_TIME_FIGURE,
+    factor=_FACTOR,
     interval=_INTERVAL,
     change_proven=Flag(),
     verdict=Text(),

@@ -93,6 +93,8 @@ run true; ends_with 128; says "invalid argument 'true'"
 run --fast -- true; ends_with 128; says "invalid argument '--fast'"
 run --build; ends_with 128; says "--build: expected a value"
 run --attempts 0 -- true; ends_with 128; says "--attempts: invalid value '0'"
+run --build '' -- true; ends_with 128; says "--build: its value is empty"
+run --attempts 2 --attempts 1 -- true; ends_with 128; says "--attempts: is given twice"
 run --attempts many -- true; ends_with 128; says "--attempts: invalid value 'many'"
 
 case="a mistake stops the bisection and blames no commit"

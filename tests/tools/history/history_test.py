@@ -6,6 +6,7 @@ import csv
 import html.parser
 import io
 import json
+import math
 import os
 import pathlib
 import random
@@ -188,7 +189,19 @@ class Add(Case):
             (good + "{\n" + good, ":3: is no result: "),
             (good + "[]\n", ":3: is no result: expected an object"),
             (good + "{}\n", ':3: is no result: has no "name"'),
-            (with_row(time=made_up.time(-5.0)), ":3: is no result: median_ns: expected a number above 0, found -5.0"),
+            (with_row(time=made_up.time(0.0)), ":3: is no result: median_ns: expected a number above 0, found 0.0"),
+            (
+                with_row(time={**made_up.time(5.0), "median_ns": -5.0}),
+                ":3: is no result: implementations: element 1: time: median_ns: expected a number from 0 to 1e+30",
+            ),
+            (
+                with_row(time={**made_up.time(5.0), "median_ns": math.inf}).replace("Infinity", "1e999"),
+                ":3: is no result: implementations: element 1: time: median_ns: expected a number from 0 to 1e+30",
+            ),
+            (
+                with_row(modes=[None]),
+                ":3: is no result: implementations: element 1: modes: element 1: expected an object, found null",
+            ),
             (with_row(time=None), ":3: is no result: 'a' was measured, but has no time"),
             (
                 with_row(expectations=[{"expectation": "", "verdict": "good"}]),
@@ -227,6 +240,18 @@ class Add(Case):
                 self.assertEqual(errors.count("\n"), 1)
                 self.assertIn(f"{two}: run 2: 1 comparisons", out)
                 self.assertEqual(self.count(), [2, 2, 4, 4])
+        half = made_up.header()
+        half["environment"]["compiler"] = "\ud800"
+        for text, message in (
+            (with_row(max_abs_error=2**63), "holds a number that no column can"),
+            (made_up.lines(half, made_up.result()), "holds a text that is not Unicode"),
+        ):
+            with self.subTest(message):
+                os.unlink(self.database)
+                bad = self.write("bad.json", text)
+                out, errors = self.add(one, bad, two, code=1)
+                self.assertIn(f"{bad}: {message}", errors)
+                self.assertIn(f"{two}: run 2: 1 comparisons", out)
         for path, message in (
             (self.folder, "cannot be read: is a folder"),
             (fifo, "cannot be read: is no regular file"),
@@ -547,9 +572,21 @@ class Commands(Case):
             (["report", "--database", self.database, "--least-change", "1.5"], "--least-change: invalid"),
             (["list", "--database", self.database, "--wait", "-1"], "--wait: invalid"),
             (["list", "--database", self.database, "--cas", "x"], "unrecognized arguments"),
+            (["list", "--database", self.database, "--wait", "nan"], "expected a number from 0 to 1000000"),
+            (["list", "--database", self.database, "--database", "other"], "--database: is given twice"),
+            (["report", "--database", self.database, "--output", ""], "--output: the name of a file is empty"),
         ):
             _, errors = self.run_program(*words, code=2)
             self.assertIn(message, errors)
+
+    def test_a_closed_standard_output_is_an_error(self):
+        self.add(self.write("a.json", made_up.header(1), made_up.result()))
+        errors = io.StringIO()
+        words = ["history", "list", "--database", self.database]
+        with mock.patch.object(sys, "argv", words), mock.patch.object(sys, "stdout", None):
+            with contextlib.redirect_stderr(errors):
+                self.assertEqual(program.main(), 1)
+        self.assertIn("the standard output is closed", errors.getvalue())
 
 
 class Page(html.parser.HTMLParser):
@@ -646,10 +683,23 @@ class Pages(Case):
         _, errors = self.run_program(
             "report", "--database", self.database, "--output", "/nonexistent/history.html", code=1
         )
-        self.assertIn("/nonexistent", errors)
+        self.assertIn("--output /nonexistent/history.html: No such file or directory; expected a file", errors)
         _, errors = self.run_program("report", "--database", self.database, "--output", self.database, code=1)
-        self.assertIn(f"--output {self.database}: is the database; expected another name", errors)
+        self.assertIn(f"--output {self.database}: is the database, or a part of it; expected another name", errors)
+        for part in ("-wal", "-shm", "-journal"):
+            path = self.database + part
+            _, errors = self.run_program("export", "--database", self.database, "--csv", path, code=1)
+            self.assertIn(f"--csv {path}: is the database, or a part of it", errors)
+        _, errors = self.run_program("export", "--database", self.database, "--csv", "/dev/full", code=1)
+        self.assertIn("--csv /dev/full: No space left on device; expected a file that can be written", errors)
         self.assertEqual(self.count(), [1, 1, 2, 2])
+
+    def test_a_name_that_is_no_text_is_shown_as_one(self):
+        file = self.write("a.json", made_up.header(1), made_up.result())
+        other = os.path.join(self.folder, "a\udcff.json")
+        os.rename(file, other)
+        self.add(other)
+        self.assertRegex(self.query("select file from run")[0][0], "a\ufffd+\\.json$")
 
 
 class Views(Case):

@@ -1,6 +1,7 @@
 """tools/report: figures of the page are those of the files, whatever names and lines the files have."""
 
 import json
+import math
 import os
 import stat
 import subprocess
@@ -415,6 +416,45 @@ class BadInput(program.ReportCase):
             "bad.json:7: is no result",
         )
 
+    def test_figures_that_cannot_be_drawn(self):
+        good = made_up.comparison("first", 1.2, "passed")
+
+        def line(*keys, to):
+            copy = json.loads(json.dumps(good))
+            place = copy["implementations"][1]
+            for key in keys[:-1]:
+                place = place[key]
+            place[keys[-1]] = to
+            return json.dumps(copy).replace("Infinity", "1e999") + "\n"
+
+        for keys, to, message in (
+            (("time", "median_ns"), math.inf, "time: median_ns: expected a number from 0 to 1e+30, found inf"),
+            (("time", "median_ns"), -5, "time: median_ns: expected a number from 0 to 1e+30, found -5"),
+            (("time", "interval", "low_ns"), 10**400, "interval: low_ns: expected a number from 0 to 1e+30"),
+            (("speedup", "median"), 1e308, "speedup: median: expected a number from 1e-30 to 1e+30"),
+            (("log_ratios", 2), 1e308, "log_ratios: element 3: expected a number from -69.0776 to 69.0776"),
+            (("expectations", 0), None, "expectations: element 1: expected an object, found null"),
+            (("modes",), [None], "modes: element 1: expected an object, found null"),
+            (("expectations", 0, "demanded_speed", "limit"), 10**400, "limit: expected a number from -1e+30 to 1e+30"),
+        ):
+            with self.subTest(keys):
+                self.bad(
+                    self.lines(good) + line(*keys, to=to),
+                    "bad.json:3: is no result: implementations: element 2: ",
+                    message,
+                )
+
+    def test_a_rate_without_an_inverse_has_no_evidence(self):
+        result = made_up.comparison("small", 1.2, "passed")
+        result["implementations"][1]["expectations"][0]["demanded_speed"]["beta"] = 5e-324
+        self.assertIn("small", self.page_of(made_up.write(self.folder / "a.json", [result]))[0].text)
+
+    def test_a_name_that_is_no_text(self):
+        named = self.folder / "a\udcff.json"
+        os.rename(self.good, named)
+        page, _ = self.page_of(named)
+        self.assertRegex(page.text, "a\ufffd+\\.json")
+
     def test_deeply_nested_values(self):
         self.bad(self.lines() + "[" * 100000 + "\n", "bad.json:2: is no result")
 
@@ -461,6 +501,14 @@ class CommandLine(program.ReportCase):
         ended = self.run_report()
         self.assertEqual(ended.returncode, 2)
         self.assertIn("FILE", ended.stderr)
+        for words, message in (
+            (["", "--output", "a"], "FILE: the name of a file is empty"),
+            ([self.good, "--output", ""], "--output: the name of a file is empty"),
+            ([self.good, "--output", "a", "--output", "b"], "--output: is given twice"),
+        ):
+            ended = self.run_report(*words)
+            self.assertEqual(ended.returncode, 2)
+            self.assertIn(message, ended.stderr)
 
     def test_the_page_is_none_of_the_files_that_are_read(self):
         good = self.folder / "good.json"
