@@ -435,7 +435,8 @@ class BadInput(program.ReportCase):
             (("log_ratios", 2), 1e308, "log_ratios: element 3: expected a number from -69.0776 to 69.0776"),
             (("expectations", 0), None, "expectations: element 1: expected an object, found null"),
             (("modes",), [None], "modes: element 1: expected an object, found null"),
-            (("expectations", 0, "demanded_speed", "limit"), 10**400, "limit: expected a number from -1e+30 to 1e+30"),
+            (("expectations", 0, "demanded_speed", "limit"), 10**400, "limit: expected a number from 1e-30 to 1e+30"),
+            (("expectations", 0, "demanded_speed", "limit"), 0, "limit: expected a number from 1e-30 to 1e+30"),
         ):
             with self.subTest(keys):
                 self.bad(
