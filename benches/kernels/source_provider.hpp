@@ -35,8 +35,8 @@ class KernelSources {
       throw InputError({folder.string()}, "--kernel-sources: expected sources of Triton kernels, found no file *.py");
   }
 
-  /// The category (find_category_of_source) of the source that defines a function of that name; none if there is no such
-  /// source, or no two say the same.
+  /// The category (find_category_of_source) of the sources that define a function of that name; none if there is no such
+  /// source, or if two of them have different categories.
   [[nodiscard]] std::optional<kernel::Category> category_of(std::string_view name) const {
     std::optional<kernel::Category> found;
     for (const auto& text : texts_) {

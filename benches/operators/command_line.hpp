@@ -58,8 +58,6 @@ struct CommandLine {
   Nanoseconds least_time{};
   /// Whether it prints a line of JSON for each batch.
   bool for_observer = false;
-  /// What is listed in the place of measuring: `operators` or `cases`; empty: nothing.
-  std::string list;
   bool measure_nvfuser = false, no_nvfuser = false, profile = false;
   bool backward = false, forward_backward = false;
   benches::aot::Fuser fuser = benches::aot::Fuser::standard;
@@ -396,8 +394,6 @@ inline void require_meaning(const CommandLine& line) {
         {"--report-aibench",
          "with --compat operator_benchmark: a line `PyTorchObserver {...}` for each batch, in milliseconds",
          args::flag(line.for_observer)},
-        {"--list", "print the names of what would be measured, and measure nothing",
-         args::one_of(line.list, {"operators", "cases"})},
         {"--profile", "a trace of each operator by LibTorch's profiler, in log/ in the output folder",
          args::flag(line.profile)},
         Option("--output-dir",

@@ -497,43 +497,9 @@ pace::report::Configuration configuration() {
   return all;
 }
 
-/// Prints what --list asks for; nothing without it, or where the options cannot be read, which the session reports.
-std::optional<int> list_if_asked(const std::vector<std::string>& words) {
-  pace::runner::SessionOptions session;
-  try {
-    auto groups = operators::operator_options(line, {});
-    for (auto& group : pace::runner::pace_options(session)) groups.push_back(std::move(group));
-    session.given = pace::args::parse(groups, words, {.keeps_rest = true, .has_help = false});
-  } catch (const pace::Error&) {
-    line.list.clear();
-  }
-  if (line.list.empty()) {
-    line = {};
-    return std::nullopt;
-  }
-  try {
-    session.measures = false;
-    resolve_options(session);
-    const auto corpus = inputs();
-    const auto selection =
-        operators::select(corpus, line.replay, [](const std::string& text) { std::cerr << text << std::endl; });
-    for (const auto& selected : selection) {
-      if (line.list == "operators") std::cout << pace::report::printable(selected.op->name) << '\n';
-      for (std::size_t i = 0; line.list == "cases" && i < selected.samples.size(); ++i)
-        std::cout << pace::report::printable(operators::case_name(selected, i)) << '\n';
-    }
-    std::cout << std::flush;
-    return corpus.rejects().empty() && std::cout ? 0 : 1;
-  } catch (const pace::Error& error) {
-    std::cerr << "pace: " << pace::report::printable_lines(error.what()) << '\n';
-    return 1;
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (const auto code = list_if_asked({argv + std::min(argc, 1), argv + argc})) return *code;
   enter_callgrind_if_asked(argc, argv);
   pace::runner::SessionConfig config;
   config.options.budget = std::chrono::milliseconds(300);

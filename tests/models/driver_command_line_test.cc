@@ -124,6 +124,9 @@ TEST_CASE("each option has an effect") {
          return l.settings.backends == Strings{"eager"} && l.output.experiment_file == "nothing.csv";
        }},
       {{"--small"}, [](const auto& l) { return l.settings.small; }},
+      {{"--dry-run"}, [](const auto& l) { return l.dry_run; }},
+      {{"--no-progress"}, [](const auto& l) { return l.no_progress; }},
+      {{"--nth-model=1/2/30/4"}, [](const auto& l) { return l.part == "1/2/30/4"; }},
       {{"--batch-size=8"}, [](const auto& l) { return l.settings.batch_size == 8; }},
       {{"--batch-size-file=f"}, [](const auto& l) { return l.batch_size_file == "f"; }},
       {{"--float32"}, [](const auto& l) { return l.settings.precision == Precision::float32; }},

@@ -4,8 +4,13 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <sys/stat.h>
+
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <thread>
 
 #include "tests/runner/run_program.hpp"
 
@@ -46,6 +51,29 @@ TEST_CASE("--html takes the results of --json, which stay") {
   CHECK(out.read("a.html") == out.read("a.json") + "<!-- --output -->\n");
 }
 
+TEST_CASE("beside a --json whose lines go to a pipe, the page is made of a file of its own") {
+  const Scratch folder, out;
+  REQUIRE(::mkfifo((out / "pipe").c_str(), 0600) == 0);
+  std::string lines;
+  std::thread reader([&] {
+    std::ifstream pipe(out / "pipe");
+    lines.assign(std::istreambuf_iterator<char>(pipe), {});
+  });
+  const auto program = run("--html " + out / "a.html" + " --json " + out / "pipe", maker(folder, copies));
+  reader.join();
+  INFO(program.err);
+  CHECK(program.code == 0);
+  CHECK(out.read("a.html") == lines + "<!-- --output -->\n");
+}
+
+TEST_CASE("a dry run names the page among the files that would be written") {
+  const Scratch folder, out;
+  const auto program = run("--dry-run --html " + out / "a.html", maker(folder, copies));
+  CHECK(program.code == 0);
+  CHECK_THAT(program.out, ContainsSubstring("a.html"));
+  CHECK_FALSE(out.has("a.html"));
+}
+
 TEST_CASE("--html is refused before anything is measured where no page can be made") {
   const Scratch folder, out;
   const auto refused = [&](const std::string& arguments, const std::string& variables, const std::string& reason) {
@@ -63,6 +91,7 @@ TEST_CASE("--html is refused before anything is measured where no page can be ma
   refused("--html " + out.path.string(), with, "is a folder; expected a file name");
   refused(html + " --json " + out / "a.html", with, "--html and --json name the same file");
   refused(html + " --csv " + out / "a.html", with, "--html and --csv name the same file");
+  refused(html + " --save-baseline " + out / "a.html", with, "--html and --save-baseline name the same file");
   refused(html + " --processes 2", with, "--processes: does not go with --html; expected --json FILE");
 }
 

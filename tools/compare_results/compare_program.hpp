@@ -90,10 +90,12 @@ struct Limits {
                args::text(line.markdown, "file", "a file name or -"))
             .once(),
         Option("--report-url", "the comment links to this page",
-               {"URL", "an address without blanks and angle brackets",
+               {"URL", "an address that begins with http:// or https://, without blanks and angle brackets",
                 [&line](const std::string& url) {
                   line.report_url = url;
-                  return !url.empty() && url.find_first_of(" <>\n\r\t") == std::string::npos;
+                  // Other schemes, such as javascript:, would run code of the command line in a reader's browser.
+                  return (url.starts_with("http://") || url.starts_with("https://")) &&
+                         url.find_first_of(" <>\n\r\t") == std::string::npos;
                 },
                 ""})
             .once()

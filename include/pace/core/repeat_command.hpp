@@ -63,7 +63,7 @@ namespace detail {
   return environment_variable("TEST_WORKSPACE") == "pace" ? "third_party/bazel" : "bazel";
 }
 
-/// Returns the options of Bazel that chose how this program was built.
+/// Returns the option of Bazel that chose the CUDA build, for a build with it. Other options, such as -c, are not known.
 [[nodiscard]] inline std::string build_options() {
 #ifdef PACE_CUDA
   return " --config=cuda";

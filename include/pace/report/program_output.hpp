@@ -15,6 +15,7 @@
 #include <streambuf>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "pace/core/unfinished.hpp"
 #include "pace/report/text.hpp"
@@ -23,6 +24,9 @@ namespace pace::report {
 
 /// Where the text of the standard streams stands on a terminal, for a display that shares it.
 struct OutputPlace {
+  /// Held by all that read or change the others, and by a display while it writes. Text that is printed while a display
+  /// clears itself enters twice.
+  std::recursive_mutex mutex = {};
   /// Called before text is printed; empty: there is no display.
   std::function<void()> before_text = {};
   /// Columns of the last line, if its end was not printed yet; 0: the next text begins a line.
@@ -33,6 +37,13 @@ struct OutputPlace {
 [[nodiscard]] inline OutputPlace& output_place() {
   static OutputPlace place;
   return place;
+}
+
+/// Sets what is called before text is printed; null: nothing is.
+inline void clear_before_text(std::function<void()> clear) {
+  auto& place = output_place();
+  const std::lock_guard lock(place.mutex);
+  place.before_text = std::move(clear);
 }
 
 namespace detail {
@@ -97,6 +108,7 @@ class SafeBuffer final : public std::streambuf {
   /// Clears what a display shows, and notes where the text will end.
   static void enter_place(std::string_view text) {
     auto& place = output_place();
+    const std::lock_guard lock(place.mutex);
     if (place.before_text) place.before_text();
     if (const auto end = text.rfind('\n'); end != std::string_view::npos) {
       place.column = 0;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -87,6 +88,8 @@ PACE_INLINE std::string ProgressLine::text(std::size_t width) const {
 PACE_INLINE void ProgressLine::show() {
   // Other processes that were forked from this one, such as a witness, share the terminal.
   if (::getpid() != process_) return;
+  // Other threads may print meanwhile, which clears the line.
+  const std::lock_guard lock(output_place().mutex);
   const Nanoseconds now = display_.now();
   if (now - shown_at_ < (display_.rewrites ? rewritten_every : plain_every)) return;
   if (!display_.rewrites) {
@@ -113,7 +116,9 @@ PACE_INLINE void ProgressLine::show() {
 }
 
 PACE_INLINE void ProgressLine::clear() {
-  if (!is_shown_ || ::getpid() != process_) return;
+  if (::getpid() != process_) return;
+  const std::lock_guard lock(output_place().mutex);
+  if (!is_shown_) return;
   is_shown_ = false;
   // Behind other text, the cursor goes back to its end.
   display_.write(is_behind_text_ ? "\0338\033[K" : "\r\033[K");
@@ -142,22 +147,22 @@ PACE_INLINE ProgressDisplay display_on_stderr() {
 
 PACE_INLINE ClearsLeftLine::ClearsLeftLine(bool shows_progress) {
   if (!shows_progress || !may_rewrite_lines(STDERR_FILENO)) return;
-  output_place().before_text = [] {
+  clear_before_text([] {
     // Behind text of this process there is no line of another one.
     if (output_place().column == 0) display_on_stderr().write("\r\033[K");
-  };
+  });
 }
 
-PACE_INLINE ClearsLeftLine::~ClearsLeftLine() { output_place().before_text = nullptr; }
+PACE_INLINE ClearsLeftLine::~ClearsLeftLine() { clear_before_text(nullptr); }
 
 PACE_INLINE ShownProgress::ShownProgress(std::string parts_of) : line_(display_on_stderr(), std::move(parts_of)) {
   progress() = &line_;
-  output_place().before_text = [this] { line_.clear(); };
+  clear_before_text([this] { line_.clear(); });
 }
 
 PACE_INLINE ShownProgress::~ShownProgress() {
   progress() = nullptr;
-  output_place().before_text = nullptr;
+  clear_before_text(nullptr);
 }
 
 }  // namespace pace::report

@@ -2,6 +2,7 @@
 // sink; a sink that fails is reported and does not end the run.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -56,6 +57,11 @@ class FanOut {
 
   /// Adds a sink, which gets all results from now on.
   void add(std::unique_ptr<Sink> sink) { sinks_.push_back(std::move(sink)); }
+
+  /// Returns whether the sink was added and has not failed.
+  [[nodiscard]] bool has(const Sink* sink) const {
+    return std::any_of(sinks_.begin(), sinks_.end(), [&](const auto& each) { return each && each.get() == sink; });
+  }
 
   /// Passes the result to every sink that has not failed. An exception of a sink counts as its failure.
   void write(const Result& result) {

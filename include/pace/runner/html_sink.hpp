@@ -35,6 +35,8 @@ class HtmlSink final : public report::Sink {
     std::string program;  ///< result of pace::report_program()
     /// The results file that another sink has finished before this one is; empty: this sink writes one.
     std::string results = {};
+    /// Whether that file could not be written, so that what it holds is not of this run.
+    std::function<bool(const std::string& results)> lost = {};
     /// Called in place of throwing, for a page that was not asked for.
     Warn warn = {};
   };
@@ -65,6 +67,13 @@ class HtmlSink final : public report::Sink {
   /// Throws Error, which names the file with the results, if the page cannot be made. Without a result there is none.
   void finish() override {
     if (own_) own_->finish();
+    if (count_ > 0 && !own_ && settings_.lost && settings_.lost(settings_.results)) {
+      const std::string message =
+          settings_.path + ": the page was not made, since the results could not be written to " + settings_.results;
+      if (!settings_.warn) throw Error(message);
+      settings_.warn(message);
+      return;
+    }
     if (count_ > 0) {
       if (const auto problem = make_page(); !problem.empty()) {
         const std::string message =

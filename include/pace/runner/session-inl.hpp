@@ -16,8 +16,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -219,9 +221,12 @@ class Listening {
   return earlier;
 }
 
+/// The sinks of results files as JSON Lines, by path. They belong to the FanOut, which drops one that fails.
+using JsonSinks = std::map<std::string, const report::Sink*>;
+
 /// Opens the files before anything is measured for them.
-inline void add_files(report::FanOut& sinks, const SessionOptions& options, const report::ResultsHeader& header,
-                      const std::vector<Result>& earlier) {
+inline JsonSinks add_files(report::FanOut& sinks, const SessionOptions& options, const report::ResultsHeader& header,
+                           const std::vector<Result>& earlier) {
   std::set<std::string> csv, json;
   if (!options.csv.empty()) csv.insert(output_path(options.csv));
   if (!options.json.empty()) json.insert(output_path(options.json));
@@ -233,9 +238,15 @@ inline void add_files(report::FanOut& sinks, const SessionOptions& options, cons
   if (!options.junit.empty())
     sinks.add(std::make_unique<report::JUnitSink>(output_path(options.junit), header.environment));
   for (const auto& path : csv) sinks.add(std::make_unique<report::CsvSink>(path, earlier));
-  for (const auto& path : json) sinks.add(std::make_unique<report::JsonSink>(path, header, earlier));
+  JsonSinks of_json;
+  for (const auto& path : json) {
+    auto sink = std::make_unique<report::JsonSink>(path, header, earlier);
+    of_json[path] = sink.get();
+    sinks.add(std::move(sink));
+  }
   for (const auto& make : report::OwnSink::all())
     if (auto sink = make(header.environment)) sinks.add(std::move(sink));
+  return of_json;
 }
 
 /// Throws InputError if a page is asked for that cannot be made, before anything is measured. Returns the program that
@@ -249,32 +260,41 @@ inline void add_files(report::FanOut& sinks, const SessionOptions& options, cons
                                  "expected ") +
                          report_variable + ", the path of one, or --json FILE and //tools/report for that file later");
   const std::string page = output_path(options.html);
-  for (const auto& [option, path] :
-       {std::pair{"--json", options.json}, {"--csv", options.csv}, {"--junit", options.junit}})
+  for (const auto& [option, path] : {std::pair{"--json", options.json},
+                                     {"--csv", options.csv},
+                                     {"--junit", options.junit},
+                                     {"--save-baseline", options.baseline.save}})
     if (!path.empty() && (page == output_path(path) || same_file(page, output_path(path))))
       throw InputError({},
                        std::string("--html and ") + option + " name the same file, '" + page + "'; expected two names");
   return program;
 }
 
-/// Adds the sinks of pages, after those of results files: the page of --html, and under `bazel test` one beside the
-/// results. `warn` receives why the latter could not be made.
+/// Adds the sinks of pages, after all others, which a page that takes long must not keep from their files: the page of
+/// --html, and under `bazel test` one beside the results. `warn` receives why the latter could not be made.
 inline void add_pages(report::FanOut& sinks, const SessionOptions& options, const std::string& program,
-                      const report::ResultsHeader& header, const std::vector<Result>& earlier,
+                      const JsonSinks& of_json, const report::ResultsHeader& header, const std::vector<Result>& earlier,
                       const HtmlSink::Warn& warn) {
-  if (!options.html.empty())
-    sinks.add(
-        std::make_unique<HtmlSink>(HtmlSink::Settings{.path = output_path(options.html),
-                                                      .program = program,
-                                                      .results = options.json.empty() ? "" : output_path(options.json)},
-                                   header, earlier));
+  // A file that could not be written may hold the results of an earlier run.
+  const auto lost = [&sinks, &of_json](const std::string& path) { return !sinks.has(of_json.at(path)); };
+  if (!options.html.empty()) {
+    // The lines of a pipe are gone once they are read.
+    const std::string json = options.json.empty() ? "" : output_path(options.json);
+    const bool is_stream = std::filesystem::exists(json) && !std::filesystem::is_regular_file(json);
+    const std::string results = is_stream ? "" : json;
+    sinks.add(std::make_unique<HtmlSink>(
+        HtmlSink::Settings{.path = output_path(options.html), .program = program, .results = results, .lost = lost},
+        header, earlier));
+  }
   if (undeclared_outputs().empty() || is_replicate() || program.empty()) return;
   const auto inside = [](const char* name) { return pace::detail::inside(undeclared_outputs(), name); };
   if (!options.html.empty() && output_path(options.html) == inside("report.html")) return;
-  sinks.add(std::make_unique<HtmlSink>(
-      HtmlSink::Settings{
-          .path = inside("report.html"), .program = program, .results = inside("results.json"), .warn = warn},
-      header, earlier));
+  sinks.add(std::make_unique<HtmlSink>(HtmlSink::Settings{.path = inside("report.html"),
+                                                          .program = program,
+                                                          .results = inside("results.json"),
+                                                          .lost = lost,
+                                                          .warn = warn},
+                                       header, earlier));
 }
 
 /// The sinks of Bazel's files that are complete only after the tests; null outside of Bazel.
@@ -428,11 +448,13 @@ inline int run_tests(Catch::Session& session, RunAccount& account) {
 /// Returns the files that the run writes its results to.
 [[nodiscard]] inline std::vector<std::string> files_of(const SessionOptions& options) {
   std::set<std::string> files;
-  for (const auto& path : {options.csv, options.json, options.junit})
+  for (const auto& path : {options.csv, options.json, options.junit, options.html})
     if (!path.empty()) files.insert(output_path(path));
-  if (!undeclared_outputs().empty())
+  if (!undeclared_outputs().empty()) {
     for (const char* name : {"results.csv", "results.json"})
       files.insert(pace::detail::inside(undeclared_outputs(), name));
+    if (!report_program().empty()) files.insert(pace::detail::inside(undeclared_outputs(), "report.html"));
+  }
   if (!options.baseline.save.empty()) files.insert(output_path(options.baseline.save));
   files.insert(options.more_files.begin(), options.more_files.end());
   return {files.begin(), files.end()};
@@ -611,12 +633,12 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     header.options->alpha = std::numeric_limits<double>::quiet_NaN();
   }
   const auto earlier = earlier_results(continuation, options);
-  add_files(sinks, options, header, earlier);
-  add_pages(sinks, options, page_program, header, earlier, [&](const std::string& message) {
-    errors.get() << "pace: " << message << '\n' << std::flush;
-  });
+  const JsonSinks of_json = add_files(sinks, options, header, earlier);
   const BazelSinks bazel = add_bazel_files(sinks, xml, environment);
   if (auto sink = baseline_sink(options.baseline, header)) sinks.add(std::move(sink));
+  add_pages(sinks, options, page_program, of_json, header, earlier, [&](const std::string& message) {
+    errors.get() << "pace: " << message << '\n' << std::flush;
+  });
 
   PrematureExitFile::make();
   const pace::detail::ExitGuard no_exit("before its results were written");

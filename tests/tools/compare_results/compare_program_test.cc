@@ -334,8 +334,9 @@ TEST_CASE("files and command lines that make no sense say what was expected, wit
   check({"--series", ok, "--old", ok}, "each file of a series is a side of its own");
   check({ok, ok, "--series", ok, ok}, "or --series, with files after them");
   check({"--series", ok, ok}, "hold the same process");
-  check({ok, ok, "--report-url", "u"}, "--report-url goes together with --markdown, which was not given");
-  check({ok, ok, "--markdown", "-", "--report-url", "a b"}, "an address without blanks");
+  check({ok, ok, "--report-url", "https://u"}, "--report-url goes together with --markdown, which was not given");
+  check({ok, ok, "--markdown", "-", "--report-url", "https://a b"}, "without blanks");
+  check({ok, ok, "--markdown", "-", "--report-url", "javascript:alert(1)"}, "begins with http:// or https://");
   check({ok, ok, "--json", ok}, "--json: " + ok + " is one of the files that are compared");
   check({ok, ok, "--html", ok}, "--html: " + ok + " is one of the files that are compared");
   check({ok, ok, "--markdown", ok}, "--markdown: " + ok + " is one of the files that are compared");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -162,7 +163,7 @@ class KnownSizes {
   [[nodiscard]] bool has_largest_of(const at::Tensor& tensor) const {
     if (!tensor.defined() || tensor.numel() < 2) return false;
     const auto largest = tensor.max().item().toLong();
-    return has(largest, all_) || has(largest + 1, all_);
+    return has(largest, all_) || (largest < std::numeric_limits<std::int64_t>::max() && has(largest + 1, all_));
   }
 
  private:
