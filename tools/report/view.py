@@ -1,6 +1,7 @@
 """What the page shows, from what was read: verdicts, what stands out, means, sweeps, comparisons, kernels."""
 
 import math
+import shlex
 
 from report import charts, figures, statistics, svg, sweeps
 
@@ -44,6 +45,25 @@ def _question(result):
     """What a speed-up answers: another baseline, other inputs or another clock are another question."""
     baseline = next((row["name"] for row in result["implementations"] if row["baseline"]), "")
     return {"baseline": baseline, "inputs": result["inputs"], "clock": result["clock"]}
+
+
+# Options that name files to write: a command that is pasted would replace the results that the page shows.
+_OUTPUTS = ("--csv", "--json", "--junit", "--html", "--save-baseline", "--baseline-expires")
+
+
+def _without_outputs(command):
+    """Returns the command line, which is quoted for a shell, without options that write files."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        # The text is not what a program writes.
+        return command
+    kept, is_value = [], False
+    for word in words:
+        if not is_value and word != "--resume" and word.partition("=")[0] not in _OUTPUTS:
+            kept.append(word)
+        is_value = not is_value and word in _OUTPUTS
+    return shlex.join(kept)
 
 
 class View:
@@ -588,6 +608,7 @@ class View:
         """The program's own command line, with the seeds of this comparison; the last value of an option counts."""
         if not command:
             return ""
+        command = _without_outputs(command)
         for option, key in (("--seed", "seed"), ("--check-seed", "check_seed")):
             if result[key] is not None:
                 command += f" {option} {int(result[key])}"
@@ -637,6 +658,7 @@ class View:
             "message": row["message"],
             "check": check,
             "good": check == "correct",
+            "fault": check in FAULTS,
             "error": "" if error is None or not row["checked"] or row["baseline"] else figures.significant(error),
             "error_value": error,
             "time": (

@@ -245,9 +245,24 @@ class Figures(program.ReportCase):
         self.assertIn("it cannot be captured", page.text)
         self.assertIn("67.1\u202fMB", page.text)
 
-    def test_the_command_that_repeats_it_has_its_seeds(self):
-        page, _ = self.page_of(made_up.write(self.folder / "a.json", [made_up.comparison("a", 1)]))
-        self.assertIn("--json results.json --seed 39630 --check-seed 2623656200821053387", page.text)
+    def test_the_command_that_repeats_it_has_its_seeds_and_replaces_no_file(self):
+        for given, repeated in (
+            ("bazel-bin/a --json results.json", "bazel-bin/a"),
+            ("bazel-bin/a --html=a.html --budget 2 --csv a.csv 'two words'", "bazel-bin/a --budget 2 'two words'"),
+            ("bazel-bin/a --save-baseline --json --resume '[perf]'", "bazel-bin/a '[perf]'"),
+            ("bazel-bin/a 'no end", "bazel-bin/a 'no end"),
+        ):
+            header = made_up.header(command_line=given)
+            page, _ = self.page_of(made_up.write(self.folder / "a.json", [made_up.comparison("a", 1)], header))
+            (command, own) = page.all("pre", css="command")
+            self.assertEqual(command["text"], repeated + " --seed 39630 --check-seed 2623656200821053387")
+            self.assertEqual(own["text"], given)
+
+    def test_samples_beyond_the_first_are_said_to_be_left_out(self):
+        result = made_up.comparison("a", 1.5, "passed", count=20002)
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
+        self.assertEqual({each["of"] for each in page.data("data-c0")["samples"]}, {20002})
+        self.assertIn("at most from the first 20,000", page.text)
 
 
 class Evidence(program.ReportCase):
