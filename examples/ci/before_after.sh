@@ -51,7 +51,10 @@ for side in before after; do
 done
 
 for ((i = 1; i <= processes; ++i)); do
-  for side in before after; do
+  # Each side is first in every second pair, so that a machine which warms up slows neither more than the other.
+  sides=(before after)
+  ((i % 2)) || sides=(after before)
+  for side in "${sides[@]}"; do
     code=0
     PACE_COMMIT=$(git rev-parse "${!side}^{commit}") "$artifacts/$side.sh" --json "$artifacts/$side-$i.json" "$@" || code=$?
     # What a gate of the program itself says (42 and 43) is no business of this comparison.

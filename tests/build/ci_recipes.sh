@@ -142,6 +142,20 @@ output=$(cd "$scratch/link" && env PACE="$scratch/stand-in" CODE=1 EVENTS= ARTIF
 code=$?
 ends_with 2 "a workspace behind a link"
 [[ $output == *"called: "*"cannot build //a at HEAD"* ]] || problem "a workspace behind a link: Bazel is not called in it"
+# The order of the processes, by a stand-in whose programs say of which side they are.
+mkdir -p "$scratch/order/third_party"
+cat >"$scratch/order/third_party/bazel" <<'CODE'
+#!/usr/bin/env bash
+for word; do [[ $word != --script_path=* ]] || program=${word#*=}; done
+[[ ${program:-} ]] || exit 0
+printf '#!/usr/bin/env bash\necho "${2##*/}"\n' >"$program"
+chmod +x "$program"
+CODE
+chmod +x "$scratch/order/third_party/bazel"
+in_mine env PACE="$scratch/order" PROCESSES=3 ARTIFACTS="$scratch/ordered" ci/before_after.sh HEAD HEAD //a
+ends_with 0 "the order of processes"
+[[ $(grep -o '^[a-z]*-[0-9]' <<<"$output" | xargs) == "before-1 after-1 after-2 before-2 before-3 after-3" ]] ||
+  problem "the order of processes is another one"
 in_mine env PACE="$scratch/stand-in" CODE=8 EVENTS='{"id": {}}\n{"id' ci/gate.sh //a
 ends_with 8 "events that are cut off"
 
