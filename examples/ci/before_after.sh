@@ -24,7 +24,8 @@ processes=${PROCESSES:-5}
 limit=${LIMIT:-1.02}
 [[ $processes =~ ^[1-9][0-9]*$ ]] || fail "PROCESSES=$processes; expected a number from 1"
 top=$(git rev-parse --show-toplevel) || fail "$PWD is in no git checkout"
-here=${PWD#"$top"}
+# Not by comparing paths: $PWD may go through a link.
+here=/$(git rev-parse --show-prefix)
 mkdir -p "$artifacts"
 artifacts=$(cd "$artifacts" && pwd)
 ! compgen -G "$artifacts/*.json" >/dev/null || fail "$artifacts has results already; expected an empty folder in ARTIFACTS"
@@ -50,9 +51,12 @@ for side in before after; do
 done
 
 for ((i = 1; i <= processes; ++i)); do
-  for side in before after; do
+  # Each side is first in every second pair, so that a machine which warms up slows neither more than the other.
+  sides=(before after)
+  ((i % 2)) || sides=(after before)
+  for side in "${sides[@]}"; do
     code=0
-    PACE_COMMIT=$(git rev-parse "${!side}") "$artifacts/$side.sh" --json "$artifacts/$side-$i.json" "$@" || code=$?
+    PACE_COMMIT=$(git rev-parse "${!side}^{commit}") "$artifacts/$side.sh" --json "$artifacts/$side-$i.json" "$@" || code=$?
     # What a gate of the program itself says (42 and 43) is no business of this comparison.
     ((code == 0 || code == 42 || code == 43)) || fail "$target at ${!side} ended with $code"
   done

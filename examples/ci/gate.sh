@@ -40,9 +40,11 @@ for word; do
 done
 # In front, since what follows may leave some out: -- -//slow/...
 ((given)) || set -- //... "$@"
+# The files' names are wanted as they are here, even where a remote cache has them.
 # A test that failed by noise alone does not exist here, so that none is run again: a gate that is repeated until it
 # passes has lost its error rates.
-"$pace/third_party/bazel" test --keep_going --build_event_json_file="$artifacts/events.json" "$@"
+"$pace/third_party/bazel" test --keep_going --build_event_json_file="$artifacts/events.json" \
+  --nobuild_event_json_file_path_conversion "$@"
 code=$?
 if [[ ! -s $artifacts/events.json ]]; then
   echo "gate.sh: Bazel ended with $code before it ran a test; there is nothing to copy to $artifacts" >&2

@@ -69,6 +69,14 @@ for file in files:
     for artifacts in "gate-artifacts", "before-after-artifacts":
         if artifacts not in text:
             problems.append(f"{file} does not publish {artifacts}")
+    # A job that installs within the checkout must keep //... out of that folder: LibTorch's Python has BUILD files.
+    inside = re.search(r"PACE_HOME: \$CI_PROJECT_DIR/(\S+)", text)
+    if inside and f"printf '\\n{inside[1]}\\n' >>.bazelignore" not in text:
+        problems.append(f"{file} installs into {inside[1]} in the checkout, of which //... has the BUILD files")
+    # What stands beside the checkout may be there from the job before.
+    for line in text.splitlines():
+        if "git clone" in line and "rm -rf ../pace &&" not in line:
+            problems.append(f"{file} clones into a folder that may exist: {line.strip()}")
 for problem in problems:
     print(problem)
 sys.exit(bool(problems))
@@ -109,7 +117,7 @@ cat >"$scratch/stand-in/third_party/bazel" <<'CODE'
 for word; do [[ $word != --build_event_json_file=* ]] || events=${word#*=}; done
 printf '%b' "$EVENTS" >"$events"
 [[ $EVENTS ]] || rm "$events"
-echo "called: ${*:4}"
+echo "called: ${*:5}"
 exit "$CODE"
 CODE
 chmod +x "$scratch/stand-in/third_party/bazel"
@@ -127,6 +135,27 @@ called "--config=ci b" --config=ci b
 in_mine env PACE="$scratch/stand-in" CODE=37 EVENTS= ci/gate.sh //a
 ends_with 37 "Bazel that ends before its tests"
 [[ $output == *"Bazel ended with 37 before it ran a test"* ]] || problem "Bazel that ends before its tests: no message"
+# A workspace that is reached through a link: Bazel is called in the checkout of the commit, and fails here.
+ln -s "$mine" "$scratch/link"
+output=$(cd "$scratch/link" && env PACE="$scratch/stand-in" CODE=1 EVENTS= ARTIFACTS="$scratch/linked" \
+  ci/before_after.sh HEAD HEAD //a 2>&1 </dev/null)
+code=$?
+ends_with 2 "a workspace behind a link"
+[[ $output == *"called: "*"cannot build //a at HEAD"* ]] || problem "a workspace behind a link: Bazel is not called in it"
+# The order of the processes, by a stand-in whose programs say of which side they are.
+mkdir -p "$scratch/order/third_party"
+cat >"$scratch/order/third_party/bazel" <<'CODE'
+#!/usr/bin/env bash
+for word; do [[ $word != --script_path=* ]] || program=${word#*=}; done
+[[ ${program:-} ]] || exit 0
+printf '#!/usr/bin/env bash\necho "${2##*/}"\n' >"$program"
+chmod +x "$program"
+CODE
+chmod +x "$scratch/order/third_party/bazel"
+in_mine env PACE="$scratch/order" PROCESSES=3 ARTIFACTS="$scratch/ordered" ci/before_after.sh HEAD HEAD //a
+ends_with 0 "the order of processes"
+[[ $(grep -o '^[a-z]*-[0-9]' <<<"$output" | xargs) == "before-1 after-1 after-2 before-2 before-3 after-3" ]] ||
+  problem "the order of processes is another one"
 in_mine env PACE="$scratch/stand-in" CODE=8 EVENTS='{"id": {}}\n{"id' ci/gate.sh //a
 ends_with 8 "events that are cut off"
 

@@ -1,12 +1,13 @@
 """What the page shows, from what was read: verdicts, what stands out, means, sweeps, comparisons, kernels."""
 
 import math
+import shlex
 
 from report import charts, figures, statistics, svg, sweeps
 
 _BADNESS = {"passed": 0, "undecided": 1, "invalid": 2, "failed": 3}
 # Outcomes by which a program fails, as its exit code says (42).
-FAULTS = ("wrong", "threw", "crashed", "timed out")
+FAULTS = ("wrong", "threw", "crashed", "timed out", "out of memory")
 
 # More would make a page that no browser opens quickly; what is wrong comes first, and all of it is counted.
 MOST_COMPARISONS = 1000
@@ -38,6 +39,31 @@ def _proven(row):
     if not interval:
         return ""
     return "faster" if interval["low"] > 1 else "slower" if interval["high"] < 1 else ""
+
+
+def _question(result):
+    """What a speed-up answers: another baseline, other inputs or another clock are another question."""
+    baseline = next((row["name"] for row in result["implementations"] if row["baseline"]), "")
+    return {"baseline": baseline, "inputs": result["inputs"], "clock": result["clock"]}
+
+
+# Options that name files to write: a command that is pasted would replace the results that the page shows.
+_OUTPUTS = ("--csv", "--json", "--junit", "--html", "--save-baseline", "--baseline-expires")
+
+
+def _without_outputs(command):
+    """Returns the command line, which is quoted for a shell, without options that write files."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        # The text is not what a program writes.
+        return command
+    kept, is_value = [], False
+    for word in words:
+        if not is_value and word != "--resume" and word.partition("=")[0] not in _OUTPUTS:
+            kept.append(word)
+        is_value = not is_value and word in _OUTPUTS
+    return shlex.join(kept)
 
 
 class View:
@@ -143,7 +169,7 @@ class View:
             if closed:
                 parts.append(f"{figures.count(closed, 'gate')} closed")
             if faults:
-                parts.append(f"{figures.count(faults, 'implementation')} wrong, crashed or hung")
+                parts.append(f"{figures.count(faults, 'implementation')} wrong, crashed, hung or out of memory")
             if lost:
                 parts.append("a device lost")
             return 42, ", ".join(parts)
@@ -208,7 +234,7 @@ class View:
                     (0, self._entry(run, result, None, kind="failed", what="device lost", text=result["lost_device"]))
                 )
             for row in result["implementations"]:
-                if row["outcome"] in FAULTS or row["outcome"] == "out of memory":
+                if row["outcome"] in FAULTS:
                     found.append(
                         (0, self._entry(run, result, row, kind="failed", what=row["outcome"], text=row["message"]))
                     )
@@ -288,13 +314,12 @@ class View:
                             groups.setdefault((group != "all", group, row["name"], i), []).append(
                                 (summary["median"], interval["low"], interval["high"])
                             )
-        names = {group for _, group, _, _ in groups}
         found = []
         for (_, group, implementation, i), speedups in sorted(
             groups.items(), key=lambda each: (each[0][0], each[0][1], each[0][2], each[0][3])
         ):
-            # One group is all there is.
-            if len(speedups) < 2 or (group != "all" and len(names) == 2):
+            # A group that is all there is would stand there twice.
+            if len(speedups) < 2 or (group != "all" and len(speedups) == len(groups[False, "all", implementation, i])):
                 continue
             centre, interval = statistics.geometric_mean(speedups)
             ends = {"low": interval[0], "high": interval[1]} if interval else None
@@ -368,7 +393,7 @@ class View:
             # Those of baselines are the times that a change of machine changes.
             if len(by_run) < 2 or not any(row["speedup"] for _, row in by_run.values()):
                 continue
-            cells, first = [], None
+            cells, first, asked = [], None, None
             largest, way = 0.0, ""
             for i in range(len(runs)):
                 result, row = by_run.get(i, (None, None))
@@ -376,8 +401,11 @@ class View:
                     cells.append(None)
                     continue
                 summary, time = row["speedup"], row["time"]
+                question = _question(result)
+                other = ", ".join(f"another {key}" for key in question if asked and question[key] != asked[key])
                 change = ""
-                if first and summary and first["speedup"] and summary["interval"] and first["speedup"]["interval"]:
+                known = first and summary and first["speedup"] and summary["interval"] and first["speedup"]["interval"]
+                if known and not other:
                     if summary["interval"]["low"] > first["speedup"]["interval"]["high"]:
                         change = "faster"
                     elif summary["interval"]["high"] < first["speedup"]["interval"]["low"]:
@@ -386,12 +414,13 @@ class View:
                         size = abs(math.log(summary["median"] / first["speedup"]["median"]))
                         if size >= largest:
                             largest, way = size, change
-                first = first or row
+                first, asked = first or row, asked or question
                 cells.append(
                     {
                         "time": figures.time(time["median_ns"]) if time else "–",
                         "speedup": self._speedup(summary),
                         "change": change,
+                        "other": other.replace("another inputs", "other inputs"),
                         "id": self._places.get(id(result)),
                         "device": short(result["device"]),
                     }
@@ -579,6 +608,7 @@ class View:
         """The program's own command line, with the seeds of this comparison; the last value of an option counts."""
         if not command:
             return ""
+        command = _without_outputs(command)
         for option, key in (("--seed", "seed"), ("--check-seed", "check_seed")):
             if result[key] is not None:
                 command += f" {option} {int(result[key])}"
@@ -628,6 +658,7 @@ class View:
             "message": row["message"],
             "check": check,
             "good": check == "correct",
+            "fault": check in FAULTS,
             "error": "" if error is None or not row["checked"] or row["baseline"] else figures.significant(error),
             "error_value": error,
             "time": (

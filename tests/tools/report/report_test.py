@@ -46,7 +46,7 @@ class Figures(program.ReportCase):
         page, _ = self.page_of(made_up.write(self.folder / "a.json", results))
         counted = {each["data-verdict"]: int(each["text"]) for each in page.all("b") if "data-verdict" in each}
         self.assertEqual(counted, {"failed": 1, "invalid": 0, "undecided": 1, "passed": 1})
-        self.assertIn("Exit code 42: 1 gate closed, 1 implementation wrong, crashed or hung.", page.text)
+        self.assertIn("Exit code 42: 1 gate closed, 1 implementation wrong, crashed, hung or out of memory.", page.text)
         self.assertIn("output: 1 of 65536 elements differ", page.text)
         (attention,) = page.all("section", id="attention")
         # What failed stands before what was let through.
@@ -56,8 +56,11 @@ class Figures(program.ReportCase):
         unmeasured = made_up.comparison("c", 1)
         for row in unmeasured["implementations"]:
             row.update(outcome="refused", time=None, speedup=None, samples_ns=[], log_ratios=[])
+        exhausted = made_up.comparison("d", 1.2, "passed")
+        exhausted["implementations"][1].update(outcome="out of memory", expectations=[])
         for results, code in (
             ([made_up.comparison("a", 1.2, "passed")], 0),
+            ([exhausted], 42),
             ([made_up.comparison("a", 1.0, "undecided")], 43),
             ([unmeasured], 4),
         ):
@@ -102,6 +105,33 @@ class Figures(program.ReportCase):
         (slower,) = page.all("td", css="slower")
         self.assertIn("1.1", slower["text"])
         self.assertEqual(len(page.all("details", css="comparison")), 6)
+
+    def test_files_that_ask_another_question_are_not_held_against_each_other(self):
+        for key, value, said in (
+            ("inputs", "Float[8, 8]", "other inputs"),
+            ("clock", "cuda events", "another clock"),
+            ("baseline", "by_hand", "another baseline"),
+        ):
+            old, new = made_up.comparison("op", 1.4, seed=1), made_up.comparison("op", 1.1, seed=2)
+            if key == "baseline":
+                new["implementations"][0]["name"] = value
+            else:
+                new[key] = value
+            page, _ = self.page_of(
+                made_up.write(self.folder / "old.json", [old]), made_up.write(self.folder / "new.json", [new])
+            )
+            (between,) = page.all("section", id="between")
+            self.assertIn(said, between["text"])
+            self.assertEqual(page.all("td", css="slower"), [])
+
+    def test_the_mean_of_a_group_stands_beside_that_of_all(self):
+        results = [made_up.comparison(name, 2, seed=i) for i, name in enumerate(("a/1", "a/2", "b"))]
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", results))
+        (means,) = page.all("section", id="means")
+        self.assertRegex(means["text"], r"(?s)allfused3.*afused2")
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", results[:2]))
+        (means,) = page.all("section", id="means")
+        self.assertNotIn("afused", means["text"])
 
     def test_means_of_groups(self):
         results = [
@@ -215,9 +245,24 @@ class Figures(program.ReportCase):
         self.assertIn("it cannot be captured", page.text)
         self.assertIn("67.1\u202fMB", page.text)
 
-    def test_the_command_that_repeats_it_has_its_seeds(self):
-        page, _ = self.page_of(made_up.write(self.folder / "a.json", [made_up.comparison("a", 1)]))
-        self.assertIn("--json results.json --seed 39630 --check-seed 2623656200821053387", page.text)
+    def test_the_command_that_repeats_it_has_its_seeds_and_replaces_no_file(self):
+        for given, repeated in (
+            ("bazel-bin/a --json results.json", "bazel-bin/a"),
+            ("bazel-bin/a --html=a.html --budget 2 --csv a.csv 'two words'", "bazel-bin/a --budget 2 'two words'"),
+            ("bazel-bin/a --save-baseline --json --resume '[perf]'", "bazel-bin/a '[perf]'"),
+            ("bazel-bin/a 'no end", "bazel-bin/a 'no end"),
+        ):
+            header = made_up.header(command_line=given)
+            page, _ = self.page_of(made_up.write(self.folder / "a.json", [made_up.comparison("a", 1)], header))
+            (command, own) = page.all("pre", css="command")
+            self.assertEqual(command["text"], repeated + " --seed 39630 --check-seed 2623656200821053387")
+            self.assertEqual(own["text"], given)
+
+    def test_samples_beyond_the_first_are_said_to_be_left_out(self):
+        result = made_up.comparison("a", 1.5, "passed", count=20002)
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
+        self.assertEqual({each["of"] for each in page.data("data-c0")["samples"]}, {20002})
+        self.assertIn("at most from the first 20,000", page.text)
 
 
 class Evidence(program.ReportCase):
