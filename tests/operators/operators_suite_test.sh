@@ -52,9 +52,9 @@ table=$out/operatorbench_timm_float32.csv
 json=$out/operatorbench_timm_float32.json
 
 case="a suite by its name"
-run --suite timm --suite-dir "$work/logs" --backends eager,torchscript,static_runtime --op aten.relu.default,aten.gather.default
-expect_code 0; says "[2/2] aten.gather.default, 1 sample"; silent "Wrote"
-run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out"
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript,static_runtime --op aten.relu.default,aten.gather.default --verbose
+expect_code 0; says "aten.gather.default[0]"; silent "Wrote"
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out" --verbose
 expect_code 0
 says "timm, float32: 3 operators, 3 ran, 0 refused or failed"; says "Wrote $table"; says "weighted by recorded calls"
 says "It writes to operand tensor 0: every call of a sample"
@@ -87,13 +87,13 @@ run --suite timm --suite-dir "$work/logs" --backends eager --output-dir /proc/no
 run --suite timm --suite-dir "$work/logs" --backends eager --op aten.relu.default --profile --output-dir /proc/none; expect_code 1; says "/proc/none"
 
 case="channels last, start and number of samples"
-run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --op aten.relu.default --channels-last --start_idx 1 --max_samples 1
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --op aten.relu.default --channels-last --start_idx 1 --max_samples 1 --verbose
 expect_code 0; says "aten.relu.default[1]"; says "strides [192, 1, 24, 3]"; says "1 case, 2"
 
 case="accuracy alone"
-run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --op aten.relu.default --accuracy-checking True
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --op aten.relu.default --accuracy-checking True --verbose
 expect_code 0; says "(2 rounds of"
-run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --op aten.relu.default --accuracy-checking False --repeats 3
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --op aten.relu.default --accuracy-checking False --repeats 3 --verbose
 expect_code 0; says "(6 rounds of"
 
 case="TorchScript for nvFuser, in the spellings of both generations"
@@ -184,7 +184,7 @@ done
 
 case="cases and implementations of another source file: one right, one wrong, one that crashes"
 theirs=$program program=$own
-run --backends eager,mine --isolation on --output-dir "$out"
+run --backends eager,mine --isolation on --output-dir "$out" --verbose
 expect_code 42
 says "aten.relu.default[relu_M8_N16_dtypef32_cpu]"; says "Double[64, 64]"; silent "_cuda"
 says "aten.tanh.default[tanh_M8]: crashed: the process was killed by signal 11"; says "a fresh process goes on"
