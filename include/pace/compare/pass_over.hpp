@@ -35,12 +35,17 @@ namespace pace::detail {
   if (run_context().cases == nullptr) return std::nullopt;
   std::string why = run_context().cases->passes_over(describe(plan));
   if (why.empty()) return std::nullopt;
-  Result result{.name = plan.name};
+  Result result;
+  result.name = plan.name;
   result.inputs = plan.describe_inputs();
   result.seed = plan.options.seed;
-  for (const auto& each : plan.implementations)
-    result.implementations.push_back(
-        {.name = each.name, .is_baseline = each.is_baseline, .outcome = Outcome::unreached, .message = why});
+  for (const auto& each : plan.implementations) {
+    auto& row = result.implementations.emplace_back();
+    row.name = each.name;
+    row.is_baseline = each.is_baseline;
+    row.outcome = Outcome::unreached;
+    row.message = why;
+  }
   result.passed_over = std::move(why);
   return result;
 }
