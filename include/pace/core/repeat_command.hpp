@@ -24,15 +24,12 @@ namespace pace {
   std::string text = controls ? "$'" : "'";
   for (const char c : word) {
     const auto byte = static_cast<unsigned char>(c);
-    if (!controls && c == '\'') {
-      text += "'\\''";
-    } else if (!controls) {
-      text += c;
-    } else if (c == '\'' || c == '\\') {
-      text += std::string("\\") + c;
-    } else if (byte < 0x20 || byte >= 0x7f) {
+    if (controls && (byte < 0x20 || byte >= 0x7f)) {
       text += std::string("\\x") + hex[byte >> 4U] + hex[byte & 15U];
+    } else if (c == '\'') {
+      text += controls ? "\\'" : "'\\''";
     } else {
+      if (controls && c == '\\') text += c;
       text += c;
     }
   }

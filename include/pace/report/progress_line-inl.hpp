@@ -22,7 +22,7 @@
 namespace pace::report {
 
 PACE_INLINE std::string rough_duration(Nanoseconds time) {
-  const auto seconds = static_cast<std::int64_t>(std::max(0.0, time.count()) * 1e-9 + 0.5);
+  const auto seconds = static_cast<std::int64_t>(std::llround(std::max(0.0, time.count()) * 1e-9));
   if (seconds < 60) return std::to_string(seconds) + " s";
   const std::int64_t minutes = (seconds + 30) / 60;
   if (minutes < 60) return std::to_string(minutes) + " min";

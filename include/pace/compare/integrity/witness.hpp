@@ -91,8 +91,10 @@ class BaselineWitness {
     std::vector<at::Tensor> taken;
     std::int64_t left = most_bytes;
     for (int i = 0; i < blocks_more * number_of_try; ++i)
-      for (const std::int64_t bytes : bytes_of_outputs_)
-        if ((left -= bytes) >= 0) taken.push_back(at::empty({bytes}, at::kByte));
+      for (const std::int64_t bytes : bytes_of_outputs_) {
+        left -= bytes;
+        if (left >= 0) taken.push_back(at::empty({bytes}, at::kByte));
+      }
     return taken;
   }
 
