@@ -21,6 +21,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/searchsorted.h>
 
+#include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/raw_memory.hpp"
 #include "pace/core/random.hpp"
