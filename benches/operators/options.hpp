@@ -43,7 +43,7 @@ struct ReplayOptions {
   std::string inp_file, suite_dir;
   /// `all`, or names such as `aten.add.Tensor`, separated by commas.
   std::string op = "all";
-  /// Of these, the ones whose names (operator_letter) begin with one of these small letters; empty: all.
+  /// Only operators whose names (operator_letter) begin with one of these small letters run; empty: all.
   std::string letters = {};
   SkipRules skip_rules = SkipRules::none;
   /// Type that recorded floating-point inputs are converted to; `float16` converts nothing (see inputs::generate), and

@@ -645,7 +645,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   PartsOfTests::total = config.progress_parts.empty() ? chosen_tests(session).size() : 0;
   if (options.dry_run) return run_dry(session, options, chosen, table_stream.get(), errors.get());
   std::optional<report::ShownProgress> shown;
-  // Of one of several processes, all that is printed is kept.
+  // All that one of several processes prints is kept.
   if (!options.no_progress && !is_replicate())
     shown.emplace(config.progress_parts.empty() ? "tests" : config.progress_parts);
   RunAccount account;
