@@ -171,7 +171,9 @@ class KnownSizes {
   static constexpr std::int64_t most_looked_at = 1 << 20;
   using Sizes = std::set<std::int64_t>;
   static void add(const at::Tensor& tensor, Sizes& to) {
-    if (tensor.defined() && tensor.layout() == at::kStrided) to.insert(tensor.sizes().begin(), tensor.sizes().end());
+    // A nested tensor is strided, too, and has no sizes.
+    if (tensor.defined() && tensor.layout() == at::kStrided && !tensor.is_nested())
+      to.insert(tensor.sizes().begin(), tensor.sizes().end());
   }
   [[nodiscard]] static bool has(std::int64_t size, const Sizes& sizes) { return size > 1 && sizes.contains(size); }
 
