@@ -4,6 +4,7 @@ load("//third_party:build_info.bzl", "build_info")
 load("//third_party:copts.bzl", "LANGUAGE")
 load("//third_party:nvcc.bzl", "NEEDS_TOOLKIT", "nvcc_objects")
 load("//third_party:optimised.bzl", "optimised_binary", "optimised_test")
+load("//third_party:pools.bzl", "properties_of_pool")
 load("//third_party/clang:objects.bzl", "clang_objects")
 
 # Alignment: code layout alone was worth a factor of 1.7 between two builds of one benchmark.
@@ -33,6 +34,10 @@ def _timed_program(name, srcs, deps, copts, kwargs):
     )
     return ":" + program
 
+# exclusive: after everything else, one at a time. Two tests that time at once would time each other.
+# external and no-remote-cache: figures that a cache has kept are of another time, and perhaps of another machine.
+_TAGS = ["exclusive", "external", "no-remote-cache"]
+
 # Attributes of a test, beside those that pace_test names; of what runs a program; and of the program, too.
 _OF_TEST = ["exec_compatible_with", "exec_properties", "local", "shard_count"]
 _OF_RUNNER = ["deprecation"]
@@ -59,9 +64,10 @@ def pace_test(
         tags = [],
         env = {},
         copts = [],
+        pool = "",
         visibility = None,
         **kwargs):
-    """A Catch2 test that may time: optimised as a whole, and never run while another test runs.
+    """A Catch2 test that may time: optimised as a whole, never run while another test runs, and never taken from a cache.
 
     Args:
       name: the target; `bazel test` runs it as a test, `bazel run TARGET -- OPTIONS` as a program.
@@ -75,6 +81,8 @@ def pace_test(
       tags: added to pace's own.
       env: environment variables of the test.
       copts: added after pace's own.
+      pool: the machines of a remote engine that may run it, by the name that their administrator gave them
+        (docs/fleet.md); results name it. It has no effect on tests that run here.
       visibility: as for any target.
       **kwargs: what any test has, such as shard_count, local or exec_properties, but not `flaky`; the rest is as for
         cc_binary, such as linkopts or local_defines.
@@ -86,6 +94,9 @@ def pace_test(
     })
     kwargs.pop("flaky", None)
     kwargs.setdefault("testonly", True)
+    if pool:
+        kwargs["exec_properties"] = dict(properties_of_pool(pool), **kwargs.get("exec_properties", {}))
+        env = dict({"PACE_POOL": pool}, **env)
     of_test, of_program = _split(kwargs, _OF_TEST + _OF_RUNNER)
     optimised_test(
         name = name,
@@ -94,8 +105,7 @@ def pace_test(
         data = data,
         size = size,
         timeout = timeout,
-        # exclusive: after everything else, one at a time. Two tests that time at once would time each other.
-        tags = tags + ["exclusive"],
+        tags = tags + _TAGS,
         env = env,
         visibility = visibility,
         **of_test

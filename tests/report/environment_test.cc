@@ -29,6 +29,8 @@ TEST_CASE("a machine with everything") {
   const auto environment =
       report::read_environment({"/bin/bench", "--op", "aten::add it's", ""}, machine.path.string());
   CHECK(environment.cpu == "Fast CPU @ 3 GHz: fine");
+  CHECK_FALSE(environment.hostname.empty());
+  CHECK_FALSE(environment.extra.contains("pool"));
   CHECK(environment.memory_bytes == 16 * 1024);
   CHECK(environment.load == 3.5);
   CHECK(environment.aslr == false);
@@ -39,6 +41,19 @@ TEST_CASE("a machine with everything") {
   CHECK(environment.command_line == "/bin/bench --op 'aten::add it'\\''s' ''");
   CHECK(environment.date_utc.size() == std::string("2026-01-01T00:00:00Z").size());
   CHECK(environment.date_utc.back() == 'Z');
+}
+
+TEST_CASE("a sandbox of remote execution: the worker's own name, and the pool that the test asked for") {
+  const pace::test::Scratch machine;
+  machine.write("run/pace/machine", "quiet-17, worker 1\nmore\n");
+  ::setenv("PACE_POOL", "h100", 1);
+  const auto environment = report::read_environment({}, machine.path.string());
+  ::unsetenv("PACE_POOL");
+  CHECK(environment.hostname == "quiet-17, worker 1");
+  CHECK(environment.extra.at("pool") == "h100");
+  // A file without a name is none.
+  machine.write("run/pace/machine", "\n");
+  CHECK(report::read_environment({}, machine.path.string()).hostname == report::read_environment().hostname);
 }
 
 TEST_CASE("a machine that reports nothing is no error") {

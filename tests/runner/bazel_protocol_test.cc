@@ -41,7 +41,8 @@ TEST_CASE("XML_OUTPUT_FILE: a test case per gate, and Catch2's own beside them")
   const auto program = run("'fast enough,too slow'", bazel(folder));
   CHECK(program.code == 42);
   // A title, and the one command that repeats the one comparison that failed.
-  CHECK_THAT(program.err, StartsWith("pace: to repeat what failed:\n  ") && ContainsSubstring("'too slow' --case second"));
+  CHECK_THAT(program.err,
+             StartsWith("pace: to repeat what failed:\n  ") && ContainsSubstring("'too slow' --case second"));
   CHECK(std::count(program.err.begin(), program.err.end(), '\n') == 2);
   const auto root = xml_in(folder);
   REQUIRE(root.children.size() == 3);

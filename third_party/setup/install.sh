@@ -201,6 +201,12 @@ install_checks() {
   install_environment "$name into $folder"
 }
 
+install_remote() {
+  local name="the engine for remote execution" folder=$remote_home mb=400 file=$here/remote/requirements.txt
+  local stamp=$remote_requirements import="import buildstream" instead="or use an engine of your own (docs/fleet.md)"
+  install_environment "$name into $folder"
+}
+
 # install_environment TITLE: makes the virtual environment that the function above describes by its variables.
 install_environment() {
   local title=$1 log=$log_folder/pip.log free_mb

@@ -41,6 +41,10 @@ checks_packages=(
   chromium:/usr/bin/chromium
   chromium-driver:/usr/bin/chromedriver
 )
+# What third_party/remote/up runs actions in: only where PACE_REMOTE is set.
+remote_packages=(
+  bubblewrap:/usr/bin/bwrap
+)
 # To install LibTorch and the tools' Python with, where the user has no other Python that can.
 python_packages=(
   python3:/usr/bin/python3
@@ -50,6 +54,7 @@ python_packages=(
 requirements=$(<"$here/requirements.txt")
 tools_requirements=$(<"$here/tools_requirements.txt")
 checks_requirements=$(<"$here/checks_requirements.txt")
+remote_requirements=$(<"$here/remote/requirements.txt")
 torch_version=${requirements#*torch==}
 torch_version=${torch_version%%$'\n'*}
 
@@ -106,6 +111,7 @@ needs_check_environment() {
   # Named by what they hold, so that checkouts with other requirements do not replace each other's.
   tools_home=$pace_home/tools-$(needs_hash "$tools_requirements")
   checks_home=$pace_home/checks-$(needs_hash "$checks_requirements")
+  remote_home=$pace_home/remote-$(needs_hash "$remote_requirements")
   [[ -z ${PACE_LIBTORCH:-} ]] || needs_check_libtorch "$PACE_LIBTORCH"
 }
 
@@ -143,7 +149,7 @@ needs_hash() {
   printf %d "$hash"
 }
 
-# Sets missing_packages (their names) and missing_environments (of libtorch, tools and checks).
+# Sets missing_packages (their names) and missing_environments (of libtorch, tools, checks and remote).
 needs_find_missing() {
   local wanted=("${library_packages[@]}") entry
   missing_packages=()
@@ -151,11 +157,14 @@ needs_find_missing() {
   [[ -n ${PACE_BAZEL:-} ]] || wanted+=(bazel-bootstrap:/usr/bin/bazel)
   wanted+=("${bazel_packages[@]:1}")
   [[ -z ${PACE_CHECKS:-} ]] || wanted+=("${checks_packages[@]}")
+  [[ -z ${PACE_REMOTE:-} ]] || wanted+=("${remote_packages[@]}")
   [[ -n ${PACE_LIBTORCH:-} ]] || environment_installed "$libtorch_home" "$requirements" || missing_environments+=(libtorch)
   [[ -n ${PACE_TOOLS_PYTHON:-} ]] || environment_installed "$tools_home" "$tools_requirements" ||
     missing_environments+=(tools)
   [[ -z ${PACE_CHECKS:-} ]] || environment_installed "$checks_home" "$checks_requirements" ||
     missing_environments+=(checks)
+  [[ -z ${PACE_REMOTE:-} ]] || environment_installed "$remote_home" "$remote_requirements" ||
+    missing_environments+=(remote)
   ((${#missing_environments[@]} == 0)) || find_python || wanted+=("${python_packages[@]}")
   for entry in "${wanted[@]}"; do
     witness_exists "$sysroot${entry#*:}" || missing_packages+=("${entry%%:*}")

@@ -114,7 +114,7 @@ namespace pace::report {
 PACE_INLINE Environment read_environment(const std::vector<std::string>& command_line, const std::string& root) {
   Environment environment;
   environment.date_utc = detail::utc_now();
-  environment.hostname = machine::hostname();
+  environment.hostname = machine::hostname(root);
   for (const auto& word : command_line)
     environment.command_line += (environment.command_line.empty() ? "" : " ") + detail::quoted_for_shell(word);
   environment.cpu = machine::cpu(root);
@@ -129,6 +129,7 @@ PACE_INLINE Environment read_environment(const std::vector<std::string>& command
   environment.compiler = compiler();
   environment.build_flags = build_info().flags;
   environment.optimized = optimized();
+  if (auto pool = detail::environment_variable("PACE_POOL"); !pool.empty()) environment.extra["pool"] = std::move(pool);
   environment.commit = detail::environment_variable("PACE_COMMIT");
   for (const char* const variable : {"BUILD_WORKSPACE_DIRECTORY", "PACE_CHECKOUT"})
     if (const auto folder = detail::environment_variable(variable); environment.commit.empty() && !folder.empty())

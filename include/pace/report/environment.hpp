@@ -20,7 +20,7 @@ namespace pace::report {
 /// Machine, program and commit of a measurement. A fact that is not known is empty (texts, optionals) or 0.
 struct Environment {
   std::string date_utc;             ///< ISO 8601, when this was read
-  std::string hostname;             ///< name of the machine
+  std::string hostname;             ///< name of the machine; that of /run/pace/machine, if a worker has that file
   std::string command_line;         ///< the program and its arguments, quoted for a shell
   std::string cpu;                  ///< name of the processor
   unsigned cores = 0;               ///< cores that the process may use
@@ -71,7 +71,8 @@ namespace detail {
 
 /// Reads the environment; a fact that cannot be read stays empty or 0. `command_line` is argv; files are read under
 /// `root`, which is empty except in tests. The commit comes from the environment variable PACE_COMMIT, else from the
-/// checkout that `bazel run` was called in, or that a pace_test was built in (PACE_CHECKOUT).
+/// checkout that `bazel run` was called in, or that a pace_test was built in (PACE_CHECKOUT). The pool of machines that a
+/// pace_test asks for (PACE_POOL) is among the further facts, as `pool`.
 [[nodiscard]] Environment read_environment(const std::vector<std::string>& command_line = {},
                                            const std::string& root = "");
 

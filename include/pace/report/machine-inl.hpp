@@ -47,7 +47,8 @@ PACE_INLINE std::string kernel() {
   return std::string(names.sysname) + ' ' + names.release + ' ' + names.machine;
 }
 
-PACE_INLINE std::string hostname() {
+PACE_INLINE std::string hostname(const std::string& root) {
+  if (auto name = first_line(root + "/run/pace/machine"); name && !name->empty()) return *name;
   utsname names{};
   return ::uname(&names) == 0 ? names.nodename : "";
 }

@@ -33,10 +33,11 @@ template <class Number>
 /// Such as "Linux 6.1.0-18-amd64 x86_64".
 [[nodiscard]] std::string kernel();
 
-/// Name of the machine.
-[[nodiscard]] std::string hostname();
-
 // The functions below read files under `root`, which is empty except in tests.
+
+/// Name of the machine: the first line of /run/pace/machine, where there is one, else the host's name. Sandboxes of remote
+/// execution give every host one name; that file is where a worker keeps its own.
+[[nodiscard]] std::string hostname(const std::string& root);
 
 /// Name of the processor: "model name" of /proc/cpuinfo on x86, the board's entry in the device tree on ARM, else
 /// the architecture.

@@ -1,0 +1,12 @@
+"""What a pool of machines is called in the words of a remote engine: the one place that a fleet changes."""
+
+def properties_of_pool(name):
+    """The execution properties by which an engine finds the machines of a pool.
+
+    Args:
+      name: of the pool, such as "h100".
+
+    Returns:
+      a dictionary of texts. `Pool` is what most engines are set up with.
+    """
+    return {"Pool": name}
