@@ -44,7 +44,7 @@ struct Traced {
   /// The module as a file that LibTorch and PyTorch load. Equal definitions give equal bytes.
   std::string script;
 
-  /// Of its first operand.
+  /// Returns the device of its first operand.
   [[nodiscard]] c10::Device device() const { return (parameters.empty() ? inputs : parameters).at(0).device; }
 };
 
