@@ -69,8 +69,7 @@ class DefinitionStore {
       : store_(std::move(options), detail::definition_script()) {}
 
   [[nodiscard]] std::string key(const Traced& traced, PackageKind kind) const {
-    return detail::package_key(describe_fully(traced, kind), store_.options().inductor,
-                               traced.parameters.front().device,
+    return detail::package_key(describe_fully(traced, kind), store_.options().inductor, traced.device(),
                                detail::compile_script_text() + std::string(detail::training_script_body));
   }
 
@@ -151,8 +150,8 @@ class DefinitionStore {
     std::string signature = std::string(name_of(kind)) + " of " + traced.name + ": " +
                             std::to_string(traced.parameters.size()) + " parameters, inputs";
     for (const TensorMetadata& input : traced.inputs) signature += ' ' + input.to_string();
-    return {key(traced, kind), traced.name + " (" + name_of(kind) + ')', std::move(signature),
-            traced.parameters.front().device, [&traced, kind](const std::filesystem::path& script) {
+    return {key(traced, kind), traced.name + " (" + name_of(kind) + ')', std::move(signature), traced.device(),
+            [&traced, kind](const std::filesystem::path& script) {
               nlohmann::json tensors = nlohmann::json::array();
               for (const auto* operands : {&traced.parameters, &traced.inputs}) {
                 for (const TensorMetadata& operand : *operands) tensors.push_back(detail::to_json(operand));

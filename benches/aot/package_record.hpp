@@ -19,6 +19,8 @@ struct CompileTimes {
   double whole = 0;
   /// Making a graph of the definition; compiling the forward, and the backward (0 where there is none).
   double exporting = 0, forward = 0, backward = 0;
+  /// All of the package of the optimiser's step (0 where there is none), which is a part of the whole.
+  double optimizer = 0;
 };
 
 /// The outcome of compiling one case. The file also holds the operator, its signature, seconds and LibTorch's version.

@@ -13,6 +13,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
+#include <c10/core/Device.h>
 #include <c10/util/Exception.h>
 #include <c10/util/hash.h>
 #include <torch/csrc/jit/api/module.h>
@@ -42,6 +43,9 @@ struct Traced {
   std::string constants_digest = {};
   /// The module as a file that LibTorch and PyTorch load. Equal definitions give equal bytes.
   std::string script;
+
+  /// Returns the device of its first operand.
+  [[nodiscard]] c10::Device device() const { return (parameters.empty() ? inputs : parameters).at(0).device; }
 };
 
 namespace detail {
@@ -119,12 +123,14 @@ class Unchanged {
     for (const at::Tensor& tensor : tensors) {
       if (!tensor.defined()) throw InputError({}, definition.name + ": an operand is an undefined tensor");
       described.push_back(detail::dense_metadata(tensor));
-      if (tensor.device() != traced.parameters.front().device && tensor.dim() != 0)
-        throw InputError({}, definition.name + ": operands on " + tensor.device().str() + " and on " +
-                                 traced.parameters.front().device.str());
+      if (tensor.device() != traced.device() && tensor.dim() != 0)
+        throw InputError(
+            {}, definition.name + ": operands on " + tensor.device().str() + " and on " + traced.device().str());
     }
   };
-  if (definition.parameters.empty()) throw InputError({}, definition.name + ": a definition needs parameters");
+  if (definition.parameters.empty() && (definition.inputs.empty() || !definition.differentiated.empty()))
+    throw InputError({},
+                     definition.name + ": a definition needs parameters, or inputs where nothing is differentiated");
   for (const at::Tensor& parameter : definition.parameters) {
     if (!parameter.defined() || !parameter.requires_grad())
       throw InputError({}, definition.name + ": a parameter does not require a gradient");

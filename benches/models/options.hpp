@@ -246,6 +246,8 @@ template <class To, class Good>
          args::flag(settings.optimizer_on_cpu)},
         {"--optimizer-code", "pace: what updates: torch::optim, operators on all parameters at once, or one operator",
          args::one_of(settings.optimizer_code, {"single", "foreach", "fused"})},
+        {"--compile-optimizer", "pace: compiled back ends have Adam's step compiled, too",
+         args::flag(settings.compile_optimizer)},
         {"--use-eval-mode",
          "eval mode in training, too",
          {"", "", [&](Text) { return settings.use_eval_mode = true, true; }, ""}},

@@ -275,6 +275,11 @@ struct Effect {
        settings.training && (performance || accuracy),
 
        "--training with --performance or --accuracy"},
+      {{"--compile-optimizer"},
+       settings.training && (performance || accuracy) && packages && !eager_alone &&
+           settings.optimizer_code == "foreach",
+
+       "--training with --performance or --accuracy, --backend aot_inductor, and --optimizer-code foreach"},
       {{"--callers"}, throughput, "--throughput"},
       {{"--force-max-multiplier", "--generation", "--save-model-outputs-to", "--compare-model-outputs-with"},
        accuracy,

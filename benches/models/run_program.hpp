@@ -95,9 +95,10 @@ inline void require_usable(const CommandLine& line, const std::vector<std::strin
   // A process that runs some of another's devices has the words that are about all of them.
   if (!line.rows_to.empty()) return;
   const bool on_gpu = std::ranges::any_of(line.devices, [](const auto& device) { return device.starts_with("cuda"); });
-  if (line.configuration.contains("--optimizer-code") && !settings.optimizer_on_cpu && !on_gpu)
-    throw InputError({}, "--optimizer-code: expected --optimizer-on-cpu or --device cuda, found " +
-                             joined(line.devices, ", ") + ", where training steps have no optimiser");
+  for (const auto& option : {"--optimizer-code", "--compile-optimizer"})
+    if (line.configuration.contains(option) && !settings.optimizer_on_cpu && !on_gpu)
+      throw InputError({}, std::string(option) + ": expected --optimizer-on-cpu or --device cuda, found " +
+                               joined(line.devices, ", ") + ", where training steps have no optimiser");
   for (const auto& [option, given] : {std::pair{"--snapshot-memory", !settings.memory_snapshot.empty()},
                                       std::pair{"--device-index", !line.device_index.empty()}})
     if (given && !on_gpu)

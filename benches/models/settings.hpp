@@ -53,6 +53,8 @@ struct Settings {
   bool optimizer_on_cpu = false;
   /// What of LibTorch computes it: `single`, `foreach` (torchbench's) or `fused`.
   std::string optimizer_code = "foreach";
+  /// Back ends that open packages have its step compiled, too.
+  bool compile_optimizer = false;
   bool cosine = false, skip_accuracy_check = false, force_max_multiplier = false;
   std::string save_outputs_to = {}, compare_outputs_with = {};
 

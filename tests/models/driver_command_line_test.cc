@@ -211,6 +211,7 @@ TEST_CASE("each option has an effect") {
   const std::vector<std::pair<Strings, std::function<bool(const CommandLine&)>>> in_training{
       {{"--optimizer-on-cpu"}, [](const auto& l) { return l.settings.optimizer_on_cpu; }},
       {{"--training", "--optimizer-code=fused"}, [](const auto& l) { return l.settings.optimizer_code == "fused"; }},
+      {{"--training", "--compile-optimizer"}, [](const auto& l) { return l.settings.compile_optimizer; }},
       {{"--use-eval-mode"}, [](const auto& l) { return l.settings.use_eval_mode == true; }},
   };
   const std::vector<std::pair<Strings, std::function<bool(const CommandLine&)>>> in_throughput{
@@ -352,6 +353,10 @@ TEST_CASE("options that act in other runs only are refused") {
      "--optimizer-on-cpu has no meaning here; expected --training with");
   in({"--performance", "--inference", "--optimizer-code=single"},
      "--optimizer-code has no meaning here; expected --training with");
+  in({"--performance", "--training", "--backend=torchscript", "--compile-optimizer"},
+     "--compile-optimizer has no meaning here; expected --training with");
+  in({"--performance", "--training", "--optimizer-code=fused", "--compile-optimizer"},
+     "--compile-optimizer has no meaning here; expected --training with");
   in({"--performance", "--training", "--optimizer-code=lion"},
      "--optimizer-code: invalid value 'lion'; expected single, foreach or fused");
   in({"--performance", "--inference", "--callers=2"}, "--callers has no meaning here; expected --throughput");

@@ -52,6 +52,18 @@ struct Candidate {
   return candidate;
 }
 
+/// See add_optimizer(). What goes wrong is the candidate's status, as in make_candidate().
+inline void add_optimizer(Candidate& candidate, const Config& config, const Settings& settings, double rate) {
+  if (!candidate.usable()) return;
+  try {
+    add_optimizer(*candidate.iterating, config, settings, rate);
+  } catch (...) {
+    const Failed failed = current_failed();
+    candidate.status = failed.out_of_memory ? "OOM" : "fail_to_run";
+    candidate.message = failed.message;
+  }
+}
+
 /// Bytes of the module's tensors and of the inputs.
 [[nodiscard]] inline std::int64_t bytes_of(const Instance& instance) {
   std::int64_t bytes = 0;

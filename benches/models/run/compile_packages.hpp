@@ -18,7 +18,9 @@
 #include "benches/models/model.hpp"
 #include "benches/models/row.hpp"
 #include "benches/models/run/backend.hpp"
+#include "benches/models/run/compiled_update.hpp"
 #include "benches/models/run/load.hpp"
+#include "benches/models/run/optimizer.hpp"
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/performance_row.hpp"
 #include "benches/models/run/plan.hpp"
@@ -38,21 +40,29 @@ class PackageSet {
       if (!loaded.instance) throw Unsupported(loaded.message);
       const MakeOptions options{&settings, make_scaler(plan, settings)};
       // Rows have the name of the first back end that needs the package.
-      const auto want = [&](const detail::PackageSource& source, benches::aot::PackageKind kind,
-                            bool BackendTraits::* needs) {
+      const auto want = [&](const benches::aot::Traced& traced, const benches::aot::PackageOptions& package,
+                            benches::aot::PackageKind kind, bool BackendTraits::* needs) -> Wanted& {
         const auto backend =
             std::ranges::find_if(settings.backends, [&](const std::string& name) { return any_has({name}, needs); });
-        group_of(source.options)
-            .wanted.push_back(
-                {source.traced.model->traced(), kind, make_row(entry, settings, plan.instance.batch_size, *backend)});
+        return group_of(package).wanted.emplace_back(
+            Wanted{traced, kind, make_row(entry, settings, plan.instance.batch_size, *backend)});
       };
       if (any_has(settings.backends, &BackendTraits::has_package)) {
         const auto source = detail::package_source(*loaded.instance, options);
-        want(source, source.traced.model->request().kind, &BackendTraits::has_package);
+        want(source.traced.model->traced(), source.options, source.traced.model->request().kind,
+             &BackendTraits::has_package);
+        const auto optimizer = optimizer_options(*loaded.instance, config, settings, rate_of(settings));
+        if (settings.compile_optimizer && optimizer && compiles_update(*optimizer)) {
+          want(TracedUpdate(*loaded.instance, *optimizer).traced(), package_options(settings),
+               benches::aot::PackageKind::inference, &BackendTraits::has_package)
+              .is_optimizer = true;
+        }
       }
-      if (any_has(settings.backends, &BackendTraits::has_program))
-        want(detail::program_source(*loaded.instance, options), benches::aot::PackageKind::exported,
+      if (any_has(settings.backends, &BackendTraits::has_program)) {
+        const auto source = detail::program_source(*loaded.instance, options);
+        want(source.traced.model->traced(), source.options, benches::aot::PackageKind::exported,
              &BackendTraits::has_program);
+      }
     } catch (const InputError&) {
       throw;
     } catch (...) {
@@ -74,13 +84,14 @@ class PackageSet {
       else
         store.export_and_compile(requests, directory);
       for (Wanted& wanted : group.wanted) {
-        const auto& [traced, kind, row] = wanted;
+        const auto& [traced, kind, row, is_optimizer] = wanted;
         try {
           (void)store.find(traced, kind);
           const auto times =
               directory.empty() ? store.compile_times(traced, kind) : store.recorded_times(traced, kind, directory);
           if (!times) continue;
-          wanted.row.compilation = phases_of(*times);
+          const benches::aot::CompileTimes of_optimizer{.whole = times->whole, .optimizer = times->whole};
+          wanted.row.compilation = phases_of(is_optimizer ? of_optimizer : *times);
           take(row);
         } catch (const Unsupported& refusal) {
           fail(log, traced.name, refusal.what());
@@ -97,6 +108,7 @@ class PackageSet {
     benches::aot::PackageKind kind;
     /// Names the model, the device, and the first back end that needs the package.
     Row row;
+    bool is_optimizer = false;
   };
 
   /// Compiled by one process.

@@ -15,6 +15,7 @@
 
 #include "benches/models/run/backend.hpp"
 #include "benches/models/run/collect.hpp"
+#include "benches/models/run/compiled_update.hpp"
 #include "benches/models/run/input_tensors.hpp"
 #include "benches/models/run/optimizer.hpp"
 #include "benches/models/run/step.hpp"
@@ -33,23 +34,51 @@ struct Iterating {
   std::int64_t optimizer_bytes = 0;
 };
 
-/// Gives `iterating` the optimiser of make_optimizer(). Its step is a CUDA graph where the step before it is one, unless
-/// a scaler, which reads on the host whether gradients are finite, or the optimiser's code keep it from that.
+namespace detail {
+
+/// Makes `update` the step of the optimiser; what it took is added to what the runnable took.
+inline void take_compiled(Iterating& iterating, CompiledUpdate update) {
+  Runnable& runnable = iterating.runnable;
+  iterating.optimizer_bytes = update.state_bytes;
+  iterating.update = std::move(update.step);
+  runnable.load_seconds += update.load_seconds;
+  if (!update.compiling) return;
+  if (!runnable.compiling) runnable.compiling.emplace();
+  runnable.compiling->optimizer = update.compiling->whole;
+  runnable.compiling->whole += update.compiling->whole;
+}
+
+}  // namespace detail
+
+/// Gives `iterating` the optimiser of optimizer_options(). Where the settings ask for it, a back end that is compiled has
+/// Adam's step compiled, too. The step is a CUDA graph where the step before it is one, unless a scaler, which reads on
+/// the host whether gradients are finite, or the optimiser's code keep it from that. Throws Unsupported with the reason
+/// if the optimiser cannot be compiled.
 inline void add_optimizer(Iterating& iterating, const Config& config, const Settings& settings,
                           double rate = learning_rate) {
   Runnable& runnable = iterating.runnable;
-  const ModelOptimizer made = make_optimizer(runnable.instance, config, settings, rate);
-  if (!made.updater) return;
-  iterating.optimizer_bytes = made.updater->state_bytes();
-  iterating.update = [updater = made.updater] { updater->step(); };
+  const auto options = optimizer_options(runnable.instance, config, settings, rate);
+  if (!options) return;
+  const std::string name = "the optimiser (" + name_of_optimizer(*options, settings) + ") ";
+  const bool compiles = settings.compile_optimizer && runnable.compiled;
+  if (compiles && compiles_update(*options)) {
+    aot::DefinitionStore store(package_options(settings));
+    detail::take_compiled(iterating, compile_update(runnable.instance, *options, store));
+    runnable.notes.push_back(name + "is compiled into a package of its own");
+  } else {
+    const auto updater = make_optimizer(runnable.instance, config, settings, rate).updater;
+    iterating.optimizer_bytes = updater->state_bytes();
+    iterating.update = [updater] { updater->step(); };
+    if (compiles) runnable.notes.push_back(name + "is not compiled: torchbench compiles no step of SGD, either");
+  }
   const c10::Device device = runnable.instance.options.device;
   if (!runnable.fixed_addresses || !device.is_cuda()) return;
-  const bool graph = made.capturable && !iterating.scaler;
+  const bool capturable = is_capturable(*options), graph = capturable && !iterating.scaler;
   if (graph) iterating.update = graphed_update(device, std::move(iterating.update));
-  runnable.notes.push_back("the optimiser (" + made.name + ") is " +
-                           (graph             ? "a CUDA graph, as the step is"
-                            : made.capturable ? "in no CUDA graph, since the scaler waits for the GPU before it"
-                                              : "in no CUDA graph, since it counts its steps on the host"));
+  runnable.notes.push_back(name + "is " +
+                           (graph        ? "a CUDA graph, as the step is"
+                            : capturable ? "in no CUDA graph, since the scaler waits for the GPU before it"
+                                         : "in no CUDA graph, since it counts its steps on the host"));
 }
 
 namespace detail {

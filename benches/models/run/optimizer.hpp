@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,13 @@ namespace pace::benches::models {
 /// Both of torchbench's.
 inline constexpr double learning_rate = 0.01;
 
+/// The rate of a mode. 0: the same operators on the same sizes as any other rate, after which parameters have the values
+/// they had, so that steps of back ends that are called unequally often can be compared. Under `compat` weights change, as
+/// torchbench's do.
+[[nodiscard]] inline double rate_of(const Settings& settings) {
+  return settings.mode == Mode::performance && !settings.compat ? 0 : learning_rate;
+}
+
 /// An optimiser, what it is called in notes, and whether a CUDA graph of its step does what the step does.
 struct ModelOptimizer {
   std::shared_ptr<Updater> updater;
@@ -31,26 +39,38 @@ struct ModelOptimizer {
   bool capturable = false;
 };
 
-/// As torchbench: a new capturable Adam, SGD for those listed, none for those listed, in inference, and on a CPU unless
-/// the settings have it there. None: no updater. `rate` 0: the same operators on the same sizes as any other rate, after
-/// which parameters have the values they had, so that steps of back ends that are called unequally often can be compared.
-[[nodiscard]] inline ModelOptimizer make_optimizer(const Instance& instance, const Config& config,
-                                                   const Settings& settings, double rate = learning_rate) {
+/// Which optimiser a training step has. As torchbench: a new capturable Adam, SGD for those listed, none for those listed,
+/// in inference, and on a CPU unless the settings have it there.
+[[nodiscard]] inline std::optional<OptimizerOptions> optimizer_options(const Instance& instance, const Config& config,
+                                                                       const Settings& settings,
+                                                                       double rate = learning_rate) {
   const std::string_view name = instance.name();
-  if (!instance.options.training || config.optimizer.none.contains(name)) return {};
-  if (instance.options.device.is_cpu() && !settings.optimizer_on_cpu) return {};
-  auto parameters = trained_parameters(instance);
-  if (parameters.empty()) return {};
+  if (!instance.options.training || config.optimizer.none.contains(name)) return std::nullopt;
+  if (instance.options.device.is_cpu() && !settings.optimizer_on_cpu) return std::nullopt;
+  if (trained_parameters(instance).empty()) return std::nullopt;
   using Code = OptimizerOptions::Code;
   OptimizerOptions options{.rate = rate, .continues = true};
-  const bool sgd = config.optimizer.sgd.contains(name);
-  options.algorithm = sgd ? OptimizerOptions::Algorithm::sgd : OptimizerOptions::Algorithm::adam;
+  options.algorithm =
+      config.optimizer.sgd.contains(name) ? OptimizerOptions::Algorithm::sgd : OptimizerOptions::Algorithm::adam;
   options.code = settings.optimizer_code == "single"  ? Code::single
                  : settings.optimizer_code == "fused" ? Code::fused
                                                       : Code::foreach;
   options.capturable = options.code != Code::single;
-  return {std::make_shared<Updater>(std::move(parameters), options),
-          (sgd ? "sgd, " : "adam, ") + settings.optimizer_code, is_capturable(options)};
+  return options;
+}
+
+/// The name of such an optimiser in notes.
+[[nodiscard]] inline std::string name_of_optimizer(const OptimizerOptions& options, const Settings& settings) {
+  return (options.algorithm == OptimizerOptions::Algorithm::sgd ? "sgd, " : "adam, ") + settings.optimizer_code;
+}
+
+/// The optimiser of optimizer_options(); no updater where there is none.
+[[nodiscard]] inline ModelOptimizer make_optimizer(const Instance& instance, const Config& config,
+                                                   const Settings& settings, double rate = learning_rate) {
+  const auto options = optimizer_options(instance, config, settings, rate);
+  if (!options) return {};
+  return {std::make_shared<Updater>(trained_parameters(instance), *options), name_of_optimizer(*options, settings),
+          is_capturable(*options)};
 }
 
 /// torch.amp.GradScaler, which LibTorch has no C++ of: multiplies what the backward starts from, divides the gradients

@@ -41,6 +41,7 @@ struct PerformanceFigures {
   return {{"export_seconds", times.exporting},
           {"forward_seconds", times.forward},
           {"backward_seconds", times.backward},
+          {"optimizer_seconds", times.optimizer},
           {"compile_seconds", times.whole}};
 }
 

@@ -66,8 +66,7 @@ inline void run_extras(const ModelRun& run, std::vector<Candidate*> candidates) 
   std::vector<Candidate> candidates;
   const auto ready = [&](Candidate& candidate) {
     // torchbench's steps change the weights they go on with; those of a comparison must all answer the same.
-    if (candidate.usable())
-      add_optimizer(*candidate.iterating, run.config, settings, settings.compat ? learning_rate : 0);
+    add_optimizer(candidate, run.config, settings, rate_of(settings));
     warm_up_candidate(candidate, settings);
   };
   ready(eager);

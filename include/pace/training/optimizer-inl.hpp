@@ -236,14 +236,18 @@ PACE_INLINE void Updater::restore() {
   if (state_->optimizer) state_->restore_single();
 }
 
+PACE_INLINE std::vector<at::Tensor> Updater::state() const {
+  std::vector<at::Tensor> all;
+  for (const auto member : {&detail::Kept::momentum, &detail::Kept::squares, &detail::Kept::steps})
+    for (const auto& each : state_->kept)
+      if ((each.*member).defined()) all.push_back(each.*member);
+  if (state_->steps_beside.defined()) all.push_back(state_->steps_beside);
+  return all;
+}
+
 PACE_INLINE std::int64_t Updater::state_bytes() const {
   std::int64_t bytes = 0;
-  const auto add = [&bytes](const at::Tensor& tensor) {
-    if (tensor.defined()) bytes += static_cast<std::int64_t>(tensor.nbytes());
-  };
-  for (const auto& each : state_->kept)
-    for (const auto* tensor : {&each.momentum, &each.squares, &each.steps}) add(*tensor);
-  add(state_->steps_beside);
+  for (const auto& tensor : state()) bytes += static_cast<std::int64_t>(tensor.nbytes());
   return bytes;
 }
 

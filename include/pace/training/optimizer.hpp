@@ -78,6 +78,9 @@ class Updater {
   /// Sets parameters in place to the values that they had when the Updater was made, and the optimiser's state to that
   /// at the start. Throws Error if the optimiser continues.
   void restore();
+  /// Returns the tensors beside parameters and gradients that step() reads and writes: one kind after the other, each in
+  /// the order of the parameters. None of what torch::optim's classes allocate in their first step is among them.
+  [[nodiscard]] std::vector<at::Tensor> state() const;
   /// Returns how much memory the optimiser's state takes, in bytes, without what restore() needs and without what
   /// torch::optim's classes allocate in their first step.
   [[nodiscard]] std::int64_t state_bytes() const;
