@@ -34,9 +34,15 @@ def _timed_program(name, srcs, deps, copts, kwargs):
     )
     return ":" + program
 
-# exclusive: after everything else, one at a time. Two tests that time at once would time each other.
-# external and no-remote-cache: figures that a cache has kept are of another time, and perhaps of another machine.
-_TAGS = ["exclusive", "external", "no-remote-cache"]
+# Figures that a cache has kept are of another time, and perhaps of another machine.
+_NEVER_CACHED = ["external", "no-remote-cache"]
+
+# Two tests that time at once would time each other: after everything else, one at a time.
+_ALONE = ["exclusive"]
+
+# Bazel runs exclusive tests one at a time on a fleet, too. These ask for more cores than a machine has, so that here
+# each of them waits until nothing else runs, and nothing else begins; on a fleet they run at once, each on a machine.
+_ALONE_HERE = ["cpu:4096"]
 
 # Attributes of a test, beside those that pace_test names; of what runs a program; and of the program, too.
 _OF_TEST = ["exec_compatible_with", "exec_properties", "local", "shard_count"]
@@ -67,7 +73,7 @@ def pace_test(
         pool = "",
         visibility = None,
         **kwargs):
-    """A Catch2 test that may time: optimised as a whole, never run while another test runs, and never taken from a cache.
+    """A Catch2 test that may time: optimised as a whole, never run beside another test, and never taken from a cache.
 
     Args:
       name: the target; `bazel test` runs it as a test, `bazel run TARGET -- OPTIONS` as a program.
@@ -82,7 +88,7 @@ def pace_test(
       env: environment variables of the test.
       copts: added after pace's own.
       pool: the machines of a remote engine that may run it, by the name that their administrator gave them
-        (docs/fleet.md); results name it. It has no effect on tests that run here.
+        (docs/fleet.md); results name it. With --config=remote such tests run at once, one on each machine.
       visibility: as for any target.
       **kwargs: what any test has, such as shard_count, local or exec_properties, but not `flaky`; the rest is as for
         cc_binary, such as linkopts or local_defines.
@@ -105,7 +111,7 @@ def pace_test(
         data = data,
         size = size,
         timeout = timeout,
-        tags = tags + _TAGS,
+        tags = tags + (_ALONE_HERE if pool else _ALONE) + _NEVER_CACHED,
         env = env,
         visibility = visibility,
         **of_test

@@ -61,28 +61,45 @@ for log in "$home/remote/$port"/worker_{1,2}.log; do
   grep -q 'Runner exited with code 0' "$log" || fail "a worker of two has run nothing: $log"
 done
 
-# 2. The figures came back, with the machine and the pool that they are of.
+# 2. Gates of a pool run at once on a fleet, and one after the other here.
 results=$(third_party/bazel info bazel-testlogs 2>/dev/null)/tests/remote/gates
-for shard in 1 2; do
-  python3 - "$results/shard_${shard}_of_2/test.outputs/outputs.zip" "$(hostname)" <<'PY' ||
+# environments: what the results of both shards say of where and when they were measured, as a list of JSON.
+environments() {
+  python3 - "$results"/shard_{1,2}_of_2/test.outputs/outputs.zip <<'PY'
 import json, sys, zipfile
-archive = zipfile.ZipFile(sys.argv[1])
-text = archive.read("results.json").decode()
-environment = json.loads(text.splitlines()[0]).get("environment") or json.loads(text)["environment"]
-assert environment["pool"] == "trial", environment
-assert environment["hostname"].startswith(sys.argv[2] + ", worker "), environment
+header = lambda path: json.loads(zipfile.ZipFile(path).read("results.json").decode().splitlines()[0])
+print(json.dumps([header(path)["environment"] for path in sys.argv[1:]]))
 PY
-    fail "shard $shard: results without its machine or pool"
-done
+}
+# seconds_apart: between the beginnings of both. Each takes three seconds and more.
+seconds_apart() {
+  environments | python3 -c 'import datetime, json, sys
+one, other = (datetime.datetime.fromisoformat(each["date_utc"].rstrip("Z")) for each in json.load(sys.stdin))
+print(int(abs((one - other).total_seconds())))'
+}
+remote "$scratch/there" //tests/remote:gates || fail "the gates failed" "$scratch/there"
+(($(seconds_apart) < 2)) || fail "two workers took one gate after the other" "$scratch/there"
+there=$(environments)
+third_party/bazel test --jobs=2 "${options[@]}" //tests/remote:gates >"$scratch/here" 2>&1 </dev/null ||
+  fail "the gates failed here" "$scratch/here"
+(($(seconds_apart) >= 2)) || fail "two gates ran at once on this machine" "$scratch/here"
 
-# 3. A gate is never taken from a cache, neither Bazel's own nor the engine's; a unit test is.
+# 3. The figures came back, with the machine and the pool that they are of.
+python3 - "$there" "$(hostname)" <<'PY' || fail "results without their machine or pool: $there"
+import json, sys
+environments = json.loads(sys.argv[1])
+assert [each["pool"] for each in environments] == ["trial", "trial"]
+assert sorted(each["hostname"] for each in environments) == [f"{sys.argv[2]}, worker {number}" for number in (1, 2)]
+PY
+
+# 4. A gate is never taken from a cache, neither Bazel's own nor the engine's; a unit test is.
 remote "$scratch/second" "${compiled[@]}" //tests/remote:gates ||
   fail "the second run failed" "$scratch/second"
 grep -qE '^//tests/remote:gates +PASSED' "$scratch/second" || fail "gates came from a cache" "$scratch/second"
 grep -qE '^//tests/remote:compiled_1 +\(cached\) PASSED' "$scratch/second" ||
   fail "a unit test was run again" "$scratch/second"
 
-# 4. A worker that dies while it measures is a failure of the fleet and not of a gate; the next run passes.
+# 5. A worker that dies while it measures is a failure of the fleet and not of a gate; the next run passes.
 remote "$scratch/killed" //tests/remote:gates &
 build=$!
 for ((try = 0; try < 600; ++try)); do
