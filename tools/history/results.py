@@ -4,9 +4,9 @@ import dataclasses
 import hashlib
 import json
 import os
-import stat
 
 from report import schema
+from report.input import open_input
 from report.read import LONGEST_LINE, SCHEMA_VERSION
 
 _EXPECTED = "expected a file that --json or --save-baseline wrote"
@@ -55,20 +55,10 @@ def _parse(line, kind):
 def read(path, longest=LONGEST_LINE):
     """Returns a ResultsFile. Throws BadFile; no more than one line, of at most `longest` bytes, is in memory."""
     try:
-        with open(path, "rb", opener=_open_regular) as file:
+        with open_input(path) as file:
             return _read(path, file, longest)
     except OSError as error:
         raise BadFile(f"{path}: cannot be read: {error.strerror or error}; {_EXPECTED}") from None
-
-
-def _open_regular(path, flags):
-    # A pipe without a writer would be waited for.
-    descriptor = os.open(path, flags | os.O_NONBLOCK)
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode):
-        return descriptor
-    os.close(descriptor)
-    raise OSError(0, "is a folder" if stat.S_ISDIR(mode) else "is no regular file")
 
 
 def _read(path, file, longest):
@@ -79,7 +69,9 @@ def _read(path, file, longest):
         number += 1
         if len(line) > longest:
             size = os.fstat(file.fileno()).st_size
-            raise BadFile(f"{path}:{number}: is longer than {longest} bytes (the file has {size}); {_EXPECTED}")
+            # A pipe has none.
+            whole = f" (the file has {size})" if size else ""
+            raise BadFile(f"{path}:{number}: is longer than {longest} bytes{whole}; {_EXPECTED}")
         if not line.endswith(b"\n"):
             note = f"{path}:{number}: the last line was cut off, as by a run that was ended; its comparison is left out"
             break

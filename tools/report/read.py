@@ -5,6 +5,7 @@ import json
 import re
 
 from report import schema
+from report.input import open_input
 
 # Version of the tables in docs/results.md that schema.py has.
 SCHEMA_VERSION = 2
@@ -80,7 +81,7 @@ def read(paths):
 
 
 def _read_file(place, path, inputs):
-    with open(place, "rb") as file:
+    with open_input(place) as file:
         first = file.readline(LONGEST_LINE + 1)
         if not first:
             raise InputError(f"{path}: is empty; {_EXPECTED}")

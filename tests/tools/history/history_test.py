@@ -254,11 +254,21 @@ class Add(Case):
                 self.assertIn(f"{two}: run 2: 1 comparisons", out)
         for path, message in (
             (self.folder, "cannot be read: is a folder"),
-            (fifo, "cannot be read: is no regular file"),
+            (fifo, "cannot be read: is a pipe to which no program has written for 0 s"),
+            ("/dev/zero", "cannot be read: is neither a regular file nor a pipe"),
             (os.path.join(self.folder, "none.json"), "cannot be read: No such file"),
         ):
-            _, errors = self.add(path, code=1)
+            with mock.patch.dict(os.environ, {"PACE_PIPE_TIMEOUT": "0"}):
+                _, errors = self.add(path, code=1)
             self.assertIn(f"{path}: {message}", errors)
+
+    def test_a_pipe_is_read(self):
+        reader, writer = os.pipe()
+        with open(reader, "rb"), open(writer, "w", encoding="utf-8") as file:
+            file.write(made_up.lines(made_up.header(), made_up.result()))
+            file.close()
+            out, _ = self.add(f"/dev/fd/{reader}")
+        self.assertEqual(out, f"/dev/fd/{reader}: run 1: 1 comparisons\n")
 
     def test_a_line_that_is_too_long_is_refused_with_its_size_before_it_is_in_memory(self):
         file = self.write("a.json", made_up.header(), made_up.result(), made_up.result("x" * 5000))
@@ -283,7 +293,7 @@ class Add(Case):
                 asked.append(most)
                 return super().readline(most)
 
-        with mock.patch("builtins.open", lambda path, mode, opener: Reader(path)):
+        with mock.patch.object(results, "open_input", Reader):
             with self.assertRaises(results.BadFile):
                 results.read(file, longest)
         self.assertEqual(set(asked), {longest + 1})

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shlex
 import stat
 import subprocess
 import unittest
@@ -527,8 +528,36 @@ class BadInput(program.ReportCase):
         self.assertIn("nowhere.json: No such file or directory", errors)
         self.assertIn("kept", page.text)
 
-    def test_a_folder(self):
-        self.assertIn(f"{self.folder}: Is a directory", self.page_of(self.folder, self.good, code=1)[1])
+    def test_what_is_neither_a_file_nor_a_pipe(self):
+        self.assertIn(f"{self.folder}: is a folder; expected", self.page_of(self.folder, self.good, code=1)[1])
+        self.assertIn(
+            "/dev/zero: is neither a regular file nor a pipe; expected", self.page_of("/dev/zero", self.good, code=1)[1]
+        )
+
+    def test_a_pipe_is_read_and_one_without_a_writer_is_not_waited_for(self):
+        for shell in ("<(cat {good})", "/dev/stdin <{good}", "/dev/stdin < <(cat {good})"):
+            words = shell.format(good=shlex.quote(self.good))
+            ended = subprocess.run(
+                ["bash", "-c", f"{shlex.quote(program.REPORT)} --output {shlex.quote(str(self.output))} {words}"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""), words)
+            self.assertIn("kept", self.output.read_text("utf-8"))
+            self.output.unlink()
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        for timeout, message in (
+            ("0", "fifo: is a pipe to which no program has written for 0 s (PACE_PIPE_TIMEOUT=SECONDS changes that)"),
+            ("soon", "fifo: PACE_PIPE_TIMEOUT: invalid value 'soon'; expected a number of seconds from 0 to 1000000"),
+        ):
+            ended = self.run_report(
+                fifo, self.good, "--output", self.output, environment={"PACE_PIPE_TIMEOUT": timeout}
+            )
+            self.assertEqual(ended.returncode, 1)
+            self.assertIn(message, ended.stderr)
+            self.assertIn("kept", self.output.read_text("utf-8"))
 
 
 class CommandLine(program.ReportCase):
