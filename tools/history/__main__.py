@@ -4,10 +4,12 @@ import argparse
 import contextlib
 import csv
 import os
+import signal
 import sys
 
 from history import database, page, results, text, trends
 from report import figures, output
+from report import program as report_program
 from report.options import Once, file_name
 
 DESCRIPTION = "Keeps results of many runs in one SQLite database, draws their trends and finds where they changed."
@@ -24,7 +26,7 @@ def note(message):
 
 
 def add(options):
-    failures = 0
+    failures, is_read = 0, True
     with database.opened(user_path(options.database), options.wait, create=True) as connection:
         for path in options.files:
             try:
@@ -41,8 +43,13 @@ def add(options):
             if file.note:
                 note(file.note)
                 failures += 1
-            print(text.printable(f"{path}: {said}"))
-    return 1 if failures else 0
+            try:
+                print(text.printable(f"{path}: {said}"), flush=True)
+            except BrokenPipeError:
+                # The other files are added all the same.
+                report_program.discard_output()
+                is_read = False
+    return 1 if failures else 0 if is_read else 128 + signal.SIGPIPE
 
 
 def list_runs(options):
@@ -119,23 +126,24 @@ COLUMNS = (
 ).split()
 
 
+def write_csv(connection, names, target):
+    writer = csv.writer(target, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for name in names:
+        for row in connection.execute(trends.TREND_QUERY, [name]):
+            writer.writerow([row[column] for column in COLUMNS])
+
+
 def export(options):
     require_other_file("--csv", options.csv, options)
     with database.opened(user_path(options.database), options.wait) as connection:
         names = chosen_names(connection, options)
-        with (
-            written_to("--csv", options.csv),
-            (
-                contextlib.nullcontext(sys.stdout)
-                if options.csv == "-"
-                else open(user_path(options.csv), "w", encoding="utf-8", newline="")
-            ) as target,
-        ):
-            writer = csv.writer(target, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            for name in names:
-                for row in connection.execute(trends.TREND_QUERY, [name]):
-                    writer.writerow([row[column] for column in COLUMNS])
+        if options.csv == "-":
+            sys.stdout.reconfigure(encoding="utf-8")
+            write_csv(connection, names, sys.stdout)
+        else:
+            with written_to("--csv", options.csv), output.written(user_path(options.csv)) as target:
+                write_csv(connection, names, target)
     return 0
 
 
@@ -212,17 +220,12 @@ def command_line():
 
 def main():
     options = command_line().parse_args()
-    if sys.stdout is None:
-        note("the standard output is closed; expected a place to print to")
-        return 1
     try:
-        code = options.function(options)
-        sys.stdout.flush()
-        return code
-    except (database.DatabaseError, OSError) as error:
+        return options.function(options)
+    except database.DatabaseError as error:
         note(str(error))
         return 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report_program.run("history", main))

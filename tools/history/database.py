@@ -5,7 +5,9 @@ import datetime
 import json
 import os
 import pathlib
+import re
 import sqlite3
+import stat
 
 from report.schema import text_of
 
@@ -162,15 +164,49 @@ def _described(error, path, seconds):
     return f"{path}: {error}"
 
 
+_EXPECTED = "expected a database that `history add` made"
+
+
+def _can_write(path):
+    return os.access(path, os.W_OK) and os.access(os.path.dirname(os.path.abspath(path)), os.W_OK)
+
+
+def _require_usable(path, create):
+    """Throws DatabaseError for what SQLite would say nothing more of than that it cannot be opened."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if create and not os.path.isdir(folder):
+        raise DatabaseError(f"{path}: there is no folder {folder}; expected one for the database")
+    if create and not os.path.lexists(path):
+        if not os.access(folder, os.W_OK):
+            raise DatabaseError(f"{path}: cannot be made: the folder {folder} cannot be written to")
+        return
+    if not os.path.lexists(path):
+        raise DatabaseError(f"{path}: there is no such file; {_EXPECTED}")
+    try:
+        # Without O_NONBLOCK, opening a pipe waits for a writer.
+        descriptor = os.open(path, (os.O_RDWR if create else os.O_RDONLY) | os.O_NONBLOCK)
+    except OSError as error:
+        what = "is a folder" if os.path.isdir(path) else error.strerror
+        raise DatabaseError(f"{path}: cannot be opened: {what}; {_EXPECTED}") from None
+    mode = os.fstat(descriptor).st_mode
+    os.close(descriptor)
+    if not stat.S_ISREG(mode):
+        what = "is a folder" if stat.S_ISDIR(mode) else "is no regular file"
+        raise DatabaseError(f"{path}: cannot be opened: {what}; {_EXPECTED}")
+
+
 @contextlib.contextmanager
 def opened(path, wait, create=False):
     """A connection to the database at `path`, made if `create` is set. `wait`: for so many seconds while another
     process writes. Throws DatabaseError for a file that is none of pace's databases, or of another version, and for
     whatever SQLite reports while the connection is used."""
-    if not create and not os.path.isfile(path):
-        raise DatabaseError(f"{path}: there is no such file; expected a database that `history add` made")
+    _require_usable(path, create)
+    # Beside a database SQLite makes files even to read it. Where it cannot, and none of them holds what is not in the
+    # database yet, nothing can change that.
+    is_fixed = not create and not _can_write(path) and not os.path.exists(path + "-wal")
+    address = pathlib.Path(path).absolute().as_uri() + ("?immutable=1" if is_fixed else "")
     try:
-        connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
+        connection = sqlite3.connect(address, timeout=wait, isolation_level=None, uri=True)
     except sqlite3.Error as error:
         raise DatabaseError(f"{path}: {error}") from None
     try:
@@ -194,7 +230,7 @@ def _prepare(connection, path, create):
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):
             raise
-        raise DatabaseError(f"{path}: {error}; expected a database that `history add` made") from None
+        raise DatabaseError(f"{path}: {error}; {_EXPECTED}") from None
     if is_empty and application == 0 and create:
         # Readers go on while a file is added.
         connection.execute("pragma journal_mode = wal")
@@ -213,6 +249,10 @@ def _prepare(connection, path, create):
             f"{path}: its user_version is {version}; this program has version {VERSION}. Use the newer program, or "
             "make a new database of the same files"
         )
+    known = {name for (name,) in connection.execute("select name from sqlite_master where type in ('table', 'view')")}
+    missing = [name for name in re.findall(r"create (?:table|view) (\w+)", _TABLES) if name not in known]
+    if missing:
+        raise DatabaseError(f"{path}: lacks {', '.join(missing)} of pace's history; {_EXPECTED}")
 
 
 @contextlib.contextmanager

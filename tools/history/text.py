@@ -1,10 +1,13 @@
 """The history as text for a terminal."""
 
 import math
+import sys
 
 from report.figures import significant
 
 _BARS = "▁▂▃▄▅▆▇█"
+# Where the terminal has no such characters.
+_DIGITS = "12345678"
 # Points of a trend on a line of the terminal, the latest ones.
 _WIDTH = 40
 
@@ -41,7 +44,16 @@ def name_of(trend):
     return printable(f"{trend.comparison}: {trend.implementation}{mode}")
 
 
+def _can_print(characters):
+    try:
+        characters.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def spark(trend):
+    bars = _BARS if _can_print(_BARS) else _DIGITS
     points = trend.points[-_WIDTH:]
     values = [math.log(point["value"]) for point in points]
     low, high = min(values), max(values)
@@ -51,7 +63,7 @@ def spark(trend):
     for i, (point, value) in enumerate(zip(points, values, strict=True)):
         if i and point["part"] != points[i - 1]["part"]:
             text += "|"
-        text += _BARS[min(int((value - low) / span * len(_BARS)), len(_BARS) - 1)]
+        text += bars[min(int((value - low) / span * len(bars)), len(bars) - 1)]
     return text
 
 

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from report import output, page, read, schema
+from report import output, page, program, read, schema
 from report.options import Once, file_name
 
 _DESCRIPTION = """\
@@ -58,4 +58,4 @@ def main(words):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(program.run("report", lambda: main(sys.argv[1:])))

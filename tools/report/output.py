@@ -1,7 +1,9 @@
-"""A page as a file, and the program in it that draws pictures."""
+"""Files that are written, and the program in a page that draws pictures."""
 
+import contextlib
 import os
 import pathlib
+import stat
 import tempfile
 
 
@@ -11,22 +13,33 @@ def vega():
     return path.read_text("utf-8")
 
 
-def write(path, text):
-    """Writes the file whole or not at all."""
+@contextlib.contextmanager
+def written(path):
+    """A file for text, which takes the place of `path` at the end of the block, and leaves nothing if that throws."""
     if os.path.exists(path) and not os.path.isfile(path):
         # A pipe or a device, such as /dev/stdout.
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            yield file
         return
-    folder = os.path.dirname(os.path.realpath(path))
-    handle, new = tempfile.mkstemp(dir=folder, prefix=".report", suffix=".html")
+    target = os.path.realpath(path)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        mode = stat.S_IMODE(os.stat(target).st_mode)
+    except FileNotFoundError:
         mask = os.umask(0)
         os.umask(mask)
-        os.chmod(new, 0o666 & ~mask)
-        os.replace(new, os.path.realpath(path))
+        mode = 0o666 & ~mask
+    handle, new = tempfile.mkstemp(dir=os.path.dirname(target), prefix="." + os.path.basename(target)[:100] + ".")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            yield file
+        os.chmod(new, mode)
+        os.replace(new, target)
     except BaseException:
         os.unlink(new)
         raise
+
+
+def write(path, text):
+    """Writes the file whole or not at all."""
+    with written(path) as file:
+        file.write(text)

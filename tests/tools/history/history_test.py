@@ -12,6 +12,7 @@ import pathlib
 import random
 import re
 import sqlite3
+import stat
 import subprocess
 import sys
 import tempfile
@@ -589,14 +590,150 @@ class Commands(Case):
             _, errors = self.run_program(*words, code=2)
             self.assertIn(message, errors)
 
-    def test_a_closed_standard_output_is_an_error(self):
+    def test_an_export_replaces_a_file_whole_or_not_at_all(self):
         self.add(self.write("a.json", made_up.header(1), made_up.result()))
-        errors = io.StringIO()
-        words = ["history", "list", "--database", self.database]
-        with mock.patch.object(sys, "argv", words), mock.patch.object(sys, "stdout", None):
-            with contextlib.redirect_stderr(errors):
-                self.assertEqual(program.main(), 1)
-        self.assertIn("the standard output is closed", errors.getvalue())
+        path = pathlib.Path(self.folder, "out.csv")
+        path.write_text("of yesterday")
+        path.chmod(0o640)
+        words = ["export", "--database", self.database, "--csv", str(path)]
+
+        def failing(connection, names, target):
+            target.write("a half")
+            raise OSError(28, "No space left on device")
+
+        with mock.patch.object(program, "write_csv", failing):
+            _, errors = self.run_program(*words, code=1)
+        self.assertIn(f"--csv {path}: No space left on device; expected a file that can be written", errors)
+        self.assertEqual(path.read_text(), "of yesterday")
+        self.run_program(*words)
+        self.assertTrue(path.read_text().startswith("comparison,implementation,mode,"))
+        self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o640)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.json", "out.csv", "pace.db"])
+
+
+class Processes(Case):
+    """What a shell sees of the program."""
+
+    def process(self, *words, shell='exec "$@"', encoding="utf-8", **more):
+        code = "import runpy; runpy.run_module('history', run_name='__main__', alter_sys=True)"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONIOENCODING": encoding}
+        return subprocess.run(
+            ["bash", "-c", shell, "bash", sys.executable, "-B", "-c", code, *words],
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more},
+            encoding=encoding,
+            env=environment,
+            check=False,
+        )
+
+    def test_a_reader_that_closes_its_end_ends_the_program_without_a_message(self):
+        files = [self.write(f"{i}.json", made_up.header(i), made_up.result()) for i in range(3)]
+        for words in (
+            ["add", *files],
+            ["list"],
+            ["report"],
+            ["export", "--csv", "-"],
+        ):
+            reader, writer = os.pipe()
+            os.close(reader)
+            with open(writer, "wb") as closed:
+                ended = self.process(*words, "--database", self.database, stdout=closed)
+            self.assertEqual((ended.returncode, ended.stderr), (141, ""), words)
+        # All files were added nevertheless.
+        self.assertEqual(self.count(), [3, 3, 6, 6])
+
+    def test_a_standard_output_that_takes_nothing_is_an_error(self):
+        self.add(self.write("a.json", made_up.header(1), made_up.result()))
+        for shell, message in (('exec "$@" >&-', "is closed"), ('exec "$@" >/dev/full', "No space left on device")):
+            ended = self.process("list", "--database", self.database, shell=shell)
+            expected = f"history: the standard output: {message}; expected a place to write to\n"
+            self.assertEqual((ended.returncode, ended.stderr), (1, expected))
+
+    def test_a_terminal_without_unicode_has_digits_for_bars(self):
+        self.add(*(self.write(f"{i}.json", made_up.header(i), made_up.result("größe π")) for i in range(3)))
+        ended = self.process("report", "--database", self.database, encoding="iso-8859-1")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        self.assertRegex(ended.stdout, r"größe \\u03c0: fused .* [1-8]{3}\n")
+        ended = self.process("export", "--database", self.database, "--csv", "-", encoding="utf-8")
+        self.assertIn("größe π,fused", ended.stdout)
+
+
+class BadDatabases(Case):
+    def refused(self, path, message, commands=("add", "list")):
+        file = self.write("a.json", made_up.header(1), made_up.result())
+        for command in commands:
+            words = [command, *([file] if command == "add" else []), "--database", path]
+            out, errors = self.run_program(*words, code=1)
+            self.assertEqual(out, "")
+            self.assertRegex(errors, f"^history: {re.escape(str(path))}: {message}\n$")
+
+    def test_what_is_no_file(self):
+        self.refused(self.folder, "cannot be opened: is a folder; expected a database that `history add` made")
+        fifo = os.path.join(self.folder, "fifo")
+        os.mkfifo(fifo)
+        self.refused(fifo, "cannot be opened: is no regular file; expected .*")
+        self.refused("/dev/null", "cannot be opened: is no regular file; expected .*")
+        nowhere = os.path.join(self.folder, "no", "where.db")
+        self.refused(nowhere, f"there is no folder {self.folder}/no; expected one for the database", ["add"])
+        self.refused(nowhere, "there is no such file; expected .*", ["list"])
+
+    def test_what_is_no_database_of_the_history(self):
+        path = pathlib.Path(self.folder, "text.db")
+        path.write_text("no database " * 100)
+        self.refused(str(path), "file is not a database; expected a database that `history add` made")
+        self.assertEqual(path.read_text(), "no database " * 100)
+        with contextlib.closing(sqlite3.connect(self.database)) as connection:
+            connection.execute("create table other(a)")
+        self.refused(self.database, "is no database of pace's history; expected .*")
+        with contextlib.closing(sqlite3.connect(self.database)) as connection:
+            connection.executescript(
+                f"pragma application_id = {database.APPLICATION_ID}; pragma user_version = {database.VERSION}"
+            )
+        self.refused(self.database, "lacks machine, run, .*, run_overview of pace's history; expected .*")
+
+    def test_what_may_not_be_read_or_written(self):
+        """In a process without root's rights, which would read and write everything."""
+        self.add(self.write("b.json", made_up.header(2), made_up.result()))
+        # Readable without the rights to write beside it.
+        os.chmod(self.folder, 0o555)
+        self.addCleanup(os.chmod, self.folder, 0o755)
+        os.chmod(self.database, 0o444)
+        os.chmod(os.path.join(self.folder, "b.json"), 0o444)
+        out, errors = self.without_rights("list", "--database", self.database)
+        self.assertIn("0002aaaa", out, errors)
+        add = ["add", os.path.join(self.folder, "b.json"), "--database"]
+        for path, message in (
+            (self.database, "cannot be opened: Permission denied; expected a database that `history add` made"),
+            (f"{self.folder}/new.db", f"cannot be made: the folder {self.folder} cannot be written to"),
+        ):
+            self.assertEqual(self.without_rights(*add, path), ("", f"history: {path}: {message}\n"))
+        os.chmod(self.database, 0)
+        self.assertEqual(
+            self.without_rights("list", "--database", self.database),
+            ("", f"history: {self.database}: cannot be opened: Permission denied; {database._EXPECTED}\n"),
+        )
+
+    def without_rights(self, *words):
+        """What the program printed and reported, in a process of another user where this one is root."""
+        reader, writer = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(reader)
+            with open(writer, "w", encoding="utf-8") as answer:
+                if os.geteuid() == 0:
+                    os.setgroups([])
+                    os.setgid(65534)
+                    os.setuid(65534)
+                out, errors = io.StringIO(), io.StringIO()
+                with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+                    with mock.patch.object(sys, "argv", ["history", *words]):
+                        program.main()
+                answer.write(json.dumps([out.getvalue(), errors.getvalue()]))
+            os._exit(0)
+        os.close(writer)
+        with open(reader, encoding="utf-8") as answer:
+            said = answer.read()
+        os.waitpid(child, 0)
+        return tuple(json.loads(said))
 
 
 class Page(html.parser.HTMLParser):
