@@ -119,15 +119,10 @@ def _header(line):
             f"its schema_version is {header['schema_version']} (of pace {header['pace_version'] or 'unknown'}); "
             f"this program reads version {SCHEMA_VERSION}"
         )
-    date = header["environment"].get("date_utc")
-    if not isinstance(date, str) or not _is_date(date):
-        raise ValueError(f"date_utc: expected a time such as 2026-11-21T10:00:00Z, found {date!r}")
+    if header["environment"].get("date_utc") is None:
+        raise ValueError('environment: has no "date_utc"')
+    schema.require_date(header["environment"])
     return header
-
-
-def _is_date(text):
-    # Dates are sorted as texts.
-    return len(text) == 20 and text[10] == "T" and text[19] == "Z" and text[:10].replace("-", "").isdigit()
 
 
 def _whole(value, key):

@@ -124,7 +124,9 @@ def _require_version(path, header, key, expected):
 
 def _header(path, header, kind):
     try:
-        return kind.read(header)
+        read_header = kind.read(header)
+        schema.require_date(read_header.get("environment", {}))
+        return read_header
     except schema.Unexpected as error:
         raise InputError(f"{path}:1: is no first line of results: {error}; {_EXPECTED}") from None
 

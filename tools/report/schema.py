@@ -4,7 +4,9 @@ A key that a file lacks, and null, become the value of that kind that stands for
 the program can read every key. Keys that are not in the tables stay out.
 """
 
+import datetime
 import math
+import re
 
 
 class Unexpected(Exception):
@@ -17,6 +19,21 @@ def text_of(value):
     return "".join(
         chr(0x2400 + ord(c)) if ord(c) < 32 and c not in "\n\t" else "\u2421" if c == "\x7f" else c for c in text
     )
+
+
+def require_date(environment):
+    """Throws Unexpected if `date_utc` of an environment is no time that a calendar has; one without it is let through."""
+    date = environment.get("date_utc")
+    if date is None:
+        return
+    try:
+        if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", date, re.ASCII):
+            raise ValueError
+        datetime.datetime.strptime(date, "%Y-%m-%dT%H:%M:%SZ")
+    except (TypeError, ValueError):
+        raise Unexpected(
+            f"environment: date_utc: expected a time such as 2026-11-21T10:00:00Z, found {_found(date)}"
+        ) from None
 
 
 def _found(value):

@@ -222,7 +222,16 @@ class Add(Case):
             ),
             (
                 made_up.lines(no_date, made_up.result()),
-                ":1: is no results file: date_utc: expected a time such as 2026-11-21T10:00:00Z, found 'today'",
+                ":1: is no results file: environment: date_utc: expected a time such as 2026-11-21T10:00:00Z, found 'today'",
+            ),
+            (
+                made_up.lines(made_up.header(date_utc="9999-99-99T00:00:00Z"), made_up.result()),
+                ":1: is no results file: environment: date_utc: expected a time such as 2026-11-21T10:00:00Z, "
+                "found '9999-99-99T00:00:00Z'",
+            ),
+            (
+                made_up.lines(made_up.header(date_utc=None), made_up.result()),
+                ':1: is no results file: environment: has no "date_utc"',
             ),
             ('{"a": 1}\n', ':1: is no results file: has no "schema_version"'),
             ("\x00\n", ":1: is no results file: "),

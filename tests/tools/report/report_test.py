@@ -444,6 +444,15 @@ class BadInput(program.ReportCase):
         )
         self.alone(path)
 
+    def test_a_date_that_no_calendar_has(self):
+        for date in ("9999-99-99T00:00:00Z", "2026-02-30T10:00:00Z", "2026-11-26", "26. November", 20261126):
+            header = made_up.header(date_utc=date)
+            self.bad(
+                "".join(json.dumps(each) + "\n" for each in (header, made_up.comparison("of no day", 1.2))),
+                "bad.json:1: is no first line of results: environment: date_utc: expected a time such as "
+                f"2026-11-21T10:00:00Z, found '{date}'",
+            )
+
     def test_no_results_file(self):
         self.alone(self.bad("case,implementation\nx,y\n", "bad.json:1: is no results file"))
         self.alone(self.bad('{"some": "json"}\n', "bad.json:1: is no results file: it has no schema_version"))
