@@ -144,6 +144,16 @@ inline void require_other_file(const std::string& option, const std::string& out
     }
 }
 
+/// Throws InputError if an input is a pipe, of which nothing is left for the program that makes the page.
+inline void require_files(const std::string& option, const CommandLine& line) {
+  for (const auto* inputs : {&line.then, &line.now, &line.series})
+    for (const auto& input : *inputs) {
+      std::error_code none;
+      if (std::filesystem::is_fifo(input, none))
+        throw InputError({}, option + ": " + input + " is a pipe, which can be read only once; expected regular files");
+    }
+}
+
 /// Throws InputError.
 [[nodiscard]] inline CommandLine parse_command_line(const std::vector<std::string>& words, const Resolve& resolve) {
   CommandLine line;
@@ -175,6 +185,7 @@ inline void require_other_file(const std::string& option, const std::string& out
   require_other_file("--markdown", line.markdown, line);
   require_other_file("--json", line.json, line);
   require_other_file("--html", line.html, line);
+  if (!line.html.empty()) require_files("--html", line);
   return line;
 }
 

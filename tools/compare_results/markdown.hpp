@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "pace/core/format.hpp"
@@ -18,19 +17,33 @@ namespace pace::tools::compare_results {
 
 namespace detail {
 
-/// Returns text that Markdown shows as it is: a name may hold what Markdown and HTML would interpret, mention an
-/// account or an issue, or end a cell of a table.
-[[nodiscard]] inline std::string plain_markdown(const std::string& name) {
+/// Returns text with each character that Markdown or HTML could interpret as an entity.
+[[nodiscard]] inline std::string with_entities(const std::string& plain) {
   std::string text;
-  for (const char c : report::printable(name)) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view(" /.,;%+='?").find(c) != std::string_view::npos ||
+  for (const char c : plain) {
+    const bool inert = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == ' ' ||
                        static_cast<unsigned char>(c) >= 0x80;
-    text += plain ? std::string(1, c) : "&#" + std::to_string(static_cast<int>(c)) + ';';
-    // GitHub looks for accounts and issues in what it shows, after entities have become characters.
-    if (c == '@' || c == '#') text += "<!-- -->";
+    text += inert ? std::string(1, c) : "&#" + std::to_string(static_cast<int>(c)) + ';';
+    // Addresses of mail are looked for after entities have become characters.
+    if (c == '@') text += "<!-- -->";
   }
   return text;
+}
+
+/// Returns a name or a message as code, which Markdown shows as it is: outside of code, GitHub makes links of addresses
+/// such as `www.x`, of `GH-12`, `owner/repository#1` and the hashes of commits, and mentions accounts.
+[[nodiscard]] inline std::string as_code(const std::string& name) {
+  const std::string text = report::printable(name);
+  if (text.empty()) return "(empty)";
+  // A vertical bar ends a cell of a table, in code as well, and behind a backslash nothing in Markdown keeps it.
+  if (text.find('|') != std::string::npos) return "<code>" + with_entities(text) + "</code>";
+  std::size_t longest = 0, run = 0;
+  for (const char c : text) longest = std::max(longest, run = c == '`' ? run + 1 : 0);
+  const std::string fence(longest + 1, '`');
+  // One blank on both sides is left out again.
+  const auto needs_blank = [](char end) { return end == '`' || end == ' '; };
+  const std::string blank = needs_blank(text.front()) || needs_blank(text.back()) ? " " : "";
+  return fence + blank + text + blank + fence;
 }
 
 /// A row that is shown, with the step that it is of.
@@ -67,8 +80,8 @@ struct Shown {
             (outcome.settings.by_speedup ? "speed-up" : "speed") + " now / then | verdict |\n" +
             (several ? "|---" : "") + "|---|---|---:|---:|---:|---|\n";
     for (const auto& [step, row] : rows) {
-      if (several) text += "| " + detail::plain_markdown(paths_of(step->now)) + ' ';
-      text += "| " + detail::plain_markdown(row->comparison) + " | " + detail::plain_markdown(row->implementation) +
+      if (several) text += "| " + detail::as_code(paths_of(step->now)) + ' ';
+      text += "| " + detail::as_code(row->comparison) + " | " + detail::as_code(row->implementation) +
               " | " + time_text(row->then) + " | " + time_text(row->now) + " | ";
       text += row->factor ? format_factor(*row->factor) : "-";
       if (row->interval)
@@ -76,7 +89,7 @@ struct Shown {
       const char* const verdict = to_string(row->judgement.verdict);
       text += row->judgement.acceptable ? std::string(" | ") + verdict : std::string(" | **") + verdict + "**";
       // Without an interval the reason is all that there is to say.
-      if (!row->interval) text += ": " + detail::plain_markdown(row->judgement.message);
+      if (!row->interval) text += ": " + detail::as_code(row->judgement.message);
       text += " |\n";
     }
     text += '\n';

@@ -5,6 +5,8 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -162,13 +164,13 @@ TEST_CASE("Markdown has what is proven, worst first, and a count of the rest") {
                             "https://ci.example/1(2)"});
   CHECK(run.code == 1);
   CHECK_THAT(run.out, StartsWith("### pace: 1 slower, 1 faster, of 5; 1 not acceptable\n") &&
-                          ContainsSubstring("| case | slow | 100 ns | 130 ns | 0.769x \\[0.7") &&
+                          ContainsSubstring("| `case` | `slow` | 100 ns | 130 ns | 0.769x \\[0.7") &&
                           ContainsSubstring("] | **failed** |") &&
                           ContainsSubstring(
-                              "| case | fa&#124;st &#64;<!-- -->all &#96;&#60;b&#62; | 100 ns | 50.0 ns | 2.00x") &&
+                              "| `case` | <code>fa&#124;st &#64;<!-- -->all &#96;&#60;b&#62;</code> | 100 ns | 50.0 ns | 2.00x") &&
                           ContainsSubstring("No change is proven of 3 others.\n") &&
                           ContainsSubstring("[Report](<https://ci.example/1(2)>)"));
-  CHECK(run.out.find("| slow |") < run.out.find("fa&#124;st"));
+  CHECK(run.out.find("| `slow` |") < run.out.find("fa&#124;st"));
   CHECK_THAT(run.out, !ContainsSubstring("eager"));
   // Each of five implementations has 0.002: ln(1.02 / 1.005) = 0.01481 and the quantile 2.8782 give 2 * 1.9434^2 = 7.6.
   CHECK_THAT(
@@ -180,8 +182,33 @@ TEST_CASE("Markdown has what is proven, worst first, and a count of the rest") {
   json["results"][0]["implementations"].erase(1);
   const Written part(json);
   CHECK_THAT(compare({before.path(), part.path(), "--markdown", "-"}).out,
-             ContainsSubstring("| case | fused | 500 ns | - | - | **invalid**: &#39;fused&#39; has no figures") ||
-                 ContainsSubstring("| case | fused | 500 ns | - | - | **invalid**: 'fused' has no figures"));
+             ContainsSubstring("| `case` | `fused` | 500 ns | - | - | **invalid**: `'fused' has no figures"));
+}
+
+TEST_CASE("Markdown has names as code, of which GitHub makes no link, mention or markup") {
+  using pace::tools::compare_results::detail::as_code;
+  for (const std::string name :
+       {"www.example.com", "https://x.example", "GH-12", "owner/repository#1", "@all", "a@b.example",
+        "b99b64a2b5fea05d08a4e098771ab3f8cfdce13d", "<b>&amp;*_~[x](y)", "ends with \\"})
+    CHECK(as_code(name) == '`' + name + '`');
+  CHECK(as_code("a`b``c") == "```a`b``c```");
+  CHECK(as_code("`") == "`` ` ``");
+  CHECK(as_code(" blanks ") == "`  blanks  `");
+  CHECK(as_code("two\nlines") == "`two\\x0alines`");
+  CHECK(as_code("").find_first_of("`<>") == std::string::npos);
+  // In a table a vertical bar ends the cell even in code, so that such a name has no character left that has a meaning.
+  CHECK(as_code("|\\|www.x") == "<code>&#124;&#92;&#124;www&#46;x</code>");
+}
+
+TEST_CASE("a pipe cannot be read a second time for a page") {
+  const Written before(files::process(1000, 500));
+  const TemporaryFile page;
+  const std::string pipe = page.path() + ".fifo";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const auto run = compare({before.path(), pipe, "--html", page.path()});
+  std::filesystem::remove(pipe);
+  CHECK(run.code == 2);
+  CHECK_THAT(run.err, ContainsSubstring("--html: " + pipe + " is a pipe, which can be read only once"));
 }
 
 TEST_CASE("JSON has every row with its interval, its verdict and what is missing for one") {
