@@ -3,7 +3,8 @@
 #
 #   git bisect run /path/to/pace/tools/bisect/step.sh [--build COMMAND] [--attempts N] -- PROGRAM ARGUMENTS...
 #
-#   --build COMMAND   runs before the program, in a shell; a commit that cannot be built is skipped
+#   --build COMMAND   runs before the program, in a shell; a commit that cannot be built is skipped, and a command that
+#                     is not there (126, 127) stops the bisection
 #   --attempts N      runs the program up to N times until it gives a verdict (default: 1)
 #
 #   pace                                            git bisect
@@ -47,9 +48,21 @@ done
 (($#)) || usage "expected a program after --"
 
 commit=$(git log -1 --format='%h (%s)' 2>/dev/null) || commit="this commit"
-if [[ $build ]] && ! bash -c "$build" </dev/null; then
-  say "$commit cannot be built: skipped"
-  exit "$skip"
+if [[ $build ]]; then
+  bash -c "$build" </dev/null
+  code=$?
+  case $code in
+    0) ;;
+    # What a shell says of a command that is not there or no program: every commit would be skipped by the same mistake.
+    126 | 127)
+      say "--build '$build' ended with $code: a command of it is not there, or cannot be run. Bisecting stops"
+      exit "$stop"
+      ;;
+    *)
+      say "$commit cannot be built: skipped"
+      exit "$skip"
+      ;;
+  esac
 fi
 
 for ((attempt = 1; attempt <= attempts; ++attempt)); do
