@@ -81,8 +81,8 @@ struct Shown {
             (several ? "|---" : "") + "|---|---|---:|---:|---:|---|\n";
     for (const auto& [step, row] : rows) {
       if (several) text += "| " + detail::as_code(paths_of(step->now)) + ' ';
-      text += "| " + detail::as_code(row->comparison) + " | " + detail::as_code(row->implementation) +
-              " | " + time_text(row->then) + " | " + time_text(row->now) + " | ";
+      text += "| " + detail::as_code(row->comparison) + " | " + detail::as_code(row->implementation) + " | " +
+              time_text(row->then) + " | " + time_text(row->now) + " | ";
       text += row->factor ? format_factor(*row->factor) : "-";
       if (row->interval)
         text += " \\[" + format_factor(row->interval->low) + ", " + format_factor(row->interval->high) + ']';
