@@ -5,10 +5,13 @@
 #
 #   ci/before_after.sh BEFORE AFTER TARGET [OPTION_OF_THE_PROGRAM...]
 #
-#   PACE       the checkout of pace (default: ../pace)
-#   ARTIFACTS  the folder for results and for summary.md (default: before-after-artifacts)
-#   PROCESSES  for each commit (default: 5, with which the verdict rests on how much processes differ)
-#   LIMIT      most that the time may grow by (default: 1.02)
+#   PACE             the checkout of pace (default: ../pace)
+#   ARTIFACTS        the folder for results and for summary.md (default: before-after-artifacts)
+#   PROCESSES        for each commit, up to 999 (default: 5, with which the verdict rests on how much processes differ)
+#   LIMIT            most that the time may grow by, as a factor (default: 1.02)
+#   COMPARE_OPTIONS  further options of compare_results, such as --allow-undecided
+#   DISK_CACHE       the folder of what Bazel has built (default: ~/.cache/pace/before-after)
+#   DISK_CACHE_MB    most that it keeps: what was used longest ago is removed at the end (default: 10000)
 set -euo pipefail
 
 fail() {
@@ -22,7 +25,12 @@ pace=$(cd "${PACE:-../pace}" 2>/dev/null && pwd) || fail "there is no checkout o
 artifacts=${ARTIFACTS:-before-after-artifacts}
 processes=${PROCESSES:-5}
 limit=${LIMIT:-1.02}
-[[ $processes =~ ^[1-9][0-9]*$ ]] || fail "PROCESSES=$processes; expected a number from 1"
+cache=${DISK_CACHE:-$HOME/.cache/pace/before-after}
+cache_mb=${DISK_CACHE_MB:-10000}
+[[ $processes =~ ^[1-9][0-9]{0,2}$ ]] || fail "PROCESSES=$processes; expected a number from 1 to 999"
+[[ $limit =~ ^(0\.[0-9]*[1-9][0-9]*|[1-9][0-9]*(\.[0-9]+)?)$ ]] || fail "LIMIT=$limit; expected a factor, such as 1.02"
+[[ $cache_mb =~ ^[1-9][0-9]{0,8}$ ]] || fail "DISK_CACHE_MB=$cache_mb; expected a number of megabytes from 1"
+read -ra compare_options <<<"${COMPARE_OPTIONS:-}"
 top=$(git rev-parse --show-toplevel) || fail "$PWD is in no git checkout"
 # Not by comparing paths: $PWD may go through a link.
 here=/$(git rev-parse --show-prefix)
@@ -32,12 +40,20 @@ artifacts=$(cd "$artifacts" && pwd)
 
 # Both checkouts stand beside this one, so that relative paths of the WORKSPACE file, such as ../pace, stay true.
 declare -A folder
+# Bazel never removes anything from it, and copes with what is missing.
+shrink_cache() {
+  [[ -d $cache ]] || return 0
+  find "$cache" -type f -printf '%A@ %s %p\n' | LC_ALL=C sort -rn |
+    LC_ALL=C awk -v most="$cache_mb" '{ sum += $2 } sum > most * 1e6 { sub(/^[^ ]+ [^ ]+ /, ""); printf "%s%c", $0, 0 }' |
+    xargs -0 -r rm -f --
+}
 clean_up() {
   local side
   for side in "${!folder[@]}"; do
     (cd "${folder[$side]}$here" 2>/dev/null && "$pace/third_party/bazel" clean --expunge >/dev/null 2>&1) || true
     git worktree remove --force "${folder[$side]}" || true
   done
+  shrink_cache || true
 }
 trap clean_up EXIT
 for side in before after; do
@@ -46,9 +62,17 @@ for side in before after; do
   git worktree add --quiet --detach "${folder[$side]}" "$commit"
   # The program itself is run below, without Bazel.
   (cd "${folder[$side]}$here" &&
-    "$pace/third_party/bazel" run --disk_cache="${DISK_CACHE:-$HOME/.cache/pace/before-after}" \
+    "$pace/third_party/bazel" run --disk_cache="$cache" \
       --script_path="$artifacts/$side.sh" "$target") || fail "cannot build $target at ${!side}"
 done
+
+# Its options are looked at before anything is measured: it reads files only once they are understood.
+"$pace/third_party/bazel" run --script_path="$artifacts/compare.sh" @pace//tools/compare_results ||
+  fail "cannot build compare_results"
+compare=(env BUILD_WORKING_DIRECTORY="$PWD" "$artifacts/compare.sh" --no-slower-than "$limit"
+  --markdown "$artifacts/summary.md" "${compare_options[@]}")
+refused=$("${compare[@]}" --old "$artifacts/none" --new "$artifacts/none" 2>&1) || true
+[[ $refused == *"$artifacts/none"* ]] || fail "LIMIT=$limit, COMPARE_OPTIONS=${compare_options[*]}: $refused"
 
 for ((i = 1; i <= processes; ++i)); do
   # Each side is first in every second pair, so that a machine which warms up slows neither more than the other.
@@ -63,6 +87,5 @@ for ((i = 1; i <= processes; ++i)); do
 done
 
 code=0
-"$pace/third_party/bazel" run @pace//tools/compare_results -- --no-slower-than "$limit" \
-  --old "$artifacts"/before-*.json --new "$artifacts"/after-*.json --markdown "$artifacts/summary.md" || code=$?
+"${compare[@]}" --old "$artifacts"/before-*.json --new "$artifacts"/after-*.json || code=$?
 exit "$code"

@@ -148,7 +148,12 @@ cat >"$scratch/order/third_party/bazel" <<'CODE'
 #!/usr/bin/env bash
 for word; do [[ $word != --script_path=* ]] || program=${word#*=}; done
 [[ ${program:-} ]] || exit 0
-printf '#!/usr/bin/env bash\necho "${2##*/}"\n' >"$program"
+if [[ $program == */compare.sh ]]; then
+  # Refuses one option, and names its files otherwise.
+  printf '#!/usr/bin/env bash\n[[ $* != *--wrong* ]] || { echo "--wrong: unknown option"; exit 2; }\necho "compared: $*"\n'
+else
+  printf '#!/usr/bin/env bash\necho "${2##*/}"\n'
+fi >"$program"
 chmod +x "$program"
 CODE
 chmod +x "$scratch/order/third_party/bazel"
@@ -156,6 +161,31 @@ in_mine env PACE="$scratch/order" PROCESSES=3 ARTIFACTS="$scratch/ordered" ci/be
 ends_with 0 "the order of processes"
 [[ $(grep -o '^[a-z]*-[0-9]' <<<"$output" | xargs) == "before-1 after-1 after-2 before-2 before-3 after-3" ]] ||
   problem "the order of processes is another one"
+in_mine env PACE="$scratch/order" PROCESSES=1 ARTIFACTS="$scratch/options" LIMIT=1.5 \
+  COMPARE_OPTIONS="--allow-undecided --by speedup" ci/before_after.sh HEAD HEAD //a
+ends_with 0 "options of the comparison"
+[[ $output == *"compared: --no-slower-than 1.5 --markdown $scratch/options/summary.md --allow-undecided --by speedup --old "* ]] ||
+  problem "options of the comparison do not reach it"
+in_mine env PACE="$scratch/order" ARTIFACTS="$scratch/wrong" COMPARE_OPTIONS=--wrong ci/before_after.sh HEAD HEAD //a
+ends_with 2 "an option that the comparison refuses"
+[[ $output == *"COMPARE_OPTIONS=--wrong: --wrong: unknown option"* && $output != *before-1* ]] ||
+  problem "an option that the comparison refuses: there is no message, or something was measured"
+for setting in LIMIT=abc LIMIT=0 LIMIT=1,02 LIMIT=-1 PROCESSES=0 PROCESSES=1000 PROCESSES=many DISK_CACHE_MB=0 \
+  DISK_CACHE_MB=lots; do
+  in_mine env PACE="$scratch/order" ARTIFACTS="$scratch/refused" "$setting" ci/before_after.sh HEAD HEAD //a
+  ends_with 2 "$setting"
+  [[ $output == *"before_after.sh: $setting; expected"* ]] || problem "$setting: no message that names it"
+done
+# Of three files of 600 kB, the one that was used last is within a megabyte.
+mkdir "$scratch/full"
+for day in 1 3 2; do
+  head -c 600000 /dev/zero >"$scratch/full/day $day"
+  touch -a -d "2026-01-0$day" "$scratch/full/day $day"
+done
+in_mine env PACE="$scratch/order" PROCESSES=1 ARTIFACTS="$scratch/shrunk" DISK_CACHE="$scratch/full" DISK_CACHE_MB=1 \
+  ci/before_after.sh HEAD HEAD //a
+ends_with 0 "a disk cache that is full"
+[[ $(ls "$scratch/full") == "day 3" ]] || problem "the disk cache has not lost what was used longest ago: $(ls "$scratch/full")"
 in_mine env PACE="$scratch/stand-in" CODE=8 EVENTS='{"id": {}}\n{"id' ci/gate.sh //a
 ends_with 8 "events that are cut off"
 
