@@ -95,7 +95,7 @@ def _read_file(place, path, inputs):
             _require_version(path, header, "schema_version", SCHEMA_VERSION)
             inputs.runs.append(run := Run(path, _header(path, header, schema.HEADER), []))
             _read_lines(
-                path, file, lambda value: run.results.append(_with_fewer_samples(_row(schema.RESULT, value))), inputs
+                path, file, lambda value: run.results.append(_result(value)), inputs
             )
         elif header is not None and "comparison_version" in header:
             _require_version(path, header, "comparison_version", COMPARISON_VERSION)
@@ -158,6 +158,13 @@ def _read_lines(path, file, take, inputs):
             take(_parse(line))
         except (ValueError, schema.Unexpected) as error:
             inputs.problems.append(f"{path}:{number}: is no result: {error}; it is left out; {_EXPECTED}")
+
+
+def _result(value):
+    result = _with_fewer_samples(_row(schema.RESULT, value))
+    # A page shows control characters; a command line has to have them.
+    result["exact_name"] = value["name"]
+    return result
 
 
 def _with_fewer_samples(result):

@@ -1,9 +1,8 @@
 """What the page shows, from what was read: verdicts, what stands out, means, sweeps, comparisons, kernels."""
 
 import math
-import shlex
 
-from report import charts, figures, statistics, svg, sweeps
+from report import charts, figures, repeat, statistics, svg, sweeps
 
 _BADNESS = {"passed": 0, "undecided": 1, "invalid": 2, "failed": 3}
 # Outcomes by which a program fails, as its exit code says (42).
@@ -47,25 +46,6 @@ def _question(result):
     return {"baseline": baseline, "inputs": result["inputs"], "clock": result["clock"]}
 
 
-# Options that name files to write: a command that is pasted would replace the results that the page shows.
-_OUTPUTS = ("--csv", "--json", "--junit", "--html", "--save-baseline", "--baseline-expires")
-
-
-def _without_outputs(command):
-    """Returns the command line, which is quoted for a shell, without options that write files."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        # The text is not what a program writes.
-        return command
-    kept, is_value = [], False
-    for word in words:
-        if not is_value and word != "--resume" and word.partition("=")[0] not in _OUTPUTS:
-            kept.append(word)
-        is_value = not is_value and word in _OUTPUTS
-    return shlex.join(kept)
-
-
 class View:
     """Everything that the template reads."""
 
@@ -75,6 +55,7 @@ class View:
         self.runs = [self._run(i, run, len(inputs.runs)) for i, run in enumerate(inputs.runs)]
         pairs = [(i, result) for i, run in enumerate(inputs.runs) for result in run.results]
         self.results = [result for _, result in pairs]
+        self._results_of_run = [{result["name"]: result for result in run.results} for run in inputs.runs]
         self._count()
         self.exit_code, self.exit_meaning = self._exit()
         shown = self._shown(pairs)
@@ -587,7 +568,7 @@ class View:
             "data": f"c{place}" if values else None,
             "left_out": values["left_out"] if values else False,
             "pictures": self._pictures(values),
-            "command": self._command(run_view["command"], result),
+            "command": repeat.command(run_view["command"], result, self._results_of_run[run]),
         }
 
     @staticmethod
@@ -602,17 +583,6 @@ class View:
         return [
             {"kind": kind, **{key: charts.SPECIFICATIONS[kind][key] for key in ("title", "about")}} for kind in kinds
         ]
-
-    @staticmethod
-    def _command(command, result):
-        """The program's own command line, with the seeds of this comparison; the last value of an option counts."""
-        if not command:
-            return ""
-        command = _without_outputs(command)
-        for option, key in (("--seed", "seed"), ("--check-seed", "check_seed")):
-            if result[key] is not None:
-                command += f" {option} {int(result[key])}"
-        return command
 
     @staticmethod
     def _limits(row):

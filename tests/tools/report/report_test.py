@@ -246,18 +246,49 @@ class Figures(program.ReportCase):
         self.assertIn("it cannot be captured", page.text)
         self.assertIn("67.1\u202fMB", page.text)
 
-    def test_the_command_that_repeats_it_has_its_seeds_and_replaces_no_file(self):
+    def commands_of(self, given, *results):
+        """What the page names to repeat each of the results."""
+        header = made_up.header(command_line=given)
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", results, header))
+        *commands, own = page.all("pre", css="command")
+        self.assertEqual(own["text"], given)
+        return [each["text"] for each in commands]
+
+    def test_the_command_that_repeats_it_has_its_name_and_seeds_and_replaces_no_file(self):
         for given, repeated in (
             ("bazel-bin/a --json results.json", "bazel-bin/a"),
             ("bazel-bin/a --html=a.html --budget 2 --csv a.csv 'two words'", "bazel-bin/a --budget 2 'two words'"),
             ("bazel-bin/a --save-baseline --json --resume '[perf]'", "bazel-bin/a '[perf]'"),
-            ("bazel-bin/a 'no end", "bazel-bin/a 'no end"),
+            ("bazel-bin/a --save_baseline b.json --case x --case=y --seed 3 --dry-run", "bazel-bin/a"),
         ):
-            header = made_up.header(command_line=given)
-            page, _ = self.page_of(made_up.write(self.folder / "a.json", [made_up.comparison("a", 1)], header))
-            (command, own) = page.all("pre", css="command")
-            self.assertEqual(command["text"], repeated + " --seed 39630 --check-seed 2623656200821053387")
-            self.assertEqual(own["text"], given)
+            (command,) = self.commands_of(given, made_up.comparison("a", 1))
+            self.assertEqual(command, repeated + " --case a --seed 39630 --check-seed 2623656200821053387")
+        self.assertEqual(self.commands_of("bazel-bin/a 'no end", made_up.comparison("a", 1)), ["bazel-bin/a 'no end"])
+
+    def test_a_shell_reads_the_name_of_the_comparison_that_is_repeated(self):
+        # What the shell makes of a word, ended by a bar.
+        given = "printf '%s|'"
+        for name in ("aten.add.Tensor[0]", "it's $HOME `x` \\", "-n", "", "two\nlines\x1b[2J\ttab '\\", "größe"):
+            (command,) = self.commands_of(given, made_up.comparison(name, 1))
+            self.assertNotIn("\n", command)
+            words = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
+            case = f"--case={name}" if not name or name.startswith("-") else f"--case|{name}"
+            self.assertEqual(words, f"{case}|--seed|39630|--check-seed|2623656200821053387|")
+
+    def test_a_phase_is_repeated_with_its_comparison(self):
+        whole = made_up.comparison("net/1", 1, check_seed=7, device="NVIDIA H200", clock="cuda events")
+        results = [
+            whole,
+            {**whole, "name": "net/1/backward"},
+            # The host's time, which has rounds of its own.
+            {**whole, "name": "net/1/host", "rounds": 3, "elapsed_ns": 5.0, "clock": "wall"},
+            # A comparison of its own with a name that begins as another one's.
+            {**whole, "name": "net/1/small", "check_seed": 8},
+            {**whole, "name": "net/1/large", "rounds": 3},
+            {**whole, "name": "other/backward"},
+        ]
+        cases = [shlex.split(each)[2] for each in self.commands_of("bazel-bin/a", *results)]
+        self.assertEqual(cases, ["net/1", "net/1", "net/1", "net/1/small", "net/1/large", "other/backward"])
 
     def test_samples_beyond_the_first_are_said_to_be_left_out(self):
         result = made_up.comparison("a", 1.5, "passed", count=20002)
