@@ -101,12 +101,18 @@ def _crossings(name, rows, columns, cells):
         known = [(column, cells[row, column][0]) for column in columns if (row, column) in cells]
         known = [(column, value) for column, value in known if value and value > 0 and column > 0]
         at = f" at n = {row}" if row != "" else ""
-        for (left, before), (right, after) in zip(known, known[1:]):
-            if (before > 1) == (after > 1) or before == 1:
+        # At sizes at which both sides are equally fast, neither side is the faster one.
+        sides = [(size, value) for size, value in known if value != 1]
+        for (left, before), (right, after) in zip(sides, sides[1:]):
+            if (before > 1) == (after > 1):
                 continue
-            share = math.log(before) / (math.log(before) - math.log(after))
-            size = math.exp(math.log(left) + share * (math.log(right) - math.log(left)))
-            found.append(
-                f"{name} becomes {'faster' if after > 1 else 'slower'} near {size:.3g}{at} (between {left} and {right})"
-            )
+            way = "faster" if after > 1 else "slower"
+            equal = [size for size, value in known if left < size < right]
+            if equal:
+                where = f"at {equal[0]}" if len(equal) == 1 else f"from {equal[0]} to {equal[-1]}"
+            else:
+                share = math.log(before) / (math.log(before) - math.log(after))
+                size = math.exp(math.log(left) + share * (math.log(right) - math.log(left)))
+                where = f"near {size:.3g}"
+            found.append(f"{name} becomes {way} {where}{at} (between {left} and {right})")
     return found

@@ -10,7 +10,7 @@ import unittest
 
 import made_up
 import program
-from report import statistics
+from report import statistics, sweeps
 
 EVIDENCE = os.path.abspath("tests/tools/report/evidence_of_file")
 
@@ -163,6 +163,22 @@ class Figures(program.ReportCase):
             sweeps["text"], r"fused becomes faster near (5|6|7)\d(\.\d)? at n = 16 \(between (16 and 64|64 and 256)\)"
         )
         self.assertEqual(len(page.data("data-s0")["values"]), 6)
+
+    def test_a_sweep_with_a_speedup_of_exactly_1(self):
+        for speedups, expected in (
+            ((0.5, 1.0, 2.0), ["fused becomes faster at 64 (between 16 and 256)"]),
+            ((2.0, 1.0, 0.5), ["fused becomes slower at 64 (between 16 and 256)"]),
+            ((0.5, 1.0, 1.0, 2.0), ["fused becomes faster from 64 to 256 (between 16 and 1024)"]),
+            ((2.0, 1.0, 2.0), []),
+            ((1.0, 1.0, 2.0), []),
+            ((0.5, 0.5, 1.0), []),
+            ((0.5, 2.0, 1.0), ["fused becomes faster near 32 (between 16 and 64)"]),
+        ):
+            results = [made_up.comparison(f"op/n={16 * 4**i}", 1.0, count=4) for i in range(len(speedups))]
+            for result, speedup in zip(results, speedups):
+                result["implementations"][1]["speedup"]["median"] = speedup
+            (sweep,) = sweeps.find(results, lambda row: "")
+            self.assertEqual(sweep.crossings, expected)
 
     def test_kernels(self):
         kernels = {
