@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Looks up in the tree what the documentation names: links and their anchors, paths, Bazel targets, options, variables and C++ names.
 Each option that a program describes must be in its section of docs/command-line.md, and each one there must be described.
+Lines of prose have at most 120 columns.
 
-    tests/build/docs_test.py        prints `page:line: what is not there`, a line each, and ends with 1 if there is any
+    tests/build/docs_test.py        prints `page:line: what is wrong`, a line each, and ends with 1 if there is any
 """
 import os
 import re
@@ -29,6 +30,7 @@ DESCRIBED = {
 }
 # The same for programs in Python, by argparse.
 DESCRIBED_IN_PYTHON = {"history": ["tools/history/__main__.py"], "report": ["tools/report/__main__.py"]}
+COLUMNS = 120
 SUFFIXES = "hpp cc cu py sh md txt yaml bzl svg inc awk".split()
 
 
@@ -99,6 +101,16 @@ def problems_of_link(page, target):
     return None
 
 
+def problem_of_width(line):
+    """What of a line of prose is too wide; tables and indented code, a link and a piece of code stay whole."""
+    if len(line) <= COLUMNS or line.startswith(("|", "    ")):
+        return None
+    whole = re.sub(r"`[^`]+`|!?\[[^\]]*\]\([^)]*\)", lambda match: match[0].replace(" ", "-"), line)
+    if len(re.sub(r"^\s*(-|\d+\.) ", "", whole).split()) < 2:
+        return None
+    return "%d columns; expected at most %d" % (len(line), COLUMNS)
+
+
 def problems_of_code(tree, page, code):
     """What of a piece of inline code is not in the tree."""
     workspace = os.path.dirname(page) if page.startswith("examples/") else ""
@@ -160,11 +172,12 @@ def main():
             if fenced or line.startswith("```"):
                 continue
             bad = [problems_of_link(page, target) for target in re.findall(r"\]\(([^)\s]+)\)", line)]
+            bad.append(problem_of_width(line))
             if page not in LINKS_ALONE:
                 for code in re.findall(r"`([^`]+)`", line):
                     bad.extend(problems_of_code(tree, page, code))
             found.extend("%s:%d: %s" % (page, number, problem) for problem in bad if problem)
-    print("\n".join(found) or "what the documentation names is there")
+    print("\n".join(found) or "what the documentation names is there, in lines of %d columns" % COLUMNS)
     return 1 if found else 0
 
 
