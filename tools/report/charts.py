@@ -5,6 +5,7 @@ replaces them and adds the values, and what it draws is what it offers for a not
 """
 
 import math
+import re
 
 from report import figures, statistics
 
@@ -469,12 +470,36 @@ def colours(rows):
     return [COLOURS[0] if row["baseline"] else next(others) for row in rows]
 
 
-def _curve(row, expectation, baseline, result):
+# How the expectations of times that have a sequential test describe themselves (Demand::describe() in
+# include/pace/gate/demand.hpp).
+_OF_TIMES = re.compile(r"(mean |[\d.]+ % quantile of |speed-up of |)(time |more than |at least |at most )", re.ASCII)
+
+
+def why_no_evidence(row, expectation):
+    """Returns why the page has no curve of the evidence for an expectation, or an empty text."""
     demand = expectation["demanded_speed"]
+    if row["outcome"] != "measured" or not row["time"]:
+        return "the implementation has no times"
+    if demand is None:
+        if _OF_TIMES.match(expectation["expectation"]):
+            return (
+                "of the demands on times, a file of results has limit and error rates only where the median speed-up "
+                "over the baseline is demanded"
+            )
+        return "it is judged once, after the rounds, and no test follows it from cycle to cycle"
     # Such a limit has no logarithm, and such a rate no evidence or no inverse.
     if not (demand["limit"] > 0 and 1e-300 < demand["alpha"] < 1 and 1e-300 < demand["beta"] < 1):
-        return None
+        return "its error rates are beyond what a picture shows"
+    if not row["samples_ns"] or not row["log_ratios"]:
+        return "the file has no single samples of it"
     if len(row["log_ratios"]) > MOST_CYCLES:
+        return f"it has more than {MOST_CYCLES} cycles"
+    return ""
+
+
+def _curve(row, expectation, baseline, result):
+    demand = expectation["demanded_speed"]
+    if why_no_evidence(row, expectation):
         return None
     points = statistics.evidence(
         demand,

@@ -564,12 +564,23 @@ class View:
             "has_memory": any(row["device_memory"] or row["device_counts"] for row in rows),
             "has_instructions": any(row["instructions"] for row in rows),
             "has_counts": any(row["counts"] or row["instructions"] for row in rows),
+            "without_evidence": self._without_evidence(rows),
             "has_expectations": any(row["expectations"] for row in rows),
             "data": f"c{place}" if values else None,
             "left_out": values["left_out"] if values else False,
             "pictures": self._pictures(values),
             "command": repeat.command(run_view["command"], result, self._results_of_run[run]),
         }
+
+    @staticmethod
+    def _without_evidence(rows):
+        """Expectations of which there is no picture of the evidence, by the reason."""
+        found = {}
+        for row in rows:
+            for each in row["expectations"]:
+                if why := charts.why_no_evidence(row, each):
+                    found.setdefault(why, []).append(f"{short(row['name'])}: {short(each['expectation'])}")
+        return [{"why": why, "expectations": "; ".join(dict.fromkeys(texts))} for why, texts in found.items()]
 
     @staticmethod
     def _pictures(values):

@@ -352,6 +352,47 @@ class Evidence(program.ReportCase):
         self.assertLess(found[3][-1][0], 1e-3)
 
 
+    def test_an_expectation_without_a_curve_is_named_with_the_reason(self):
+        result = made_up.comparison("case", 1.3, "passed")
+        baseline, own = result["implementations"]
+        for text in (
+            "mean time of at most 1.02x the baseline's",
+            "99 % quantile of at most 1.50x the baseline's",
+            "time of at most 1.00 ms",
+            "speed-up of more than 1.05x over 'other'",
+            "count of at most 3 kernels",
+        ):
+            own["expectations"].append({**made_up.expectation("passed"), "expectation": text, "demanded_speed": None})
+        wrong = made_up.row("wrong", [], baseline, outcome="wrong")
+        wrong["expectations"] = [{**made_up.expectation("failed"), "demanded_speed": None}]
+        bare = made_up.row("bare", own["samples_ns"], baseline, expectations=[made_up.expectation("passed")])
+        bare.update(samples_ns=[], log_ratios=[])
+        result["implementations"] += [wrong, bare]
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
+        said = [" ".join(each["text"].split()) for each in page.all("p", css="no-evidence")]
+        self.assertEqual(
+            said,
+            [
+                "No picture of the evidence for fused: mean time of at most 1.02x the baseline's; fused: 99 % quantile "
+                "of at most 1.50x the baseline's; fused: time of at most 1.00 ms; fused: speed-up of more than 1.05x "
+                "over 'other': of the demands on times, a file of results has limit and error rates only where the "
+                "median speed-up over the baseline is demanded.",
+                "No picture of the evidence for fused: count of at most 3 kernels: it is judged once, after the rounds, "
+                "and no test follows it from cycle to cycle.",
+                "No picture of the evidence for wrong: time of at most 1.05x the baseline's: the implementation has no "
+                "times.",
+                "No picture of the evidence for bare: time of at most 1.05x the baseline's: the file has no single "
+                "samples of it.",
+            ],
+        )
+        self.assertEqual(
+            [each["expectation"] for each in page.data("data-c0")["evidence"]],
+            ["fused: time of at most 1.05x the baseline's"],
+        )
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [made_up.comparison("case", 1.3, "passed")]))
+        self.assertEqual(page.all("p", css="no-evidence"), [])
+
+
 class Hostile(program.ReportCase):
     NAMES = [
         "</script><script>document.title='taken'</script>",
