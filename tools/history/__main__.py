@@ -95,6 +95,8 @@ def chosen_names(connection, options):
 
 
 def report(options):
+    if options.output == "-":
+        raise database.DatabaseError("--output -: the standard output has the trends as text; expected a file")
     require_other_file("--output", options.output, options)
     with database.opened(user_path(options.database), options.wait) as connection:
         found = [trend for name in chosen_names(connection, options) for trend in trends.trends_of(connection, name)]

@@ -705,10 +705,45 @@ class CommandLine(program.ReportCase):
         self.assertEqual(stat.S_IMODE(self.output.stat().st_mode) & 0o600, 0o600)
         self.assertIn("kept", self.output.read_text("utf-8"))
 
+    def test_a_hyphen_is_the_standard_input_or_output(self):
+        with open(self.good, "rb") as file:
+            ended = subprocess.run(
+                [program.REPORT, "-", "--output", "-"], stdin=file, capture_output=True, check=False, cwd=self.folder
+            )
+        self.assertEqual((ended.returncode, ended.stderr), (0, b""))
+        self.assertIn("kept", program.Page(ended.stdout.decode("utf-8")).text)
+        self.assertEqual(os.listdir(self.folder), ["good.json"])
+
+    def test_a_file_that_is_given_twice_is_refused(self):
+        other = self.folder / "link.json"
+        other.symlink_to(self.good)
+        for words, message in (
+            ([self.good, self.good], f"{self.good}: is given twice; expected each file once"),
+            ([self.good, other], f"{other}: is given twice, as {self.good}; expected each file once"),
+            (["-", "-"], "-: is given twice"),
+        ):
+            ended = self.run_report(*words, "--output", self.output)
+            self.assertEqual(ended.returncode, 2)
+            self.assertIn(message, ended.stderr)
+            self.assertFalse(self.output.exists())
+
+    def test_a_standard_output_that_takes_nothing(self):
+        report = f"{shlex.quote(program.REPORT)} "
+        for words, code, message in (
+            ("--help >/dev/full", 1, "report: the standard output: No space left on device; expected a place"),
+            ("--help >&-", 1, "report: the standard output: is closed; expected a place"),
+            (f"{shlex.quote(self.good)} --output - | head -c 10 >/dev/null; exit ${{PIPESTATUS[0]}}", 141, ""),
+        ):
+            ended = subprocess.run(["bash", "-c", report + words], capture_output=True, text=True, check=False)
+            self.assertEqual(ended.returncode, code, ended.stderr)
+            self.assertTrue(ended.stderr.startswith(message) and ended.stderr.count("\n") == bool(message), ended)
+
     def test_help(self):
         ended = self.run_report("--help")
         self.assertEqual(ended.returncode, 0)
         self.assertIn("--output", ended.stdout)
+        narrow = self.run_report("--help", environment={"COLUMNS": "40"}).stdout
+        self.assertLessEqual(max(map(len, narrow.splitlines())), 40)
 
 
 if __name__ == "__main__":
