@@ -13,6 +13,12 @@
 #   DISK_CACHE       the folder of what Bazel has built (default: ~/.cache/pace/before-after)
 #   DISK_CACHE_MB    most that it keeps: what was used longest ago is removed at the end (default: 10000)
 set -euo pipefail
+case ${1:-} in
+  -h | --help)
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+    exit 0
+    ;;
+esac
 
 fail() {
   echo "before_after.sh: $1" >&2

@@ -8,6 +8,12 @@
 #   PACE       the checkout of pace (default: ../pace)
 #   ARTIFACTS  the folder (default: gate-artifacts); what it held is removed
 set -uo pipefail
+case ${1:-} in
+  -h | --help)
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+    exit 0
+    ;;
+esac
 
 pace=${PACE:-../pace}
 artifacts=${ARTIFACTS:-gate-artifacts}

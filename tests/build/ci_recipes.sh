@@ -107,6 +107,11 @@ has gate-artifacts/slowed_test/results.json "a gate that fails"
 in_mine env ARTIFACTS=ci ci/gate.sh //:layer_norm_test
 ends_with 2 "a folder of artifacts that is the user's"
 has ci/gate.sh "a folder of artifacts that is the user's"
+for script in gate before_after; do
+  in_mine "ci/$script.sh" --help
+  ends_with 0 "$script.sh --help"
+  [[ $output == *"ARTIFACTS "* && $output != *"set -"* ]] || problem "$script.sh --help: no usage"
+done
 in_mine env PACE=nowhere ci/gate.sh
 ends_with 2 "no checkout of pace"
 

@@ -37,6 +37,11 @@ while (($#)); do
       [[ $1 == --build ]] && build=$2 || attempts=$2
       shift 2
       ;;
+    -h | --help)
+      sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+      # Within a bisection no commit is judged by it.
+      exit "$stop"
+      ;;
     --)
       shift
       break

@@ -10,10 +10,12 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "pace/args/command_line.hpp"
 #include "pace/core/output_file.hpp"
+#include "pace/core/terminal.hpp"
 #include "pace/report/results_file.hpp"
 #include "pace/report/text.hpp"
 #include "tools/compare_results/json.hpp"
@@ -144,6 +146,17 @@ inline void require_other_file(const std::string& option, const std::string& out
     }
 }
 
+/// Throws InputError if two outputs would be one file.
+inline void require_other_outputs(const CommandLine& line) {
+  const std::vector<std::pair<std::string, std::string>> outputs{
+      {"--markdown", line.markdown}, {"--json", line.json}, {"--html", line.html}};
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (!outputs[i].second.empty() && outputs[i].second == outputs[j].second)
+        throw InputError({}, outputs[i].first + ": " + outputs[i].second + " is that of " + outputs[j].first +
+                                 " as well; expected another one");
+}
+
 /// Throws InputError if an input is a pipe, of which nothing is left for the program that makes the page.
 inline void require_files(const std::string& option, const CommandLine& line) {
   for (const auto* inputs : {&line.then, &line.now, &line.series})
@@ -178,7 +191,10 @@ inline void require_files(const std::string& option, const CommandLine& line) {
     fail("expected at least one file on each side");
   }
   for (auto* const side : {&line.then, &line.now, &line.series})
-    for (auto& path : *side) path = resolve(path);
+    for (auto& path : *side) {
+      if (path.empty()) fail("the name of a file is empty");
+      path = resolve(path);
+    }
   if (!line.markdown.empty() && line.markdown != "-") line.markdown = resolve(line.markdown);
   for (auto* const output : {&line.json, &line.html})
     if (!output->empty()) *output = resolve(*output);
@@ -186,13 +202,16 @@ inline void require_files(const std::string& option, const CommandLine& line) {
   require_other_file("--json", line.json, line);
   require_other_file("--html", line.html, line);
   if (!line.html.empty()) require_files("--html", line);
+  require_other_outputs(line);
   return line;
 }
 
-[[nodiscard]] inline std::string help_of_compare() {
+[[nodiscard]] inline std::string help_of_compare(std::size_t width) {
   CommandLine line;
   Limits limits;
-  return std::string(compare_usage) + args::help(compare_options(line, limits));
+  std::string text;
+  for (const auto& each : report::wrap(compare_usage, width)) text += each + '\n';
+  return text + args::help(compare_options(line, limits), width);
 }
 
 /// Reads the files of a side. Single samples are not kept: verdicts rest on medians.
@@ -265,16 +284,17 @@ inline void write_page(const CommandLine& line, const Outcome& outcome, const Ma
 
 }  // namespace detail
 
-/// All of the program but finding out its arguments. Returns the exit code.
+/// All of the program but finding out its arguments. Lines of text have at most `width` columns. Returns the exit code;
+/// whether `out` has taken everything is the caller's to look at.
 [[nodiscard]] inline int compare_program(
     const std::vector<std::string>& words, std::ostream& out, std::ostream& err, bool colour = false,
     const detail::Resolve& resolve = [](const std::string& path) { return path; },
-    const detail::MakePage& make_page =
-        [](const std::vector<std::string>&) { throw Error("--html: no page is made"); }) {
+    const detail::MakePage& make_page = [](const std::vector<std::string>&) { throw Error("--html: no page is made"); },
+    std::size_t width = width_without_terminal) {
   try {
     const auto line = detail::parse_command_line(words, resolve);
     if (line.help) {
-      out << detail::help_of_compare();
+      out << detail::help_of_compare(width);
       return all_acceptable;
     }
     const Outcome outcome = detail::compare_files(line);
@@ -286,12 +306,10 @@ inline void write_page(const CommandLine& line, const Outcome& outcome, const Ma
     if (prints_markdown)
       out << markdown(outcome, line.report_url);
     else
-      print_table(outcome, colour, out);
+      print_table(outcome, colour, width, out);
     for (const auto& path : outcome.cut_off())
       err << "compare_results: " << report::printable(path)
           << ": its last line was cut off, as by a run that was ended; that result is left out\n";
-    out << std::flush;
-    if (!out) throw Error("cannot write the table: the output is closed or full");
     return outcome.exit_code();
   } catch (const std::exception& error) {
     err << "compare_results: " << report::printable_lines(error.what()) << '\n';

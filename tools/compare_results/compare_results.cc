@@ -32,7 +32,8 @@ void make_page(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   pace::report::ProgramOutput output;
-  const int code = pace::tools::compare_results::compare_program(
-      {argv + 1, argv + argc}, std::cout, std::cerr, pace::wants_colour(STDOUT_FILENO), pace::user_path, make_page);
+  const int code = pace::tools::compare_results::compare_program({argv + 1, argv + argc}, std::cout, std::cerr,
+                                                                 pace::wants_colour(STDOUT_FILENO), pace::user_path,
+                                                                 make_page, pace::columns_of(STDOUT_FILENO));
   return output.exit_code(code, "compare_results", pace::tools::compare_results::not_compared);
 }

@@ -27,8 +27,8 @@ namespace pace::tools::compare_results {
   return time ? format_time(*time) : "-";
 }
 
-/// Prints the rows of all steps, and below a row that has not passed its message.
-inline void print_table(const Outcome& outcome, bool colour, std::ostream& out) {
+/// Prints the rows of all steps, and below a row that has not passed its message in lines of at most `width` columns.
+inline void print_table(const Outcome& outcome, bool colour, std::size_t width, std::ostream& out) {
   report::StreamingTable table({{"comparison", 10, report::Align::left},
                                 {"implementation", 14, report::Align::left},
                                 {"then", 7},
@@ -57,7 +57,7 @@ inline void print_table(const Outcome& outcome, bool colour, std::ostream& out) 
     for (std::size_t i = 0; i < rows.size(); ++i) {
       out << table.line(rows[i]);
       if (step.rows[i].judgement.verdict == Verdict::passed) continue;
-      for (const auto& line : report::wrap(step.rows[i].judgement.message, 114)) out << "      " << line << '\n';
+      for (const auto& line : report::wrap(step.rows[i].judgement.message, width - 6)) out << "      " << line << '\n';
     }
   }
   out << outcome.compared() << " compared, " << outcome.closed() << " not acceptable, " << outcome.let_through()

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import csv
 import os
+import shutil
 import signal
 import sys
 
@@ -117,7 +118,7 @@ def report(options):
         made = page.render(overview, found, changes, output.vega())
         with written_to("--output", options.output):
             output.write(user_path(options.output), made)
-    for line in text.report(text.printable(overview), found, changes):
+    for line in text.report(text.printable(overview), found, changes, shutil.get_terminal_size((120, 24)).columns):
         print(line)
     return 0
 

@@ -8,8 +8,8 @@ from report.figures import significant
 _BARS = "▁▂▃▄▅▆▇█"
 # Where the terminal has no such characters.
 _DIGITS = "12345678"
-# Points of a trend on a line of the terminal, the latest ones.
-_WIDTH = 40
+# Points of a trend on a line, the latest ones: at most and, on a narrow terminal, at least so many.
+_MOST_POINTS, _LEAST_POINTS = 40, 8
 
 
 def printable(text):
@@ -52,9 +52,9 @@ def _can_print(characters):
     return True
 
 
-def spark(trend):
+def spark(trend, most=_MOST_POINTS):
     bars = _BARS if _can_print(_BARS) else _DIGITS
-    points = trend.points[-_WIDTH:]
+    points = trend.points[-most:]
     values = [math.log(point["value"]) for point in points]
     low, high = min(values), max(values)
     # Noise of less than 1 % should not fill the line.
@@ -77,8 +77,9 @@ def change_lines(change):
     ]
 
 
-def report(overview, trends, changes):
-    """Returns the lines: changes first, regressions before improvements, then a line for each trend of a ratio."""
+def report(overview, trends, changes, columns=120):
+    """Returns the lines: changes first, regressions before improvements, then a line for each trend of a ratio, which
+    has fewer points where the terminal has few `columns`."""
     lines = [overview, ""]
     for title, wanted in (("Regressions", True), ("Improvements", False)):
         chosen = [change for change in changes if change.is_regression == wanted]
@@ -89,10 +90,11 @@ def report(overview, trends, changes):
     shown = [trend for trend in trends if trend.quantity == "speedup"]
     lines.append("Speed-ups over the baseline of the same run, oldest first" if shown else "No speed-ups are known.")
     width = max((len(name_of(trend)) for trend in shown), default=0)
+    room = min(max(columns - width - 35, _LEAST_POINTS), _MOST_POINTS)
     for trend in shown:
         first, last = trend.points[0], trend.points[-1]
         lines.append(
             f"  {name_of(trend):{width}}  {len(trend.points):4} runs  {value_text(trend, first['value']):>7} -> "
-            f"{value_text(trend, last['value']):>7}  {spark(trend)}"
+            f"{value_text(trend, last['value']):>7}  {spark(trend, room)}"
         )
     return lines

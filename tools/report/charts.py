@@ -4,6 +4,7 @@ A specification is the same for every comparison. Texts such as "%unit%" stand f
 replaces them and adds the values, and what it draws is what it offers for a notebook.
 """
 
+import contextlib
 import math
 import re
 
@@ -512,8 +513,7 @@ def _curve(row, expectation, baseline, result):
     cycles, _ = statistics.thin(list(range(len(points))), _MOST_POINTS)
     if cycles and cycles[-1] != len(points) - 1:
         cycles.append(len(points) - 1)
-    # A false pass of a claim has the rate alpha; so has a false failure of a guard.
-    met, broken = ("beta", "alpha") if demand["guard"] else ("alpha", "beta")
+    met, broken = _levels(expectation)
     return {
         "implementation": row["name"],
         "expectation": f"{row['name']}: {expectation['expectation']}",
@@ -521,6 +521,27 @@ def _curve(row, expectation, baseline, result):
         "met": [rounded(min(1 / max(points[i][0], 1e-300), 1e12), 4) for i in cycles],
         "broken": [rounded(min(1 / max(points[i][1], 1e-300), 1e12), 4) for i in cycles],
         "levels": [
-            {"level": rounded(1 / rate), "text": "1/" + f"{rate:g}"} for rate in (demand[met], demand[broken])
+            {"level": rounded(1 / rate), "text": f"{proves}: 1/{rate:g}"}
+            for proves, rate in (("met", met), ("broken", broken))
         ],
     }
+
+
+# As detail::rates_text in include/pace/gate/judge-inl.hpp writes them.
+_RATES = re.compile(r"wrongly passed: ([\d.e-]+) %, wrongly failed: ([\d.e-]+) %", re.ASCII)
+
+
+def _levels(expectation):
+    """The rates at which a verdict of the gate may err: a pass, and a failure.
+
+    Those of the demand are a gate's share beside all others. The verdict may have had more, since gates that are
+    decided leave their share to the rest (Holm's procedure); its message names those.
+    """
+    demand = expectation["demanded_speed"]
+    if said := _RATES.search(expectation["message"]):
+        with contextlib.suppress(ValueError):
+            rates = [float(each) / 100 for each in said.groups()]
+            if all(1e-300 < each < 1 for each in rates):
+                return rates
+    # A false pass of a claim has the rate alpha; so has a false failure of a guard.
+    return (demand["beta"], demand["alpha"]) if demand["guard"] else (demand["alpha"], demand["beta"])

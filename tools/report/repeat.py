@@ -24,7 +24,7 @@ def command(of_run, result, results):
     except ValueError:
         # The text is not what a program writes.
         return of_run
-    words += _option("--case", _whole(result, results)["exact_name"])
+    words += _option("--case", whole_of(result, results)["exact_name"])
     for option, key in (("--seed", "seed"), ("--check-seed", "check_seed")):
         if result[key] is not None:
             words += _option(option, str(int(result[key])))
@@ -46,7 +46,7 @@ def _option(name, value):
     return [f"{name}={value}"] if not value or value.startswith("-") else [name, value]
 
 
-def _whole(result, results):
+def whole_of(result, results):
     """Returns the result of the comparison of which this one is a phase, or the same one.
 
     A phase is named after its comparison, `network/backward`, is chosen together with it, and was measured in the same

@@ -286,6 +286,9 @@ class View:
         groups = {}
         for i, run in enumerate(runs):
             for result in run.results:
+                # Phases are parts of comparisons that are counted.
+                if repeat.whole_of(result, self._results_of_run[i]) is not result:
+                    continue
                 first = result["name"].split("/")[0] if "/" in result["name"] else "all"
                 for row in result["implementations"]:
                     summary = row["speedup"]
@@ -505,12 +508,19 @@ class View:
         rows = result["implementations"]
         limits = sorted({limit for row in rows for limit in self._limits(row)})
         speedups = [row["speedup"] for row in rows if row["speedup"] and row["speedup"]["median"] > 0]
-        speedup_axis = svg.speedup_axis(speedups, limits, 150)
+        rates = [
+            (key, title)
+            for key, title in (("gb_per_s", "GB/s"), ("gflop_per_s", "GFLOP/s"), ("share_of_peak", "of peak"))
+            if any(row[key] for row in rows)
+        ]
+        # Columns more leave less room for pictures.
+        widths = {"time": 80, "speedup": 100} if rates else {"time": 130, "speedup": 150}
+        speedup_axis = svg.speedup_axis(speedups, limits, widths["speedup"])
         times = [row["time"] for row in rows if row["time"]]
-        time_axis = svg.time_axis(times, 130) if times else None
+        time_axis = svg.time_axis(times, widths["time"]) if times else None
         unit = figures.time_unit(min(time["median_ns"] for time in times)) if times else (1.0, "ns")
         views = [
-            self._row(row, speedup_axis, time_axis, unit, colour) for row, colour in zip(rows, charts.colours(rows))
+            self._row(row, speedup_axis, time_axis, unit, colour, widths) for row, colour in zip(rows, charts.colours(rows))
         ]
         verdicts = [worst_verdict(row) for row in rows]
         verdict = max(verdicts, key=lambda each: _BADNESS.get(each, 4 if each else -1), default="")
@@ -556,11 +566,8 @@ class View:
                 for each in result["controls"]
             ],
             "modes": list(dict.fromkeys(modes)),
-            "rates": [
-                (key, title)
-                for key, title in (("gb_per_s", "GB/s"), ("gflop_per_s", "GFLOP/s"), ("share_of_peak", "of peak"))
-                if any(row[key] for row in rows)
-            ],
+            "rates": rates,
+            "clock": result["clock"],
             "has_memory": any(row["device_memory"] or row["device_counts"] for row in rows),
             "has_instructions": any(row["instructions"] for row in rows),
             "has_counts": any(row["counts"] or row["instructions"] for row in rows),
@@ -605,7 +612,7 @@ class View:
                 found.append(1 / demand["limit"] if demand["guard"] else demand["limit"])
         return found
 
-    def _row(self, row, speedup_axis, time_axis, unit, colour):
+    def _row(self, row, speedup_axis, time_axis, unit, colour, widths):
         time, summary, limits = row["time"], row["speedup"], self._limits(row)
         verdict = worst_verdict(row)
         css = "baseline" if row["baseline"] else "candidate"
@@ -647,7 +654,7 @@ class View:
                     "value": time["median_ns"],
                     "text": figures.time(time["median_ns"], unit),
                     "interval": figures.time_interval(time["interval"], unit),
-                    "picture": svg.time(time, time_axis, colour, css, 130),
+                    "picture": svg.time(time, time_axis, colour, css, widths["time"]),
                     "spread": figures.percent(time["spread"]),
                     "samples": figures.whole(time["samples"]),
                     "extremes": f"{figures.time(time['min_ns'], unit)} … {figures.time(time['max_ns'], unit)}",
@@ -656,7 +663,9 @@ class View:
                 else None
             ),
             "speedup": self._speedup(summary),
-            "speedup_picture": svg.speedup(drawn, speedup_axis, limits, verdict, 150) if drawn else "",
+            "speedup_picture": (
+                svg.speedup(drawn, speedup_axis, limits, verdict, widths["speedup"]) if drawn else ""
+            ),
             "small_picture": svg.speedup(drawn, self._list_axis, limits, verdict, 140, 18) if drawn else "",
             "observations": figures.whole(summary["observations"]) if summary else "",
             "verdict": verdict,
@@ -765,7 +774,7 @@ class View:
             ("waiting", "waited for a core"),
             ("throttled", "quota used up"),
         )
-        found = [(text, figures.percent(conditions[key])) for key, text in shares if conditions.get(key) is not None]
+        found = [(text, figures.percent(round(conditions[key], 6))) for key, text in shares if conditions.get(key) is not None]
         if conditions.get("involuntary_switches") is not None:
             found.append(("put aside", f"{figures.whole(conditions['involuntary_switches'])} times"))
         if conditions.get("median_cycle_ns"):
@@ -779,19 +788,20 @@ class View:
             found.append(("clock against the hardware counter", figures.time(conditions["clock_error_ns"])))
         gpu = conditions["gpu"]
         if gpu:
-            if gpu["lowest_clock_mhz"] is not None:
-                found.append(
-                    (
-                        "GPU clock",
-                        f"{figures.significant(gpu['lowest_clock_mhz'], 4)} to {figures.significant(gpu['highest_clock_mhz'], 4)} MHz",
-                    )
-                )
-            if gpu["hottest_celsius"] is not None:
+            # What the driver does not report is 0.
+            if gpu["highest_clock_mhz"]:
+                ends = [figures.significant(gpu[key] or 0, 4) for key in ("lowest_clock_mhz", "highest_clock_mhz")]
+                found.append(("GPU clock", " to ".join(dict.fromkeys(ends)) + " MHz"))
+            if gpu["hottest_celsius"]:
                 found.append(("GPU temperature", f"{figures.significant(gpu['hottest_celsius'])} °C"))
-            if gpu["most_power_watts"] is not None:
+            if gpu["most_power_watts"]:
                 found.append(("GPU power", f"{figures.significant(gpu['most_power_watts'])} W"))
-            if gpu["power_limited"] is not None:
-                found.append(("at its power limit", figures.percent(gpu["power_limited"])))
+            if gpu["readings"]:
+                found.append(("at its power limit", figures.percent(gpu["power_limited"] or 0)))
+            if gpu["slowed"]:
+                found.append(("slowed by heat or hardware", figures.percent(gpu["slowed"])))
+            if gpu["suspect_cycles"]:
+                found.append(("cycles in which its clock changed", figures.whole(gpu["suspect_cycles"])))
         return found
 
     # ---- kernels

@@ -202,6 +202,31 @@ TEST_CASE("Markdown has names as code, of which GitHub makes no link, mention or
   CHECK(as_code("|\\|www.x") == "<code>&#124;&#92;&#124;www&#46;x</code>");
 }
 
+TEST_CASE("an empty name, and one name for two outputs, are refused") {
+  const Written before(files::process(1000, 500)), after(files::process(1000, 500, files::second(1)));
+  CHECK_THAT(compare({before.path(), ""}).err, ContainsSubstring("the name of a file is empty"));
+  CHECK(compare({"--old", "", "--new", after.path()}).code == 2);
+  const TemporaryFile output;
+  const auto run = compare({before.path(), after.path(), "--json", output.path(), "--html", output.path()});
+  CHECK(run.code == 2);
+  CHECK_THAT(run.err, ContainsSubstring("--html: " + output.path() + " is that of --json as well"));
+}
+
+TEST_CASE("messages and help are as wide as the terminal") {
+  const Written before(files::process(1000, 500)), after(files::process(1000, 530, files::second(1)));
+  const std::vector<std::string> files{before.path(), after.path()};
+  for (const auto& words : {files, std::vector<std::string>{"--help"}}) {
+    std::ostringstream out, err;
+    (void)pace::tools::compare_results::compare_program(
+        words, out, err, false, [](const std::string& path) { return path; }, [](const std::vector<std::string>&) {},
+        60);
+    std::istringstream text(out.str());
+    for (std::string line; std::getline(text, line);)
+      // A row of the table is as wide as its names.
+      if (words.size() == 1 || line.starts_with("      ")) CHECK(line.size() <= 60);
+  }
+}
+
 TEST_CASE("a pipe cannot be read a second time for a page") {
   const Written before(files::process(1000, 500));
   const TemporaryFile page;

@@ -31,6 +31,7 @@ for words in "$compare --help" "$compare $files" "$merge --help" "$merge $files"
   case="what cannot be printed is no success: $words"
   lost="not all that was printed could be written"
   output="" errors=$($words 2>&1 >/dev/full); code=$?; ends_with 2; says "$lost"
+  (($(grep -c . <<<"$errors") == 1)) || complain "more than one message"
   errors=$($words 2>&1 >&-); code=$?; ends_with 2; says "$lost"
 done
 

@@ -550,6 +550,10 @@ class Commands(Case):
             r"    between 0018aaaa \(2026-01-25\) and 0019aaaa \(2026-01-26\)\n\nImprovements: none\n",
         )
         self.assertRegex(out, r"  case: fused       40 runs    \d\.\d\dx ->   1\.\d\dx  [▁-█]{40}\n")
+        with mock.patch.dict(os.environ, {"COLUMNS": "60"}):
+            narrow, _ = self.run_program("report", "--database", self.database, "--case", "case")
+        line = narrow.splitlines()[-1]
+        self.assertEqual((len(line), len(re.findall("[▁-█]", line))), (60, 14), line)
         self.assertRegex(out, r"  other/b: fused     1 runs    2\.00x ->   2\.00x  ▁\n")
         out, _ = self.run_program("report", "--database", self.database, "--case", "other/*")
         self.assertNotIn("case: fused", out)

@@ -435,6 +435,28 @@ class Looks(BrowserCase):
             self.assertTrue(visible)
         self.assertGreater(len(self.command("Page.printToPDF")["data"]), 10000)
 
+    def test_tables_of_a_gpu_fit_a_window_and_a_sheet_of_paper(self):
+        _modes(self)
+        self.show()
+        beyond = (
+            "return [...document.querySelectorAll(arguments[0])].filter((e) => e.checkVisibility())"
+            ".map((e) => e.getBoundingClientRect().right - document.body.getBoundingClientRect().right)"
+        )
+        self.js("document.querySelectorAll('details.comparison').forEach((e) => { e.open = true })")
+        self.assertLessEqual(max(self.js(beyond, ".body table")), 0)
+        # Columns of A4 in portrait.
+        self.size(718)
+        self.media(kind="print")
+        self.assertLessEqual(max(self.js(beyond, ".body table")), 0)
+
+    def test_a_picture_that_was_not_drawn_leaves_no_heading_in_print(self):
+        self.open(*[made_up.comparison(f"op/{i}", 1.4, "passed", count=40, seed=i) for i in range(2)])
+        self.draw(0)
+        self.media(kind="print")
+        shown = "return [...document.querySelectorAll('#c' + arguments[0] + ' .chart-figure')].map((e) => e.checkVisibility())"
+        self.assertEqual(self.js(shown, 0), [True] * 5)
+        self.assertEqual(self.js(shown, 1), [False] * 5)
+
 
 def _single(case):
     case.page_of(
@@ -579,22 +601,55 @@ def _modes(case):
             "synchronisations": 0,
             "graph_nodes": 1,
         }
-    result = made_up.result(
-        "axpy/16Mi", [baseline, own], device="NVIDIA H200", clock="graph", inputs="Float[16777216], Float[16777216]"
-    )
+    common = {
+        "device": "NVIDIA H200",
+        "inputs": "Float[16777216], Float[16777216] on cuda:0",
+        "check_seed": 7,
+    }
+    result = made_up.result("axpy/16Mi", [baseline, own], clock="graph", **common)
     result["conditions"]["gpu"] = {
         "readings": 20,
-        "lowest_clock_mhz": 1980,
+        "lowest_clock_mhz": 1755,
         "highest_clock_mhz": 1980,
         "hottest_celsius": 41,
         "most_power_watts": 402,
         "slowed": 0.0,
-        "power_limited": 0.0,
-        "suspect_cycles": 0,
+        "power_limited": 0.1,
+        "suspect_cycles": 2,
     }
+    # Gates are about the host's time, too, in rounds of their own.
+    host = made_up.row("two passes", made_up.times(5, 90, 12600, 0.03))
+    own_host = made_up.row(
+        "own", made_up.times(6, 90, 3690, 0.03), host, expectations=[made_up.expectation("passed", 1.05)]
+    )
+    of_host = made_up.result("axpy/16Mi/host", [host, own_host], clock="host", **common)
+    # What waits for the device has no graph, so that events time both sides.
+    eager = made_up.row("eager", made_up.times(7, 60, 9990, 0.004))
+    waiting = made_up.row("copies", made_up.times(8, 60, 9700, 0.004), eager)
+    reason = "a call that waits for the device, copies to the host, or leaves work on another stream cannot be captured"
+    of_eager = (8990, 9990, 8990, 1000)
+    for row, times in ((eager, of_eager), (waiting, (None, 9700, None, 9700))):
+        row["modes"] = [
+            {
+                "name": name,
+                "time": made_up.time_of(made_up.times(i, 20, time, 0.002)) if time else None,
+                "speedup": None if row is eager or not time else made_up.speedup_of([math.log(of_eager[i] / time)] * 8),
+                "missing": "" if time else reason,
+            }
+            for i, (name, time) in enumerate(zip(("cold", "hot", "graph", "host"), times))
+        ]
+    uncaptured = made_up.result(
+        "nonzero/1Mi",
+        [eager, waiting],
+        clock="hot",
+        notes=[f"Timed by events in the stream, since 'copies' cannot be captured in a CUDA graph: {reason}"],
+        **{**common, "check_seed": 8},
+    )
     case.page_of(
         made_up.write(
-            case.folder / "modes.json", [result], made_up.header(gpu="NVIDIA H200", gpu_driver="580.159.04")
+            case.folder / "modes.json",
+            [result, of_host, uncaptured],
+            made_up.header(gpu="NVIDIA H200", gpu_driver="580.159.04"),
         )
     )
 

@@ -134,6 +134,13 @@ class Figures(program.ReportCase):
         (means,) = page.all("section", id="means")
         self.assertNotIn("afused", means["text"])
 
+    def test_phases_are_no_comparisons_of_their_own_in_a_mean(self):
+        results = [made_up.comparison(f"net/{i}", 2, seed=i, check_seed=i) for i in range(2)]
+        slow = made_up.comparison("net/1/backward", 0.1, seed=1, check_seed=1)
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [*results, slow]))
+        (means,) = page.all("section", id="means")
+        self.assertRegex(means["text"], r"(?s)allfused2")
+
     def test_means_of_groups(self):
         results = [
             made_up.comparison(f"{group}/{i}", factor, seed=i)
@@ -257,9 +264,34 @@ class Figures(program.ReportCase):
                 "driver_allocations": 0,
             }
             row["device_counts"] = {"kernels": 2, "launches": 2, "synchronisations": 0, "graph_nodes": None}
+        result["clock"] = "cold"
+        result["conditions"]["gpu"] = {
+            "readings": 20,
+            "lowest_clock_mhz": 1980,
+            "highest_clock_mhz": 1980,
+            # What the driver does not report.
+            "hottest_celsius": 0,
+            "most_power_watts": 0,
+            "slowed": 0.25,
+            "power_limited": 0.0,
+            "suspect_cycles": 3,
+        }
+        result["conditions"]["others"] = 1.1e-16
         page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
         self.assertEqual(self.values(page, "mode"), [81800.0, 46900.0])
         self.assertIn("it cannot be captured", page.text)
+        self.assertIn("The clock of the comparison, by which its times and speed-ups are, is cold.", page.text)
+        facts = dict(zip((each["text"] for each in page.all("dt")), (each["text"] for each in page.all("dd"))))
+        expected = {
+            "GPU clock": "1980 MHz",
+            "GPU temperature": None,
+            "GPU power": None,
+            "at its power limit": "0\u202f%",
+            "slowed by heat or hardware": "25.0\u202f%",
+            "cycles in which its clock changed": "3",
+            "used by other processes": "0\u202f%",
+        }
+        self.assertEqual({key: facts.get(key) for key in expected}, expected)
         self.assertIn("67.1\u202fMB", page.text)
 
     def commands_of(self, given, *results):
@@ -351,6 +383,22 @@ class Evidence(program.ReportCase):
         self.assertLess(min(point[1] for point in found[1]), 1e-3)
         self.assertLess(found[3][-1][0], 1e-3)
 
+
+    def test_the_levels_are_those_by_which_the_verdict_was_made(self):
+        result = made_up.comparison("case", 1.3, "passed")
+        (expectation,) = result["implementations"][1]["expectations"]
+        for message, levels in (
+            ("no rates", [("met: 1/0.01", 100), ("broken: 1/0.001", 1000)]),
+            (
+                "'fused' takes 0.769x (wrongly passed: 0.5 %, wrongly failed: 1e-05 %; 60 cycles)",
+                [("met: 1/0.005", 200), ("broken: 1/1e-07", 1e7)],
+            ),
+            ("wrongly passed: 1-1 %, wrongly failed: 0 %", [("met: 1/0.01", 100), ("broken: 1/0.001", 1000)]),
+        ):
+            expectation["message"] = message
+            page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
+            (curve,) = page.data("data-c0")["evidence"]
+            self.assertEqual([(each["text"], each["level"]) for each in curve["levels"]], levels)
 
     def test_an_expectation_without_a_curve_is_named_with_the_reason(self):
         result = made_up.comparison("case", 1.3, "passed")
