@@ -24,6 +24,8 @@ fail() {
   echo "before_after.sh: $1" >&2
   exit 2
 }
+# Whatever else goes wrong is no result, which 1 would be.
+trap 'fail "line $LINENO has failed; nothing is compared"' ERR
 (($# >= 3)) || fail "expected BEFORE AFTER TARGET, such as: origin/main HEAD //:layer_norm_test"
 before=$1 after=$2 target=$3
 shift 3
@@ -40,7 +42,8 @@ read -ra compare_options <<<"${COMPARE_OPTIONS:-}"
 top=$(git rev-parse --show-toplevel) || fail "$PWD is in no git checkout"
 # Not by comparing paths: $PWD may go through a link.
 here=/$(git rev-parse --show-prefix)
-mkdir -p "$artifacts"
+mkdir -p "$artifacts" || fail "ARTIFACTS=$artifacts cannot be made; expected a folder that can be written"
+mkdir -p "$cache" || fail "DISK_CACHE=$cache cannot be made; expected a folder that can be written"
 artifacts=$(cd "$artifacts" && pwd)
 ! compgen -G "$artifacts/*.json" >/dev/null || fail "$artifacts has results already; expected an empty folder in ARTIFACTS"
 

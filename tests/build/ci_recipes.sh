@@ -181,6 +181,11 @@ for setting in LIMIT=abc LIMIT=0 LIMIT=1,02 LIMIT=-1 PROCESSES=0 PROCESSES=1000 
   ends_with 2 "$setting"
   [[ $output == *"before_after.sh: $setting; expected"* ]] || problem "$setting: no message that names it"
 done
+for setting in ARTIFACTS DISK_CACHE; do
+  in_mine env PACE="$scratch/order" ARTIFACTS="$scratch/unmade" "$setting=/dev/null/folder" ci/before_after.sh HEAD HEAD //a
+  ends_with 2 "$setting that cannot be made"
+  [[ $output == *"before_after.sh: $setting=/dev/null/folder cannot be made"* ]] || problem "$setting that cannot be made: no message"
+done
 # Of three files of 600 kB, the one that was used last is within a megabyte.
 mkdir "$scratch/full"
 for day in 1 3 2; do

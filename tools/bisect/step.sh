@@ -31,7 +31,7 @@ while (($#)); do
   case $1 in
     --build | --attempts)
       (($# >= 2)) || usage "$1: expected a value after it"
-      [[ $2 ]] || usage "$1: its value is empty"
+      [[ $2 == *[![:space:]]* ]] || usage "$1: its value is empty"
       [[ $given != *" $1 "* ]] || usage "$1: is given twice; expected it once"
       given+="$1 "
       [[ $1 == --build ]] && build=$2 || attempts=$2
