@@ -73,7 +73,7 @@ class HistoryPage(browser_test.BrowserCase):
             self.media(scheme)
             for width in (1280, 400):
                 self.size(width)
-                self.assertLessEqual(self.overflow(), 0, f"{width} pixels, {scheme}")
+                self.assert_fits(f"{width} pixels, {scheme}")
         self.assertEqual(self.requests(), [])
         self.assert_silent()
 
