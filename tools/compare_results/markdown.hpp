@@ -98,7 +98,7 @@ struct Shown {
   const std::size_t rest = outcome.count(remains);
   const std::size_t open =
       outcome.count([&](const Compared& row) { return remains(row) && row.judgement.verdict == Verdict::undecided; });
-  text += "No change is proven of " + std::to_string(rest) + (rows.empty() ? "" : " others");
+  text += "No change is proven of " + std::to_string(rest) + (rows.empty() ? "" : rest == 1 ? " other" : " others");
   if (open > 0) text += ", of which " + std::to_string(open) + " have no verdict";
   text += ".";
   std::size_t needed = 0, within_reach = 0;

@@ -179,6 +179,9 @@ TEST_CASE("Markdown has what is proven, worst first, and a count of the rest") {
       compare({before.path(), after.path(), "--process-spread", "0.01", "--markdown", "-"}).out,
       ContainsSubstring(" others, of which 3 have no verdict. About 8 processes on each side would give each of these "
                         "one.\n"));
+  const Written first(files::process(1000, 500)), slower(files::process(1000, 600, files::second(1)));
+  CHECK_THAT(compare({first.path(), slower.path(), "--process-spread", "0.001", "--markdown", "-"}).out,
+             ContainsSubstring("No change is proven of 1 other.\n"));
   // What closes a gate without figures is named with its reason.
   Json json = file(100, 100, 100, 1);
   json["results"][0]["implementations"].erase(1);
