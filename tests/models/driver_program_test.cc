@@ -280,7 +280,8 @@ TEST_CASE("--only runs in this process and adds to the file") {
                            "cpu,better,2,2.000000,10.000000,3.000000,0.500000,1.000000,2.000000,pass,passed\n");
   CHECK_THAT(bench.printed, !ContainsSubstring("gmean"));
   CHECK(bench.performance({"--only=unknown"}) == 1);
-  CHECK_THAT(bench.printed, ContainsSubstring("pace: no model is called 'unknown'; there are better, crashes,"));
+  CHECK_THAT(bench.printed,
+             ContainsSubstring("pace: no model is called 'unknown'; there are better, compares, crashes,"));
   CHECK(bench.performance({"--only=throws"}) == 42);
   CHECK_THAT(bench.csv(), EndsWith("cpu,throws,0,0.000000,0.000000,0,0,0,0,fail_to_run,failed\n"));
 }
@@ -654,7 +655,8 @@ TEST_CASE("bad input ends the run, with what is wrong") {
                                               "torchscript, cuda_graph, torchscript_cuda_graph, aot_inductor, "
                                               "aot_inductor_cuda_graph, nativert\n"));
   CHECK(bench.performance({"-k", "zebra"}) == 1);
-  CHECK_THAT(bench.printed, ContainsSubstring("pace: --filter: no model matches 'zebra'; there are better, crashes, "));
+  CHECK_THAT(bench.printed,
+             ContainsSubstring("pace: --filter: no model matches 'zebra'; there are better, compares, crashes, "));
   CHECK(bench.performance({"-k", "good|makes_no_sense|throws"}) == 1);
   CHECK_THAT(bench.printed, ContainsSubstring("pace: nothing can be run like that\n"));
   CHECK_THAT(bench.printed, !ContainsSubstring("it throws"));
@@ -782,7 +784,7 @@ TEST_CASE("--html makes a page of all models, of crashed ones too, and --json ke
   CHECK(page == bench.scratch.read("c.json"));
   CHECK_THAT(page, StartsWith("{\"schema_version\":2"));
   CHECK(comparisons_in(page) == Strings{"compares eager measured", "compares torchscript measured",
-                                        "crashes eager measured", "crashes torchscript threw", "good eager measured",
+                                        "crashes eager measured", "crashes torchscript crashed", "good eager measured",
                                         "good torchscript measured", "hangs eager measured",
                                         "hangs torchscript timed out"});
   // What a process has compared comes with its samples.

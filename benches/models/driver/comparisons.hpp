@@ -37,6 +37,7 @@ namespace detail {
   const std::string status = status_in(row);
   if (status == "timeout") return Outcome::timed_out;
   if (status == "OOM") return Outcome::out_of_memory;
+  if (row.of_ended_process) return Outcome::crashed;
   return status == "fail_to_run" || status == "warmup_failed" ? Outcome::threw : Outcome::wrong;
 }
 
@@ -52,9 +53,9 @@ namespace detail {
   if (has_statuses(settings.mode) && row.result != RowResult::unmeasured) {
     const bool passes = row.result != RowResult::failed;
     made.judgements.push_back({.expectation = std::string(to_string(settings.mode)) + " as torchbench checks it",
-                               .verdict = !passes                                  ? Verdict::failed
+                               .verdict = !passes                              ? Verdict::failed
                                           : row.result == RowResult::undecided ? Verdict::undecided
-                                                                                   : Verdict::passed,
+                                                                               : Verdict::passed,
                                .acceptable = passes,
                                .message = status_in(row) + (row.message.empty() ? "" : ": " + row.message),
                                .unresolved = row.result == RowResult::undecided});

@@ -190,8 +190,11 @@ class Driver {
         add_failed(model.name, outcome);
       }
     } else {
-      for (const auto& [device, backend] : missing)
-        write(status_row(settings_, device, model.name, backend, status, why), outcome);
+      for (const auto& [device, backend] : missing) {
+        Row row = status_row(settings_, device, model.name, backend, status, why);
+        row.of_ended_process = true;
+        write(row, outcome);
+      }
     }
   }
 
