@@ -835,6 +835,21 @@ TEST_CASE("the page of an accuracy run has the statuses as verdicts") {
                        ContainsSubstring("\"message\":\"fail_accuracy\""));
 }
 
+TEST_CASE("under bazel test comparisons and their page are kept unasked, of runs that have any") {
+  Bench bench;
+  const Variable maker = makes_pages(bench.scratch), outputs{"FAKE_MODELS_OUTPUTS", bench.scratch.path.string()};
+  CHECK(bench.run({"--throughput", "--inference", "-k", "^good$"}) == 0);
+  CHECK_FALSE(bench.scratch.has("report.html"));
+  CHECK(bench.performance({"-k", "^good$", "--backend=torchscript"}) == 0);
+  CHECK(comparisons_in(bench.scratch.read("results.json")) ==
+        Strings{"good eager measured", "good torchscript measured"});
+  CHECK(bench.scratch.read("report.html") == bench.scratch.read("results.json"));
+  // A page that was not asked for is no reason to fail.
+  const Variable none = makes_pages(bench.scratch, "exit 3");
+  CHECK(bench.performance({"-k", "^good$", "--backend=torchscript"}) == 0);
+  CHECK_THAT(bench.printed, ContainsSubstring("report.html: the page was not made, and the results are in "));
+}
+
 TEST_CASE("each of several devices has a comparison of its own name") {
   Bench bench;
   CHECK(bench.performance({"-k", "^(compares|good)$", "--device=cpu,cuda", "--backend=torchscript",

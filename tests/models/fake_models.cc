@@ -190,6 +190,13 @@ int main(int argc, char** argv) {
   dependencies.compile = compile;
   dependencies.pages = [](const std::string& html) { return pace::Pages(html, "", pace::report_program()); };
   dependencies.is_test = std::getenv("FAKE_TEST") != nullptr;
+  if (const char* const folder = std::getenv("FAKE_MODELS_OUTPUTS")) {
+    const std::string outputs = folder;
+    dependencies.json_of_test = outputs + "/results.json";
+    dependencies.pages = [outputs](const std::string& html) {
+      return pace::Pages(html, outputs + "/report.html", pace::report_program());
+    };
+  }
   char path[4096] = {};
   if (::readlink("/proc/self/exe", path, sizeof path - 1) <= 0) return 1;
   return pace::benches::models::run_program(path, {argv + 1, argv + argc}, dependencies, std::cout, std::cerr);

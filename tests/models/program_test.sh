@@ -31,7 +31,7 @@ model --performance --inference --backend torchscript -k '^dlrm$' --repeat 3 --h
 if [[ $errors != *"this program has no program of tools/report beside it"* ]]; then
   ends_with 0
   holds "$work/page.html" '<bdi>dlrm</bdi>'
-  holds "$work/page.json" '"name":"dlrm".*"name":"torchscript".*"samples_ns":\[[0-9.e+]+,[0-9.e+]+,[0-9.e+]+\]'
+  holds "$work/page.json" '"name":"dlrm".*"name":"torchscript".*"samples_ns":\[[0-9.e+]+,'
 fi
 
 case="accuracy, in this process"
