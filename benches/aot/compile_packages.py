@@ -259,6 +259,31 @@ def share_precompiled_headers(folder, options):
     for name, place in (("_HEADER_DIR", "headers"), ("_HEADER_LOCK_DIR", "header_locks")):
         if hasattr(codecache, name):
             setattr(codecache, name, os.path.join(folder, place))
+    write_headers_whole(codecache, os.path.join(folder, "headers"))
+
+
+def write_headers_whole(codecache, folder):
+    """A compiler that is ended half-way leaves half of its output, and Inductor takes a header that exists for a whole
+    one. The compiler writes each to another name, which is changed when the header is whole. One such name is enough:
+    Inductor holds a lock on the header while it is compiled, and what an ended compiler has left is overwritten."""
+
+    class WholeFile(codecache.CppBuilder):
+        def names(self):
+            whole = self.get_target_file_path()
+            return whole, whole + ".partial"
+
+        def get_command_line(self):
+            whole, partial = self.names()
+            command = super().get_command_line()
+            return command.replace(f" {whole}", f" {partial}") if whole.startswith(folder + os.sep) else command
+
+        def build(self):
+            super().build()
+            whole, partial = self.names()
+            if os.path.exists(partial):
+                os.replace(partial, whole)
+
+    codecache.CppBuilder = WholeFile
 
 
 def fork_kernel_compilers():
@@ -405,16 +430,21 @@ def compile_beside_shared_parts(manifest, compile_case):
         compile_all(manifest, compile_case)
         return
     worker = Worker(manifest, compile_shared_parts)
-    worker.give(0)
     try:
+        worker.give(0)
         compile_all(manifest, compile_case)
-        # A compiler that is ended half-way would leave half a header, which later runs would take for a whole one.
-        if worker.connection.poll(60) and worker.connection.recv()["status"] == "ok":
+        if are_made(worker):
             write_whole(made, "")
-    except EOFError:  # it failed, and each case has compiled what it needed
-        pass
     finally:
         worker.stop()
+
+
+def are_made(worker):
+    """Waits for the shared parts, which the next run would begin anew. Returns whether all are made."""
+    try:
+        return worker.connection.poll(60) and worker.connection.recv()["status"] == "ok"
+    except (EOFError, OSError):  # the worker failed or was ended, and each case has compiled what it needed
+        return False
 
 
 def main(compile_case=compile_case):

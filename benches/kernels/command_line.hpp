@@ -48,7 +48,7 @@ struct CommandLine {
   std::string kernel_sources;
   /// 0: LibTorch's own number.
   int threads = 0;
-  std::string csv, json;
+  std::string csv, json, html;
   /// Which kernels the summary of bandwidths has, by an expression that matches at the start of their names; none: there
   /// is no summary.
   std::optional<std::string> profile_bandwidth;
@@ -198,6 +198,7 @@ namespace detail {
             .by_default("the package's name"),
         {"--csv", "results for machines", args::file(line.csv)},
         {"--json", "results for machines", args::file(line.json)},
+        {"--html", "a page of the results, for a browser", args::file(line.html)},
         Option("--output-directory", "for traces, snapshots and Nsight Compute's reports",
                args::folder(line.output_directory))
             .needs({"--profile", "--cuda-memory-snapshot", "--ncu", "--count-bytes"})
@@ -241,8 +242,11 @@ inline void check(const CommandLine& line) {
   const auto place = [](const std::string& path) {
     return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
   };
-  const std::array<std::pair<const char*, const std::string*>, 3> files{
-      {{"--csv", &line.csv}, {"--json", &line.json}, {"--profile-bandwidth-output", &line.bandwidth_output}}};
+  const std::array<std::pair<const char*, const std::string*>, 4> files{
+      {{"--csv", &line.csv},
+       {"--json", &line.json},
+       {"--html", &line.html},
+       {"--profile-bandwidth-output", &line.bandwidth_output}}};
   for (std::size_t i = 0; i < files.size(); ++i)
     for (std::size_t j = i + 1; j < files.size(); ++j)
       if (const auto& [first, second] = std::pair(files[i], files[j]);

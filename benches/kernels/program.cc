@@ -27,6 +27,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/folders.hpp"
 #include "pace/core/new_folders.hpp"
+#include "pace/core/pages.hpp"
 #include "pace/core/process.hpp"
 #include "pace/core/terminal.hpp"
 #include "pace/kernels/kernels.hpp"
@@ -210,6 +211,7 @@ void resolve(CommandLine& line, pace::benches::kernels::Dependencies& dependenci
   line.kernel_sources = line.kernel_sources.empty() ? "" : pace::user_path(line.kernel_sources);
   line.csv = line.csv.empty() ? "" : pace::output_path(line.csv);
   line.json = line.json.empty() ? "" : pace::output_path(line.json);
+  line.html = line.html.empty() ? "" : pace::output_path(line.html);
   line.bandwidth_output = line.bandwidth_output.empty() ? "" : pace::output_path(line.bandwidth_output);
   if (line.name.empty()) line.name = std::filesystem::path(line.package).stem().string();
   if (!line.output_directory.empty()) {
@@ -240,6 +242,8 @@ int main(int argc, char** argv) {
   dependencies.spawn = spawn;
   dependencies.date = date;
   dependencies.program = pace::runner::this_program();
+  // `resolve` has made a path of it.
+  dependencies.pages = [](const std::string& html) { return pace::Pages::at(html); };
   dependencies.colour = pace::wants_colour(STDOUT_FILENO);
 #ifdef PACE_CUDA
   add_cuda(dependencies);

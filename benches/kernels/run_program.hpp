@@ -34,6 +34,7 @@
 #include "pace/core/exit_code.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/output_file.hpp"
+#include "pace/core/pages.hpp"
 #include "pace/core/progress.hpp"
 #include "pace/core/repeat_command.hpp"
 #include "pace/kernels/configurations.hpp"
@@ -74,6 +75,8 @@ struct Dependencies {
   std::string program;
   std::string temporary_folder;
   bool colour = false;
+  /// Returns the pages of a program whose `--html` has this value.
+  std::function<Pages(const std::string& html)> pages = [](const std::string& html) { return Pages(html, "", ""); };
 };
 
 namespace detail {
@@ -92,6 +95,9 @@ class Bench {
     // Files first: that one cannot be written must not be found out after the measurement.
     if (!line_.csv.empty()) csv_ = std::make_unique<OutputFile>(line_.csv);
     if (!line_.json.empty()) json_ = std::make_unique<OutputFile>(line_.json);
+    pages_ = dependencies_.pages(line_.html);
+    const std::string of_pages = pages_.results_file(line_.json);
+    if (of_pages != line_.json && pages_.any()) json_of_pages_ = std::make_unique<OutputFile>(of_pages);
     if (!line_.bandwidth_output.empty()) {
       bandwidth_ = std::make_unique<OutputFile>(line_.bandwidth_output);
       bandwidth_->keep();
@@ -109,9 +115,10 @@ class Bench {
     if (line_.dry_run) return print_plan();
     const int code = line_.benchmark_kernels ? list_kernels() : run_whole();
     // Closing reports what a network file system or a quota has not written.
-    for (auto* const file : {csv_.get(), json_.get(), bandwidth_.get()})
+    for (auto* const file : {csv_.get(), json_.get(), json_of_pages_.get(), bandwidth_.get()})
       if (file != nullptr) file->close();
-    return code;
+    if (pages_.any()) pages_.add(of_pages);
+    return pages_.make("kernels", log_) || code != 0 ? code : pace::exit_error;
   }
 
  private:
@@ -129,7 +136,7 @@ class Bench {
           std::pair{line_.memory_snapshot, "run it once more to record its memory"},
           std::pair{line_.ncu, "run it once under Nsight Compute"}, std::pair{line_.gated(), "judge its limits"}})
       if (given) out_ << "would " << what << '\n';
-    for (const auto* const path : {&line_.csv, &line_.json, &line_.bandwidth_output})
+    for (const auto* const path : {&line_.csv, &line_.json, &line_.html, &line_.bandwidth_output})
       if (!path->empty()) out_ << "would write " << report::printable(*path) << '\n';
     if (line_.profile || line_.memory_snapshot || line_.ncu || line_.count_bytes)
       out_ << "would write into the folder " << report::printable(dependencies_.temporary_folder) << '\n';
@@ -141,7 +148,7 @@ class Bench {
   void print_repeat_command() const {
     std::vector<std::string> words;
     for (const auto& name : line_.given.given) {
-      if (name == "--csv" || name == "--json" || name == "--profile-bandwidth-output") continue;
+      if (name == "--csv" || name == "--json" || name == "--html" || name == "--profile-bandwidth-output") continue;
       const auto values = line_.given.values.find(name);
       const bool has_value = values != line_.given.values.end() && !values->second.empty();
       words.push_back(has_value ? name + '=' + values->second.back() : name);
@@ -202,7 +209,7 @@ class Bench {
       for (const auto& kernel : report.kernels)
         if (!shown || shown(kernel)) csv_->append(kernel::csv_row(report, kernel));
     }
-    if (json_) json_->append(kernel::to_json(report, shown).dump(1) + '\n');
+    write_json(kernel::to_json(report, shown));
     if (line_.profile_bandwidth && !summarise_bandwidths(report, shown)) code = 1;
     const bool limits_hold = judge(report);
     // What could not be listed or counted might have broken a limit, too; the limits that hold say less than it.
@@ -338,7 +345,12 @@ class Bench {
                                                                            : value.dump());
     }
     if (csv_) csv_->append(header + '\n' + row + '\n');
-    if (json_) json_->append(json.dump(1) + '\n');
+    write_json(json);
+  }
+
+  void write_json(const nlohmann::ordered_json& json) const {
+    for (auto* const file : {json_.get(), json_of_pages_.get()})
+      if (file != nullptr) file->append(json.dump(1) + '\n');
   }
 
   [[nodiscard]] std::string file(const std::string& name) const { return dependencies_.temporary_folder + '/' + name; }
@@ -384,6 +396,9 @@ class Bench {
   const Dependencies& dependencies_;
   std::ostream &out_, &log_;
   std::unique_ptr<OutputFile> csv_, json_, bandwidth_;
+  /// The results of the pages, where the file of --json is not one that can be read again.
+  std::unique_ptr<OutputFile> json_of_pages_;
+  Pages pages_;
   OpenPackage package_;
 };
 

@@ -31,11 +31,15 @@ struct CommandLine {
   std::string part;
   /// The devices of a process of one model, some of those that the user named; empty: all of them.
   std::vector<std::string> rows_of;
+  /// Whether the user, or the default, names several devices; rows_of may be one of them.
+  bool several_devices = false;
   /// How comparisons measure, in performance runs.
   Options measuring;
   /// The YAML file; empty: the program's own.
   std::string config_file;
   std::string batch_size_file, device_index, fuser = "default";
+  /// The file of comparisons, and the page; empty: none.
+  std::string json, html;
   /// The folder of --profiler-trace-name; empty: traces, where the results are.
   std::string trace_name;
   /// Seconds; GB, 0 for no limit, none for what is free.

@@ -14,6 +14,8 @@
 #include "benches/models/driver/known_model.hpp"
 #include "benches/models/driver/run_here.hpp"
 #include "benches/models/row.hpp"
+#include "pace/core/pages.hpp"
+#include "pace/report/environment.hpp"
 
 namespace pace::benches::models {
 
@@ -43,6 +45,14 @@ struct Dependencies {
                                                  output_path = user_path;
   /// Limits of the models' processes; the command line goes over all but their clock.
   benches::models::ChildLimits limits = {};
+  /// Machine and program, for the file of comparisons, of a command line.
+  std::function<report::Environment(const std::vector<std::string>& words)> environment = [](const auto& words) {
+    return report::read_environment(words);
+  };
+  /// Returns the pages of a run with this path for `--html`, which may be empty.
+  std::function<Pages(const std::string& html)> pages = [](const std::string& html) { return Pages(html, "", ""); };
+  /// The file of comparisons where no option names one; empty: there is none.
+  std::string json_of_test = {};
   /// Under `bazel test` every row is a gate.
   bool is_test = false;
 };

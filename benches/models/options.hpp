@@ -316,6 +316,8 @@ template <class To, class Good>
         {"--resume", "pace: go on from the files of an interrupted run with the same options", args::flag(line.resume)},
         {"--baseline", "an older CSV to compare with", args::file(output.baseline)},
         {"--tag", "a column of its own", args::text(output.tag, "text", "a text")},
+        {"--json", "pace: every comparison with its samples, as --json of other programs", args::file(line.json)},
+        {"--html", "pace: a page of the results, for a browser", args::file(line.html)},
         {"--dump-raw-metrics", "all timings, as .npy", args::flag(output.raw_timings)},
         {"--export-profiler-trace", "a Chrome trace of a run apart", sets_nothing},
         Option("--profiler-trace-name", "where traces go", args::folder(line.trace_name))

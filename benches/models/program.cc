@@ -15,7 +15,9 @@
 #include "benches/models/run_program.hpp"
 #include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/pages.hpp"
 #include "pace/core/run_context.hpp"
+#include "pace/report/environment.hpp"
 #include "pace/report/machine.hpp"
 #include "pace/report/program_output.hpp"
 #include "pace/runner/this_program.hpp"
@@ -82,6 +84,14 @@ int main(int argc, char** argv) {
   dependencies.user_path = pace::user_path;
   dependencies.output_path = pace::output_path;
   dependencies.is_test = pace::under_bazel();
+  dependencies.pages = pace::Pages::at;
+  if (const auto folder = pace::undeclared_outputs(); !folder.empty())
+    dependencies.json_of_test = pace::detail::inside(folder, "results.json");
+  dependencies.environment = [](const std::vector<std::string>& words) {
+    auto environment = pace::report::read_environment(words);
+    pace::runner::describe_torch(environment.extra);
+    return environment;
+  };
   return pace::benches::models::run_program(pace::runner::this_program(), {argv + 1, argv + argc}, dependencies,
                                             std::cout, std::cerr);
 }

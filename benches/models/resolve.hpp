@@ -238,6 +238,8 @@ struct Effect {
         "--disable-output",
         "--retain-output",
         "--resume",
+        "--json",
+        "--html",
         "--baseline",
         "--tag",
         "--dump-raw-metrics",
@@ -257,6 +259,14 @@ struct Effect {
        !line.compile_only,
 
        "no --compile-only, which runs no model"},
+      {{"--json", "--html"},
+       (performance && !settings.compat) || has_statuses(settings.mode),
+
+       "--performance without --compat, or --accuracy"},
+      {{"--json", "--html"},
+       !line.resume && !line.retain,
+
+       "no --resume and no --retain-output, for the comparisons of an earlier run would be missing"},
       {{"--resume"}, !one_here, "no --only, which adds a row to the file"},
       {{"--warm-up-iterations"}, performance || throughput, "--performance or --throughput"},
       {{"--confidence", "--max-interference"},
@@ -301,7 +311,7 @@ inline void refuse_without_effect(const CommandLine& line, const args::Arguments
 
 /// Options by name with their values, without those that choose models, say where results go or how they are shown.
 [[nodiscard]] inline Configuration configuration_of(const args::Arguments& arguments) {
-  static constexpr std::array<std::string_view, 28> left_out{"--filter",
+  static constexpr std::array<std::string_view, 30> left_out{"--filter",
                                                              "--exclude",
                                                              "--exclude-exact",
                                                              "--suite",
@@ -315,6 +325,8 @@ inline void refuse_without_effect(const CommandLine& line, const args::Arguments
                                                              "--disable-output",
                                                              "--retain-output",
                                                              "--resume",
+                                                             "--json",
+                                                             "--html",
                                                              "--dump-raw-metrics",
                                                              "--print-memory",
                                                              "--print-compilation-time",

@@ -75,6 +75,8 @@ struct Row {
   std::vector<std::pair<std::string, double>> compilation = {};
   /// Seconds, one row for each repeat: eager, compiled. Empty: there are none to keep.
   std::vector<std::vector<double>> raw_timings = {};
+  /// Whether the process that would have made the row has ended before it did; the process that started it knows.
+  bool of_ended_process = false;
 };
 
 }  // namespace pace::benches::models

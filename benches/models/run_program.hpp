@@ -26,6 +26,7 @@
 #include "benches/models/config_file.hpp"
 #include "benches/models/dependencies.hpp"
 #include "benches/models/driver/batch_sizes.hpp"
+#include "benches/models/driver/comparisons.hpp"
 #include "benches/models/driver/driver.hpp"
 #include "benches/models/driver/hand_over.hpp"
 #include "benches/models/driver/run_here.hpp"
@@ -42,6 +43,9 @@
 #include "pace/core/progress.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/core/repeat_command.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/report/json.hpp"
 #include "pace/report/progress_line.hpp"
 #include "pace/report/text.hpp"
 
@@ -58,13 +62,14 @@ inline void resolve_paths(CommandLine& line, const Dependencies& dependencies) {
   if (output.file.empty())
     output.directory = dependencies.output_path(output.directory.empty() ? "." : output.directory);
   for (auto* path : {&output.file, &settings.profiler_trace, &settings.memory_snapshot, &settings.log_operator_inputs,
-                     &settings.save_outputs_to, &line.compile_to})
+                     &settings.save_outputs_to, &line.compile_to, &line.json, &line.html})
     written(*path);
   for (auto* path : {&output.baseline, &line.config_file, &line.batch_size_file, &settings.compare_outputs_with})
     read(*path);
   for (auto& path : settings.packages) read(path);
   if (line.config_file.empty()) line.config_file = dependencies.config_file;
   if (line.devices.empty()) line.devices = dependencies.default_devices();
+  line.several_devices = line.devices.size() > 1;
   if (!line.rows_of.empty()) line.devices = line.rows_of;
 }
 
@@ -110,6 +115,15 @@ inline void require_usable(const CommandLine& line, const std::vector<std::strin
   digest.add(text);
   return digest.text();
 }
+
+/// Hears the comparisons of this process while the object lives.
+class ListensToResults {
+ public:
+  explicit ListensToResults(std::function<void(const Result&)> hear) { run_context().on_result(std::move(hear)); }
+  ListensToResults(const ListensToResults&) = delete;
+  ListensToResults& operator=(const ListensToResults&) = delete;
+  ~ListensToResults() { run_context().clear_listeners(); }
+};
 
 /// One run of the program.
 class Run {
@@ -175,6 +189,7 @@ class Run {
     const auto chosen = selected();
     // Nothing is written before the first row, so that earlier results stay.
     if (!line_.compile_only) files_->claim(EarlierResults::replaced);
+    open_comparisons();
     const auto& settings = line_.settings;
     const std::string what = std::string(line_.compile_only ? "compile" : to_string(settings.mode)) + ", " +
                              (settings.training ? "training" : "inference");
@@ -191,13 +206,15 @@ class Run {
     out_ << '\n';
     if (!line_.compile_only)
       for (const auto& path : files_->paths()) out_ << "would write " << report::printable(path) << '\n';
+    for (const auto& path : {line_.json, line_.html})
+      if (!path.empty()) out_ << "would write " << report::printable(path) << '\n';
     out_ << "dry run: nothing was measured\n" << std::flush;
     return 0;
   }
 
   /// Prints the command that repeats each of `models` alone.
   void print_repeat_commands(const std::vector<std::string>& models) const {
-    static constexpr std::array<std::string_view, 20> left_out{"--filter",
+    static constexpr std::array<std::string_view, 22> left_out{"--filter",
                                                                "--exclude",
                                                                "--exclude-exact",
                                                                "--suite",
@@ -210,6 +227,8 @@ class Run {
                                                                "--retain-output",
                                                                "--output-directory",
                                                                "--resume",
+                                                               "--json",
+                                                               "--html",
                                                                "--dump-raw-metrics",
                                                                "--progress",
                                                                "--timeout",
@@ -248,8 +267,32 @@ class Run {
     return shown;
   }
 
-  /// The model of --only, in this process.
-  void run_model(const std::function<void(Row&)>& take) {
+  /// Opens the file of comparisons and finds the place of the page, before anything is measured.
+  void open_comparisons() {
+    const auto& settings = line_.settings;
+    const bool compares = (settings.mode == Mode::performance && !settings.compat) || has_statuses(settings.mode);
+    if (!compares || line_.resume || line_.retain || line_.compile_only) return;
+    std::vector<std::string> command_line = words_;
+    command_line.insert(command_line.begin(), program_);
+    const report::ResultsHeader header{.environment = dependencies_.environment(command_line),
+                                       .options = line_.measuring};
+    const std::string json = line_.json.empty() ? dependencies_.json_of_test : line_.json;
+    comparisons_ = std::make_unique<ComparisonFile>(json, dependencies_.pages(line_.html), header);
+  }
+
+  void add_comparisons(const std::vector<Row>& rows, std::vector<Result> found) {
+    if (!comparisons_) return;
+    comparisons_->add(results_of(rows, std::move(found), line_.settings, line_.several_devices), errors_);
+  }
+
+  /// Returns `code`, or where that is 0 and the comparisons or their page could not be written, that of lost rows.
+  [[nodiscard]] int finish_comparisons(int code) {
+    const bool fine = !comparisons_ || comparisons_->finish(errors_);
+    return fine || code != 0 ? code : exit_bad_input;
+  }
+
+  /// The model of --only, in this process. `hear` gets each comparison.
+  void run_model(const std::function<void(Row&)>& take, const std::function<void(const Result&)>& hear) {
     const auto shown = show_progress();
     if (batch_sizes_) {
       line_.settings.batch_size = batch_sizes_->of(line_.only);
@@ -258,8 +301,20 @@ class Run {
     }
     dependencies_.prepare(line_);
     std::ofstream nowhere;
+    std::string device;
+    const ListensToResults listens([&](const Result& result) {
+      Result named = result;
+      named.name = comparison_name(result.name, device, line_.several_devices);
+      for (auto& row : named.implementations) row.context.comparison = named.name;
+      hear(named);
+    });
+    const RunModel run_on = [&](const std::string& model, const Settings& settings, const Config& config,
+                                std::ostream& log) {
+      device = settings.device;
+      return dependencies_.run(model, settings, config, log);
+    };
     run_here(
-        line_.only, line_.devices, line_.settings, config_, dependencies_.run,
+        line_.only, line_.devices, line_.settings, config_, run_on,
         {line_.print_memory, line_.print_compilation_time, line_.output.tag},
         [&](Row& row) {
           row = files_->compared(row);
@@ -270,7 +325,8 @@ class Run {
 
   [[nodiscard]] int run_for_driver() {
     try {
-      run_model([&](Row& row) { hand_over(line_.rows_to, row); });
+      run_model([&](Row& row) { hand_over(line_.rows_to, row); },
+                [&](const Result& result) { hand_over(line_.rows_to, result); });
       if (!out_.flush()) hand_over_output_lost(line_.rows_to);
     } catch (const InputError& error) {
       hand_over_bad_input(line_.rows_to, error.what());
@@ -281,15 +337,22 @@ class Run {
 
   [[nodiscard]] int run_only() {
     files_->claim(EarlierResults::kept);
+    open_comparisons();
     RowCounts rows;
+    std::vector<Row> all;
+    std::vector<Result> found;
     bool failed = false;
-    run_model([&](Row& row) {
-      rows.add(row.result);
-      failed = failed || row.result == RowResult::failed;
-      files_->add(row);
-    });
+    run_model(
+        [&](Row& row) {
+          rows.add(row.result);
+          failed = failed || row.result == RowResult::failed;
+          files_->add(row);
+          all.push_back(row);
+        },
+        [&](const Result& result) { found.push_back(result); });
     files_->end();
-    const int code = judge(rows);
+    add_comparisons(all, std::move(found));
+    const int code = finish_comparisons(judge(rows));
     if (failed && code != 0) print_repeat_commands({line_.only});
     return code;
   }
@@ -375,7 +438,11 @@ class Run {
     files_->claim(keeps ? EarlierResults::kept : EarlierResults::replaced);
     std::optional<EarlierRun> earlier;
     if (line_.resume) earlier.emplace(*files_, line_.settings, context_.configuration);
-    const DriverOptions options = driver_options();
+    open_comparisons();
+    DriverOptions options = driver_options();
+    options.take_comparisons = [this](const std::vector<Row>& rows, std::vector<Result> found) {
+      add_comparisons(rows, std::move(found));
+    };
     // A process that died may have left its line of progress on the terminal.
     const report::ClearsLeftLine clears(options.shows_parts);
     Driver driver(options, line_.settings, *files_, out_, errors_);
@@ -390,14 +457,15 @@ class Run {
         return exit_signal + outcome.interrupted;
       }
       summarise();
+      if (comparisons_) comparisons_->interrupt(errors_);
       errors_ << "pace: interrupted; the rows so far are in " << joined(files_->paths(), ", ")
               << ", and --resume goes on\n";
       return exit_signal + outcome.interrupted;
     }
     if (outcome.lost == 0) files_->end();
     summarise();
-    if (outcome.lost > 0) return exit_bad_input;
-    const int code = judge(outcome.rows);
+    if (outcome.lost > 0) return finish_comparisons(exit_bad_input);
+    const int code = finish_comparisons(judge(outcome.rows));
     if (code != 0) print_repeat_commands(outcome.failed);
     return code;
   }
@@ -426,6 +494,8 @@ class Run {
   Config config_ = {};
   std::optional<ResultFiles> files_;
   std::optional<BatchSizes> batch_sizes_;
+  /// Null: this run has no file of comparisons, and no page.
+  std::unique_ptr<ComparisonFile> comparisons_;
 };
 
 inline void list_models(const Dependencies& dependencies, const Selection& selection, std::ostream& out) {

@@ -80,7 +80,9 @@ class SuiteReport final : public ReplayListener {
          << (begun_ == done_.size() ? "" : ", " + std::to_string(begun_ - done_.size()) + " left out") << '\n';
     for (const auto& each : suite_speedups(done_)) {
       out_ << "  " << each.name << " over " << names_[0] << ": " << format_factor(each.geometric_mean)
-           << " (geometric mean of the medians of " << each.operators << " operators; 20th, 50th, 80th percentile "
+           << " (geometric mean over " << each.operators
+           << " operators, of each the median over its samples of the quotient of median times; 20th, 50th, 80th "
+              "percentile "
            << format_factor(each.quantiles.q20) << ", " << format_factor(each.quantiles.q50) << ", "
            << format_factor(each.quantiles.q80) << ")";
       if (const auto weighted = each.weighted.speedup())

@@ -238,6 +238,8 @@ inline constexpr std::int64_t most_steps = 1'000'000;
 [[nodiscard]] inline args::Groups rnn_options(CommandLine& line, const std::string& known = "") {
   using args::Option;
   using Text = const std::string&;
+  std::vector<std::string> plans{"--list"};
+  plans.emplace_back("--dry-run");
   const auto kernel_number = [](std::optional<std::int64_t>& to) {
     return args::whole(to, 0, std::numeric_limits<int>::max());
   };
@@ -335,7 +337,8 @@ inline constexpr std::int64_t most_steps = 1'000'000;
                   return true;
                 },
                 ""})
-            .value_optional("oss")}},
+            .value_optional("oss")
+            .excludes(plans, "which measure nothing that could be printed as JSON")}},
   };
 }
 

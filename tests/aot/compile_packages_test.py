@@ -121,7 +121,7 @@ class SharedParts(unittest.TestCase):
             replaced = mock.patch.object(compile_packages, name, stand_in)
             replaced.start()
             self.addCleanup(replaced.stop)
-        self.answer = {"status": "ok"}
+        self.answer, self.problem = {"status": "ok"}, None
 
     def worker(self, manifest, compile_case):
         self.assertIs(compile_case, compile_packages.compile_shared_parts)
@@ -129,6 +129,7 @@ class SharedParts(unittest.TestCase):
         made.give.side_effect = lambda _: self.done.append("shared")
         made.stop.side_effect = lambda: self.done.append("stop")
         made.connection.poll.return_value = True
+        made.connection.poll.side_effect = self.problem
         made.connection.recv.side_effect = [self.answer] if self.answer else EOFError
         return made
 
@@ -147,9 +148,65 @@ class SharedParts(unittest.TestCase):
         self.assertEqual(self.run_once(), ["shared", "cases", "stop"])
         self.assertEqual(self.run_once(), ["shared", "cases", "stop"])
 
+    def test_a_worker_that_is_ended_while_it_compiles_them_ends_no_run(self):
+        self.problem = ConnectionResetError("the other side has gone")
+        self.assertEqual(self.run_once(), ["shared", "cases", "stop"])
+        self.problem = None
+        self.assertEqual(self.run_once(), ["shared", "cases", "stop"])
+        self.assertEqual(self.run_once(), ["cases"])
+
+    def test_a_connection_that_fails_among_the_cases_is_no_failure_of_theirs_to_hide(self):
+        with mock.patch.object(compile_packages, "compile_all", mock.Mock(side_effect=EOFError)):
+            with self.assertRaises(EOFError):
+                self.run_once()
+        self.assertEqual(self.done, ["shared", "stop"])
+
     def test_programs_and_packages_for_a_cpu_have_none(self):
         self.assertEqual(self.run_once(cases=[{"kind": "exported"}]), ["cases"])
         self.assertEqual(self.run_once(device="cpu"), ["cases"])
+
+
+class Headers(unittest.TestCase):
+    """Those that are precompiled; what stands in for the compiler writes the file that `-o` names."""
+
+    def setUp(self):
+        from torch._inductor import codecache, cpp_builder
+
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        for name in ("_HEADER_DIR", "_HEADER_LOCK_DIR", "CppBuilder"):
+            replaced = mock.patch.object(codecache, name, getattr(codecache, name))
+            replaced.start()
+            self.addCleanup(replaced.stop)
+        compile_packages.share_precompiled_headers(folder.name, {})
+        self.codecache, self.cpp_builder = codecache, cpp_builder
+        self.header = os.path.join(folder.name, "headers", "h.h")
+        os.makedirs(os.path.dirname(self.header))
+
+    def build(self, compiler):
+        options = self.cpp_builder.BuildOptionsBase(compiler="g++", precompiling=True)
+        builder = self.codecache.CppBuilder(name=self.header, sources=self.header, BuildOption=options)
+        with mock.patch.object(self.cpp_builder, "run_compile_cmd", compiler):
+            builder.build()
+
+    @staticmethod
+    def write_output(command, text):
+        words = command.split()
+        with open(words[words.index("-o") + 1], "w") as file:
+            file.write(text)
+
+    def test_half_of_one_is_not_taken_for_a_whole_one(self):
+        def ended(command, cwd):
+            self.write_output(command, "half")
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.build(ended)
+        self.assertFalse(os.path.exists(self.header + ".gch"))
+        self.build(lambda command, cwd: self.write_output(command, "whole"))
+        with open(self.header + ".gch") as file:
+            self.assertEqual(file.read(), "whole")
+        self.assertEqual(sorted(os.listdir(os.path.dirname(self.header))), ["h.h.gch"])
 
 
 class VectorCode(unittest.TestCase):

@@ -263,3 +263,31 @@ TEST_CASE("one of several options") {
 }
 
 }  // namespace
+
+TEST_CASE(
+    "an option that a program registers twice is an error of the program, which names the option and its groups") {
+  bool one = false, other = false;
+  const auto error_of = [](const args::Groups& groups) -> std::string {
+    std::string message;
+    try {
+      (void)args::parse(groups, {});
+    } catch (const pace::InputError&) {
+      FAIL("it is no fault of the command line");
+    } catch (const pace::Error& error) {
+      message = error.what();
+    }
+    CHECK_THROWS_AS(args::help(groups, 80), pace::Error);
+    return message;
+  };
+  const args::Groups twice{{"Inputs", {{"-l,--list", "names", args::flag(one)}}},
+                           {"What is measured", {{"--list", "names", args::flag(other)}}}};
+  CHECK(error_of(twice) ==
+        "the program registers --list twice, in the groups 'Inputs' and 'What is measured' of its options; expected "
+        "each name once");
+  // A spelling that is accepted for a name counts as the name.
+  const args::Groups spelt{
+      {"Inputs", {{"--max-rounds", "", args::flag(one)}, {"--max_rounds", "", args::flag(other)}}}};
+  CHECK_THAT(error_of(spelt), ContainsSubstring("registers --max_rounds twice, in the groups 'Inputs' and 'Inputs'"));
+  const args::Groups help{{"Inputs", {{"--help", "", args::flag(one)}}}};
+  CHECK_THROWS_MATCHES(args::parse(help, {}), pace::Error, MessageMatches(ContainsSubstring("registers --help twice")));
+}

@@ -116,6 +116,7 @@ TEST_CASE("what does not go together, and what cannot be") {
   refuses({"-k", "--repeat", "3"}, "--repeat does not go together with");
   refuses({"-k", "--profile-bandwidth", "--csv", "k.out", "--profile-bandwidth-output", "./k.out"},
           "--csv and --profile-bandwidth-output name the same file, 'k.out'");
+  refuses({"--html", "k.out", "--json", "./k.out"}, "--json and --html name the same file, './k.out'");
   refuses({"--csv", "k.out", "--json", "./k.out"}, "--csv and --json name the same file, 'k.out'");
 }
 

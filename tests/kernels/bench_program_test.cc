@@ -2,8 +2,10 @@
 #include "benches/kernels/run_program.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -57,6 +59,8 @@ struct Fakes {
   /// A file that is closed behind the bench's back once it is written.
   std::string closed_behind = {};
   std::string spawn_problem = {}, spawn_prints = {};
+  /// The program of pages, and the page that `bazel test` keeps; empty: there is none.
+  std::string makes_pages = {}, page_of_bazel = {};
   int calls = 0, seeds = 0, waits = 0;
   bool cuda = true, opens = true;
   Nanoseconds time{};
@@ -116,6 +120,7 @@ struct Fakes {
     dependencies.date = [] { return "20240131_235959"; };
     dependencies.program = "/bin/kernels";
     dependencies.temporary_folder = folder.path.string();
+    dependencies.pages = [&](const std::string& html) { return pace::Pages(html, page_of_bazel, makes_pages); };
     return pace::benches::kernels::run_program(words, dependencies, out, log,
                                                [](pace::benches::kernels::CommandLine& line) {
                                                  if (line.name.empty()) line.name = "bench";
@@ -191,6 +196,53 @@ TEST_CASE("all kernels, as a table and as files") {
   CHECK(fakes.said() ==
         "kernels: --kernel: no name matches 'zebra'; expected a part of one of triton_poi_fused_add_0, "
         "triton_poi_fused_add_0, gemm\n");
+}
+
+TEST_CASE("--html makes a page of the results, which are in a file of their own unless --json names one") {
+  Fakes fakes;
+  const pace::test::Scratch out;
+  const std::string html = out / "k.html";
+  CHECK(fakes.run({"-k", "--html", html}) == 1);
+  CHECK_THAT(fakes.said(), ContainsSubstring("--html: this program has no program of tools/report beside it"));
+  fakes.makes_pages = fakes.folder.write("report", "#!/bin/sh\ncp \"$1\" \"$3\"\n");
+  std::filesystem::permissions(fakes.makes_pages, std::filesystem::perms::owner_all);
+  const auto files = [&] {
+    return std::distance(std::filesystem::directory_iterator(out.path), std::filesystem::directory_iterator());
+  };
+  CHECK(fakes.run({"-k", "--dry-run", "--html", html}) == 0);
+  CHECK_THAT(fakes.printed(), ContainsSubstring("would write " + html + "\n"));
+  CHECK(files() == 0);
+  CHECK(fakes.run({"-k", "--html", html}) == 0);
+  CHECK(nlohmann::json::parse(out.read("k.html"))["kernels"].size() == 3);
+  CHECK(files() == 1);
+  // A limit that does not hold is on the page, too.
+  CHECK(fakes.run({"-k", "--kernels-at-most", "1", "--html", html, "--json", out / "k.json"}) == 42);
+  CHECK(out.read("k.html") == out.read("k.json"));
+  CHECK_THAT(fakes.said(), !ContainsSubstring("--html"));
+  CHECK(fakes.run({"--html", html}) == 0);
+  CHECK(nlohmann::json::parse(out.read("k.html")).contains("seconds_per_call"));
+  CHECK(files() == 2);
+  // Under `bazel test` there is a page unasked.
+  fakes.page_of_bazel = out / "report.html";
+  CHECK(fakes.run({"-k"}) == 0);
+  CHECK(nlohmann::json::parse(out.read("report.html"))["kernels"].size() == 3);
+  CHECK(files() == 3);
+}
+
+TEST_CASE("a page that cannot be made fails the program if it was asked for, and the message names the results") {
+  Fakes fakes;
+  const pace::test::Scratch out;
+  fakes.makes_pages = fakes.folder.write("report", "#!/bin/sh\necho no room >&2; exit 3\n");
+  std::filesystem::permissions(fakes.makes_pages, std::filesystem::perms::owner_all);
+  CHECK(fakes.run({"-k", "--html", out / "k.html", "--json", out / "k.json"}) == 1);
+  CHECK_THAT(fakes.said(),
+             ContainsSubstring("k.html: the page was not made, and the results are in " + (out / "k.json") + ": ") &&
+                 ContainsSubstring("no room"));
+  CHECK(fakes.run({"-k", "--html", out / "none/k.html"}) == 1);
+  CHECK_THAT(fakes.said(), ContainsSubstring("there is no folder"));
+  fakes.page_of_bazel = out / "report.html";
+  CHECK(fakes.run({"-k", "--json", out / "k.json"}) == 0);
+  CHECK_THAT(fakes.said(), ContainsSubstring("report.html: the page was not made"));
 }
 
 TEST_CASE("names and messages give no orders to a terminal") {

@@ -39,6 +39,15 @@ block -k --kernel-sources "$work/none"; ends_with 1; says "none: --kernel-source
 block -k --kernels-at-most 2; ends_with 42; says "failed: at most 2 kernels; it has 3"
 block -k --registers-at-most 9; ends_with 42; says "runs on the CPU, where launches have no registers"
 
+case="a page"
+block -k --html "$work/k.html"
+# Without the tools' Python no program makes pages.
+if [[ $errors != *"this program has no program of tools/report beside it"* ]]; then
+  ends_with 0; holds "$work/k.html" 'cpp_fused_0'; holds "$work/k.html" '^<!DOCTYPE html>'
+  [[ -z $(compgen -G "$work/k.html.*") ]] || complain "results beside the page"
+  block --times 3 --repeat 2 --html "$work/whole.html"; ends_with 0; holds "$work/whole.html" '^<!DOCTYPE html>'
+fi
+
 case="bandwidths of all kernels, and a file that grows"
 block -k --profile-bandwidth=cpp_ --profile-bandwidth-output "$work/bandwidth"; ends_with 0
 has_line $'^[0-9]+\\.[0-9]{3}ms    \t[0-9.]+ GB \t[ 0-9.]+GB/s \t cpp_fused_0$'

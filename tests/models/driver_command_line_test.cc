@@ -180,6 +180,7 @@ TEST_CASE("each option has an effect") {
       {{"--disable-output"}, [](const auto& l) { return l.output.disabled; }},
       {{"--retain-output"}, [](const auto& l) { return l.retain; }},
       {{"--resume"}, [](const auto& l) { return l.resume; }},
+      {{"--json=j", "--html=h"}, [](const auto& l) { return l.json == "j" && l.html == "h"; }},
       {{"--baseline=b"}, [](const auto& l) { return l.output.baseline == "b"; }},
       {{"--tag=t"}, [](const auto& l) { return l.output.tag == "t"; }},
       {{"--dump-raw-metrics"}, [](const auto& l) { return l.output.raw_timings; }},
@@ -296,6 +297,13 @@ TEST_CASE("what does not go together") {
   bad({"--batch-size=1", "--batch-size-file=f"}, "expected at most one of --batch-size, --batch-size-file");
   bad({"--resume", "--retain-output"}, "expected at most one of --resume, --retain-output");
   bad({"--resume", "--disable-output"}, "--resume does not go with --disable-output");
+  for (const std::string option : {"--json", "--html"}) {
+    const std::string given = option + "=f", nothing = option + " has no meaning here; expected ";
+    bad({given, "--resume"}, nothing + "no --resume and no --retain-output");
+    bad({given, "--retain-output"}, nothing + "no --resume and no --retain-output");
+    bad({given, "--compat"}, nothing + "--performance without --compat, or --accuracy");
+    refuses({"--throughput", "--inference", given}, nothing + "--performance without --compat, or --accuracy");
+  }
   bad({"--grad-scaler", "--amp"}, "--grad-scaler: expected --amp and --training beside it");
   bad({"--profiler-trace-name=n"}, "--profiler-trace-name: expected --export-profiler-trace beside it");
   bad({"--no-slower-than=2", "--backend=eager"}, "--no-slower-than has nothing to judge: eager is the baseline");

@@ -280,7 +280,8 @@ TEST_CASE("--only runs in this process and adds to the file") {
                            "cpu,better,2,2.000000,10.000000,3.000000,0.500000,1.000000,2.000000,pass,passed\n");
   CHECK_THAT(bench.printed, !ContainsSubstring("gmean"));
   CHECK(bench.performance({"--only=unknown"}) == 1);
-  CHECK_THAT(bench.printed, ContainsSubstring("pace: no model is called 'unknown'; there are better, crashes,"));
+  CHECK_THAT(bench.printed,
+             ContainsSubstring("pace: no model is called 'unknown'; there are better, compares, crashes,"));
   CHECK(bench.performance({"--only=throws"}) == 42);
   CHECK_THAT(bench.csv(), EndsWith("cpu,throws,0,0.000000,0.000000,0,0,0,0,fail_to_run,failed\n"));
 }
@@ -654,7 +655,8 @@ TEST_CASE("bad input ends the run, with what is wrong") {
                                               "torchscript, cuda_graph, torchscript_cuda_graph, aot_inductor, "
                                               "aot_inductor_cuda_graph, nativert\n"));
   CHECK(bench.performance({"-k", "zebra"}) == 1);
-  CHECK_THAT(bench.printed, ContainsSubstring("pace: --filter: no model matches 'zebra'; there are better, crashes, "));
+  CHECK_THAT(bench.printed,
+             ContainsSubstring("pace: --filter: no model matches 'zebra'; there are better, compares, crashes, "));
   CHECK(bench.performance({"-k", "good|makes_no_sense|throws"}) == 1);
   CHECK_THAT(bench.printed, ContainsSubstring("pace: nothing can be run like that\n"));
   CHECK_THAT(bench.printed, !ContainsSubstring("it throws"));
@@ -743,6 +745,146 @@ TEST_CASE("lists and help need nothing else") {
   CHECK(bench.run({"--list", "-k", "zebra"}, false) == 1);
   CHECK(bench.run({"--help"}, false) == 0);
   CHECK_THAT(bench.printed, ContainsSubstring("bazel run //benches/models -- MODE DIRECTION OPTIONS"));
+}
+
+/// A program of pages that copies the results to the page, or with `commands` does that; returns the setting of the
+/// variable that names it.
+Variable makes_pages(const Scratch& scratch, const std::string& commands = "cat \"$1\" >\"$3\"") {
+  const auto path = scratch.write("bin/report", "#!/bin/sh\n" + commands + '\n');
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return {"PACE_REPORT", path};
+}
+
+/// `name implementation outcome` of each row in lines of results.
+Strings comparisons_in(const std::string& text) {
+  Strings found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = Json::parse(line);
+    if (!json.contains("implementations")) continue;
+    for (const auto& each : json.at("implementations"))
+      found.push_back(json.at("name").get<std::string>() + ' ' + each.at("name").get<std::string>() + ' ' +
+                      each.at("outcome").get<std::string>());
+  }
+  return found;
+}
+
+TEST_CASE("--html makes a page of all models, of crashed ones too, and --json keeps its results") {
+  Bench bench;
+  const Variable maker = makes_pages(bench.scratch);
+  const Strings options{"-k",
+                        "^(good|compares|crashes|hangs)$",
+                        "--timeout=1",
+                        "--backend=torchscript",
+                        "--html=" + (bench.scratch / "p.html"),
+                        "--json=" + (bench.scratch / "c.json")};
+  CHECK(bench.performance(options) == 0);
+  CAPTURE(bench.printed);
+  const std::string page = bench.scratch.read("p.html");
+  CHECK(page == bench.scratch.read("c.json"));
+  CHECK_THAT(page, StartsWith("{\"schema_version\":2"));
+  CHECK(comparisons_in(page) == Strings{"compares eager measured", "compares torchscript measured",
+                                        "crashes eager measured", "crashes torchscript crashed", "good eager measured",
+                                        "good torchscript measured", "hangs eager measured",
+                                        "hangs torchscript timed out"});
+  // What a process has compared comes with its samples.
+  CHECK_THAT(page, ContainsSubstring("\"samples_ns\":[2.0,2.0,2.0]") && ContainsSubstring("was killed by signal"));
+}
+
+TEST_CASE("without --json the results of a page are kept where it cannot be made, and only there") {
+  Bench bench;
+  const auto files = [&] {
+    std::size_t found = 0;
+    for (const auto& each : std::filesystem::directory_iterator(bench.scratch.path))
+      found += each.path().filename().string().starts_with("p.html");
+    return found;
+  };
+  const std::string html = "--html=" + (bench.scratch / "p.html");
+  CHECK(bench.performance({"-k", "^good$", html}) == 1);
+  CHECK_THAT(bench.printed, ContainsSubstring("--html: this program has no program of tools/report beside it"));
+  {
+    const Variable maker = makes_pages(bench.scratch);
+    CHECK(bench.performance({"-k", "^good$", html, "--dry-run"}) == 0);
+    CHECK_THAT(bench.printed, ContainsSubstring("would write " + (bench.scratch / "p.html")));
+    CHECK(files() == 0);
+    CHECK(bench.performance({"-k", "^good$", html}) == 0);
+    CHECK(files() == 1);
+    // A single model runs in this process.
+    CHECK(bench.performance({"--only=compares", "--backend=torchscript", html}) == 0);
+    CHECK_THAT(bench.scratch.read("p.html"), ContainsSubstring("\"samples_ns\":[2.0,2.0,2.0]"));
+    CHECK(files() == 1);
+  }
+  const Variable maker = makes_pages(bench.scratch, "echo no room; exit 3");
+  CHECK(bench.performance({"-k", "^good$", html}) == 1);
+  CHECK_THAT(bench.printed,
+             ContainsSubstring("the page was not made, and the results are in ") && ContainsSubstring("no room"));
+  CHECK(files() == 2);
+}
+
+TEST_CASE("the page of an accuracy run has the statuses as verdicts") {
+  Bench bench;
+  const Variable maker = makes_pages(bench.scratch);
+  CHECK(bench.accuracy({"-k", "^(good|differs|no_device)$", "--backend=torchscript",
+                        "--html=" + (bench.scratch / "p.html")}) == 42);
+  CAPTURE(bench.printed);
+  const std::string page = bench.scratch.read("p.html");
+  CHECK(comparisons_in(page) == Strings{"differs eager measured", "differs torchscript wrong", "good eager measured",
+                                        "good torchscript measured", "no_device eager refused",
+                                        "no_device torchscript refused"});
+  CHECK_THAT(page, ContainsSubstring("accuracy as torchbench checks it") &&
+                       ContainsSubstring("\"message\":\"fail_accuracy\""));
+}
+
+TEST_CASE("under bazel test comparisons and their page are kept unasked, of runs that have any") {
+  Bench bench;
+  const Variable maker = makes_pages(bench.scratch), outputs{"FAKE_MODELS_OUTPUTS", bench.scratch.path.string()};
+  CHECK(bench.run({"--throughput", "--inference", "-k", "^good$"}) == 0);
+  CHECK_FALSE(bench.scratch.has("report.html"));
+  CHECK(bench.performance({"-k", "^good$", "--backend=torchscript"}) == 0);
+  CHECK(comparisons_in(bench.scratch.read("results.json")) ==
+        Strings{"good eager measured", "good torchscript measured"});
+  CHECK(bench.scratch.read("report.html") == bench.scratch.read("results.json"));
+  // A page that was not asked for is no reason to fail.
+  const Variable none = makes_pages(bench.scratch, "exit 3");
+  CHECK(bench.performance({"-k", "^good$", "--backend=torchscript"}) == 0);
+  CHECK_THAT(bench.printed, ContainsSubstring("report.html: the page was not made, and the results are in "));
+}
+
+TEST_CASE("each of several devices has a comparison of its own name") {
+  Bench bench;
+  CHECK(bench.performance({"-k", "^(compares|good)$", "--device=cpu,cuda", "--backend=torchscript",
+                           "--json=" + (bench.scratch / "c.json")}) == 0);
+  CAPTURE(bench.printed);
+  CHECK(comparisons_in(bench.scratch.read("c.json")) ==
+        Strings{"compares/cpu eager measured", "compares/cpu torchscript measured", "compares/cuda eager measured",
+                "compares/cuda torchscript measured", "good/cpu eager measured", "good/cpu torchscript measured",
+                "good/cuda eager measured", "good/cuda torchscript measured"});
+}
+
+TEST_CASE("comparisons that get lost fail the run, which keeps its rows and makes no page") {
+  Bench bench;
+  const Variable maker = makes_pages(bench.scratch), removed{"FAKE_MODELS_REMOVED", bench.scratch / "c.json"};
+  CHECK(bench.performance({"-k", "^(good|removes)$", "--json=" + (bench.scratch / "c.json"),
+                           "--html=" + (bench.scratch / "p.html")}) == 1);
+  CHECK_THAT(bench.printed, ContainsSubstring("c.json': the file was removed, moved or replaced") &&
+                                ContainsSubstring("pace: no page was made, since the results could not be written to"));
+  CHECK_FALSE(bench.scratch.has("p.html"));
+  CHECK(bench.csv() == header + "cpu,good" + good_figures + "cpu,removes" + good_figures);
+}
+
+TEST_CASE("a file of comparisons that cannot be written is found before anything is measured") {
+  Bench bench;
+  CHECK(bench.performance({"-k", "^good$", "--json=/dev/full"}) == 1);
+  CHECK_THAT(bench.printed,
+             ContainsSubstring("'/dev/full': No space left on device") && !ContainsSubstring("cpu  eval"));
+}
+
+TEST_CASE("an interrupted run names the file that has its comparisons, and makes no page") {
+  Bench bench;
+  const Variable maker = makes_pages(bench.scratch);
+  CHECK(bench.performance({"-k", "^(good|interrupts)$", "--html=" + (bench.scratch / "p.html")}) == 130);
+  CHECK_THAT(bench.printed, ContainsSubstring("pace: the comparisons so far are in " + (bench.scratch / "p.html.")));
+  CHECK_FALSE(bench.scratch.has("p.html"));
 }
 
 }  // namespace

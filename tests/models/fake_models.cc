@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -20,6 +21,10 @@
 
 #include "benches/models/run_program.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/pages.hpp"
+#include "pace/core/report_program.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
 #include "pace/report/program_output.hpp"
 
 namespace {
@@ -107,6 +112,19 @@ std::vector<Row> run(const std::string& model, const Settings& settings, const C
     row.result = RowResult::unmeasured;
     return {row};
   }
+  if (model == "compares") {
+    pace::Result result;
+    result.name = model;
+    for (const auto& name : {std::string("eager"), candidates(settings).front()}) {
+      auto& each = result.implementations.emplace_back();
+      each.name = name;
+      each.is_baseline = name == "eager";
+      each.outcome = pace::Outcome::measured;
+      each.samples.assign(3, pace::Nanoseconds(2));
+    }
+    pace::run_context().publish(result);
+  }
+  if (model == "removes" && std::remove(std::getenv("FAKE_MODELS_REMOVED")) != 0) throw std::runtime_error("not there");
   if (model == "makes_no_sense") throw pace::InputError({}, "nothing can be run like that");
   if (model == "interrupts") {
     ::kill(::getppid(), SIGINT);
@@ -159,9 +177,9 @@ std::size_t compile(const std::vector<ChosenModel>& chosen, const Settings& sett
 int main(int argc, char** argv) {
   const pace::report::ProgramOutput output;
   pace::benches::models::Dependencies dependencies{.models = {}, .run = run};
-  for (const char* name :
-       {"good", "better", "hangs", "forks", "crashes", "exits", "vanishes", "is_killed", "eats", "throws", "runs_out",
-        "makes_no_sense", "interrupts", "differs", "half", "runs_another", "undecided", "no_device"})
+  for (const char* name : {"good",      "better",  "hangs",  "forks",        "crashes",        "exits",      "vanishes",
+                           "is_killed", "eats",    "throws", "runs_out",     "makes_no_sense", "interrupts", "compares",
+                           "removes",   "differs", "half",   "runs_another", "undecided",      "no_device"})
     dependencies.models.push_back(
         {.name = name, .suite = Suite::timm, .family = name == std::string("good") ? "cnn" : "other"});
   dependencies.identity = [] {
@@ -170,7 +188,15 @@ int main(int argc, char** argv) {
   };
   dependencies.limits.now = now;
   dependencies.compile = compile;
+  dependencies.pages = [](const std::string& html) { return pace::Pages(html, "", pace::report_program()); };
   dependencies.is_test = std::getenv("FAKE_TEST") != nullptr;
+  if (const char* const folder = std::getenv("FAKE_MODELS_OUTPUTS")) {
+    const std::string outputs = folder;
+    dependencies.json_of_test = outputs + "/results.json";
+    dependencies.pages = [outputs](const std::string& html) {
+      return pace::Pages(html, outputs + "/report.html", pace::report_program());
+    };
+  }
   char path[4096] = {};
   if (::readlink("/proc/self/exe", path, sizeof path - 1) <= 0) return 1;
   return pace::benches::models::run_program(path, {argv + 1, argv + argc}, dependencies, std::cout, std::cerr);

@@ -25,6 +25,15 @@ has_row nothing.csv '^cpu,resnet18,[0-9]+,[0-9.]+,.*,pass,passed$'
 prints "geometric mean of speed-ups by family"
 (($(wc -l <"$work/nothing.csv") == 3)) || complain "expected two rows: $(<"$work/nothing.csv")"
 
+case="a page of the comparisons, with their samples"
+model --performance --inference --backend torchscript -k '^dlrm$' --repeat 3 --html "$work/page.html" --json "$work/page.json"
+# Without the tools' Python no program makes pages.
+if [[ $errors != *"this program has no program of tools/report beside it"* ]]; then
+  ends_with 0
+  holds "$work/page.html" '<bdi>dlrm</bdi>'
+  holds "$work/page.json" '"name":"dlrm".*"name":"torchscript".*"samples_ns":\[[0-9.e+]+,'
+fi
+
 case="accuracy, in this process"
 model --accuracy --training --backend torchscript --only dlrm; ends_with 0
 has_row accuracy_torchscript.csv '^cpu,dlrm,[0-9]+,pass'

@@ -93,8 +93,9 @@ TEST_CASE("two candidates: quantiles of their speed-ups and of their ratio, mean
   CHECK_THAT(out, ContainsSubstring("suite, float32: 2 operators, 2 ran, 0 refused or failed\n"));
   // a: medians 1 and 4; sqrt(4) = 2; recorded calls (6000 + 80000) / (8500 + 20000) = 3.02.
   CHECK_THAT(out,
-             ContainsSubstring("  a over eager: 2.00x (geometric mean of the medians of 2 operators; 20th, 50th, "
-                               "80th percentile 1.60x, 2.50x, 3.40x), 3.02x weighted by recorded calls (86.0 us of "
+             ContainsSubstring("  a over eager: 2.00x (geometric mean over 2 operators, of each the median over its "
+                               "samples of the quotient of median times; 20th, 50th, 80th percentile 1.60x, 2.50x, "
+                               "3.40x), 3.02x weighted by recorded calls (86.0 us of "
                                "eager)\n"));
   CHECK_THAT(out, ContainsSubstring("of which making inputs took 1 s"));
   CHECK_THAT(out, ContainsSubstring("Wrote " + fixture.folder.path.string() + "/table.csv"));

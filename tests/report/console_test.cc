@@ -79,7 +79,7 @@ layer_norm/64x1024  (16 rounds of 40 iterations in 1.00 s)
       refused: no package
   Note: The clock is coarse.
 1 case, 5 implementations: 2 measured, 1 wrong, 1 threw, 1 refused
-  fused over eager: 2.00x (geometric mean of 1 case)
+  fused over eager: 2.00x (geometric mean over 1 case, of each the median speed-up of its cycles)
   broken over eager: no speed-up in 1 case
   threw over eager: no speed-up in 1 case
   aot_inductor over eager: no speed-up in 1 case
@@ -118,7 +118,7 @@ gelu                                      fused          4.00 us  2.00 us     2.
     y: undecided: measure longer
 nothing expected                          fused          4.00 us  2.00 us     2.00x  [1.00, 4.00]    correct
 4 cases, 10 implementations: 8 measured, 1 wrong, 1 refused
-  fused over eager: 2.00x (geometric mean of 4 cases)
+  fused over eager: 2.00x (geometric mean over 4 cases, of each the median speed-up of its cycles)
   broken over eager: no speed-up in 1 case
   aot_inductor over eager: no speed-up in 1 case
   1 of 4 expectations not met:
@@ -371,7 +371,8 @@ TEST_CASE("totals: the mean of ratios is geometric and leaves out what has none"
   // sqrt(2 * 0.125) = 0.5; the arithmetic mean would be 1.06.
   CHECK_THAT(table_of({doubled, halved, threw}, false, true),
              ContainsSubstring("3 cases, 6 implementations: 5 measured, 1 threw\n") &&
-                 ContainsSubstring("  fused over eager: 0.500x (geometric mean of 2 of 3 cases)\n"));
+                 ContainsSubstring("  fused over eager: 0.500x (geometric mean over 2 of 3 cases, of each the median "
+                                   "speed-up of its cycles)\n"));
 }
 
 TEST_CASE("totals: expectations met, and more failures than a screen holds") {

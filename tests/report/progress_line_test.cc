@@ -220,7 +220,7 @@ TEST_CASE("whatever the standard streams print clears the line before, once and 
   Screen screen;
   ProgressLine line(screen.display(), "tests");
   {
-    const pace::report::ProgramOutput output;
+    const pace::report::detail::Filtered output(std::cout, /*beside_display=*/true);
     pace::report::output_place().before_text = [&] { line.clear(); };
     line.step({.what = "rounds"});
     CHECK(screen.row == "rounds");
@@ -237,6 +237,27 @@ TEST_CASE("whatever the standard streams print clears the line before, once and 
   }
   std::cout.rdbuf(own);
   CHECK_THAT(kept.str(), ContainsSubstring("a table\033[31m, µ\033[0m\nand its end\n"));
+}
+
+TEST_CASE("text that goes elsewhere neither clears the line nor moves it") {
+  std::stringbuf kept, error;
+  std::streambuf* const own = std::cout.rdbuf(&kept);
+  std::ostream beside(&error);
+  {
+    const pace::report::detail::Filtered elsewhere(std::cout, /*beside_display=*/false), here(beside, true);
+    int cleared = 0;
+    pace::report::output_place().before_text = [&] { ++cleared; };
+    beside << "an error" << std::flush;
+    std::cout << "a table" << std::flush;
+    CHECK(pace::report::output_place().column == 8);
+    CHECK(cleared == 1);
+    std::cout << " and its end\n" << std::flush;
+    CHECK(pace::report::output_place().column == 8);
+    beside << '\n' << std::flush;
+    CHECK(pace::report::output_place().column == 0);
+    pace::report::output_place().before_text = nullptr;
+  }
+  std::cout.rdbuf(own);
 }
 
 TEST_CASE("durations are rough") {

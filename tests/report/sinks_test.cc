@@ -34,6 +34,7 @@
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Message;
+using Catch::Matchers::MessageMatches;
 using pace::OutputFile;
 using pace::test::Scratch;
 
@@ -225,6 +226,37 @@ TEST_CASE("a file that gave its lock up takes no other's place") {
   }
   CHECK(folder.read("a") == "old");
   CHECK_FALSE(folder.has("a.new"));
+}
+
+TEST_CASE("a file whose name is gone, or is another file's, says so when it is closed") {
+  const Scratch folder;
+  const std::string path = folder / "a.json";
+  const auto close_after = [&](const std::function<void()>& change) {
+    OutputFile file(path);
+    file.append("written");
+    change();
+    file.close();
+  };
+  CHECK_THROWS_MATCHES(
+      close_after([&] { std::filesystem::remove(path); }), pace::Error,
+      MessageMatches(ContainsSubstring("cannot write '" + path + "': the file was removed, moved or ")));
+  CHECK_THROWS_AS(close_after([&] { std::filesystem::rename(path, folder / "b.json"); }), pace::Error);
+  CHECK_THROWS_AS(close_after([&] { std::filesystem::rename(folder.write("c", "other"), path); }), pace::Error);
+  CHECK_NOTHROW(close_after([] {}));
+  // A link to the file, and a folder of another name for the program, change nothing.
+  std::filesystem::create_symlink(path, folder / "link");
+  const auto before = std::filesystem::current_path();
+  {
+    std::filesystem::current_path(folder.path);
+    OutputFile file("link");
+    file.append("written");
+    std::filesystem::current_path(before);
+    CHECK_NOTHROW(file.close());
+  }
+  OutputFile replaces(path, /*replaces=*/true);
+  replaces.append("new");
+  replaces.replace();
+  CHECK_NOTHROW(replaces.close());
 }
 
 TEST_CASE("replacing follows no link that another user left, keeps the user's own and the file's mode") {
@@ -607,7 +639,9 @@ TEST_CASE("a sink that fails is told of once, and keeps nothing from the others"
   CHECK(calls == 1);
   CHECK(sinks.failures() == 2);
   REQUIRE(complaints.size() == 2);
-  CHECK(complaints[0] == "disk full");
+  CHECK(complaints[0] == "disk full; no further results go there");
+  // There are no further results at the end.
+  CHECK(complaints[1] == "a sink threw something that is no std::exception");
 }
 
 TEST_CASE("a sink that has failed is not used on its own, either") {

@@ -337,6 +337,15 @@ TEST_CASE("numbers that are too large are refused, not cut") {
           "--no-slower-than: invalid value 'inf'; expected a number from 0.001 to 1000000, such as 1.05");
 }
 
+TEST_CASE("JSON of a run is refused beside a list of it, whatever stands between them") {
+  for (const char* const option : {"--list", "--dry-run"}) {
+    const std::string reason = std::string("--print-json does not go together with ") + option +
+                               ": which measure nothing that could be printed as JSON";
+    CHECK(error_of({option, "--print-json"}) == reason);
+    CHECK(error_of({"--print-json=pep", "--rnns", "py", option}) == reason);
+  }
+}
+
 TEST_CASE("Catch2's options and pace's stand on the same line") {
   const Parsed parsed({"--warm-up", "0.5", "--warmup", "3", "--json", "file.json", "--baseline", "old.json", "--seed",
                        "0x11", "--rnns", "py", "--durations", "yes", "-r", "xml"});

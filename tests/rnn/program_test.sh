@@ -55,6 +55,8 @@ run --group rnns --rnns jit py jit_simple --case simple --nloops 4; succeeds
 prints "simple/forward"; [[ $output != *lstm* ]] || complain "it ran another"
 run --group rnns --rnns jit --case teapot --nloops 4; fails; says "no comparison is called 'teapot'; expected one of 'lstm'"
 run --group rnns --rnns jit --dry-run --compat; fails; says "--dry-run does not go together with --compat: fastrnns' loop has its own measuring"
+run --group rnns --rnns py --list --print-json; fails
+says "--print-json does not go together with --list: which measure nothing"
 
 case="another baseline, which is in the list itself"
 run --group rnns --rnns py jit --baseline-runner py --nloops 4; succeeds;

@@ -14,7 +14,7 @@ TEST_CASE("a program finds tools/report beside it, and its page has the results"
   INFO(program.err);
   CHECK(program.code == 0);
   CHECK_THAT(out.read("a.html"), StartsWith("<!DOCTYPE html>") && ContainsSubstring("<bdi>first</bdi>"));
-  CHECK_FALSE(out.has("a.html.results.json"));
+  CHECK(std::distance(program::fs::directory_iterator(out.path), program::fs::directory_iterator()) == 1);
 
   const auto under_bazel = program::run("", "TEST_UNDECLARED_OUTPUTS_DIR=" + out.path.string());
   CHECK(under_bazel.code == 0);

@@ -6,12 +6,15 @@
 
 #include <sys/stat.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "pace/core/read_file.hpp"
 #include "tests/runner/run_program.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -30,19 +33,30 @@ std::string maker(const Scratch& folder, const std::string& commands) {
   return "PACE_REPORT=" + path;
 }
 
-/// Writes the results and its own arguments.
-constexpr const char* copies = R"(cat "$1" >"$3" && echo "<!-- $2 -->" >>"$3")";
+/// Writes the results of all files, and its own option.
+constexpr const char* copies = R"(for page; do :; done
+while [ "$1" != --output ]; do cat "$1" || exit; shift; done >"$page" && echo "<!-- $1 -->" >>"$page")";
+
+/// The files of a folder whose names begin so.
+std::vector<std::string> files_like(const Scratch& folder, const std::string& beginning) {
+  std::vector<std::string> names;
+  for (const auto& each : fs::directory_iterator(folder.path))
+    if (each.path().filename().string().starts_with(beginning)) names.push_back(each.path().string());
+  return names;
+}
 
 }  // namespace
 
-TEST_CASE("--html makes a page of the results, and leaves no other file") {
+TEST_CASE("--html makes a page of the results, and neither leaves nor changes another file") {
   const Scratch folder, out;
+  out.write("a.html.results.json", "the user's");
   const auto program = run("--html " + out / "a.html", maker(folder, copies));
   INFO(program.err);
   CHECK(program.code == 0);
   CHECK_THAT(out.read("a.html"), StartsWith("{\"schema_version\":2") && ContainsSubstring("\"name\":\"first\"") &&
                                      ContainsSubstring("<!-- --output -->"));
-  CHECK_FALSE(out.has("a.html.results.json"));
+  CHECK(out.read("a.html.results.json") == "the user's");
+  CHECK(files_like(out, "").size() == 2);
 }
 
 TEST_CASE("--html takes the results of --json, which stay") {
@@ -92,7 +106,8 @@ TEST_CASE("--html is refused before anything is measured where no page can be ma
   refused(html + " --json " + out / "a.html", with, "--html and --json name the same file");
   refused(html + " --csv " + out / "a.html", with, "--html and --csv name the same file");
   refused(html + " --save-baseline " + out / "a.html", with, "--html and --save-baseline name the same file");
-  refused(html + " --processes 2", with, "--processes: does not go with --html; expected --json FILE");
+  refused(html + " --processes 2", "", "no program of tools/report beside it");
+  refused("--html " + out / "no/a.html" + " --processes 2", with, "that can be written to");
 }
 
 TEST_CASE("a page that cannot be made fails the program, and the message names the file that has the results") {
@@ -101,9 +116,13 @@ TEST_CASE("a page that cannot be made fails the program, and the message names t
   const auto program = run("--html " + out / "a.html", with);
   CHECK(program.code == 1);
   CHECK_THAT(program.err,
-             ContainsSubstring("the page was not made, and the results are in " + out / "a.html.results.json") &&
-                 ContainsSubstring("ended with exit code 3: no room for a page"));
-  CHECK_THAT(out.read("a.html.results.json"), ContainsSubstring("\"name\":\"first\""));
+             ContainsSubstring("the page was not made, and the results are in " + out / "a.html.results-") &&
+                 ContainsSubstring("ended with exit code 3: no room for a page\n") &&
+                 !ContainsSubstring("no further results"));
+  const auto results = files_like(out, "a.html.results-");
+  REQUIRE(results.size() == 1);
+  CHECK_THAT(program.err, ContainsSubstring(results.front() + ": "));
+  CHECK_THAT(pace::read_file(results.front(), "results"), ContainsSubstring("\"name\":\"first\""));
   CHECK_FALSE(out.has("a.html"));
 
   const auto kept = run("--html " + out / "a.html" + " --json " + out / "a.json", with);
@@ -116,7 +135,7 @@ TEST_CASE("a run without results makes no page, and leaves the one that is there
   out.write("a.html", "earlier");
   CHECK(run("skips --allow-unmeasured on --html " + out / "a.html", maker(folder, copies)).code == 0);
   CHECK(out.read("a.html") == "earlier");
-  CHECK_FALSE(out.has("a.html.results.json"));
+  CHECK(files_like(out, "").size() == 1);
 }
 
 TEST_CASE("under bazel test a page lies beside the results, and a test does not fail without one") {
@@ -140,5 +159,77 @@ TEST_CASE("the page of a run whose implementation crashed has the results before
   CHECK(program.code == 42);
   CHECK_THAT(out.read("a.html"), ContainsSubstring("\"name\":\"before\"") && ContainsSubstring("\"crashed\"") &&
                                      ContainsSubstring("\"name\":\"after\""));
-  CHECK_FALSE(out.has("a.html.results.json"));
+  CHECK(files_like(out, "").size() == 1);
+}
+
+TEST_CASE("a run that crashes outside of a comparison leaves no results file without a result") {
+  const Scratch folder, out;
+  CHECK(run("'leaves outside' --isolation on --html " + out / "a.html", maker(folder, copies)).code == 1);
+  CHECK(fs::is_empty(out.path));
+}
+
+TEST_CASE("no page is made of a file whose results are lost, such as those of an earlier run") {
+  const Scratch folder, out;
+  const auto page_is_refused = [&](const program::Run& program) {
+    INFO(program.out << program.err);
+    CHECK(program.code == 1);
+    CHECK_THAT(program.err, ContainsSubstring(out / "a.html" +
+                                              ": the page was not made, since the results could not be "
+                                              "written to " +
+                                              out / "a.json\n"));
+    CHECK_FALSE(out.has("a.html"));
+  };
+  const std::string files = " --html " + out / "a.html" + " --json " + out / "a.json";
+  page_is_refused(
+      run("'removes a file while it runs'" + files, maker(folder, copies) + " REMOVED_FILE=" + out / "a.json"));
+  // A full disk, by a limit on the size of files: the results of the earlier run stay.
+  out.write("a.json", "earlier\n");
+  const std::string program = fs::absolute("tests/runner/sample_program").string();
+  const std::string script =
+      folder.write("limited.sh", "(ulimit -f 1; exec '" + program + "'" + files + ") 2>&1 | cat >" + folder / "out");
+  // The status is that of the last program of the pipe.
+  const int status =
+      std::system(("env -i PATH=/usr/bin:/bin " + maker(folder, copies) + " bash -o pipefail " + script).c_str());
+  page_is_refused({.code = WEXITSTATUS(status), .out = "", .err = folder.read("out")});
+  CHECK(out.read("a.json") == "earlier\n");
+}
+
+TEST_CASE("several processes have one page, of the results of all") {
+  const Scratch folder, out;
+  const std::string processes = "'proven by several processes' --processes 12 --html " + out / "a.html";
+  const auto count = [](const std::string& text) {
+    std::size_t found = 0;
+    for (auto at = text.find("\"name\":\"few\""); at != std::string::npos; at = text.find("\"name\":\"few\"", at + 1))
+      ++found;
+    return found;
+  };
+  const auto program = run(processes, maker(folder, copies));
+  INFO(program.out << program.err);
+  CHECK(program.code == 0);
+  const auto number = count(out.read("a.html"));
+  CHECK(number > 1);
+  CHECK_THAT(program.out, ContainsSubstring("process " + std::to_string(number) + " of at most 12") &&
+                              !ContainsSubstring("process " + std::to_string(number + 1) + " of"));
+  CHECK(files_like(out, "").size() == 1);
+
+  // The files of --json stay.
+  fs::remove(out / "a.html");
+  CHECK(run(processes + " --json " + out / "a.json", maker(folder, copies)).code == 0);
+  CHECK(count(out.read("a.html")) == number);
+  CHECK(files_like(out, "a-").size() == number);
+
+  const auto failing = run(processes, maker(folder, "exit 3"));
+  CHECK(failing.code == 1);
+  CHECK_THAT(failing.err, ContainsSubstring("the page was not made, and the results are in ") &&
+                              ContainsSubstring("ended with exit code 3"));
+  CHECK(files_like(out, "a.html.results-").size() == number);
+}
+
+TEST_CASE("several processes under bazel test leave a page beside their results, which none of them makes alone") {
+  const Scratch folder, outputs;
+  const auto program = run("'closed by several processes' --processes 3 --max-interference 1",
+                           maker(folder, copies) + " TEST_UNDECLARED_OUTPUTS_DIR=" + outputs.path.string());
+  INFO(program.out << program.err);
+  CHECK(program.code == 42);
+  CHECK_THAT(outputs.read("report.html"), StartsWith(outputs.read("results-1.json")));
 }

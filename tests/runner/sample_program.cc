@@ -1,6 +1,7 @@
 // A measuring program for session_test: publishes made-up results instead of measuring.
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -221,6 +222,23 @@ TEST_CASE("let through by name, and proven by no process", "[.]") {
   CHECK_THAT(proven_by_several(pace::NoSlowerThan(0.5).when_undecided(pace::WhenUndecided::let_through)),
              pace::AsExpected());
 }
+TEST_CASE("closed by several processes", "[.]") {
+  CallClock clock;
+  const auto result = pace::compare("equal", at::ones({16}))
+                          .baseline("eager", adding(clock))
+                          .candidate("fused", adding(clock))
+                          .expect(pace::SpeedupAtLeast(3))
+                          .budget(std::chrono::milliseconds(50))
+                          .run(clock);
+  CHECK_THAT(result, pace::AsExpected());
+}
+TEST_CASE("removes a file while it runs", "[.]") {
+  auto result = comparison("before the removal");
+  publish(result);
+  const char* const file = std::getenv("REMOVED_FILE");
+  REQUIRE(file != nullptr);
+  CHECK(std::remove(file) == 0);
+}
 TEST_CASE("skips in the first process", "[.]") {
   if (std::getenv("PACE_REPLICATE_NUMBER") == std::string("1")) SKIP("not yet");
   CHECK_THAT(proven_by_several(), pace::AsExpected());
@@ -313,6 +331,10 @@ TEST_CASE("fails before anything is compared", "[.]") {
   CHECK(1 == 2);
   CHECK_THAT(compare_two("compared"), pace::AsExpected());
 }
+TEST_CASE("must fail by its figures", "[.][!shouldfail]") {
+  CHECK_THAT(compare_two("tagged", /*wrong=*/true), pace::AsExpected());
+}
+TEST_CASE("must fail without figures", "[.][!shouldfail]") { CHECK(1 == 2); }
 TEST_CASE("makes a bad comparison", "[.]") {
   CHECK_THAT(compare_two("good"), pace::AsExpected());
   static_cast<void>(

@@ -104,12 +104,26 @@ TEST_CASE("--list prints the names of the test cases that would run, and runs no
   CHECK(some.code == 0);
   CHECK(some.out == "too slow\nwrong\n");
   const auto none = run("--list 'nothing of that name'");
-  CHECK(none.code == 2);
+  CHECK(none.code == 3);
   CHECK(none.out == "");
-  CHECK_THAT(none.err, ContainsSubstring("--list: no test case is chosen"));
+  CHECK_THAT(none.err, ContainsSubstring("--list: no test case matches '\"nothing of that name\"'"));
+  const auto half = run("--list 'too slow,nothing of that name'");
+  CHECK(half.code == 3);
+  CHECK(half.out == "");
+  const TemporaryFile err;
+  const std::string hidden = fs::absolute("tests/runner/hidden_program").string();
+  CHECK(WEXITSTATUS(std::system(("env -i '" + hidden + "' --list 2>" + err.path()).c_str())) == 2);
+  CHECK_THAT(err.content(), ContainsSubstring("--list: no test case is chosen"));
   CHECK_THAT(run("--list --budget abc").err, ContainsSubstring("--budget: invalid value 'abc'"));
   CHECK_THAT(run("--list --dry-run").err, ContainsSubstring("--list does not go together with --dry-run"));
   CHECK_THAT(run("--list --reporter xml").err, ContainsSubstring("--list: does not go with Catch2's --reporter"));
+  for (const std::string option : {"--case first", "--csv a.csv", "--json a.json", "--junit a.xml", "--html a.html",
+                                   "--save-baseline a", "--baseline a", "--resume", "--processes 2"}) {
+    const auto refused = run("--list " + option);
+    CHECK(refused.code == 1);
+    CHECK(refused.out == "");
+    CHECK_THAT(refused.err, ContainsSubstring("--list: does not go with " + option.substr(0, option.find(' ')) + ", "));
+  }
   CHECK_THAT(run("--dry-run --list-tests").err, ContainsSubstring("--dry-run: does not go with Catch2's lists"));
 }
 
@@ -173,6 +187,72 @@ TEST_CASE("--case measures the comparison of that name alone, and fails where th
   CHECK(read.code != 0);
   CHECK_THAT(read.out, ContainsSubstring("comparison 'read': it is not the one that --case names"));
   CHECK_THAT(read.err, ContainsSubstring("--case: no comparison is called 'after'"));
+}
+
+TEST_CASE("a shard without the cases that --case names passes and says so, since another shard has them") {
+  const std::string cases = "'measures,correct in its time' --max-interference 1 --case ";
+  for (const auto& [first, second] :
+       {std::pair<std::string, std::string>{" --shard-count 2 --shard-index 0", ""},
+        {"", "BAZEL_TEST=1 TEST_TOTAL_SHARDS=2 TEST_SHARD_INDEX=0 TEST_SHARD_STATUS_FILE=/dev/null"}}) {
+    const auto without = run(cases + "timely" + first, second);
+    INFO(without.out << without.err);
+    CHECK(without.code == 0);
+    CHECK_THAT(without.err, ContainsSubstring("pace: --case: shard 1 of 2 has no comparison called 'timely', which is "
+                                              "no failure: another shard may have it\n"));
+  }
+  const auto with = run(cases + "timely --shard-count 2 --shard-index 1");
+  CHECK(with.code == 0);
+  CHECK_THAT(with.out, ContainsSubstring("\ntimely ") && ContainsSubstring("1 case, 2 implementations"));
+  CHECK_THAT(with.err, !ContainsSubstring("--case"));
+  CHECK(run(cases + "timely --shard-count 2 --shard-index 0 --dry-run").code == 0);
+  CHECK(run(cases + "timely --shard-count 2 --shard-index 0 --processes 2").code == 0);
+  // Of one shard the name is wrong.
+  CHECK(run(cases + "lost --shard-count 1").code == 1);
+  // A failure beside it stays one.
+  CHECK(run("'fails before anything is compared,measures' --case lost --shard-count 2 --shard-index 1").code == 42);
+}
+
+TEST_CASE("what a tag allows to fail does not fail a dry run either") {
+  for (const std::string test : {"must fail by its figures", "must fail without figures",
+                                 "proven by several processes\\, beside what may fail"}) {
+    const auto program = run("--dry-run '" + test + "'");
+    INFO(test << program.out << program.err);
+    CHECK(program.code == 0);
+    CHECK(run("'" + test + "' --max-interference 1 --allow-unmeasured on").code == 0);
+  }
+  CHECK_THAT(run("--dry-run 'must fail without figures'").out,
+             ContainsSubstring("Note: the test case 'must fail without figures' fails, as its tags allow: 1 == 2\n"));
+}
+
+TEST_CASE("the line that repeats a case runs it where its test case is hidden") {
+  const auto repeated = [](const program::Run& failed) {
+    const std::string head = "pace: to repeat what failed:\n  ";
+    REQUIRE_THAT(failed.err, ContainsSubstring(head));
+    std::string command = failed.err.substr(failed.err.find(head) + head.size());
+    command.resize(command.find('\n'));
+    INFO(command);
+    const TemporaryFile out;
+    const int status = std::system(("env -i PATH=/usr/bin:/bin " + command + " >" + out.path() + " 2>&1").c_str());
+    CHECK(WEXITSTATUS(status) == 42);
+    return out.content();
+  };
+  const auto processes = run("'closed by several processes' --processes 12 --max-interference 1");
+  CHECK(processes.code == 42);
+  CHECK_THAT(repeated(processes), ContainsSubstring("\nequal "));
+
+  const TemporaryFile err;
+  const std::string hidden = fs::absolute("tests/runner/hidden_program").string();
+  const int status = std::system(("env -i PATH=/usr/bin:/bin '" + hidden + "' '[.]' 2>" + err.path() + " >&2").c_str());
+  CHECK_THAT(repeated({.code = WEXITSTATUS(status), .out = "", .err = err.content()}), ContainsSubstring("\nalone "));
+}
+
+TEST_CASE("a results file that goes while a run writes to it fails the run, which says so") {
+  const Scratch folder;
+  const auto program =
+      run("'removes a file while it runs' --json " + folder / "a.json", "REMOVED_FILE=" + folder / "a.json");
+  CHECK(program.code == 1);
+  CHECK_THAT(program.err, ContainsSubstring("a.json': the file was removed, moved or replaced while it was written") &&
+                              !ContainsSubstring("no further results"));
 }
 
 TEST_CASE("after a failure, one line repeats exactly that case: alone, with its seeds and the other options") {

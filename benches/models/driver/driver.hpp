@@ -25,6 +25,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/folders.hpp"
 #include "pace/core/format.hpp"
+#include "pace/core/result.hpp"
 
 namespace pace::benches::models {
 
@@ -41,6 +42,8 @@ struct DriverOptions {
   bool shows_parts = false;
   /// Where what is handed over is kept, and fresh packages.
   std::string scratch = std::filesystem::temp_directory_path().string();
+  /// Gets the rows of each model and what its process has compared; none: they are written as rows alone.
+  std::function<void(const std::vector<Row>& rows, std::vector<Result> comparisons)> take_comparisons = {};
 };
 
 struct DriverOutcome {
@@ -96,7 +99,10 @@ class Driver {
       if (options_.shows_parts)
         part_ = std::to_string(i + 1) + '/' + std::to_string(models.size()) + '/' +
                 format_fixed(options_.limits.now() - start, 1) + '/' + std::to_string(begun++);
+      rows_.clear();
+      comparisons_.clear();
       run(model, outcome);
+      if (options_.take_comparisons) options_.take_comparisons(rows_, std::move(comparisons_));
     }
     return outcome;
   }
@@ -147,6 +153,7 @@ class Driver {
     HandedOver handed = read_handed_over(rows_to);
     if (handed.bad_input) throw InputError({}, *handed.bad_input);
     outcome.output_lost = outcome.output_lost || handed.output_lost;
+    comparisons_ = std::move(handed.comparisons);
     for (const auto& row : handed.rows) write(row, outcome);
     if ((outcome.interrupted = end.interrupted) == 0) write_missing(model, end, handed.rows, outcome);
   }
@@ -183,8 +190,11 @@ class Driver {
         add_failed(model.name, outcome);
       }
     } else {
-      for (const auto& [device, backend] : missing)
-        write(status_row(settings_, device, model.name, backend, status, why), outcome);
+      for (const auto& [device, backend] : missing) {
+        Row row = status_row(settings_, device, model.name, backend, status, why);
+        row.of_ended_process = true;
+        write(row, outcome);
+      }
     }
   }
 
@@ -194,6 +204,7 @@ class Driver {
 
   void write(const Row& row, DriverOutcome& outcome) {
     outcome.rows.add(row.result);
+    rows_.push_back(row);
     if (row.result == RowResult::failed) add_failed(row.name, outcome);
     try {
       files_.add(row);
@@ -210,6 +221,9 @@ class Driver {
   std::ostream& errors_;
   /// Which part of the run the process of the present model is.
   std::string part_;
+  /// What is known of the present model.
+  std::vector<Row> rows_;
+  std::vector<Result> comparisons_;
 };
 
 }  // namespace pace::benches::models

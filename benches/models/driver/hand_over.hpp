@@ -1,4 +1,4 @@
-// A file in which the process of one model hands its rows to the one that started it.
+// A file in which the process of one model hands its rows and comparisons to the one that started it.
 #pragma once
 
 #include <fstream>
@@ -11,11 +11,15 @@
 #include "pace/core/error.hpp"
 #include "pace/core/output_file.hpp"
 #include "pace/core/parse_json.hpp"
+#include "pace/core/result.hpp"
+#include "pace/report/json.hpp"
+#include "pace/report/json_fields.hpp"
 
 namespace pace::benches::models {
 
 struct HandedOver {
   std::vector<Row> rows;
+  std::vector<Result> comparisons;
   /// The message of an InputError: no model can be run like that.
   std::optional<std::string> bad_input;
   /// Not all that the process printed has arrived.
@@ -31,6 +35,10 @@ inline void hand_over(const std::string& path, const std::string& line) {
 }
 
 inline void hand_over(const std::string& path, const Row& row) { hand_over(path, to_line(row)); }
+
+inline void hand_over(const std::string& path, const Result& comparison) {
+  hand_over(path, "{\"comparison\":" + report::text_of(report::to_json(comparison)) + "}\n");
+}
 
 inline void hand_over_bad_input(const std::string& path, const std::string& message) {
   hand_over(path, detail::dump({{"bad_input", message}}) + '\n');
@@ -50,6 +58,8 @@ inline void hand_over_output_lost(const std::string& path) {
       found.bad_input = parse_json<Json>(line).at("bad_input").get<std::string>();
     else if (line.starts_with("{\"output_lost\":"))
       found.output_lost = true;
+    else if (line.starts_with("{\"comparison\":"))
+      found.comparisons.push_back(report::result_from(parse_json<Json>(line).at("comparison")));
     else
       found.rows.push_back(row_from(line));
   }

@@ -144,8 +144,10 @@ class ResultFiles {
       if (claimed.replaces_earlier) {
         replace_earlier(path, claimed);
         remove(claimed.records->path());
+      } else {
+        claimed.records->close();
       }
-      claimed.records->close();
+      claimed.records.reset();
     }
   }
 

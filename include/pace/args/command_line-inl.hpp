@@ -8,6 +8,7 @@
 
 #include <cctype>
 #include <cstddef>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -84,6 +85,8 @@ inline constexpr int most_words = 10'000;
 struct Described {
   CLI::App app;
   std::vector<std::pair<const Option*, CLI::Option*>> options;
+  /// The group of each name, in every spelling.
+  std::map<std::string, std::string> titles;
   CLI::Option* help = nullptr;
   /// Columns of the meaning of an option in the help.
   std::size_t width_of_meaning;
@@ -94,12 +97,21 @@ struct Described {
     app.allow_extras();
     for (const auto& group : groups)
       for (const auto& option : group.options) add(option, group.title, grammar.camel_case);
-    if (grammar.has_help) help = app.add_option("-h,--help")->expected(0);
+    if (!grammar.has_help) return;
+    for (const std::string name : {"-h", "--help"}) enter(name, "help");
+    help = app.add_option("-h,--help")->expected(0);
+  }
+
+  void enter(const std::string& name, const std::string& title) {
+    if (const auto [known, is_new] = titles.emplace(name, title); !is_new)
+      throw Error("the program registers " + name + " twice, in the groups '" + known->second + "' and '" + title +
+                  "' of its options; expected each name once");
   }
 
   void add(const Option& option, const std::string& title, bool camel_case) {
     std::set<std::string> names;
     for (const auto& name : option.names()) names.merge(variants(name, camel_case));
+    for (const auto& name : names) enter(name, title);
     auto* const theirs = app.add_option(joined({names.begin(), names.end()}, ","));
     theirs->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     const bool is_refused = !option.refusal().empty();

@@ -142,8 +142,9 @@ struct Arguments {
 };
 
 /// Reads `words`, a command line without the program's name, and stores the values in the options' targets. Throws
-/// InputError, which names the option, the value and what was expected, or for an unknown option the nearest known
-/// name.
+/// Error, which names the option and its groups, if `groups` have two options of one name, which is an error of the
+/// program. Throws InputError, which names the option, the value and what was expected, or for an unknown option the
+/// nearest known name.
 [[nodiscard]] Arguments parse(const Groups& groups, const std::vector<std::string>& words, const Grammar& grammar = {});
 
 /// Returns the help text: options by group, with defaults and units, in lines of at most `width` columns unless a word

@@ -138,9 +138,11 @@ class OutputFile {
     });
   }
 
-  /// Closes the file, which then stays. Throws Error if closing reports an error, as network file systems do.
+  /// Closes the file, which then stays. Throws Error if closing reports an error, as network file systems do, or if its
+  /// name is no longer that of the file that was written.
   void close() {
     if (!head_.empty()) start();
+    require_name();
     changed_ = true;
     unfinished_.finish();
     if (!descriptor_.close()) fail("cannot close", errno);
@@ -170,6 +172,17 @@ class OutputFile {
       changed_ = was_changed;
       throw;
     }
+  }
+
+  /// Throws Error if something has removed, moved or replaced the file since it was opened: what was written to it is
+  /// then not under its name.
+  void require_name() const {
+    struct stat own{}, named{};
+    if (!under_name_ || ::fstat(descriptor_.get(), &own) != 0 || !S_ISREG(own.st_mode)) return;
+    if (::stat(target_.c_str(), &named) == 0 && same_file(own, named)) return;
+    throw Error(
+        "cannot write '" + path_ +
+        "': the file was removed, moved or replaced while it was written, so that what was written is not there");
   }
 
   /// Overwrites what the file held and cuts off the rest. On an error the overwritten bytes are put back: a file that

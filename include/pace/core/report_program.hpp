@@ -1,14 +1,22 @@
-// report_program: where the program is that makes pages of results.
+// The program that makes pages of results: where it is, and how it is run.
 #pragma once
 
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <unistd.h>
 
 #include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/process.hpp"
+#include "pace/core/random.hpp"
 
 namespace pace {
 
@@ -34,6 +42,45 @@ inline constexpr const char* report_variable = "PACE_REPORT";
   const auto self = std::filesystem::read_symlink("/proc/self/exe", none);
   std::string own = self.string() + ".runfiles/pace/" + name;
   return !none && ::access(own.c_str(), X_OK) == 0 ? own : "";
+}
+
+/// Throws Error if a page cannot be put at `path`, an absolute one: its folder is missing or cannot be written to, or
+/// the path is that of a folder.
+inline void require_place_of_page(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  if (!std::filesystem::is_directory(folder) || ::access(folder.c_str(), W_OK) != 0)
+    throw Error(path + ": there is no folder " + folder.string() + " that can be written to");
+  if (std::filesystem::is_directory(path)) throw Error(path + ": is a folder; expected a file name");
+}
+
+/// Returns a name beside `page` that no file has, for results that are kept until the page is made of them. 64 bits of
+/// it are drawn by the operating system, so that neither a file of the user nor another run has the name later. Throws
+/// Error if no number can be drawn.
+[[nodiscard]] inline std::string fresh_results_name(const std::string& page) {
+  for (;;) {
+    std::array<char, 32> number{};
+    std::snprintf(number.data(), number.size(), "%016" PRIx64, draw_seed());
+    std::string name = page + ".results-" + number.data() + ".json";
+    if (::access(name.c_str(), F_OK) != 0) return name;
+  }
+}
+
+/// Makes the page `page` of the results in `files` by `program`, the result of report_program(). Returns why there is
+/// no page; empty if there is one.
+[[nodiscard]] inline std::string make_page(const std::string& program, const std::vector<std::string>& files,
+                                           const std::string& page) {
+  std::string printed;
+  try {
+    std::vector<std::string> words{program};
+    words.insert(words.end(), files.begin(), files.end());
+    words.insert(words.end(), {"--output", page});
+    const auto status = detail::run_process(
+        words, [&](std::string_view line) { printed += (printed.empty() ? "" : " ") + std::string(line); });
+    if (status.ok()) return "";
+    return program + ' ' + status.to_string() + (printed.empty() ? "" : ": " + printed);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
 }
 
 }  // namespace pace

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,12 +18,14 @@
 #include <string_view>
 #include <utility>
 
+#include "pace/core/same_file.hpp"
 #include "pace/core/unfinished.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::report {
 
-/// Where the text of the standard streams stands on a terminal, for a display that shares it.
+/// Where the text of the standard streams stands on the terminal, or in the file, of the standard error, for a display
+/// there. Text of a standard stream that goes elsewhere does not enter.
 struct OutputPlace {
   /// Held by all that read or change the others, and by a display while it writes. Text that is printed while a display
   /// clears itself enters twice.
@@ -54,7 +57,8 @@ namespace detail {
 /// themselves.
 class SafeBuffer final : public std::streambuf {
  public:
-  explicit SafeBuffer(std::streambuf* out) : out_(out) {}
+  /// `beside_display`: whether the text goes to where a display is, which must be cleared before.
+  explicit SafeBuffer(std::streambuf* out, bool beside_display = true) : out_(out), beside_display_(beside_display) {}
 
   /// Whether any text that was passed on could not be written.
   [[nodiscard]] bool lost() const { return lost_; }
@@ -98,7 +102,7 @@ class SafeBuffer final : public std::streambuf {
     }
     waiting_ = std::string(rest);
     if (safe.empty()) return true;
-    enter_place(safe);
+    if (beside_display_) enter_place(safe);
     const auto size = static_cast<std::streamsize>(safe.size());
     if (out_->sputn(safe.data(), size) == size) return true;
     lost_ = true;
@@ -152,6 +156,7 @@ class SafeBuffer final : public std::streambuf {
   }
 
   std::streambuf* out_;
+  bool beside_display_;
   std::mutex mutex_;
   std::string waiting_;
   bool lost_ = false;
@@ -160,7 +165,11 @@ class SafeBuffer final : public std::streambuf {
 /// A stream that has another buffer for as long as this lives.
 class Filtered {
  public:
-  explicit Filtered(std::ostream& stream) : stream_(stream), own_(stream.rdbuf()), safe_(own_) { stream.rdbuf(&safe_); }
+  /// See SafeBuffer.
+  Filtered(std::ostream& stream, bool beside_display)
+      : stream_(stream), own_(stream.rdbuf()), safe_(own_, beside_display) {
+    stream.rdbuf(&safe_);
+  }
   Filtered(const Filtered&) = delete;
   Filtered& operator=(const Filtered&) = delete;
   ~Filtered() {
@@ -174,6 +183,14 @@ class Filtered {
   std::streambuf* own_;
   SafeBuffer safe_;
 };
+
+/// Returns whether the standard output goes to where the standard error does: to one file or pipe, or both to a
+/// terminal, which may have two names.
+[[nodiscard]] inline bool stdout_is_beside_stderr() {
+  struct stat out{}, error{};
+  if (::fstat(STDOUT_FILENO, &out) != 0 || ::fstat(STDERR_FILENO, &error) != 0) return false;
+  return same_file(out, error) || (::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1);
+}
 
 /// Opens /dev/null for reading in the place of each standard stream that is closed, so that writing to it fails.
 /// Otherwise the first file that the program opens would get the stream's number, and printed text would go into that
@@ -209,7 +226,7 @@ class ProgramOutput {
   }
 
  private:
-  detail::Filtered out_{std::cout}, err_{std::cerr}, log_{std::clog};
+  detail::Filtered out_{std::cout, detail::stdout_is_beside_stderr()}, err_{std::cerr, true}, log_{std::clog, true};
 };
 
 }  // namespace pace::report

@@ -63,9 +63,10 @@ class FanOut {
     return std::any_of(sinks_.begin(), sinks_.end(), [&](const auto& each) { return each && each.get() == sink; });
   }
 
-  /// Passes the result to every sink that has not failed. An exception of a sink counts as its failure.
+  /// Passes the result to every sink that has not failed. An exception of a sink counts as its failure, whose message
+  /// adds that the sink gets no further results.
   void write(const Result& result) {
-    each([&](Sink& sink) { sink.write(result); });
+    each([&](Sink& sink) { sink.write(result); }, "; no further results go there");
   }
   /// Calls `action` for one of the sinks, unless it has failed and is gone. An exception counts as its failure.
   template <class OneSink, class Action>
@@ -89,15 +90,15 @@ class FanOut {
 
  private:
   template <class Action>
-  void each(const Action& action) {
+  void each(const Action& action, const std::string& consequence = "") {
     for (auto& sink : sinks_) {
       if (!sink) continue;
       try {
         action(*sink);
       } catch (const std::exception& error) {
-        give_up_on(sink, error.what());
+        give_up_on(sink, error.what() + consequence);
       } catch (...) {
-        give_up_on(sink, "a sink threw something that is no std::exception");
+        give_up_on(sink, "a sink threw something that is no std::exception" + consequence);
       }
     }
   }

@@ -96,7 +96,8 @@ PACE_INLINE std::string RunSummary::speedup_of(const Candidate& candidate) {
   std::string modes;
   for (const auto& [name, mean] : candidate.modes)
     if (mean.count > 0) modes += (modes.empty() ? ": " : ", ") + printable(name) + ' ' + mean.text();
-  return line + candidate.mean.text() + " (geometric mean of " + over + modes + ")";
+  return line + candidate.mean.text() + " (geometric mean over " + over +
+         ", of each the median speed-up of its cycles" + modes + ")";
 }
 
 PACE_INLINE std::string RunSummary::expectations() const {

@@ -38,10 +38,19 @@ class ChosenCases final : public CaseSelection {
   /// Returns what a dry run would have measured, in the order in which the comparisons came.
   [[nodiscard]] const std::vector<ListedCase>& planned() const { return planned_; }
 
+  /// Returns the names that were asked for and that no comparison has.
+  [[nodiscard]] std::vector<std::string> missing() const {
+    std::vector<std::string> names;
+    for (const auto& name : asked_)
+      if (std::ranges::find(seen_, name) == seen_.end()) names.push_back(name);
+    return names;
+  }
+  /// Returns whether names were asked for and no comparison has any of them.
+  [[nodiscard]] bool chose_nothing() const { return !asked_.empty() && missing().size() == asked_.size(); }
+
   /// Returns a message about the first name that was asked for and that no comparison has; empty: there is none.
   [[nodiscard]] std::string complaint() const {
-    for (const auto& name : asked_) {
-      if (std::ranges::find(seen_, name) != seen_.end()) continue;
+    for (const auto& name : missing()) {
       constexpr std::size_t most = 10;
       std::string known;
       for (std::size_t i = 0; i < seen_.size() && i < most; ++i)

@@ -62,14 +62,11 @@ class DryRunReporter final : public Catch::StreamingReporterBase {
           test + " reads figures, so that what comes after that is not listed: " + report::printable(reason));
     } else if (!reason.empty() || (has_listed && assertion.getResultType() == Catch::ResultWas::ExpressionFailed)) {
       ++open_;
+    } else if (currentTestCaseInfo->okToFail()) {
+      // By [!mayfail] or [!shouldfail], which excuse it in the run as well.
+      found.notes.push_back(test + " fails, as its tags allow: " + text_of(assertion));
     } else {
-      found.problems.push_back(
-          test + " fails: " +
-          report::printable(std::string(assertion.hasExpression() ? assertion.getExpandedExpression()
-                                                                  : std::string(assertion.getMessage()))) +
-          (assertion.hasMessage() && assertion.hasExpression()
-               ? ": " + report::printable(std::string(assertion.getMessage()))
-               : ""));
+      found.problems.push_back(test + " fails: " + text_of(assertion));
     }
   }
 
@@ -83,6 +80,14 @@ class DryRunReporter final : public Catch::StreamingReporterBase {
   }
 
  private:
+  /// Returns what an assertion examined, and its message.
+  [[nodiscard]] static std::string text_of(const Catch::AssertionResult& assertion) {
+    const std::string message(assertion.getMessage());
+    if (!assertion.hasExpression()) return report::printable(message);
+    return report::printable(assertion.getExpandedExpression()) +
+           (assertion.hasMessage() ? ": " + report::printable(message) : "");
+  }
+
   /// Returns whether the test case goes on after an assertion that failed by an exception: CHECK catches what its own
   /// expression throws.
   [[nodiscard]] static bool goes_on_after(const Catch::AssertionResult& assertion) {

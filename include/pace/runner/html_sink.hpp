@@ -3,24 +3,47 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 
-#include <unistd.h>
-
+#include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
-#include "pace/core/process.hpp"
 #include "pace/core/report_program.hpp"
 #include "pace/core/result.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/sink.hpp"
+#include "pace/runner/continuation.hpp"
 
 namespace pace::runner {
+
+/// Set to the name of the results file of a page. A process that continues where another one of the same run ended
+/// writes to that file again, since nothing else removes it.
+inline constexpr const char* page_results_variable = "PACE_PAGE_RESULTS";
+
+/// Returns the name of the results file of `page`, an absolute path: the one of the process that this one continues, or
+/// a fresh one, which the processes that continue this one get.
+[[nodiscard]] inline std::string results_of_page(const std::string& page) {
+  const std::string handed_over = environment_variable(page_results_variable);
+  if (names_this_process(continuing_variable) && handed_over.starts_with(page + '.')) return handed_over;
+  std::string fresh = fresh_results_name(page);
+  ::setenv(page_results_variable, fresh.c_str(), 1);
+  return fresh;
+}
+
+/// Removes the results file `path` of a page if it has no result, such as one that a process has left which ended before
+/// its first comparison.
+inline void remove_if_empty(const std::string& path) {
+  std::ifstream file(path);
+  std::string header, result;
+  if (!file.is_open() || (std::getline(file, header) && std::getline(file, result))) return;
+  std::remove(path.c_str());
+}
 
 /// Makes a page of results when they are finished, of a file that another sink writes or of one of its own, which is
 /// removed once the page is there.
@@ -48,14 +71,18 @@ class HtmlSink final : public report::Sink {
     // The program may stand in another folder.
     settings_.path = std::filesystem::absolute(settings_.path).string();
     settings_.program = std::filesystem::absolute(settings_.program).string();
-    const auto folder = std::filesystem::path(settings_.path).parent_path();
-    if (!std::filesystem::is_directory(folder) || ::access(folder.c_str(), W_OK) != 0)
-      throw Error(settings_.path + ": there is no folder " + folder.string() + " that can be written to");
-    if (std::filesystem::is_directory(settings_.path))
-      throw Error(settings_.path + ": is a folder; expected a file name");
+    require_place_of_page(settings_.path);
     if (!settings_.results.empty()) return;
-    settings_.results = settings_.path + ".results.json";
+    settings_.results = results_of_page(settings_.path);
     own_ = std::make_unique<report::JsonSink>(settings_.results, header, earlier);
+  }
+  HtmlSink(const HtmlSink&) = delete;
+  HtmlSink& operator=(const HtmlSink&) = delete;
+  /// Removes the results file if it has no result, such as one that an earlier process of the run has left.
+  ~HtmlSink() override {
+    if (own_ == nullptr || count_ > 0) return;
+    own_.reset();
+    std::remove(settings_.results.c_str());
   }
 
   using Sink::write;
@@ -67,38 +94,25 @@ class HtmlSink final : public report::Sink {
   /// Throws Error, which names the file with the results, if the page cannot be made. Without a result there is none.
   void finish() override {
     if (own_) own_->finish();
-    if (count_ > 0 && !own_ && settings_.lost && settings_.lost(settings_.results)) {
-      const std::string message =
-          settings_.path + ": the page was not made, since the results could not be written to " + settings_.results;
-      if (!settings_.warn) throw Error(message);
-      settings_.warn(message);
+    if (count_ == 0) return;
+    const std::string why = why_not_made();
+    if (why.empty()) {
+      if (own_) std::remove(settings_.results.c_str());
       return;
     }
-    if (count_ > 0) {
-      if (const auto problem = make_page(); !problem.empty()) {
-        const std::string message =
-            settings_.path + ": the page was not made, and the results are in " + settings_.results + ": " + problem;
-        if (!settings_.warn) throw Error(message);
-        settings_.warn(message);
-        return;
-      }
-    }
-    if (own_) std::remove(settings_.results.c_str());
+    const std::string message = settings_.path + ": the page was not made, " + why;
+    if (!settings_.warn) throw Error(message);
+    settings_.warn(message);
   }
 
  private:
-  /// Returns why there is no page; empty if there is one.
-  [[nodiscard]] std::string make_page() const {
-    std::string words;
-    try {
-      const auto status = pace::detail::run_process(
-          {settings_.program, std::filesystem::absolute(settings_.results).string(), "--output", settings_.path},
-          [&](std::string_view line) { words += (words.empty() ? "" : " ") + std::string(line); });
-      if (status.ok()) return "";
-      return settings_.program + ' ' + status.to_string() + (words.empty() ? "" : ": " + words);
-    } catch (const std::exception& error) {
-      return error.what();
-    }
+  /// Makes the page. Returns why there is none, and where the results are; empty if there is one.
+  [[nodiscard]] std::string why_not_made() const {
+    if (!own_ && settings_.lost && settings_.lost(settings_.results))
+      return "since the results could not be written to " + settings_.results;
+    const std::string problem =
+        make_page(settings_.program, {std::filesystem::absolute(settings_.results).string()}, settings_.path);
+    return problem.empty() ? "" : "and the results are in " + settings_.results + ": " + problem;
   }
 
   Settings settings_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <string>
@@ -37,18 +38,46 @@ namespace pace::runner {
 
 /// A case, or a test case without one, that failed.
 struct FailedCase {
-  std::string test;              ///< name of the test case; empty: it is the only one of the program
+  std::string test;              ///< name of the test case; empty: the filters of the run find it
   std::string name = {};         ///< name of the comparison; empty: an assertion of the test case failed
   std::uint64_t check_seed = 0;  ///< Result::check_seed; 0: unknown
 };
 
+/// The run of which a case is repeated.
+struct RepeatedRun {
+  const args::Groups& groups;                ///< pace's options and the program's own
+  const args::Arguments& given;              ///< what the command line gave
+  const std::vector<std::string>& left_out;  ///< names of options that are not repeated
+  std::vector<std::string> filters;          ///< filters of Catch2 that the run was given; empty: all but hidden tests
+  std::uint64_t seed = 0;                    ///< value of `--seed`
+  std::uint32_t rng_seed = 0;                ///< seed of Catch2's random numbers
+};
+
+namespace detail {
+
+/// Returns the value of an option of Catch2 at `words[at]`: it stands behind the option's name, or behind a `=` or `:`
+/// of the same word. Returns none if the word is not that option.
+[[nodiscard]] inline std::optional<std::string> value_at(const std::vector<std::string>& words, std::size_t at,
+                                                         const std::string& option) {
+  const std::string& word = words[at];
+  if (word == option) return at + 1 < words.size() ? std::optional(words[at + 1]) : std::nullopt;
+  const bool has_value = word.size() > option.size() && word.starts_with(option) &&
+                         (word[option.size()] == '=' || word[option.size()] == ':');
+  return has_value ? std::optional(word.substr(option.size() + 1)) : std::nullopt;
+}
+
+}  // namespace detail
+
 /// Returns the words that repeat a case: its names, its seeds, and the options that were given, without those that
-/// choose cases, name files to write, choose what is shown, or are in `left_out`.
-[[nodiscard]] inline std::vector<std::string> words_to_repeat(const FailedCase& failed, std::uint64_t seed,
-                                                              const args::Groups& groups, const args::Arguments& given,
-                                                              const std::vector<std::string>& left_out) {
+/// choose cases, name files to write, choose what is shown, or are left out.
+[[nodiscard]] inline std::vector<std::string> words_to_repeat(const FailedCase& failed, const RepeatedRun& run) {
+  const auto& given = run.given;
   std::vector<std::string> words;
-  if (!failed.test.empty()) words.push_back(as_filter(failed.test));
+  // Without a filter, hidden test cases would not run.
+  if (failed.test.empty())
+    words = run.filters;
+  else
+    words.push_back(as_filter(failed.test));
   const auto add = [&](const std::string& option, const std::string& value) {
     if (value.empty() || value.starts_with('-'))
       words.push_back(option + '=' + value);
@@ -56,14 +85,14 @@ struct FailedCase {
       words.insert(words.end(), {option, value});
   };
   if (!failed.name.empty()) add("--case", failed.name);
-  add("--seed", std::to_string(seed));
+  add("--seed", std::to_string(run.seed));
   if (failed.check_seed != 0) add("--check-seed", std::to_string(failed.check_seed));
-  for (const auto& group : groups)
+  for (const auto& group : run.groups)
     for (const auto& option : group.options) {
       const std::string& name = option.name();
       if (!given.has(name) || group.title == "Files" || group.title == "What is shown" || name == "--case" ||
           name == "--seed" || name == "--check-seed" || name == "--save-baseline" || name == "--baseline-expires" ||
-          std::ranges::find(left_out, name) != left_out.end())
+          std::ranges::find(run.left_out, name) != run.left_out.end())
         continue;
       const auto values = given.values.find(name);
       if (option.arity() == args::Arity::none) {
@@ -77,9 +106,13 @@ struct FailedCase {
       }
     }
   // The options of Catch2 that change what a test does.
-  for (std::size_t i = 0; i + 1 < given.rest.size(); ++i)
-    if (given.rest[i] == "-c" || given.rest[i] == "--section" || given.rest[i] == "--rng-seed")
-      words.insert(words.end(), {given.rest[i], given.rest[i + 1]});
+  for (std::size_t i = 0; i < given.rest.size(); ++i) {
+    for (const std::string option : {"-c", "--section"})
+      if (const auto value = detail::value_at(given.rest, i, option)) words.insert(words.end(), {option, *value});
+    // The number, also where the option is `time` or `random-device`.
+    if (detail::value_at(given.rest, i, "--rng-seed"))
+      words.insert(words.end(), {"--rng-seed", std::to_string(run.rng_seed)});
+  }
   return words;
 }
 

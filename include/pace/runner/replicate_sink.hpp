@@ -48,6 +48,7 @@ struct Line {
   std::optional<Reached> row = {};
   std::optional<OpenQuestion> open = {};
   std::optional<std::string> problem = {};
+  std::optional<bool> empty = {};
 };
 
 /// Findings of one process, for the process that started it.
@@ -60,6 +61,8 @@ struct Left {
   std::vector<std::string> problems;
   /// Number of gates that this process alone would have closed, by its figures or because it had too few.
   std::size_t closed = 0;
+  /// Whether this process is of a shard that has nothing to measure, which is no failure.
+  bool empty = false;
 };
 
 }  // namespace detail
@@ -121,6 +124,7 @@ struct Schema<runner::detail::Line> {
       field("row", &Line::row, "an implementation that was measured, or not reached"),
       field("open", &Line::open, "a judgement without a figure"),
       field("problem", &Line::problem, "what no further process can mend"),
+      field("empty", &Line::empty, "true: the shard has nothing to measure"),
   };
 };
 /// @endcond
@@ -149,6 +153,8 @@ class ReplicateSink final : public report::Sink {
   }
   /// Writes a failure that does not come from figures.
   void write_problem(const std::string& problem) { line({.problem = problem}); }
+  /// Writes that this process is of a shard that has nothing to measure, which is no failure.
+  void write_empty() { line({.empty = true}); }
   void finish() override { file_.close(); }
 
  private:
@@ -190,6 +196,7 @@ namespace detail {
         left.closed += !found.open->acceptable;
         left.open.push_back(*std::move(found.open));
       }
+      left.empty = left.empty || found.empty.value_or(false);
       if (found.problem) left.problems.push_back(*std::move(found.problem));
     } catch (const std::exception& error) {
       throw InputError({path}, std::string("is not what a process found: ") + error.what());

@@ -137,7 +137,8 @@ PACE_INLINE std::vector<std::string> environment_for_replicates(const std::strin
 PACE_INLINE int run_replicates(const std::vector<std::string>& words, const ReplicateFiles& files, std::size_t most,
                                std::uint64_t seed, bool allow_undecided, bool allow_unmeasured, std::ostream& out,
                                std::ostream& err,
-                               const std::function<void(const std::vector<std::string>& comparisons)>& on_closed) {
+                               const std::function<void(const std::vector<std::string>& comparisons)>& on_closed,
+                               const std::function<void(const std::string& json)>& on_results) {
   SplitMix64 seeds(seed);
   gate::Replicates replicates;
   timing::WallClock clock;
@@ -163,6 +164,8 @@ PACE_INLINE int run_replicates(const std::vector<std::string>& words, const Repl
         deadline ? deadline->time - start : Nanoseconds(std::numeric_limits<double>::infinity());
     auto own_words = detail::words_for_replicate(words, files, process, seeds(), left_over);
     const auto before = detail::state_of_files(files, process);
+    const ReplicateFiles of_results{.json = files.json};
+    const auto results_before = detail::state_of_files(of_results, process);
     const int code =
         detail::run_self(std::move(own_words), detail::environment_for_replicates(found.path(), process), output);
     // Files stay until one is written: a start that fails, and a process that measures nothing, remove none.
@@ -170,6 +173,8 @@ PACE_INLINE int run_replicates(const std::vector<std::string>& words, const Repl
       has_written = true;
       detail::remove_files_of_earlier_run(files, process, out);
     }
+    if (!files.json.empty() && detail::state_of_files(of_results, process) != results_before)
+      on_results(detail::of_process(files.json, process));
     const auto complain = [&](const std::string& what) {
       err << "pace: process " << process << ' ' << what << ". What it printed:\n"
           << read_file(output.path(), "what it printed") << std::flush;
@@ -184,6 +189,10 @@ PACE_INLINE int run_replicates(const std::vector<std::string>& words, const Repl
     const auto left = detail::read_left(found.path());
     if (!left.problems.empty()) return complain("found what no further process can mend: " + left.problems.front());
     if (code != 0 && left.closed == 0) return complain("failed for another reason than its gates on speed");
+    if (left.empty) {
+      out << "process " << process << " of at most " << most << ": this shard has nothing to measure\n" << std::flush;
+      return 0;
+    }
     const bool reached_all =
         std::all_of(left.rows.begin(), left.rows.end(), [](const auto& row) { return row.measured; });
     // An implementation that was not reached, or a gate that is open, might have had a judgement.

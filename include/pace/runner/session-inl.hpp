@@ -13,6 +13,7 @@
 #include <catch2/reporters/catch_reporter_registrars.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -35,7 +36,9 @@
 #include "pace/core/exit_code.hpp"
 #include "pace/core/exit_guard.hpp"
 #include "pace/core/kept_pipes.hpp"
+#include "pace/core/pages.hpp"
 #include "pace/core/progress.hpp"
+#include "pace/core/report_program.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/core/same_file.hpp"
 #include "pace/core/suite_budget.hpp"
@@ -74,7 +77,7 @@ namespace pace::runner {
 
 namespace detail {
 
-inline constexpr int catch2_no_tests_ran = 2;
+inline constexpr int catch2_no_tests_ran = 2, catch2_unmatched_filter = 3;
 
 /// Returns whether the program only prints lists or help, and measures nothing.
 [[nodiscard]] inline bool only_tells(const Catch::ConfigData& config) {
@@ -114,6 +117,20 @@ inline void choose_colours_of_catch2(Catch::ConfigData& config) {
   for (const auto& test : Catch::filterTests(Catch::getAllTestCasesSorted(config), config.testSpec(), config))
     names.push_back(test.getTestCaseInfo().name);
   return names;
+}
+
+/// Prints each filter of the command line that no test case matches, as Catch2 does in a run. Returns whether there is
+/// one.
+[[nodiscard]] inline bool complain_of_filters(Catch::Session& session, std::ostream& errors) {
+  const auto& config = session.config();
+  std::vector<std::string> bad = config.testSpec().getInvalidSpecs();
+  for (const auto& match : config.testSpec().matchesByFilter(Catch::getAllTestCasesSorted(config), config))
+    if (match.tests.empty()) bad.push_back(match.name);
+  for (const auto& filter : bad)
+    errors << "pace: --list: no test case matches '" << report::printable(filter)
+           << "'; Catch2's --list-tests lists all that are not hidden\n"
+           << std::flush;
+  return !bad.empty();
 }
 
 /// Reports the test cases as parts of the run.
@@ -254,11 +271,7 @@ inline JsonSinks add_files(report::FanOut& sinks, const SessionOptions& options,
 [[nodiscard]] inline std::string program_of_page(const SessionOptions& options) {
   std::string program = report_program();
   if (options.html.empty()) return program;
-  if (program.empty())
-    throw InputError({},
-                     std::string("--html: this program has no program of tools/report beside it, which makes pages; "
-                                 "expected ") +
-                         report_variable + ", the path of one, or --json FILE and //tools/report for that file later");
+  if (program.empty()) Pages::refuse_without_program();
   const std::string page = output_path(options.html);
   for (const auto& [option, path] : {std::pair{"--json", options.json},
                                      {"--csv", options.csv},
@@ -277,7 +290,8 @@ inline void add_pages(report::FanOut& sinks, const SessionOptions& options, cons
                       const HtmlSink::Warn& warn) {
   // A file that could not be written may hold the results of an earlier run.
   const auto lost = [&sinks, &of_json](const std::string& path) { return !sinks.has(of_json.at(path)); };
-  if (!options.html.empty()) {
+  // The process that starts several makes one page of all their results.
+  if (!options.html.empty() && !is_replicate()) {
     // The lines of a pipe are gone once they are read.
     const std::string json = options.json.empty() ? "" : output_path(options.json);
     const bool is_stream = std::filesystem::exists(json) && !std::filesystem::is_regular_file(json);
@@ -357,8 +371,6 @@ inline void resume(Continuation& continuation, const SessionOptions& options, co
         "does not go with --baseline and --save-baseline, since the gates decide how many processes there are; "
         "expected a number of runs with --save-baseline FILE that is fixed beforehand");
   if (options.resume) refuse("does not go with --resume; expected one of them");
-  if (!options.html.empty())
-    refuse("does not go with --html; expected --json FILE, and //tools/report for the files of all processes");
   if (options.given.has("--stop") && options.measuring.stop == StopPolicy::decided)
     refuse(
         "does not go with --stop decided, since all processes together decide the gates, and each spends its budget; "
@@ -464,9 +476,34 @@ inline int run_tests(Catch::Session& session, RunAccount& account) {
 inline void refuse_beside_plans(const SessionOptions& options, const Catch::ConfigData& config) {
   const std::string plan = options.list ? "--list" : "--dry-run";
   if (!options.list && !options.dry_run) return;
+  static constexpr std::array<std::pair<const char*, const char*>, 9> at_odds{
+      {{"--case", "which chooses among the names that are listed"},
+       {"--csv", "since no result is written"},
+       {"--json", "since no result is written"},
+       {"--junit", "since no result is written"},
+       {"--html", "since no result is written"},
+       {"--save-baseline", "since no result is written"},
+       {"--baseline", "since no result is judged"},
+       {"--resume", "since no earlier result is read"},
+       {"--processes", "since no process measures"}}};
+  for (const auto& [option, why] : at_odds)
+    if (options.list && options.given.has(option))
+      throw InputError({}, plan + ": does not go with " + option + ", " + why + "; expected one of them");
   if (only_tells(config)) throw InputError({}, plan + ": does not go with Catch2's lists; expected one of them");
   if (!config.reporterSpecifications.empty() || !config.defaultOutputFilename.empty())
     throw InputError({}, plan + ": does not go with Catch2's --reporter and --out, since no assertion is reported");
+}
+
+/// Prints which cases that --case names are in none of a shard's tests; another shard may have them. Returns whether
+/// none of them is.
+[[nodiscard]] inline bool note_missing_cases(const Catch::Config& config, const ChosenCases& chosen,
+                                             std::ostream& errors) {
+  for (const auto& name : chosen.missing())
+    errors << "pace: --case: shard " << config.shardIndex() + 1 << " of " << config.shardCount()
+           << " has no comparison called '" << report::printable(name)
+           << "', which is no failure: another shard may have it\n"
+           << std::flush;
+  return chosen.chose_nothing();
 }
 
 /// Runs the tests, of which each comparison is listed in place of being measured, and prints the list. Returns the exit
@@ -485,7 +522,9 @@ inline void refuse_beside_plans(const SessionOptions& options, const Catch::Conf
   print_dry_run(chosen.planned(), found, files_of(options), limits, columns_of(STDOUT_FILENO),
                 colour_for(session.config(), STDOUT_FILENO), out);
   for (const auto& problem : found.problems) errors << "pace: " << problem << '\n' << std::flush;
-  if (const auto complaint = chosen.complaint(); !complaint.empty()) {
+  if (session.config().shardCount() > 1) {
+    (void)note_missing_cases(session.config(), chosen, errors);
+  } else if (const auto complaint = chosen.complaint(); !complaint.empty()) {
     errors << "pace: " << complaint << '\n' << std::flush;
     return exit_error;
   }
@@ -535,7 +574,13 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (options.measures && !options.dry_run && options.processes == 1 && !supervised && options.isolation) {
     std::optional<report::ClearsLeftLine> clears(std::in_place, !options.no_progress);
     const auto call_timeout = options.call_timeout.value_or(default_call_timeout);
-    if (const auto code = supervise(call_timeout, memory_limit(), config.now, std::cerr)) return *code;
+    // All processes of the run write to one results file of the page.
+    const std::string of_page =
+        options.html.empty() ? "" : results_of_page(std::filesystem::absolute(output_path(options.html)).string());
+    if (const auto code = supervise(call_timeout, memory_limit(), config.now, std::cerr)) {
+      if (!of_page.empty()) remove_if_empty(of_page);
+      return *code;
+    }
   }
   take_back_when_ended();
   run_context().options = options.measuring;
@@ -544,6 +589,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   use_threads(options.threads);
   if (!at::hasCUDA()) refuse_options_for_gpu(options, "there is no GPU that this program can use");
   if (options.list) {
+    if (complain_of_filters(session, std::cerr)) return catch2_unmatched_filter;
     if (config.prepare && config.list) config.prepare(std::cerr, std::cerr);
     if (config.list) return config.list(std::cout), 0;
     const auto tests = chosen_tests(session);
@@ -556,8 +602,15 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (options.processes > 1) (void)files_of_replicates(options, session.configData());
   if (options.dry_run)
     session.configData().reporterSpecifications = {Catch::ReporterSpec(DryRunReporter::name, {}, {}, {})};
+  const RepeatedRun repeated{.groups = groups,
+                             .given = options.given,
+                             .left_out = config.not_repeated,
+                             .filters = session.config().getTestsOrTags(),
+                             .seed = options.measuring.seed,
+                             .rng_seed = session.config().rngSeed()};
   if (options.processes > 1 && !options.dry_run) {
-    const auto files = files_of_replicates(options, session.configData());
+    auto files = files_of_replicates(options, session.configData());
+    (void)program_of_page(options);
     PrematureExitFile::make();
     std::optional<report::ShownProgress> shown;
     if (!options.no_progress) shown.emplace("processes");
@@ -565,14 +618,15 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
       std::vector<FailedCase> failed;
       for (const auto& name : comparisons) failed.push_back({.test = "", .name = name});
       print_repeat_commands(
-          failed, exit_failed,
-          [&](const FailedCase& each) {
-            return words_to_repeat(each, options.measuring.seed, groups, options.given, config.not_repeated);
-          },
-          std::cerr);
+          failed, exit_failed, [&](const FailedCase& each) { return words_to_repeat(each, repeated); }, std::cerr);
     };
-    return run_replicates({argv + 1, argv + argc}, files, options.processes, options.measuring.seed,
-                          options.allow_undecided, options.allow_unmeasured, std::cout, std::cerr, repeat);
+    // One page has the results of all processes.
+    Pages pages = Pages::at(options.html.empty() ? "" : output_path(options.html));
+    if (files.json.empty()) files.json = pages.results_file("");
+    const int code = run_replicates({argv + 1, argv + argc}, files, options.processes, options.measuring.seed,
+                                    options.allow_undecided, options.allow_unmeasured, std::cout, std::cerr, repeat,
+                                    [&](const std::string& json) { pages.add(json); });
+    return pages.make("pace", std::cerr) || code != 0 ? code : exit_error;
   }
 
   const auto environment = environment_of(argc, argv, config);
@@ -585,7 +639,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   DirectStream table_stream(to_stderr ? std::cerr : std::cout);
   DirectStream errors(std::cerr);
   report::FanOut sinks([&](const std::string& message) {
-    errors.get() << "pace: " << message << "; no further results go there\n" << std::flush;
+    errors.get() << "pace: " << message << '\n' << std::flush;
     if (!sinks.all_failed()) return;
     run_context().deadline = {timing::WallClock().now(), "no result can be written any more"};
     errors.get() << "pace: nothing more is measured: " << run_context().deadline->reason << '\n' << std::flush;
@@ -648,12 +702,15 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   // All that one of several processes prints is kept.
   if (!options.no_progress && !is_replicate())
     shown.emplace(config.progress_parts.empty() ? "tests" : config.progress_parts);
+  // Another shard may have what this one has not.
+  const bool is_shard = session.config().shardCount() > 1;
   RunAccount account;
   const Listening listening(sinks, baseline, continuation, account, errors.get());
   int code = run_tests(session, account);
   shown.reset();
-  sinks.use(replicate, [](ReplicateSink& sink) {
+  sinks.use(replicate, [&](ReplicateSink& sink) {
     for (const auto& problem : OtherFailures::found) sink.write_problem(problem);
+    if (is_shard && code == 0 && account.empty()) sink.write_empty();
   });
   // A run that failed without a result leaves the files of its options as they were. Bazel's files belong to this run.
   const bool found_nothing = account.empty() && code != 0 && !(code == exit_unmeasured && options.allow_unmeasured);
@@ -662,7 +719,8 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     return &sink == bazel.junit || &sink == bazel.infrastructure || &sink == table || !found_nothing;
   });
   bool complained = false;
-  for (const auto& complaint : {chosen.complaint(), baseline.complaint(), config.complaint ? config.complaint() : ""}) {
+  for (const auto& complaint :
+       {is_shard ? "" : chosen.complaint(), baseline.complaint(), config.complaint ? config.complaint() : ""}) {
     if (complaint.empty()) continue;
     errors.get() << "pace: " << complaint << '\n' << std::flush;
     complained = true;
@@ -675,16 +733,21 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   // yet a verdict: the others may prove its gates.
   const bool is_verdict = code != 0 && code != exit_unmeasured && !(is_replicate() && code == exit_failed);
   if (!is_verdict && (sinks.failures() > 0 || complained)) return exit_error;
+  if (is_shard) {
+    const bool is_empty = note_missing_cases(session.config(), chosen, errors.get());
+    if (is_empty && code == 0 && account.empty()) return 0;
+  }
   std::ostringstream why;
   const int exit_code = account.exit_code(code, options.allow_undecided, options.allow_unmeasured, why);
   errors.get() << report::printable_lines(why.str()) << std::flush;
   if (exit_code != 0 && exit_code != exit_unmeasured && !is_replicate()) {
-    const bool is_only_test = Catch::getAllTestCasesSorted(session.config()).size() == 1;
+    const auto& tests = Catch::getAllTestCasesSorted(session.config());
+    const bool is_only_test = tests.size() == 1 && !tests.front().getTestCaseInfo().isHidden();
     print_repeat_commands(
         FailedCases::all(), exit_code,
         [&](FailedCase failed) {
           if (is_only_test) failed.test.clear();
-          return words_to_repeat(failed, options.measuring.seed, groups, options.given, config.not_repeated);
+          return words_to_repeat(failed, repeated);
         },
         errors.get());
   }

@@ -1,0 +1,49 @@
+// The options of the operator bench beside those of every program that measures, on one command line.
+#include "benches/operators/command_line.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/args/command_line.hpp"
+#include "pace/runner/session_options.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Parsed {
+  pace::benches::operators::CommandLine line;
+  pace::runner::SessionOptions session;
+  pace::args::Groups groups = all_groups(line, session);
+  pace::args::Arguments given;
+
+  explicit Parsed(const std::vector<std::string>& words)
+      : given(pace::args::parse(groups, words, {.keeps_rest = true, .has_help = false})) {}
+
+  static pace::args::Groups all_groups(pace::benches::operators::CommandLine& line,
+                                       pace::runner::SessionOptions& session) {
+    auto groups = pace::benches::operators::operator_options(line, {"eager", "torchscript"});
+    for (auto& group : pace::runner::pace_options(session)) groups.push_back(std::move(group));
+    return groups;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the bench's options, pace's and Catch2's stand on one command line, each with its own meaning") {
+  const Parsed parsed({"--op", "aten.add.Tensor", "--repeats", "3", "--case", "one", "--budget", "0.5", "--list",
+                       "--rng-seed", "5", "[operators]"});
+  CHECK(parsed.line.op == "aten.add.Tensor");
+  CHECK(parsed.line.replay.repeats == 3);
+  CHECK(parsed.session.cases == std::vector<std::string>{"one"});
+  CHECK(parsed.session.measuring.budget == pace::Nanoseconds(5e8));
+  CHECK(parsed.session.list);
+  CHECK(parsed.given.rest == std::vector<std::string>{"--rng-seed", "5", "[operators]"});
+  CHECK_THAT(pace::args::help(parsed.groups, 100),
+             ContainsSubstring("\n  --backends <a,b>") && ContainsSubstring("\n  --list"));
+}
