@@ -183,7 +183,7 @@ def pace_unit_program(name, srcs, deps, copts = [], precompiled = [], **kwargs):
         **dict(kwargs, **_unit_sources(name, srcs, deps, copts, precompiled))
     )
 
-def pace_cuda_library(name, srcs, hdrs = [], deps = [], arch = ["sm_90"], copts = [], **kwargs):
+def pace_cuda_library(name, srcs, hdrs = [], deps = [], arch = [], copts = [], **kwargs):
     """A cc_library of CUDA sources, for a pace_test's deps. Skipped where there is no CUDA toolkit.
 
     Args:
@@ -191,7 +191,9 @@ def pace_cuda_library(name, srcs, hdrs = [], deps = [], arch = ["sm_90"], copts 
       srcs: .cu files; nvcc compiles them with -O3 as C++17, once per file.
       hdrs: what they and their users include, from the workspace's root.
       deps: other libraries that they include.
-      arch: the architectures to build for, such as "sm_90" (Hopper). One that the GPU is not is an error at run time.
+      arch: the architectures to build for, such as "sm_90" (Hopper), whatever --@pace//:cuda_arch says: machine code for
+        these alone. Without it, machine code for those of the flag, and PTX, which newer GPUs compile. A GPU that has
+        neither is an error at run time.
       copts: for nvcc, after these.
       **kwargs: as for cc_library, such as visibility.
     """

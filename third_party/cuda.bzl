@@ -17,6 +17,12 @@ def _cuda_impl(ctx):
     if toolkit:
         ctx.symlink(toolkit.get_child("include"), "include")
     lib = str(toolkit) + "/lib64" if toolkit else ""
+    codes = []
+    if toolkit:
+        listed = ctx.execute([str(toolkit) + "/bin/nvcc", "--list-gpu-code"])
+        if listed.return_code != 0:
+            fail("%s/bin/nvcc --list-gpu-code failed: %s" % (toolkit, listed.stdout + listed.stderr))
+        codes = listed.stdout.strip().split("\n")
     ctx.template("BUILD", ctx.attr._build_file, {
         "%{headers}": repr(["include"] if toolkit else []),
         "%{includes}": repr(["include"] if toolkit else []),
@@ -25,6 +31,7 @@ def _cuda_impl(ctx):
     ctx.file("config.bzl", "\n".join([
         "HAVE_CUDA = %r" % (toolkit != None),
         "CUDA_HOME = %r" % (str(toolkit) if toolkit else ""),
+        "ARCHITECTURES = %r" % codes,
         "",
     ]))
 

@@ -1,16 +1,24 @@
 """@libtorch: the LibTorch that PACE_LIBTORCH points at, or else the one that third_party/bazel installed."""
 
-_ENVIRONMENT = ["PACE_LIBTORCH", "PACE_PYTHON", "PACE_HOME", "XDG_CACHE_HOME", "HOME"]
+_FOLDERS = ["PACE_LIBTORCH", "PACE_PYTHON", "PACE_HOME", "XDG_CACHE_HOME", "HOME"]
+_VERSION = "PACE_LIBTORCH_VERSION"
 
-# Folders beside torch/ in which the wheel's CUDA libraries lie. LibTorch's own run path names them too, but not
-# for what those libraries load in turn (libcufile, libcusparseLt, libtorch_nvshmem): hence DT_RPATH below.
-_NVIDIA = ["cu13", "cudnn", "cusparselt", "nccl", "nvshmem"]
+# cmake/FindLibTorch.cmake and setup/needs.sh have it, too.
+_OLDEST = [2, 9]
 
-def required_version(requirements):
-    """The LibTorch version that the text of requirements.txt pins."""
+def _is_new_enough(version):
+    numbers = version.split("+")[0].split(".")
+    if len(numbers) < 3 or not (numbers[0].isdigit() and numbers[1].isdigit()):
+        return False
+    return [int(numbers[0]), int(numbers[1])] >= _OLDEST
+
+def _requirements(ctx):
+    """What is installed with pip: requirements.txt, with the version of torch that PACE_LIBTORCH_VERSION asks for."""
+    requirements = ctx.read(Label("//third_party:requirements.txt"))
     for line in requirements.splitlines():
         if line.startswith("torch=="):
-            return line[len("torch=="):].strip()
+            version = ctx.os.environ.get(_VERSION) or line[len("torch=="):].strip()
+            return version, requirements.replace(line, "torch==" + version)
     fail("third_party/requirements.txt pins no torch")
 
 def _installed(ctx, version, requirements):
@@ -27,16 +35,16 @@ def _installed(ctx, version, requirements):
             return folder.get_child("site-packages").get_child("torch"), home + "/venv/bin/python3"
     fail("no LibTorch in %s: remove that folder and run third_party/bazel" % home)
 
-def _pointed_at(ctx, given, version):
-    """The folder with include/ and lib/ that PACE_LIBTORCH means, and the Python beside it if there is one."""
+def _pointed_at(ctx, given):
+    """The version and folder of the LibTorch that PACE_LIBTORCH means, and the Python beside it if there is one."""
     candidates = [ctx.path(given + "/torch"), ctx.path(given), ctx.path(given + "/libtorch")]
     for root in candidates:
         if root.get_child("include").get_child("ATen").exists and root.get_child("lib").exists:
             found = _version(ctx, root)
-            if found.split("+")[0] != version:
-                fail("PACE_LIBTORCH=%s is LibTorch %s; pace needs %s" % (given, found, version))
+            if not _is_new_enough(found):
+                fail("PACE_LIBTORCH=%s is LibTorch %s; pace needs %d.%d or newer" % tuple([given, found] + _OLDEST))
             python = ctx.path(str(root) + "/../../../../bin/python3")
-            return root, str(python) if python.exists else ""
+            return found.split("+")[0], root, str(python) if python.exists else ""
     fail(("PACE_LIBTORCH=%s is no LibTorch: expected a folder with include/ATen and lib/ (an unzipped libtorch), a " +
           "wheel's `torch` folder, or the site-packages that hold it") % given)
 
@@ -57,32 +65,48 @@ def _check_python(ctx, python, version):
         fail("PACE_PYTHON=%s: expected a Python that has torch %s; asked for its version, it said: %s" %
              (python, version, (result.stdout + result.stderr).strip()))
 
+def _without_blanks(ctx, folders):
+    """The folders, or links to them: Bazel writes the options of the linker into a file in which a blank ends each."""
+    result = []
+    for folder in folders:
+        link = ctx.path("linked/%d" % len(result))
+        if " " in folder:
+            ctx.symlink(folder, link)
+        result.append(str(link) if " " in folder else folder)
+    return result
+
 def _libtorch_impl(ctx):
     env = ctx.os.environ
-    for name in _ENVIRONMENT:
+    for name in _FOLDERS:
         # It would mean another folder to this rule than to the programs that it configures.
         if env.get(name) and not env[name].startswith("/"):
             fail("%s=%s: expected an absolute path (third_party/bazel in place of bazel makes it one)" % (name, env[name]))
-    requirements = ctx.read(Label("//third_party:requirements.txt"))
-    version = required_version(requirements)
     if env.get("PACE_LIBTORCH"):
-        root, python = _pointed_at(ctx, env["PACE_LIBTORCH"], version)
+        version, root, python = _pointed_at(ctx, env["PACE_LIBTORCH"])
     else:
+        version, requirements = _requirements(ctx)
+        if not _is_new_enough(version):
+            fail("%s=%s: expected a version such as 2.15.0, %d.%d or newer" % tuple([_VERSION, version] + _OLDEST))
         root, python = _installed(ctx, version, requirements)
+        version = version.split("+")[0]
     if env.get("PACE_PYTHON"):
         python = env["PACE_PYTHON"]
         _check_python(ctx, python, version)
 
     lib = root.get_child("lib")
     has_cuda = lib.get_child("libtorch_cuda.so").exists
+
+    # The wheel's CUDA libraries lie beside torch/. LibTorch's own run path names their folders too, but not for what
+    # those libraries load in turn (libcufile, libcusparseLt, libtorch_nvshmem): hence DT_RPATH below.
     nvidia = root.dirname.get_child("nvidia")
-    folders = [str(lib)] + [
-        str(nvidia) + "/" + name + "/lib"
-        for name in _NVIDIA
-        if nvidia.get_child(name).exists
-    ]
-    cpu = ["-L" + str(lib), "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10", "-Wl,--disable-new-dtags"]
-    cpu += ["-Wl,-rpath," + folder for folder in folders]
+    folders = [str(lib)] + sorted([
+        str(folder.get_child("lib"))
+        for folder in (nvidia.readdir() if nvidia.exists else [])
+        if folder.get_child("lib").exists
+    ])
+    linked = _without_blanks(ctx, folders)
+    cpu = ["-L" + linked[0], "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10", "-Wl,--disable-new-dtags"]
+    cpu += ["-Wl,-rpath," + folder for folder in linked]
     cuda = ["-Wl,--no-as-needed", "-ltorch_cuda", "-lc10_cuda"] if has_cuda else []
 
     ctx.symlink(root.get_child("include"), "include")
@@ -103,6 +127,6 @@ def _libtorch_impl(ctx):
 libtorch_repository = repository_rule(
     implementation = _libtorch_impl,
     attrs = {"_build_file": attr.label(default = "//third_party:overlays/libtorch.BUILD.tpl")},
-    environ = _ENVIRONMENT,
+    environ = _FOLDERS + [_VERSION],
     local = True,
 )

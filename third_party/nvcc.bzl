@@ -1,6 +1,6 @@
 """Compiles CUDA sources with the toolkit's nvcc, and says which targets can be built without it."""
 
-load("@cuda//:config.bzl", "CUDA_HOME", "HAVE_CUDA")
+load("@cuda//:config.bzl", "ARCHITECTURES", "CUDA_HOME", "HAVE_CUDA")
 load("@libtorch//:config.bzl", "HAS_CUDA")
 
 _NEVER = [str(Label("@platforms//:incompatible"))]
@@ -21,14 +21,51 @@ def only_with_cuda(deps):
         "//conditions:default": [],
     })
 
+_Architectures = provider(fields = {"names": "such as sm_90"})
+
+def _number(where, architecture):
+    """`90` of `sm_90`, `90a` of `sm_90a`."""
+    number = architecture[3:]
+    if not architecture.startswith("sm_") or not (number.isdigit() or number[:-1].isdigit() and number[-1] in "af"):
+        fail("%s: '%s' is no architecture of a GPU; expected such as sm_80" % (where, architecture))
+    known = architecture if number.isdigit() else architecture[:-1]
+    if HAVE_CUDA and known not in ARCHITECTURES:
+        fail("%s: the toolkit in %s compiles nothing for %s; expected some of %s" %
+             (where, CUDA_HOME, architecture, ", ".join(ARCHITECTURES)))
+    return number
+
+def _flag_impl(ctx):
+    names = ctx.build_setting_value
+    if not names:
+        fail("%s: no architecture is given; expected some, such as sm_80,sm_90" % ctx.label)
+    for name in names:
+        _number(str(ctx.label), name)
+    return _Architectures(names = names)
+
+cuda_arch_flag = rule(
+    implementation = _flag_impl,
+    build_setting = config.string_list(flag = True),
+)
+
+def _generated_code(ctx):
+    """What nvcc generates: machine code for each architecture."""
+    if ctx.attr.arch:
+        # Code for just these: a kernel without it fails at its first launch, by name.
+        return [(_number(str(ctx.label), name), "sm") for name in ctx.attr.arch]
+    numbers = [_number("", name) for name in ctx.attr._flag[_Architectures].names]
+
+    # A GPU that is newer than all of them compiles the PTX of the newest when it loads it. That of sm_90a and its kind
+    # is for that GPU alone.
+    portable = sorted([int(number) for number in numbers if number.isdigit()])
+    return [(number, "sm") for number in numbers] + [(str(number), "compute") for number in portable[-1:]]
+
 def _impl(ctx):
     context = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps]).compilation_context
     flags = ctx.actions.args()
     flags.add_all(["-O3", "-std=c++17", "-Xcompiler", "-fPIC"])
-    for arch in ctx.attr.arch:
-        # Code for just this: a kernel without it fails at its first launch, by name.
-        number = arch.replace("sm_", "")
-        flags.add("--generate-code=arch=compute_%s,code=sm_%s" % (number, number))
+    code = _generated_code(ctx)
+    for number, kind in code:
+        flags.add("--generate-code=arch=compute_%s,code=%s_%s" % (number, kind, number))
 
     # The root of the workspace that the target is in, and of what was generated for it.
     root = ctx.label.workspace_root or "."
@@ -51,7 +88,8 @@ def _impl(ctx):
             inputs = depset(ctx.files.srcs + ctx.files.hdrs, transitive = [context.headers]),
             outputs = [object_file],
             mnemonic = "CudaCompile",
-            progress_message = "Compiling %s for %s" % (source.short_path, ", ".join(ctx.attr.arch)),
+            progress_message = "Compiling %s for %s" %
+                               (source.short_path, ", ".join([kind + "_" + number for number, kind in code])),
             # nvcc looks for the host's compiler on the path.
             use_default_shell_env = True,
         )
@@ -65,5 +103,6 @@ nvcc_objects = rule(
         "deps": attr.label_list(providers = [CcInfo]),
         "hdrs": attr.label_list(allow_files = True),
         "srcs": attr.label_list(allow_files = [".cu"], mandatory = True),
+        "_flag": attr.label(default = "//:cuda_arch"),
     },
 )

@@ -16,6 +16,10 @@ def _once(rule, name, **kwargs):
 
 def _bazel_repositories():
     """What Bazel itself asks for. Debian's Bazel downloads nothing: its packages and our shims stand in."""
+
+    # Any other has its own of these, for its own version. (Debian's has `4.2.3- (@non-git)` or no version at all.)
+    if native.bazel_version and not native.bazel_version.startswith("4.2"):
+        return
     _once(
         shim_repository,
         "rules_cc",

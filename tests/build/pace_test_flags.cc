@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -34,6 +36,12 @@ TEST_CASE("functions begin at multiples of 64 bytes") {
 
 TEST_CASE("the program knows what it was compiled with") {
   CHECK_THAT(pace::build_info().flags, Catch::Matchers::ContainsSubstring("-O3 -falign-functions=64"));
+}
+
+TEST_CASE("a test has the variables of its target") {
+  const char* const variable = std::getenv("PACE_TEST_HAS");
+  REQUIRE(variable != nullptr);
+  CHECK(std::string_view(variable) == "its own variables");
 }
 
 TEST_CASE("a test knows the checkout that it was built in, and its commit") {

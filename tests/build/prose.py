@@ -31,7 +31,7 @@ VERBS = re.compile(
 OF_FRAGMENT = "a sentence that begins with 'Of' and has no verb"
 SELF = {"tests/build/prose.py", "tests/build/docs_test.py", "LICENSE"}
 CPP = (".hpp", ".cc", ".cu", ".inc", ".tpl")
-WHOLE = (".sh", ".bzl", ".awk", ".yaml", ".txt", "BUILD", "WORKSPACE", ".bazelrc", ".BUILD", ".ci/run", "third_party/bazel")
+WHOLE = (".sh", ".cmake", ".in", "Makefile", "Dockerfile", ".bzl", ".awk", ".yaml", ".txt", "BUILD", "WORKSPACE", ".bazelrc", ".BUILD", ".ci/run", "third_party/bazel")
 # Recorded data.
 NOT_PROSE = re.compile(r"^benches/corpus/.*\.txt$")
 

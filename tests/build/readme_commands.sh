@@ -2,7 +2,7 @@
 # Holds README.md, docs/*.md and the examples' pages to the tree:
 #  - every line of a ```sh block runs, each in a shell of its own at the top of the tree, once however many pages show
 #    it;
-#  - a block ```cpp FILE, or ```python FILE in docs/, is that file; a block ```cpp excerpt FILE is a run of its lines, whatever their common
+#  - a block ```cpp FILE, ```cmake FILE or ```make FILE, or ```python FILE in docs/, is that file; a block ```cpp excerpt FILE is a run of its lines, whatever their common
 #    indentation;
 #  - the block ```ini .bazelrc is every example's. (readme_workspace.sh builds a workspace of its own.)
 #
@@ -25,7 +25,7 @@ block() {
 # Each C++ block as a file of its own, and a line for each: its number, where it stands, what it is of.
 awk -v scratch="$scratch" '
   FNR == 1 { inside = 0 }
-  /^```(cpp|python docs\/)/ {
+  /^```(cpp|(cmake|make) [^ ]*\/|python docs\/)/ {
     inside = 1; file = scratch "/" ++count; printf "" >file
     print count, FILENAME ":" FNR, substr($0, index($0 " ", " ") + 1); next
   }

@@ -17,7 +17,18 @@ on_machine PACE_ASSUME_ROOT=0 -- test //a
 fails
 says "only root can install them"
 says "echo 'deb http://mirror.example/debian/ bookworm-backports main' | sudo tee $root/etc/apt/sources.list.d/pace-backports.list"
-says "sudo apt-get install -y --no-install-recommends g++ libcatch2-dev/bookworm-backports libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libboost-math-dev libbenchmark-dev zlib1g-dev valgrind clang-19 bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-platforms bazel-skylib file zip"
+says "sudo apt-get install -y --no-install-recommends g++ libcatch2-dev/bookworm-backports libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libboost-math-dev zlib1g-dev valgrind bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-platforms bazel-skylib file zip libbenchmark-dev clang-19"
+
+case="another workspace that uses pace: what pace's own tests are built with is not installed"
+mkdir -p "$work/mine/below"
+for file in WORKSPACE WORKSPACE.bazel MODULE.bazel; do
+  touch "$work/mine/$file"
+  cd "$work/mine/below" || exit 1
+  on_machine PACE_ASSUME_ROOT=0 -- test //a
+  cd "$OLDPWD" || exit 1
+  fails; says "zlib1g-dev valgrind bazel-bootstrap"; says_not clang-19; says_not libbenchmark-dev
+  rm "$work/mine/$file"
+done
 
 case="only what is missing is asked for"
 new_machine; with_packages; rm "$root/usr/include/nlohmann/json.hpp"
@@ -100,8 +111,8 @@ fails; says "PACE_TOOLS_PYTHON=$work/no-python is no program"
 case="PACE_CHECKS: the checks' Python and a browser, too"
 new_machine; with_packages
 on_machine PACE_CHECKS=1 PACE_ASSUME_ROOT=0 -- info
-fails; says "clang-format-19 clang-tidy-19 doxygen doxygen-awesome-css python3-yaml chromium chromium-driver"
-for file in clang-format-19 clang-tidy-19 doxygen chromium chromedriver; do touch "$root/usr/bin/$file"; done
+fails; says "clang-format-19 clang-tidy-19 doxygen doxygen-awesome-css python3-yaml cmake ninja-build ccache make chromium chromium-driver"
+for file in clang-format-19 clang-tidy-19 doxygen cmake ninja ccache make chromium chromedriver; do touch "$root/usr/bin/$file"; done
 for file in share/doxygen-awesome-css/doxygen-awesome.css lib/python3/dist-packages/yaml/__init__.py; do
   mkdir -p "$root/usr/${file%/*}" && touch "$root/usr/$file"
 done
@@ -256,12 +267,37 @@ done
 case="PACE_LIBTORCH: not there, or another version"
 on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/nowhere" -- info
 fails; says "PACE_LIBTORCH=$work/nowhere is no LibTorch"; says "include/ATen"
-with_libtorch "$work/old" 2.10.0+cpu
+with_libtorch "$work/newer" 2.15.0+cpu
+on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/newer" -- info
+succeeds; is "bazel <info>"
+with_libtorch "$work/old" 2.8.0+cpu
 on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/old" -- info
-fails; says "is LibTorch 2.10.0+cpu; pace needs 2.11.0"
+fails; says "is LibTorch 2.8.0+cpu; pace needs 2.9 or newer"
 rm "$work/old/build-version"
 on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/old" -- info
-fails; says "is LibTorch of an unknown version; pace needs 2.11.0"
+fails; says "is LibTorch of an unknown version; pace needs 2.9 or newer"
+
+case="PACE_LIBTORCH_VERSION: that version is installed, beside the other, and no other than one that pace can use"
+new_machine; with_packages
+on_machine PACE_TOOLS_PYTHON=none -- info
+succeeds
+on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH_VERSION=2.15.0+cpu -- info
+succeeds; says "installing LibTorch 2.15.0+cpu"
+[[ $(<"$home/.cache/pace/libtorch-2.15.0+cpu/complete") == "$(sed 's/^torch==.*/torch==2.15.0+cpu/' third_party/requirements.txt)" ]] ||
+  complain "the stamp does not name the version"
+grep -q -- "-r $home/.cache/pace/libtorch-2.15.0+cpu/requirements.txt" "$work/pip-ran" || complain "pip did not get the version"
+grep -qx 'torch==2.15.0+cpu' "$home/.cache/pace/libtorch-2.15.0+cpu/requirements.txt" || complain "pip did not get the version"
+for version in "" 2.15.0+cpu; do
+  on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH_VERSION="$version" -- info
+  succeeds; is "bazel <info>"
+done
+for version in 2.8.0 newest 2.11 1.13.1; do
+  on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH_VERSION=$version -- info
+  fails; says "PACE_LIBTORCH_VERSION=$version: expected a version such as 2.15.0, 2.9 or newer"
+done
+with_libtorch "$work/torch" 2.11.0
+on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH_VERSION=2.15.0 PACE_LIBTORCH="$work/torch" -- info
+fails; says "Unset one of them"
 
 case="PACE_BAZEL and PACE_PYTHON"
 with_libtorch "$work/torch" 2.11.0
@@ -283,6 +319,17 @@ on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" CC=clang -- info
 succeeds; is "bazel <info>"
 on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" CC=nothing -- info
 fails; says "the C++ compiler nothing cannot be run"
+
+case="a HOME with a blank: Bazel needs another folder to build in"
+new_machine; with_packages; with_libtorch "$work/torch" 2.11.0; mkdir "$work/two words"
+given=(PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" HOME="$work/two words")
+on_machine "${given[@]}" -- test //a
+fails; says "HOME=$work/two words has a blank"; says "--output_user_root="
+on_machine "${given[@]}" -- --output_user_root=/a test //a
+succeeds; is "bazel <--output_user_root=/a> <test> <//a>"
+echo "startup --output_base=/a" >"$work/two words/.bazelrc"
+on_machine "${given[@]}" -- test //a
+succeeds; is "bazel <test> <//a>"
 
 case="relative paths are made absolute, for Bazel as well"
 new_machine; with_packages; with_libtorch "$work/torch" 2.11.0

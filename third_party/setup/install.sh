@@ -71,8 +71,8 @@ take_lock() {
 explain_without_apt() {
   die "these are missing, and there is no apt-get here to install them: ${missing_packages[*]}" \
     "pace installs Debian's packages only. With your system's own, provide: g++ $oldest_gcc or newer, python3 with venv," \
-    "and below /usr/include: Catch2 3, nlohmann/json, yaml-cpp, Boost.Math, google/benchmark and zlib (libraries in /usr/lib)." \
-    "Point PACE_BAZEL at a Bazel 4.2 and PACE_LIBTORCH at a LibTorch $torch_version."
+    "and below /usr/include: Catch2 3, nlohmann/json, yaml-cpp, Boost.Math and zlib (libraries in /usr/lib)." \
+    "Point PACE_BAZEL at a Bazel 4.2 and PACE_LIBTORCH at a LibTorch, $oldest_libtorch or newer."
 }
 
 # The commands that install_packages would run, to be typed by hand.
@@ -184,7 +184,7 @@ install_environments() {
 # and the versions that tools_requirements.txt and checks_requirements.txt name).
 install_libtorch() {
   local name="LibTorch $torch_version" folder=$libtorch_home mb=8000 file=$here/requirements.txt stamp=$requirements
-  local import="import torch" instead="or point PACE_LIBTORCH at an existing LibTorch $torch_version"
+  local import="import torch" instead="or point PACE_LIBTORCH at an existing LibTorch"
   install_environment "$name into $folder (about 5 GB)"
 }
 
@@ -226,12 +226,17 @@ install_environment() {
     die "there is no Python 3.10 or newer with venv, which installs $name." \
       "Type: sudo apt-get install -y --no-install-recommends python3 python3-venv" "$instead."
   mkdir -p "$folder/tmp"
+  # With PACE_LIBTORCH_VERSION it is no file of the tree.
+  if [[ $(<"$file") != "$stamp" ]]; then
+    file=$folder/requirements.txt
+    printf '%s\n' "$stamp" >"$file"
+  fi
   timeout "$python_seconds" "$python" -m venv "$folder/venv" >"$log" 2>&1 || environment_failure "$python -m venv" "$log"
   # Unpacking on the same disk makes the check of free space above true, and what is left here if it fails is known
   # by the missing stamp. Wheels of 2.5 GB are not worth a place in pip's cache.
   TMPDIR=$folder/tmp run_step "installing $title" \
     "$log" environment_how_far "$folder/venv/bin/python3" -m pip install --no-cache-dir --no-compile --progress-bar off \
-    --disable-pip-version-check -r "$file" || environment_failure "pip install -r third_party/${file##*/}" "$log"
+    --disable-pip-version-check -r "$file" || environment_failure "pip install -r ${file/#"$here"/third_party}" "$log"
   # What pip would do on one processor. Some packages have files for other versions of Python, which cannot be compiled.
   run_step "compiling its Python files" "$log" last_line "$folder/venv/bin/python3" -m compileall -q -j 0 \
     "$folder/venv/lib" || true

@@ -22,10 +22,13 @@ library_packages=(
   nlohmann-json3-dev:/usr/include/nlohmann/json.hpp
   libyaml-cpp-dev:/usr/include/yaml-cpp/yaml.h
   libboost-math-dev:/usr/include/boost/math/distributions.hpp
-  libbenchmark-dev:/usr/include/benchmark/benchmark.h
   zlib1g-dev:/usr/include/zlib.h
   # Counts instructions.
   valgrind:/usr/bin/valgrind
+)
+# For pace's own tests, which no other workspace builds.
+own_packages=(
+  libbenchmark-dev:/usr/include/benchmark/benchmark.h
   # Compiles the unit tests.
   clang-19:/usr/bin/clang++-19
 )
@@ -37,6 +40,11 @@ checks_packages=(
   doxygen-awesome-css:/usr/share/doxygen-awesome-css/doxygen-awesome.css
   # Reads the files of examples/ci.
   python3-yaml:/usr/lib/python3/dist-packages/yaml/__init__.py
+  # Build examples/cmake and examples/make.
+  cmake:/usr/bin/cmake
+  ninja-build:/usr/bin/ninja
+  ccache:/usr/bin/ccache
+  make:/usr/bin/make
   # Open the pages of tools/report.
   chromium:/usr/bin/chromium
   chromium-driver:/usr/bin/chromedriver
@@ -57,6 +65,12 @@ checks_requirements=$(<"$here/checks_requirements.txt")
 remote_requirements=$(<"$here/remote/requirements.txt")
 torch_version=${requirements#*torch==}
 torch_version=${torch_version%%$'\n'*}
+if [[ -n ${PACE_LIBTORCH_VERSION:-} ]]; then
+  requirements=${requirements/torch==$torch_version/torch==$PACE_LIBTORCH_VERSION}
+  torch_version=$PACE_LIBTORCH_VERSION
+fi
+
+oldest_libtorch=2.9  # as third_party/libtorch.bzl and cmake/FindLibTorch.cmake have it
 
 oldest_gcc=12  # C++20 as pace uses it
 
@@ -93,7 +107,7 @@ needs_check_environment() {
   fi
   if [[ -n ${PACE_PYTHON:-} && ! -x ${PACE_PYTHON:-} ]]; then
     die "PACE_PYTHON=$PACE_PYTHON is no program that can be run." \
-      "Set it to the path of a python3 that has torch $torch_version, or unset it."
+      "Set it to the path of a python3 that has the torch which pace is built with, or unset it."
   fi
   if [[ -n ${PACE_TOOLS_PYTHON:-} && $PACE_TOOLS_PYTHON != none && ! -x $PACE_TOOLS_PYTHON ]]; then
     die "PACE_TOOLS_PYTHON=$PACE_TOOLS_PYTHON is no program that can be run." \
@@ -107,6 +121,13 @@ needs_check_environment() {
     die "none of PACE_HOME, XDG_CACHE_HOME and HOME is set: there is no place to install into." \
       "Type: export PACE_HOME=/a/folder/of/yours"
   fi
+  if [[ -n ${PACE_LIBTORCH_VERSION:-} ]]; then
+    [[ -z ${PACE_LIBTORCH:-} ]] ||
+      die "PACE_LIBTORCH=$PACE_LIBTORCH is a LibTorch, and PACE_LIBTORCH_VERSION=$PACE_LIBTORCH_VERSION asks for one to be installed." \
+        "Unset one of them."
+    needs_is_new_enough "$PACE_LIBTORCH_VERSION" ||
+      die "PACE_LIBTORCH_VERSION=$PACE_LIBTORCH_VERSION: expected a version such as 2.15.0, $oldest_libtorch or newer."
+  fi
   libtorch_home=$pace_home/libtorch-$torch_version
   # Named by what they hold, so that checkouts with other requirements do not replace each other's.
   tools_home=$pace_home/tools-$(needs_hash "$tools_requirements")
@@ -115,7 +136,14 @@ needs_check_environment() {
   [[ -z ${PACE_LIBTORCH:-} ]] || needs_check_libtorch "$PACE_LIBTORCH"
 }
 
-# needs_check_libtorch FOLDER: ends with a message unless it holds the LibTorch that pace is made for.
+# needs_is_new_enough VERSION: whether it is one of LibTorch that pace can be built with, such as 2.11.0+cpu.
+needs_is_new_enough() {
+  [[ $1 =~ ^([0-9]+)\.([0-9]+)\.[0-9]+[0-9a-z.]*(\+[0-9a-z.]+)?$ ]] || return 1
+  local major=${BASH_REMATCH[1]} minor=${BASH_REMATCH[2]}
+  ((major > ${oldest_libtorch%.*} || (major == ${oldest_libtorch%.*} && minor >= ${oldest_libtorch#*.})))
+}
+
+# needs_check_libtorch FOLDER: ends with a message unless it holds a LibTorch that pace can be built with.
 needs_check_libtorch() {
   local given=$1 root found=""
   for root in "$given/torch" "$given" "$given/libtorch"; do
@@ -133,9 +161,9 @@ needs_check_libtorch() {
     found=${found#*__version__ = \'}
     found=${found%%\'*}
   fi
-  [[ ${found%%+*} == "$torch_version" ]] ||
-    die "PACE_LIBTORCH=$given is LibTorch ${found:-of an unknown version}; pace needs $torch_version." \
-      "Point it at a LibTorch $torch_version, or unset PACE_LIBTORCH: then that is installed."
+  needs_is_new_enough "$found" ||
+    die "PACE_LIBTORCH=$given is LibTorch ${found:-of an unknown version}; pace needs $oldest_libtorch or newer." \
+      "Point it at a newer one, or unset PACE_LIBTORCH: then LibTorch $torch_version is installed."
 }
 
 # needs_hash TEXT: prints the hash of an ASCII text, from 0 to 2^32 - 1; third_party/tools.bzl names the same folder by
@@ -156,6 +184,7 @@ needs_find_missing() {
   missing_environments=()
   [[ -n ${PACE_BAZEL:-} ]] || wanted+=(bazel-bootstrap:/usr/bin/bazel)
   wanted+=("${bazel_packages[@]:1}")
+  needs_is_of_another_workspace || wanted+=("${own_packages[@]}")
   [[ -z ${PACE_CHECKS:-} ]] || wanted+=("${checks_packages[@]}")
   [[ -z ${PACE_REMOTE:-} ]] || wanted+=("${remote_packages[@]}")
   [[ -n ${PACE_LIBTORCH:-} ]] || environment_installed "$libtorch_home" "$requirements" || missing_environments+=(libtorch)
@@ -169,6 +198,15 @@ needs_find_missing() {
   for entry in "${wanted[@]}"; do
     witness_exists "$sysroot${entry#*:}" || missing_packages+=("${entry%%:*}")
   done
+}
+
+# Whether the workspace around the current folder is one that uses pace, rather than pace's own.
+needs_is_of_another_workspace() {
+  local folder=$PWD
+  until [[ -z $folder || -e $folder/WORKSPACE || -e $folder/WORKSPACE.bazel || -e $folder/MODULE.bazel ]]; do
+    folder=${folder%/*}
+  done
+  [[ -n $folder && ! $folder -ef $here/.. ]]
 }
 
 # witness_exists PATTERN: whether a file of that name is there.
@@ -194,6 +232,15 @@ find_python() {
 # environment_installed FOLDER REQUIREMENTS: the stamp is written last and holds the requirements it was made of.
 environment_installed() {
   [[ -f $1/complete && $(<"$1/complete") == "$2" && -x $1/venv/bin/python3 ]]
+}
+
+# needs_check_home ARGUMENT...: Bazel keeps what it builds below HOME unless an option of its own names another folder.
+needs_check_home() {
+  [[ ${HOME:-} == *' '* && " $*" != *' --output_user_root'* && " $*" != *' --output_base'* ]] || return 0
+  ! grep -qsE '^startup .*--output_(user_root|base)' "$HOME/.bazelrc" || return 0
+  die "HOME=$HOME has a blank, and Bazel cannot build below such a folder." \
+    "Type the same with --output_user_root=/a/folder/without/blanks as the first argument," \
+    "or once and for all: echo 'startup --output_user_root=/a/folder/without/blanks' >>~/.bazelrc"
 }
 
 needs_check_compiler() {

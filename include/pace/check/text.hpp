@@ -89,7 +89,7 @@ template <class Real>
 
 /// `float32`, `bool`, ... as PyTorch calls them, without `torch.`.
 [[nodiscard]] inline std::string dtype_text(at::ScalarType dtype) {
-  std::string name = c10::getDtypeNames(dtype).first;
+  std::string name(c10::getDtypeNames(dtype).first);  // a view since LibTorch 2.15
   return name.empty() ? c10::toString(dtype) : name;
 }
 

@@ -56,6 +56,7 @@
 #include "pace/runner/bazel_sinks.hpp"
 #include "pace/runner/build_id.hpp"
 #include "pace/runner/cases.hpp"
+#include "pace/runner/classic_numbers.hpp"
 #include "pace/runner/continuation.hpp"
 #include "pace/runner/dry_run.hpp"
 #include "pace/runner/framework_xml.hpp"
@@ -765,6 +766,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
 
 PACE_INLINE int main(int argc, char** argv, const SessionConfig& config) {
   keep_freed_memory();
+  use_classic_numbers();
   report::ProgramOutput output;
   int code = exit_error;
   try {

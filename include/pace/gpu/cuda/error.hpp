@@ -40,8 +40,8 @@ inline void check(cudaError_t code, const char* what) {
     case cudaErrorInvalidPtx:
     case cudaErrorUnsupportedPtxVersion:
       throw Unsupported(text +
-                        "; the code was built for another architecture: expected `arch` of pace_cuda_library to be "
-                        "this device's");
+                        "; the code was built for another architecture: expected this device's among those of "
+                        "--@pace//:cuda_arch, or of `arch` of its pace_cuda_library");
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
     case cudaErrorStreamCaptureUnjoined:

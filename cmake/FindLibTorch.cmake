@@ -1,0 +1,153 @@
+# Finds LibTorch without its own CMake files, which ask for a CUDA toolkit wherever LibTorch was built with one.
+#
+# Looked for, in this order:
+#   PACE_LIBTORCH       (variable or environment) an unzipped libtorch, a wheel's `torch` folder, or its site-packages
+#   find_package(Torch) that the project has called before
+#   CMAKE_PREFIX_PATH   an unzipped libtorch, or what `torch.utils.cmake_prefix_path` is in Python
+#   Python              PACE_PYTHON (variable or environment), else Python3_EXECUTABLE, else `python3`, if it has torch
+#   third_party/bazel   what it has installed
+# Sets LibTorch_ROOT and LibTorch_VERSION; makes the targets LibTorch::LibTorch, whose property PACE_PYTHON is a Python with
+# this LibTorch (or empty), and, where LibTorch has it, LibTorch::CUDA.
+
+cmake_policy(VERSION 3.22)
+
+# third_party/libtorch.bzl and third_party/setup/needs.sh have it, too.
+set(pace_oldest_libtorch 2.9)
+
+function(pace_libtorch_in given result)
+  set(${result} "" PARENT_SCOPE)
+  foreach(folder IN ITEMS "${given}/torch" "${given}" "${given}/libtorch")
+    if(IS_DIRECTORY "${folder}/include/ATen" AND IS_DIRECTORY "${folder}/lib")
+      set(${result} "${folder}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+endfunction()
+
+function(pace_find_libtorch)
+  set(python "${PACE_PYTHON}")
+  if(NOT python)
+    set(python "$ENV{PACE_PYTHON}")
+  endif()
+  set(asked "${python}")
+  set(given "${PACE_LIBTORCH}")
+  if(NOT given)
+    set(given "$ENV{PACE_LIBTORCH}")
+  endif()
+  if(given)
+    get_filename_component(given "${given}" ABSOLUTE BASE_DIR "${CMAKE_BINARY_DIR}")
+    pace_libtorch_in("${given}" root)
+    if(NOT root)
+      message(FATAL_ERROR "PACE_LIBTORCH=${given} is no LibTorch. Expected: an unzipped libtorch (a folder with "
+                          "include/ATen and lib/), a wheel's `torch` folder, or the site-packages that hold it.")
+    endif()
+  endif()
+  if(NOT root AND TORCH_INSTALL_PREFIX)
+    pace_libtorch_in("${TORCH_INSTALL_PREFIX}" root)
+  endif()
+  if(NOT root)
+    find_file(config TorchConfig.cmake HINTS ${Torch_DIR} PATH_SUFFIXES share/cmake/Torch Torch NO_CACHE)
+    if(config)
+      get_filename_component(root "${config}/../../../.." ABSOLUTE)
+      pace_libtorch_in("${root}" root)
+    endif()
+  endif()
+  if(NOT root)
+    if(NOT python)
+      set(python "${Python3_EXECUTABLE}")
+    endif()
+    if(NOT python)
+      find_program(python3 python3 NO_CACHE)
+      set(python "${python3}")
+    endif()
+    if(python)
+      # torch is found and not imported, which would take seconds.
+      execute_process(
+        COMMAND "${python}" -c "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '')"
+        OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+      if(folder)
+        pace_libtorch_in("${folder}" root)
+      endif()
+    endif()
+  endif()
+  if(NOT root)
+    set(home "$ENV{PACE_HOME}")
+    if(NOT home)
+      set(home "$ENV{XDG_CACHE_HOME}")
+      if(NOT home)
+        set(home "$ENV{HOME}/.cache")
+      endif()
+      string(APPEND home "/pace")
+    endif()
+    file(GLOB installed "${home}/libtorch-*/venv/lib/python3*/site-packages/torch")
+    list(SORT installed COMPARE NATURAL)
+    foreach(folder IN LISTS installed)
+      # The last one is the newest.
+      pace_libtorch_in("${folder}" root)
+    endforeach()
+  endif()
+  if(NOT root)
+    message(FATAL_ERROR "pace: there is no LibTorch. Give its folder by -DPACE_LIBTORCH=FOLDER (an unzipped libtorch, or "
+                        "the `torch` folder of a Python environment), or activate an environment whose python3 has torch.")
+  endif()
+
+  # The wheel's headers and those of an unzipped libtorch have the version in one of these two files.
+  set(version "")
+  foreach(file IN ITEMS torch/headeronly/version.h torch/csrc/api/include/torch/version.h)
+    if(NOT version AND EXISTS "${root}/include/${file}")
+      file(READ "${root}/include/${file}" text)
+      string(REGEX MATCHALL "define TORCH_VERSION_(MAJOR|MINOR|PATCH) [0-9]+" lines "${text}")
+      list(TRANSFORM lines REPLACE "^[A-Za-z_ ]+" "")
+      list(JOIN lines "." version)
+    endif()
+  endforeach()
+  if(NOT version)
+    message(FATAL_ERROR "pace: the LibTorch in ${root} has no version in include/torch/headeronly/version.h")
+  endif()
+  if(version VERSION_LESS pace_oldest_libtorch)
+    message(FATAL_ERROR "pace: ${root} is LibTorch ${version}; pace needs ${pace_oldest_libtorch} or newer")
+  endif()
+  # A Python that was only searched, or that another LibTorch was taken in place of, is not its own.
+  if(NOT asked)
+    set(python "")
+    get_filename_component(folder "${root}/../../../../bin" ABSOLUTE)
+    if(EXISTS "${folder}/python3")
+      set(python "${folder}/python3")
+    endif()
+  endif()
+  set(LibTorch_ROOT "${root}" PARENT_SCOPE)
+  set(LibTorch_VERSION "${version}" PARENT_SCOPE)
+  set(LibTorch_PYTHON "${python}" PARENT_SCOPE)
+endfunction()
+
+function(pace_add_libtorch_library target file)
+  add_library(${target} SHARED IMPORTED GLOBAL)
+  set_target_properties(${target} PROPERTIES IMPORTED_LOCATION "${LibTorch_ROOT}/lib/${file}")
+endfunction()
+
+pace_find_libtorch()
+if(NOT TARGET LibTorch::LibTorch)
+  pace_add_libtorch_library(LibTorch::c10 libc10.so)
+  pace_add_libtorch_library(LibTorch::cpu libtorch_cpu.so)
+  add_library(LibTorch::LibTorch INTERFACE IMPORTED GLOBAL)
+  set_target_properties(LibTorch::LibTorch PROPERTIES PACE_PYTHON "${LibTorch_PYTHON}")
+  target_include_directories(LibTorch::LibTorch SYSTEM INTERFACE
+    "${LibTorch_ROOT}/include" "${LibTorch_ROOT}/include/torch/csrc/api/include")
+  # libtorch.so itself is left out: it is empty, and where LibTorch has CUDA it loads CUDA's libraries.
+  target_link_libraries(LibTorch::LibTorch INTERFACE LibTorch::cpu LibTorch::c10)
+  # LibTorch's own run path is not used for what the wheel's CUDA libraries load in turn: DT_RPATH is.
+  target_link_options(LibTorch::LibTorch INTERFACE LINKER:--no-as-needed LINKER:--disable-new-dtags)
+  file(GLOB folders "${LibTorch_ROOT}/../nvidia/*/lib")
+  foreach(folder IN LISTS folders)
+    get_filename_component(folder "${folder}" ABSOLUTE)
+    target_link_options(LibTorch::LibTorch INTERFACE "LINKER:-rpath,${folder}")
+  endforeach()
+  if(EXISTS "${LibTorch_ROOT}/lib/libtorch_cuda.so")
+    pace_add_libtorch_library(LibTorch::c10_cuda libc10_cuda.so)
+    pace_add_libtorch_library(LibTorch::torch_cuda libtorch_cuda.so)
+    add_library(LibTorch::CUDA INTERFACE IMPORTED GLOBAL)
+    target_link_libraries(LibTorch::CUDA INTERFACE LibTorch::LibTorch LibTorch::torch_cuda LibTorch::c10_cuda)
+  endif()
+endif()
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(LibTorch REQUIRED_VARS LibTorch_ROOT VERSION_VAR LibTorch_VERSION)
