@@ -35,7 +35,7 @@
 #include "benches/operators/make_call.hpp"
 #include "benches/operators/options.hpp"
 #include "benches/operators/profile.hpp"
-#include "benches/operators/refusal.hpp"
+#include "benches/rows/refusal.hpp"
 #include "benches/operators/selection.hpp"
 #include "benches/operators/slow_compile.hpp"
 #include "pace/core/activity.hpp"
