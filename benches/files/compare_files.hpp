@@ -92,7 +92,8 @@ class FileComparison {
         for (const auto& note : loaded.notes()) comparison.note(note);
       } catch (const std::exception& error) {
         const std::string reason = dynamic_cast<const Error*>(&error) != nullptr ? error.what() : first_line(error);
-        if (i == 0) return published(refusal(one.name, names_, names_[0] + ": " + reason));
+        if (i == 0)
+          return published(without_baseline(one.name, names_, {.outcome = Outcome::refused, .message = reason}));
         comparison.refused({.name = names_[i], .reason = reason});
         continue;
       }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,14 +48,16 @@ namespace detail {
   return {.name = "", .spelled = spelled, .path = user_path(spelled)};
 }
 
-/// Gives files the shortest names that differ: of the file, as the option names it, or with a number.
+/// Gives sides names that differ: that of the file, or what the option names where other files have that name; and a
+/// number, where one file is given again.
 inline void name_sides(std::vector<Side>& sides) {
-  std::map<std::string, std::size_t> count;
+  std::map<std::string, std::set<std::string>> paths;
   const auto short_name = [](const Side& side) { return std::filesystem::path(side.path).filename().string(); };
-  for (const auto& side : sides) ++count[side.name.empty() ? short_name(side) : side.name];
+  for (const auto& side : sides)
+    if (side.name.empty()) paths[short_name(side)].insert(side.path);
   std::set<std::string> used;
   for (auto& side : sides) {
-    if (side.name.empty()) side.name = count[short_name(side)] == 1 ? short_name(side) : side.spelled;
+    if (side.name.empty()) side.name = paths[short_name(side)].size() == 1 ? short_name(side) : side.spelled;
     const std::string name = side.name;
     for (std::size_t number = 2; !used.insert(side.name).second; ++number)
       side.name = name + " (" + std::to_string(number) + ')';

@@ -1,6 +1,7 @@
 // What code writes to the standard error: compiled packages say there why they refuse their inputs.
 #pragma once
 
+#include <cstddef>
 #include <cstdio>
 #include <string>
 

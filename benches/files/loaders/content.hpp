@@ -52,8 +52,9 @@ class Content {
       reader_ = std::make_unique<caffe2::serialize::PyTorchStreamReader>(path_);
       for (auto& name : reader_->getAllRecords()) records_.push_back(std::move(name));
     } catch (const std::exception& error) {
+      const std::string text = first_line(error);  // a paragraph, whose first sentence has the reason
       throw InputError({path_}, "this archive was cut or damaged, or is no archive of LibTorch's: " +
-                                    first_line(error));
+                                    text.substr(0, text.find(". This")));
     }
   }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "benches/aot/libtorch_parts.hpp"
 #include "benches/aot/package_key.hpp"
 #include "benches/files/loaders/call_spec.hpp"
+#include "benches/files/loaders/captured_errors.hpp"
 #include "benches/files/loaders/loader.hpp"
 #include "benches/files/loaders/program_facts.hpp"
 #include "pace/core/error.hpp"
@@ -76,16 +78,20 @@ class BoundProgram final : public BoundCall {
 class LoadedProgram final : public Loaded {
  public:
   LoadedProgram(const std::string& path, const std::string& model, ProgramFacts facts)
-      : path_(path), facts_(std::move(facts)), runner_(path, model) {}
+      : path_(path), facts_(std::move(facts)) {
+    // NativeRT warns there of each operator that it calls through the dispatcher.
+    const CapturedErrors warnings;
+    runner_.emplace(path, model);
+  }
 
   [[nodiscard]] std::unique_ptr<BoundCall> bind(const CallInputs& inputs) override {
-    return std::make_unique<BoundProgram>(runner_, leaves_for(path_, facts_, inputs), inputs);
+    return std::make_unique<BoundProgram>(*runner_, leaves_for(path_, facts_, inputs), inputs);
   }
 
  private:
   std::string path_;
   ProgramFacts facts_;
-  torch::nativert::ModelRunnerHandle runner_;
+  std::optional<torch::nativert::ModelRunnerHandle> runner_;
 };
 
 }  // namespace detail

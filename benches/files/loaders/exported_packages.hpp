@@ -1,6 +1,8 @@
 // Packages that pace compiles with AOTInductor from the file of an exported program.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>

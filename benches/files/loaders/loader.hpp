@@ -1,6 +1,7 @@
 // The seam between a program and the kinds of files that it runs: one class derived from Loader for each kind.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
