@@ -30,9 +30,9 @@ namespace pace::benches::files {
 
 /// One set of inputs, which is made when its turn comes.
 struct Case {
-  std::string name;
+  std::string name = {};
   /// For results: what distinguishes the inputs from others.
-  std::string description;
+  std::string description = {};
   /// The file of tensors; empty: `text` is made into tensors.
   std::string file = {};
   InputText text = {};
@@ -40,8 +40,8 @@ struct Case {
 
 /// What the options say of inputs.
 struct InputOptions {
-  std::string inputs;         ///< a file, a folder, or text that begins with `(`
-  std::vector<Sweep> sweeps;  ///< values for names of sizes in text
+  std::string inputs = {};         ///< a file, a folder, or text that begins with `(`
+  std::vector<Sweep> sweeps = {};  ///< values for names of sizes in text
   /// The operator whose recorded calls are taken from a file with several, such as `aten.add.Tensor`; empty: none is
   /// named.
   std::string operator_name = {};

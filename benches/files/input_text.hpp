@@ -259,7 +259,10 @@ inline void draw_values(const at::Tensor& tensor, const ValueRange& range, std::
   operators::require_memory(inputs::input_bytes(text.call, std::optional<at::ScalarType>()) *
                                 static_cast<std::int64_t>(copies),
                             "the inputs", aot::available_memory_on(device));
-  auto made = inputs::generate(text.call, {.device = device, .seed = seed});
+  inputs::GenerateOptions options;
+  options.device = device;
+  options.seed = seed;
+  auto made = inputs::generate(text.call, options);
   const CallInputs numbered(made);
   for (std::size_t i = 0; i < text.ranges.size() && i < numbered.tensors().size(); ++i)
     if (text.ranges[i]) detail::draw_values(numbered.tensors()[i], *text.ranges[i], seed + i + 1);
