@@ -17,43 +17,43 @@ compares() {
   run --budget 0.005 --warm-up 0.001 --max-interference 1 --allow-undecided on "$@"
   text=$(tr -d ' \n' <<<"$output$errors")
 }
-tells() { [[ $text == *"$(tr -d ' \n' <<<"$1")"* ]] || complain "no message: $1"; }
+shows() { [[ $text == *"$(tr -d ' \n' <<<"$1")"* ]] || complain "no message: $1"; }
 # Before anything is measured.
-refuses() { ends_with 1; tells "$1"; [[ $output != *measured* ]] || complain "it ran"; }
+refuses() { ends_with 1; shows "$1"; [[ $output != *measured* ]] || complain "it ran"; }
 
 inputs=$pair.inputs.pt
 
 case="TorchScript, an exported program and a file beside itself"
 compares --trust --baseline $pair.pt --candidate $pair.pt2 --candidate $pair.pt --inputs $inputs --no-slower-than 1000 \
   --json "$work/results.json"
-ends_with 0; tells "1 case, 3 implementations: 3 measured"; tells "two_layers.pt2 over two_layers.pt:"; tells "two_layers.pt (2)"
+ends_with 0; shows "1 case, 3 implementations: 3 measured"; shows "two_layers.pt2 over two_layers.pt:"; shows "two_layers.pt (2)"
 holds "$work/results.json" '"name": ?"two_layers.pt2"'
 
 case="code of files runs only with --trust"
 compares --baseline $pair.pt --candidate $files/classifier.aot.pt2 --inputs $inputs
-refuses "--trust was not given: $pair.pt holds a program in TorchScript"; tells "classifier.aot.pt2 holds compiled code"
+refuses "--trust was not given: $pair.pt holds a program in TorchScript"; shows "classifier.aot.pt2 holds compiled code"
 compares --baseline $pair.pt2 --inputs $inputs; refuses "values that Python unpickles to compile it"
 compares --baseline op:aten::relu --candidate op:aten::relu --library $files/libmy_operator.so --inputs "(T([2], f32),)"
 refuses "libmy_operator.so holds compiled code"
 
 case="an exported program holds no code"
-compares --baseline $pair.pt2 --backend nativert --candidate $pair.pt2 --inputs $inputs; ends_with 0; tells "2 measured"
+compares --baseline $pair.pt2 --backend nativert --candidate $pair.pt2 --inputs $inputs; ends_with 0; shows "2 measured"
 
 case="nothing is loaded for a list or a dry run"
 compares --baseline $pair.pt --candidate $pair.pt2 --inputs $inputs --list; ends_with 0
 [[ $output == two_layers.inputs ]] || complain "the list is $output"
-compares --baseline $pair.pt --candidate $pair.pt2 --inputs $inputs --dry-run; ends_with 0; tells "1 case would be measured"
+compares --baseline $pair.pt --candidate $pair.pt2 --inputs $inputs --dry-run; ends_with 0; shows "1 case would be measured"
 
 case="indices, a pair, a keyword argument and a tuple of outputs, as files and as text"
 compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs $files/classifier.inputs.pt
-ends_with 0; tells "2 measured"
+ends_with 0; shows "2 measured"
 text_of_inputs="((T([8, 12], i64, low=0, high=50), (T([16], f32), T([16], f32))), {'bias': T([4], f32)})"
 compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs "$text_of_inputs"
-ends_with 0; tells "2 measured"
+ends_with 0; shows "2 measured"
 
 case="a sweep has a row for each value"
 compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([batch, 64], f32), T([64], f32))" --sweep batch=2:32:x4
-ends_with 0; tells "3 cases, 6 implementations: 6 measured"; tells "batch=2 "; tells "batch=8 "; tells "batch=32 "
+ends_with 0; shows "3 cases, 6 implementations: 6 measured"; shows "batch=2 "; shows "batch=8 "; shows "batch=32 "
 
 case="a bad candidate leaves the others their figures"
 printf 'hello' >"$work/text.pt"
@@ -63,27 +63,27 @@ head -c 3000 $pair.pt2 >"$work/cut.pt2"
 compares --trust --baseline $pair.pt --inputs $inputs --candidate "$work/text.pt" --candidate "$work/empty.pt" \
   --candidate "$work/cut.pt" --candidate "$work/cut.pt2" --candidate "$work/missing.pt" --candidate $inputs \
   --candidate $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --candidate op:myops::fused --candidate $pair.pt2
-ends_with 42; tells "11 implementations: 2 measured, 9 refused"
-tells "text.pt: this is neither an archive of LibTorch's nor a shared library"; tells "empty.pt: the file is empty"
-tells "cut.pt: this archive was cut or damaged"; tells "cut.pt2: this archive was cut or damaged"
-tells "missing.pt: no such file"; tells "two_layers.inputs.pt: this is values that torch.save has written"
-tells "classifier.pt2: it takes 3 arguments (indices, pair, bias), and the inputs have 2"
-tells "classifier.aot.pt2: it takes 3 arguments"; tells "op:myops::fused: there is no such operator"
+ends_with 42; shows "11 implementations: 2 measured, 9 refused"
+shows "text.pt: this is neither an archive of LibTorch's nor a shared library"; shows "empty.pt: the file is empty"
+shows "cut.pt: this archive was cut or damaged"; shows "cut.pt2: this archive was cut or damaged"
+shows "missing.pt: no such file"; shows "two_layers.inputs.pt: this is values that torch.save has written"
+shows "classifier.pt2: it takes 3 arguments (indices, pair, bias), and the inputs have 2"
+shows "classifier.aot.pt2: it takes 3 arguments"; shows "op:myops::fused: there is no such operator"
 
 case="inputs that do not fit: the argument, what was found and what was expected"
 of_pair=(--trust --baseline $pair.pt2 --candidate $pair.pt)
 compares "${of_pair[@]}" --inputs "(T([8, 63], f32), T([64], f32))"; ends_with 42
-tells "argument 'x': expected float32["; tells "64] on cpu, found float32[8, 63] on cpu"
+shows "argument 'x': expected float32["; shows "64] on cpu, found float32[8, 63] on cpu"
 compares "${of_pair[@]}" --inputs "(T([8, 64], f32), T([64], f64))"; ends_with 42
-tells "argument 'scale': expected float32[64] on cpu, found float64[64] on cpu"
-compares "${of_pair[@]}" --inputs "(T([8, 64], f32), 3)"; ends_with 42; tells "argument 'scale': expected float32[64] on cpu, found a Int"
+shows "argument 'scale': expected float32[64] on cpu, found float64[64] on cpu"
+compares "${of_pair[@]}" --inputs "(T([8, 64], f32), 3)"; ends_with 42; shows "argument 'scale': expected float32[64] on cpu, found a Int"
 compares "${of_pair[@]}" --inputs "(T([8, 64], f32),)"; ends_with 42
-tells "it takes 2 arguments (x, scale), and the inputs have 1"
+shows "it takes 2 arguments (x, scale), and the inputs have 1"
 compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([8, 64], f32),)"; ends_with 42
-tells "forward is missing argument 'scale', expected Tensor"
+shows "forward is missing argument 'scale', expected Tensor"
 compares --trust --baseline $files/classifier.aot.pt2 --candidate $files/classifier.pt2 \
   --inputs "((T([9, 12], i64, low=0, high=50), (T([16], f32), T([16], f32))), {'bias': T([4], f32)})"
-ends_with 42; tells "classifier.aot.pt2: the package refuses the inputs"; tells "input_handles[0]"
+ends_with 42; shows "classifier.aot.pt2: the package refuses the inputs"; shows "input_handles[0]"
 
 case="an exported program of another torch"
 "$program" --help >/dev/null
@@ -98,23 +98,23 @@ with zipfile.ZipFile(sys.argv[2], "w") as other:
         other.writestr(name, data)
 EOF
 compares --trust --baseline $pair.pt --candidate "$work/other.pt2" --candidate $pair.pt2 --inputs $inputs; ends_with 42
-tells "it was exported by torch 1."; tells "in version 7 of the format; expected version 8"; tells "2 measured, 1 refused"
+shows "it was exported by torch 1."; shows "in version 7 of the format; expected version 8"; shows "2 measured, 1 refused"
 
 case="operators of a library"
 of_fused=(--inputs $files/fused.inputs.pt)
 compares "${of_fused[@]}" --trust --baseline $files/fused.pt2 --candidate $files/fused.pt2; ends_with 42
-tells "fused.pt2: the program calls the operator myops.fused.default, which is not there; expected --library"
+shows "fused.pt2: the program calls the operator myops.fused.default, which is not there; expected --library"
 compares "${of_fused[@]}" --trust --baseline $files/fused.pt --candidate $files/fused.pt2; ends_with 42
-tells "fused.pt: the TorchScript file does not load: Unknown builtin op: myops::fused"; tells "Expected --library"
+shows "fused.pt: the TorchScript file does not load: Unknown builtin op: myops::fused"; shows "Expected --library"
 compares "${of_fused[@]}" --trust --library $files/libmy_operator.so --baseline $files/fused.pt2 --candidate $files/fused.pt \
-  --candidate op:myops::fused; ends_with 0; tells "3 measured"
+  --candidate op:myops::fused; ends_with 0; shows "3 measured"
 compares "${of_fused[@]}" --trust --library "$work/missing.so" --baseline op:aten::mul --candidate op:aten::mul
 refuses "missing.so: --library: no such file"
 compares "${of_fused[@]}" --trust --library "$work/text.pt" --baseline op:aten::mul --candidate op:aten::mul
 refuses "text.pt: --library: it does not load"
 
 case="different answers"
-compares --inputs "(T([8, 64], f32),)" --baseline op:aten::relu --candidate op:aten::gelu; ends_with 42; tells "WRONG"
+compares --inputs "(T([8, 64], f32),)" --baseline op:aten::relu --candidate op:aten::gelu; ends_with 42; shows "WRONG"
 compares --inputs "(T([8, 64], f32),)" --baseline op:aten::gelu --candidate op:aten::relu --check cosine; ends_with 0
 compares --inputs "(T([8, 64], f32),)" --baseline op:aten::relu --candidate op:aten::gelu --atol 1; ends_with 0
 
@@ -151,6 +151,6 @@ compares "${good[@]}" --sweep b=1:2:x2; refuses "--sweep b has no effect"
 compares "${good[@]}" --sweep b=1:2; refuses "--sweep 'b=1:2'"
 compares "${good[@]}" --device warp; refuses "--device: expected cpu, cuda"
 compares "${good[@]}" --save-baseline x; refuses "--save-baseline is refused: --baseline names a file here"
-compares "${good[@]}" --model other; ends_with 42; tells "the archive has no model 'other'; expected --model with one of model"
+compares "${good[@]}" --model other; ends_with 42; shows "the archive has no model 'other'; expected --model with one of model"
 
 ((failures == 0)) && echo "all as expected"
