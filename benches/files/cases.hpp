@@ -57,9 +57,10 @@ namespace detail {
 /// keys `args` and `kwargs`. Throws InputError.
 [[nodiscard]] inline inputs::Inputs arguments_in(const c10::IValue& value, const std::string& path) {
   const auto refuse = [&](const std::string& found) {
-    throw InputError({path}, "expected a tensor, a tuple or a list of arguments, or a dict with the keys 'args' and "
-                             "'kwargs', found " +
-                                 found);
+    throw InputError({path},
+                     "expected a tensor, a tuple or a list of arguments, or a dict with the keys 'args' and "
+                     "'kwargs', found " +
+                         found);
   };
   inputs::Inputs inputs;
   if (value.isTensor()) {
@@ -95,8 +96,9 @@ namespace detail {
 [[nodiscard]] inline inputs::Inputs read_tensors(const std::string& path) {
   const Content content(path);
   if (content.is_pickle())
-    throw InputError({path}, "this is a pickle of Python, or of torch.save in its old format; expected torch.save "
-                             "without _use_new_zipfile_serialization=False");
+    throw InputError({path},
+                     "this is a pickle of Python, or of torch.save in its old format; expected torch.save "
+                     "without _use_new_zipfile_serialization=False");
   if (!content.has("data.pkl"))
     throw InputError({path}, "this is " + content.describe() + "; expected tensors that torch.save has written");
   try {
@@ -146,8 +148,7 @@ struct Line {
       throw InputError({path}, "these are calls of several operators (" + names +
                                    "); expected calls of one, or --baseline op:NAME with the name of one of them");
     for (std::size_t i = 0; i < chosen->samples.size(); ++i)
-      lines.push_back(
-          {chosen->samples[i].text, name_of(stem, i, chosen->samples.size()), chosen->samples[i].where});
+      lines.push_back({chosen->samples[i].text, name_of(stem, i, chosen->samples.size()), chosen->samples[i].where});
     return lines;
   }
   std::size_t number = 0;
@@ -215,7 +216,8 @@ template <class Warn>
       else
         warn(entry.path().string() + " is left out; expected files named *.pt or *.txt");
     }
-    if (files.empty()) throw InputError({options.inputs}, "expected files named *.pt or *.txt in the folder, found none");
+    if (files.empty())
+      throw InputError({options.inputs}, "expected files named *.pt or *.txt in the folder, found none");
     std::ranges::sort(files);
     for (const auto& file : files) detail::add_file(file.string(), file.stem().string(), options, cases, used);
   } else {
@@ -227,7 +229,8 @@ template <class Warn>
   std::set<std::string> names;
   for (const auto& each : cases)
     if (!names.insert(each.name).second)
-      throw InputError({options.inputs}, "two cases are called '" + each.name + "'; expected another name for one file");
+      throw InputError({options.inputs},
+                       "two cases are called '" + each.name + "'; expected another name for one file");
   return cases;
 }
 

@@ -42,7 +42,8 @@ inline const std::vector<std::string> replaced_options = {"--baseline", "--save-
       "--baseline names a file here; expected --json FILE, and //tools/compare_results for the files of two runs";
   return {
       {"Files that are compared",
-       {Option("--baseline", "the file (TorchScript, torch.export, AOTInductor) or operator that others are compared with",
+       {Option("--baseline",
+               "the file (TorchScript, torch.export, AOTInductor) or operator that others are compared with",
                args::text(line.baseline, "file|op:name", "a file name, or op:NAME"))
             .once(),
         {"--candidate", "a file or an operator that is compared with it; again for another",
@@ -51,7 +52,8 @@ inline const std::vector<std::string> replaced_options = {"--baseline", "--save-
          "tensors that torch.save wrote, text such as \"(T([8, 128], f32),)\", a file of such lines or of recorded "
          "calls, or a folder of files, each a case",
          args::text(line.inputs, "file|folder|text", "a file, a folder, or text that begins with (")},
-        {"--sweep", "values for the name of a size in the text of inputs, such as batch=1:64:x2; again for another name",
+        {"--sweep",
+         "values for the name of a size in the text of inputs, such as batch=1:64:x2; again for another name",
          {"name=first:last:step", "NAME=FIRST:LAST:xFACTOR, NAME=FIRST:LAST:+STEP or NAME=VALUE,VALUE",
           [&sweeps = line.sweeps](Text text) { return sweeps.push_back(parse_sweep(text)), true; }, ""}},
         {"--library", "a shared library that registers operators, loaded before the files; again for another",
@@ -79,26 +81,25 @@ inline const std::vector<std::string> replaced_options = {"--baseline", "--save-
         {"--check", "how outputs are compared",
          args::choice(line.check.method, {{"allclose", check::CheckOptions::Method::allclose},
                                           {"cosine", check::CheckOptions::Method::cosine},
-                                          {"bitwise", check::CheckOptions::Method::bitwise}})},
+                                          {"bitwise", check::CheckOptions::Method::bitwise},
+                                          {"random", check::CheckOptions::Method::random}})},
         Option("--rtol", "relative tolerance of outputs, in the place of that of their type",
                tolerance(line.check.rtol))
             .by_default("by type"),
         Option("--atol", "absolute tolerance of outputs", tolerance(line.check.atol)).by_default("by type and size")}},
       {"Stored baselines, which this program has not",
        {Option::refused("--save-baseline", no_stored_times), Option::refused("--baseline-margin", no_stored_times),
-        Option::refused("--baseline-expires", no_stored_times),
-        Option::refused("--process-spread", no_stored_times)}}};
+        Option::refused("--baseline-expires", no_stored_times), Option::refused("--process-spread", no_stored_times)}}};
 }
 
 /// Throws InputError for options that are missing, or that have no effect beside the others.
 inline void require_meaning(const CommandLine& line) {
   const auto refuse = [](const std::string& message) { throw InputError({}, message); };
-  if (line.baseline.empty())
-    refuse("--baseline FILE is missing: the file, or op:NAME, that others are compared with");
+  if (line.baseline.empty()) refuse("--baseline FILE is missing: the file, or op:NAME, that others are compared with");
   if (line.inputs.empty())
     refuse("--inputs is missing: tensors that torch.save wrote, or text such as \"(T([8, 128], f32),)\"");
   if (line.check.method != check::CheckOptions::Method::allclose && (line.check.rtol || line.check.atol))
-    refuse("--rtol and --atol have no meaning with --check cosine or bitwise; expected one of them");
+    refuse("--rtol and --atol have no meaning with --check cosine, bitwise or random; expected one of them");
   for (const auto& each : line.backends)
     if (each != "nativert" && each != "aot_inductor")
       refuse("--backend: invalid value '" + each + "'; expected nativert or aot_inductor");

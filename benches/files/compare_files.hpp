@@ -77,7 +77,8 @@ class FileComparison {
     auto comparison = pace::compare(one.name, inputs.tensors());
     comparison.inputs(one.description);
     comparison.check(line_.check);
-    const c10::Device device = inputs.tensors().empty() ? device_.value_or(c10::kCPU) : inputs.tensors().front().device();
+    const c10::Device device =
+        inputs.tensors().empty() ? device_.value_or(c10::kCPU) : inputs.tensors().front().device();
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (const auto* failure = failures.of(i)) {
         comparison.refused({.name = names_[i], .reason = failure->message, .outcome = failure->outcome});

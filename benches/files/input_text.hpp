@@ -68,7 +68,9 @@ class TextReader {
   [[noreturn]] void refuse(const std::string& message) const { throw InputError(where_, message); }
 
   [[nodiscard]] static bool begins_word(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-  [[nodiscard]] static bool is_word(char c) { return begins_word(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; }
+  [[nodiscard]] static bool is_word(char c) {
+    return begins_word(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;
+  }
   [[nodiscard]] char next_visible(std::size_t from) const {
     while (from < text_.size() && text_[from] == ' ') ++from;
     return from < text_.size() ? text_[from] : '\0';
@@ -240,8 +242,8 @@ inline void draw_values(const at::Tensor& tensor, const ValueRange& range, std::
   try {
     parsed.call = corpus::parse_call(has_keywords ? reader.plain : '(' + reader.plain + ", {})", Location{});
   } catch (const Error& error) {
-    throw InputError(where, "the inputs " + reader.plain + ": " + error.what() +
-                                "; expected a tuple such as (T([8, 128], f32),)");
+    throw InputError(
+        where, "the inputs " + reader.plain + ": " + error.what() + "; expected a tuple such as (T([8, 128], f32),)");
   }
   std::size_t number = 0;
   const auto check = [&](const corpus::TensorSpec& tensor) {
@@ -256,9 +258,9 @@ inline void draw_values(const at::Tensor& tensor, const ValueRange& range, std::
 /// caller will hold. Throws Unsupported for tensors that are too large or cannot be made.
 [[nodiscard]] inline inputs::Inputs make_inputs(const InputText& text, c10::Device device, std::uint64_t seed,
                                                 std::size_t copies) {
-  operators::require_memory(inputs::input_bytes(text.call, std::optional<at::ScalarType>()) *
-                                static_cast<std::int64_t>(copies),
-                            "the inputs", aot::available_memory_on(device));
+  operators::require_memory(
+      inputs::input_bytes(text.call, std::optional<at::ScalarType>()) * static_cast<std::int64_t>(copies), "the inputs",
+      aot::available_memory_on(device));
   inputs::GenerateOptions options;
   options.device = device;
   options.seed = seed;

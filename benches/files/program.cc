@@ -76,7 +76,8 @@ void prepare(std::ostream& /*out*/, std::ostream& errors) {
   files::InputOptions options{.inputs = line.inputs, .sweeps = line.sweeps};
   for (const auto& side : work.sides)
     if (side.path.empty())
-      options.operator_name = files::recorded_name(std::string_view(side.spelled).substr(files::operator_prefix.size()));
+      options.operator_name =
+          files::recorded_name(std::string_view(side.spelled).substr(files::operator_prefix.size()));
   work.cases = files::find_cases(options, [&](const std::string& text) {
     errors << "pace: " << pace::report::printable_lines(text) << '\n' << std::flush;
   });

@@ -88,8 +88,9 @@ inline void name_sides(std::vector<Side>& sides) {
     throw InputError({}, "--backend and --inductor-config are for files of torch.export, and --baseline " +
                              line.baseline + " is none");
   if (!exported && line.candidates.empty())
-    throw InputError({}, "there is nothing to compare with: expected --candidate FILE; a file of torch.export alone is "
-                         "compared on several back ends");
+    throw InputError({},
+                     "there is nothing to compare with: expected --candidate FILE; a file of torch.export alone is "
+                     "compared on several back ends");
   std::vector<Side> sides;
   if (exported && (asks_for_backends || line.candidates.empty())) {
     std::vector<std::string> backends = line.backends;
@@ -101,8 +102,7 @@ inline void name_sides(std::vector<Side>& sides) {
     };
     for (const auto& name : backends)
       add(name, name == "nativert" ? std::nullopt : std::optional(aot::InductorOptions()));
-    for (const auto& name : line.inductor_configs)
-      add(aot::backend_of(name), detail::inductor_config(name).options);
+    for (const auto& name : line.inductor_configs) add(aot::backend_of(name), detail::inductor_config(name).options);
   } else {
     sides.push_back(baseline);
   }

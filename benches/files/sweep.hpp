@@ -1,8 +1,8 @@
 // Sweeps: values for the names of sizes in the text of inputs.
 #pragma once
 
-#include <array>
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,7 @@ inline constexpr std::size_t most_sweep_values = 1000;
 
 /// Whether the text of inputs has a meaning for this word, so that it can name no size.
 [[nodiscard]] inline bool is_reserved_word(std::string_view word) {
-  constexpr std::array<std::string_view, 15> words = {"T",    "ST",    "None", "True", "False", "inf",  "nan", "infj",
+  constexpr std::array<std::string_view, 15> words = {"T",    "ST",    "None", "True",   "False",  "inf", "nan", "infj",
                                                       "nanj", "torch", "th",   "device", "stride", "low", "high"};
   return std::ranges::find(words, word) != words.end() || corpus::dtype_from_abbreviation(word).has_value();
 }

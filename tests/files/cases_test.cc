@@ -117,7 +117,8 @@ TEST_CASE("files hold a tensor, arguments, or arguments and keyword arguments") 
   REQUIRE(two.tensors().size() == 2);
   CHECK(at::equal(two.tensors()[0], a));
   CHECK(two.inputs().args.at(1).toInt() == 3);
-  c10::impl::GenericDict both(c10::StringType::get(), c10::AnyType::get()), named(c10::StringType::get(), c10::AnyType::get());
+  c10::impl::GenericDict both(c10::StringType::get(), c10::AnyType::get()),
+      named(c10::StringType::get(), c10::AnyType::get());
   named.insert("scale", b);
   both.insert("args", tuple({a}));
   both.insert("kwargs", named);

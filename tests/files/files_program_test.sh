@@ -47,9 +47,13 @@ compares --baseline $pair.pt --candidate $pair.pt2 --inputs $inputs --dry-run; e
 case="indices, a pair, a keyword argument and a tuple of outputs, as files and as text"
 compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs $files/classifier.inputs.pt
 ends_with 0; shows "2 measured"
-text_of_inputs="((T([8, 12], i64, low=0, high=50), (T([16], f32), T([16], f32))), {'bias': T([4], f32)})"
+text_of_inputs="((T([8, 12], i64, low=0, high=50), (T([16], f32), T([16], f32)), 3), {'bias': T([4], f32)})"
 compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs "$text_of_inputs"
 ends_with 0; shows "2 measured"
+
+case="a number that a program was exported with cannot be another one"
+compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs "${text_of_inputs/ 3/ 4}"
+ends_with 42; shows "argument 'times': expected 3, which the program was exported with, found 4"
 
 case="a sweep has a row for each value"
 compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([batch, 64], f32), T([64], f32))" --sweep batch=2:32:x4
@@ -67,8 +71,8 @@ ends_with 42; shows "11 implementations: 2 measured, 9 refused"
 shows "text.pt: this is neither an archive of LibTorch's nor a shared library"; shows "empty.pt: the file is empty"
 shows "cut.pt: this archive was cut or damaged"; shows "cut.pt2: this archive was cut or damaged"
 shows "missing.pt: no such file"; shows "two_layers.inputs.pt: this is values that torch.save has written"
-shows "classifier.pt2: it takes 3 arguments (indices, pair, bias), and the inputs have 2"
-shows "classifier.aot.pt2: it takes 3 arguments"; shows "op:myops::fused: there is no such operator"
+shows "classifier.pt2: it takes 4 arguments (indices, pair, times, bias), and the inputs have 2"
+shows "classifier.aot.pt2: it takes 4 arguments"; shows "op:myops::fused: there is no such operator"
 
 case="inputs that do not fit: the argument, what was found and what was expected"
 of_pair=(--trust --baseline $pair.pt2 --candidate $pair.pt)
@@ -76,17 +80,16 @@ compares "${of_pair[@]}" --inputs "(T([8, 63], f32), T([64], f32))"; ends_with 4
 shows "argument 'x': expected float32["; shows "64] on cpu, found float32[8, 63] on cpu"
 compares "${of_pair[@]}" --inputs "(T([8, 64], f32), T([64], f64))"; ends_with 42
 shows "argument 'scale': expected float32[64] on cpu, found float64[64] on cpu"
-compares "${of_pair[@]}" --inputs "(T([8, 64], f32), 3)"; ends_with 42; shows "argument 'scale': expected float32[64] on cpu, found a Int"
+compares "${of_pair[@]}" --inputs "(T([8, 64], f32), 3)"; ends_with 42; shows "argument 'scale': expected float32[64] on cpu, found 3"
 compares "${of_pair[@]}" --inputs "(T([8, 64], f32),)"; ends_with 42
 shows "it takes 2 arguments (x, scale), and the inputs have 1"
 compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([8, 64], f32),)"; ends_with 42
 shows "forward is missing argument 'scale', expected Tensor"
 compares --trust --baseline $files/classifier.aot.pt2 --candidate $files/classifier.pt2 \
-  --inputs "((T([9, 12], i64, low=0, high=50), (T([16], f32), T([16], f32))), {'bias': T([4], f32)})"
+  --inputs "((T([9, 12], i64, low=0, high=50), (T([16], f32), T([16], f32)), 3), {'bias': T([4], f32)})"
 ends_with 42; shows "classifier.aot.pt2: the package refuses the inputs"; shows "input_handles[0]"
 
 case="an exported program of another torch"
-"$program" --help >/dev/null
 python3 - $pair.pt2 "$work/other.pt2" <<'EOF' || complain "the file could not be changed"
 import sys, zipfile
 given = zipfile.ZipFile(sys.argv[1])
@@ -100,6 +103,17 @@ EOF
 compares --trust --baseline $pair.pt --candidate "$work/other.pt2" --candidate $pair.pt2 --inputs $inputs; ends_with 42
 shows "it was exported by torch 1."; shows "in version 7 of the format; expected version 8"; shows "2 measured, 1 refused"
 
+case="an exported program that reads and writes files counts as code"
+python3 - $pair.pt2 "$work/reads.pt2" <<'EOF' || complain "the file could not be changed"
+import sys, zipfile
+given = zipfile.ZipFile(sys.argv[1])
+with zipfile.ZipFile(sys.argv[2], "w") as other:
+    for name in given.namelist():
+        other.writestr(name, given.read(name).replace(b"torch.ops.aten.relu.default", b"torch.ops.aten.from_file.default"))
+EOF
+compares --baseline "$work/reads.pt2" --candidate "$work/reads.pt2" --inputs $inputs
+refuses "a call of aten.from_file, which reads and writes files"
+
 case="operators of a library"
 of_fused=(--inputs $files/fused.inputs.pt)
 compares "${of_fused[@]}" --trust --baseline $files/fused.pt2 --candidate $files/fused.pt2; ends_with 42
@@ -108,6 +122,8 @@ compares "${of_fused[@]}" --trust --baseline $files/fused.pt --candidate $files/
 shows "fused.pt: the TorchScript file does not load: Unknown builtin op: myops::fused"; shows "Expected --library"
 compares "${of_fused[@]}" --trust --library $files/libmy_operator.so --baseline $files/fused.pt2 --candidate $files/fused.pt \
   --candidate op:myops::fused; ends_with 0; shows "3 measured"
+compares "${of_fused[@]}" --trust --library $files/libmy_operator.so --baseline $files/fused.pt --candidate op:myops::crash \
+  --candidate op:myops::fused; ends_with 42; shows "op:myops::crash"; shows "2 measured, 1 crashed"
 compares "${of_fused[@]}" --trust --library "$work/missing.so" --baseline op:aten::mul --candidate op:aten::mul
 refuses "missing.so: --library: no such file"
 compares "${of_fused[@]}" --trust --library "$work/text.pt" --baseline op:aten::mul --candidate op:aten::mul
@@ -117,6 +133,8 @@ case="different answers"
 compares --inputs "(T([8, 64], f32),)" --baseline op:aten::relu --candidate op:aten::gelu; ends_with 42; shows "WRONG"
 compares --inputs "(T([8, 64], f32),)" --baseline op:aten::gelu --candidate op:aten::relu --check cosine; ends_with 0
 compares --inputs "(T([8, 64], f32),)" --baseline op:aten::relu --candidate op:aten::gelu --atol 1; ends_with 0
+compares --inputs "(T([4096], f32), 0.5, True)" --baseline op:aten::dropout --candidate op:aten::dropout --check random; ends_with 0
+compares --inputs "(T([4096], f32),)" --baseline op:aten::relu --candidate op:aten::gelu --check bitwise; ends_with 42
 
 case="a claim that does not hold"
 compares --inputs "(T([8, 64], f32),)" --baseline op:aten::relu --candidate op:aten::relu --speedup-at-least 1000

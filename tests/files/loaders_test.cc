@@ -25,8 +25,8 @@ using pace::InputError;
 using pace::benches::files::CallInputs;
 using pace::benches::files::CallSpec;
 using pace::benches::files::Content;
-using pace::benches::files::loader_of;
 using pace::benches::files::LoadedOperator;
+using pace::benches::files::loader_of;
 
 std::string script(const pace::test::Scratch& scratch, const std::string& name, const std::string& code) {
   torch::jit::Module module("Module");
@@ -84,10 +84,14 @@ TEST_CASE("what is no file of a known kind is refused with what it is") {
   CHECK_THROWS_WITH(refusal(scratch.write("empty.pt", "")), ContainsSubstring("the file is empty"));
   CHECK_THROWS_WITH(refusal(scratch.write("text.pt", "hello")), ContainsSubstring("neither an archive"));
   CHECK_THROWS_WITH(refusal(scratch.write("old.pt", "\x80\x02 pickle")), ContainsSubstring("a pickle of Python"));
-  CHECK_THROWS_WITH(refusal(scratch.write("lib.pt2", "\x7f" "ELF...")), ContainsSubstring("a shared library"));
+  CHECK_THROWS_WITH(refusal(scratch.write("lib.pt2",
+                                          "\x7f"
+                                          "ELF...")),
+                    ContainsSubstring("a shared library"));
   CHECK_THROWS_WITH(refusal(pickled(scratch, "values.pt", at::ones({2}))),
                     ContainsSubstring("values that torch.save has written"));
-  const std::string whole = pace::test::read_file(script(scratch, "module.pt", "def forward(self, x):\n    return x\n"));
+  const std::string whole =
+      pace::test::read_file(script(scratch, "module.pt", "def forward(self, x):\n    return x\n"));
   CHECK_THROWS_WITH(refusal(scratch.write("cut.pt", whole.substr(0, whole.size() / 2))),
                     ContainsSubstring("was cut or damaged"));
 }
@@ -106,11 +110,11 @@ TEST_CASE("an operator is found by its name in either spelling") {
 
 TEST_CASE("the arguments of an exported program are put in its order") {
   const std::string leaf = R"({"type": null, "context": null, "children_spec": []})";
-  const std::string text =
-      R"([1, {"type": "builtins.tuple", "context": "null", "children_spec": [)"
-      R"({"type": "builtins.tuple", "context": "null", "children_spec": [)" +
-      leaf + R"(, {"type": "builtins.list", "context": "null", "children_spec": [)" + leaf + ',' + leaf +
-      R"(]}]}, {"type": "builtins.dict", "context": "[\"mask\"]", "children_spec": [)" + leaf + "]}]}]";
+  const std::string text = R"([1, {"type": "builtins.tuple", "context": "null", "children_spec": [)"
+                           R"({"type": "builtins.tuple", "context": "null", "children_spec": [)" +
+                           leaf + R"(, {"type": "builtins.list", "context": "null", "children_spec": [)" + leaf + ',' +
+                           leaf + R"(]}]}, {"type": "builtins.dict", "context": "[\"mask\"]", "children_spec": [)" +
+                           leaf + "]}]}]";
   const CallSpec spec(text, {"x", "pair", "mask"});
   c10::impl::GenericList pair(c10::IntType::get());
   pair.push_back(2);

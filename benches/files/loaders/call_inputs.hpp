@@ -23,8 +23,7 @@ namespace pace::benches::files {
 class CallInputs {
  public:
   /// `device`: where the tensors are moved to; none: they stay where they are.
-  explicit CallInputs(const inputs::Inputs& given, std::optional<c10::Device> device = std::nullopt)
-      : device_(device) {
+  explicit CallInputs(const inputs::Inputs& given, std::optional<c10::Device> device = std::nullopt) : device_(device) {
     for (const auto& value : given.args) inputs_.args.push_back(numbered(value));
     for (const auto& [name, value] : given.kwargs) inputs_.kwargs.emplace_back(name, numbered(value));
   }

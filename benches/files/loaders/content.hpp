@@ -61,7 +61,11 @@ class Content {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] bool is_archive() const { return head_.starts_with("PK\3\4"); }
   /// Whether it is a library or a program, as the linker writes it.
-  [[nodiscard]] bool is_elf() const { return head_.starts_with("\x7f" "ELF"); }
+  [[nodiscard]] bool is_elf() const {
+    return head_.starts_with(
+        "\x7f"
+        "ELF");
+  }
   /// Whether it is what `torch.save` wrote before it wrote archives, or another pickle.
   [[nodiscard]] bool is_pickle() const { return head_.starts_with("\x80"); }
 

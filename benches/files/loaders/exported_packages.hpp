@@ -131,8 +131,7 @@ class LoadedCompiled final : public Loaded {
   LoadOptions of_package = options;
   of_package.model.clear();
   return std::make_unique<detail::LoadedCompiled>(content.path(), std::move(facts),
-                                                  PackageLoader().load(Content(package), of_package),
-                                                  std::move(notes));
+                                                  PackageLoader().load(Content(package), of_package), std::move(notes));
 }
 
 }  // namespace pace::benches::files

@@ -24,8 +24,8 @@ namespace pace::benches::files {
     if (loader->recognises(content)) return *loader;
     names += (names.empty() ? "" : ", ") + loader->name();
   }
-  throw InputError({content.path()}, "this is " + content.describe() + "; expected a file of one of these kinds: " +
-                                         names);
+  throw InputError({content.path()},
+                   "this is " + content.describe() + "; expected a file of one of these kinds: " + names);
 }
 
 }  // namespace pace::benches::files

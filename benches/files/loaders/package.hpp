@@ -132,14 +132,15 @@ class PackageLoader final : public Loader {
       throw InputError({content.path()}, "the package says nothing of what it was compiled for: " + first_line(error));
     }
     if (device && *device != c10::DeviceTypeName(options.device.type(), /*lower_case=*/true))
-      throw InputError({content.path()}, "the package was compiled for " + *device + ", and the inputs are on " +
-                                             options.device.str());
+      throw InputError({content.path()},
+                       "the package was compiled for " + *device + ", and the inputs are on " + options.device.str());
     try {
       return std::make_unique<detail::LoadedPackage>(content.path(), model, options.device);
     } catch (const std::exception& error) {
-      throw InputError({content.path()}, "the package does not load; it may have been compiled with another LibTorch "
-                                         "than this one (" +
-                                             aot::detail::torch_version() + "): " + first_line(error));
+      throw InputError({content.path()},
+                       "the package does not load; it may have been compiled with another LibTorch "
+                       "than this one (" +
+                           aot::detail::torch_version() + "): " + first_line(error));
     }
 #else
     throw Unsupported(content.path() + ": this LibTorch does not load packages of AOTInductor");

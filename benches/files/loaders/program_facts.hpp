@@ -42,8 +42,10 @@ struct ExpectedSize {
 /// One leaf of the inputs that a program takes.
 struct ExpectedInput {
   std::string name;
-  bool is_tensor = true;  ///< else a constant, which was compiled in
-  std::string constant = {};
+  bool is_tensor = true;
+  /// A value that the program was exported with and that is no input any more; none: a tensor, or a number that may be
+  /// another one.
+  std::optional<c10::IValue> constant = {};
   std::optional<at::ScalarType> dtype = {};  ///< none: one that is not known here, and not checked
   c10::DeviceType device = c10::kCPU;
   std::vector<ExpectedSize> sizes = {};
@@ -62,11 +64,36 @@ namespace detail {
 /// The numbers of torch.export's own ScalarType.
 [[nodiscard]] inline std::optional<at::ScalarType> exported_dtype(int number) {
   static const std::map<int, at::ScalarType> types = {
-      {1, at::kByte},  {2, at::kChar},   {3, at::kShort},       {4, at::kInt},           {5, at::kLong},
-      {6, at::kHalf},  {7, at::kFloat},  {8, at::kDouble},      {9, at::kComplexHalf},   {10, at::kComplexFloat},
+      {1, at::kByte},  {2, at::kChar},      {3, at::kShort},         {4, at::kInt},         {5, at::kLong},
+      {6, at::kHalf},  {7, at::kFloat},     {8, at::kDouble},        {9, at::kComplexHalf}, {10, at::kComplexFloat},
       {12, at::kBool}, {13, at::kBFloat16}, {11, at::kComplexDouble}};
   const auto found = types.find(number);
   return found == types.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// As Python writes it, for messages.
+[[nodiscard]] inline std::string value_text(const c10::IValue& value) {
+  if (value.isNone()) return "None";
+  if (value.isBool()) return value.toBool() ? "True" : "False";
+  if (value.isInt()) return std::to_string(value.toInt());
+  if (value.isDouble()) return nlohmann::json(value.toDouble()).dump();
+  if (value.isString()) return '\'' + value.toStringRef() + '\'';
+  return "a " + value.tagKind();
+}
+
+/// A constant input of a program. Throws what nlohmann's library throws for another format.
+[[nodiscard]] inline std::optional<c10::IValue> read_constant(const nlohmann::json& value) {
+  if (value.contains("as_none")) return c10::IValue();
+  if (value.contains("as_bool")) return c10::IValue(value.at("as_bool").get<bool>());
+  if (value.contains("as_int")) return c10::IValue(value.at("as_int").get<std::int64_t>());
+  if (value.contains("as_float")) return c10::IValue(value.at("as_float").get<double>());
+  if (value.contains("as_string")) return c10::IValue(value.at("as_string").get<std::string>());
+  return std::nullopt;
+}
+
+[[nodiscard]] inline bool same_constant(const c10::IValue& expected, const c10::IValue& found) {
+  if (expected.isDouble() && found.isInt()) return expected.toDouble() == static_cast<double>(found.toInt());
+  return expected.tagKind() == found.tagKind() && value_text(expected) == value_text(found);
 }
 
 [[nodiscard]] inline std::string tensor_text(const at::Tensor& tensor) {
@@ -78,7 +105,8 @@ namespace detail {
 }  // namespace detail
 
 inline std::string ExpectedInput::to_string() const {
-  if (!is_tensor) return "the constant " + constant;
+  if (constant) return detail::value_text(*constant) + ", which the program was exported with";
+  if (!is_tensor) return "a number";
   std::string text = (dtype ? detail::dtype_name(*dtype) : std::string("tensor")) + '[';
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto& size = sizes[i];
@@ -103,8 +131,9 @@ class ProgramFacts {
       torch_version_ = json.value("torch_version", "");
       const int schema = json.at("schema_version").at("major").get<int>();
       if (schema != exported_schema)
-        throw Unsupported("it was exported by torch " + (torch_version_.empty() ? "of another version" : torch_version_) +
-                          " in version " + std::to_string(schema) + " of the format; expected version " +
+        throw Unsupported("it was exported by torch " +
+                          (torch_version_.empty() ? "of another version" : torch_version_) + " in version " +
+                          std::to_string(schema) + " of the format; expected version " +
                           std::to_string(exported_schema) + ", which this LibTorch reads");
       read(json);
     } catch (const std::exception& error) {
@@ -153,9 +182,11 @@ class ProgramFacts {
       };
       if (!expected.is_tensor) {
         if (leaves[i].isTensor()) refuse_this(detail::tensor_text(leaves[i].toTensor()));
+        if (expected.constant && !detail::same_constant(*expected.constant, leaves[i]))
+          refuse_this(detail::value_text(leaves[i]));
         continue;
       }
-      if (!leaves[i].isTensor()) refuse_this("a " + leaves[i].tagKind());
+      if (!leaves[i].isTensor()) refuse_this(detail::value_text(leaves[i]));
       const at::Tensor& tensor = leaves[i].toTensor();
       const std::string found = detail::tensor_text(tensor);
       if ((expected.dtype && tensor.scalar_type() != *expected.dtype) || tensor.device().type() != expected.device ||
@@ -198,7 +229,7 @@ class ProgramFacts {
       if (const auto constant = spec.find("constant_input"); constant != spec.end()) {
         inputs_.push_back({.name = constant->at("name").get<std::string>(),
                            .is_tensor = false,
-                           .constant = constant->at("value").dump()});
+                           .constant = detail::read_constant(constant->at("value"))});
         continue;
       }
       const auto user = spec.find("user_input");
@@ -206,9 +237,8 @@ class ProgramFacts {
       const auto& argument = user->at("arg");
       const auto tensor = argument.find("as_tensor");
       if (tensor == argument.end()) {
-        inputs_.push_back({.name = "number " + std::to_string(inputs_.size()),
-                           .is_tensor = false,
-                           .constant = argument.dump()});
+        inputs_.push_back(
+            {.name = "number " + std::to_string(inputs_.size()), .is_tensor = false, .constant = argument.dump()});
         continue;
       }
       const auto name = tensor->at("name").get<std::string>();

@@ -85,8 +85,9 @@ class TorchScriptLoader final : public Loader {
     try {
       auto module = torch::jit::load(content.path(), options.device);
       if (!module.find_method("forward"))
-        throw InputError({content.path()},
-                         "the TorchScript file has no method forward, as one that torch::save wrote; expected a module");
+        throw InputError(
+            {content.path()},
+            "the TorchScript file has no method forward, as one that torch::save wrote; expected a module");
       return std::make_unique<detail::LoadedScript>(std::move(module), content.path());
     } catch (const Error&) {
       throw;
