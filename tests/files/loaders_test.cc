@@ -45,7 +45,10 @@ TEST_CASE("a TorchScript file is called with tensors in the order of the inputs"
   // The name says nothing.
   const Content content(script(scratch, "module.so", R"(
 def forward(self, a: Tensor, factor: float, others: List[Tensor], last: Optional[Tensor] = None):
-    return a * factor - others[1], {"sum": others[0]}, 3
+    first = others[0]
+    if last is not None:
+        first = first + last
+    return a * factor - others[1], {"first": first}, 3
 )"));
   const auto& loader = loader_of(content);
   CHECK(loader.name() == "TorchScript");
@@ -55,15 +58,17 @@ def forward(self, a: Tensor, factor: float, others: List[Tensor], last: Optional
   c10::impl::GenericList list(c10::AnyType::get());
   list.push_back(one * 5);
   list.push_back(one * 2);
-  const CallInputs inputs({.args = {one}, .kwargs = {{"others", list}, {"factor", 3}}});
+  const CallInputs inputs({.args = {one}, .kwargs = {{"last", one * 7}, {"others", list}, {"factor", 3}}});
   const auto call = loaded->bind(inputs);
   const auto outputs = call->run(inputs.tensors());
   REQUIRE(outputs.size() == 3);
   CHECK(at::equal(outputs[0], one));
-  CHECK(at::equal(outputs[1], one * 5));
+  CHECK(at::equal(outputs[1], one * 12));
   CHECK(outputs[2].item<std::int64_t>() == 3);
   // Other tensors, in the same places.
-  CHECK(at::equal(call->run({one * 10, one, one * 4})[0], one * 26));
+  const auto others = call->run({one * 10, one * 8, one, one * 4});
+  CHECK(at::equal(others[0], one * 26));
+  CHECK(at::equal(others[1], one * 9));
   const auto refusal = [&](const pace::inputs::Inputs& given) { (void)loaded->bind(CallInputs(given)); };
   CHECK_THROWS_WITH(refusal({.args = {one}, .kwargs = {}}), ContainsSubstring("is missing argument 'factor'"));
   CHECK_THROWS_WITH(refusal({.args = {one, "x", list}, .kwargs = {}}),
