@@ -30,6 +30,10 @@ FORMATS = {
 def _torchscript(module, args, kwargs, path, dynamic_shapes):
     import torch
 
+    for leaf in torch.utils._pytree.tree_leaves((args, kwargs)):
+        if not isinstance(leaf, torch.Tensor):
+            found = f"the inputs have {leaf!r}; expected another format"
+            raise ValueError(f"a trace in TorchScript takes tensors alone, and {found}")
     if not kwargs:
         torch.jit.trace(module, args).save(path)
         return
@@ -56,15 +60,22 @@ def _aot_inductor(module, args, kwargs, path, dynamic_shapes):
     torch._inductor.aoti_compile_and_package(program, package_path=path)
 
 
-_WRITERS = {"torchscript": (_torchscript, ".pt"), "export": (_export, ".pt2"), "aot_inductor": (_aot_inductor, ".aot.pt2")}
+_WRITERS = {
+    "torchscript": (_torchscript, ".pt"),
+    "export": (_export, ".pt2"),
+    "aot_inductor": (_aot_inductor, ".aot.pt2"),
+}
 
 
-def export(module, args=(), kwargs=None, folder=".", name="model", formats=("torchscript", "export"), dynamic_shapes=None):
-    """Writes the module in each of `formats` (keys of FORMATS), and its inputs, into `folder`, which is made if need be.
+def export(
+    module, args=(), kwargs=None, folder=".", name="model", formats=("torchscript", "export"), dynamic_shapes=None
+):
+    """Writes the module in each of `formats` (keys of FORMATS), and its inputs, into `folder`, which is made if need
+    be.
 
-    `args` is a tuple, `kwargs` a dict of keyword arguments; `dynamic_shapes` is as for torch.export.export. The module is
-    exported as it is: call `module.eval()` before. Returns the paths by format, that of the inputs under `inputs`. Throws
-    ValueError for an unknown format or other inputs, and what torch throws for a module that it cannot export.
+    `args` is a tuple, `kwargs` a dict of keyword arguments; `dynamic_shapes` is as for torch.export.export. The module
+    is exported as it is: call `module.eval()` before. Returns the paths by format, that of the inputs under `inputs`.
+    Throws ValueError for an unknown format or other inputs, and what torch throws for a module that it cannot export.
     """
     import torch
 
@@ -88,7 +99,7 @@ def export(module, args=(), kwargs=None, folder=".", name="model", formats=("tor
 
 
 def dynamic_batch(args, kwargs):
-    """Shapes for torch.export.export in which the first size of all tensors that have that of the first one is dynamic."""
+    """Shapes for torch.export.export: the first size is dynamic, of all tensors that have the same as the first one."""
     import torch
 
     leaves = torch.utils._pytree.tree_leaves((args, kwargs))

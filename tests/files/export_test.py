@@ -12,6 +12,11 @@ import modules
 import torch
 
 
+class Scaled(torch.nn.Module):
+    def forward(self, a, b, by):
+        return a * by - b, a + 1
+
+
 class Export(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -19,7 +24,7 @@ class Export(unittest.TestCase):
         self.folder = os.path.join(folder.name, "new")
 
     def test_files_compute_what_the_module_computes(self):
-        module, args, kwargs = modules.classifier()
+        module, args, kwargs = Scaled(), (torch.rand(3, 4), torch.rand(4)), {"by": torch.rand(4)}
         paths = export.export(module, args, kwargs, folder=self.folder, name="small")
         self.assertEqual(
             {name: os.path.basename(path) for name, path in paths.items()},
@@ -33,6 +38,14 @@ class Export(unittest.TestCase):
         ):
             for one, other in zip(expected, found, strict=True):
                 torch.testing.assert_close(one, other)
+
+    def test_numbers_are_exported_but_not_traced(self):
+        module, args, kwargs = modules.classifier()
+        paths = export.export(module, args, kwargs, folder=self.folder, formats=("export",))
+        saved = torch.load(paths["inputs"], weights_only=True)
+        self.assertEqual(saved["args"][2], 3)
+        with self.assertRaisesRegex(ValueError, "takes tensors alone, and the inputs have 3"):
+            export.export(module, args, kwargs, folder=self.folder, formats=("torchscript",))
 
     def test_inputs_alone_have_no_graph(self):
         x = torch.ones(2, 3, requires_grad=True)
