@@ -91,8 +91,8 @@ namespace detail {
   return inputs;
 }
 
-/// Tensors that torch.save, torch::pickle_save or torch::save wrote. LibTorch's unpickler knows tensors and plain values
-/// alone, so that no code of the file runs, unless torch::save wrote it (is_module_of_tensors()).
+/// Tensors that torch.save, torch::pickle_save or torch::save wrote. LibTorch's unpickler knows tensors and plain
+/// values alone, so that no code of the file runs, unless torch::save wrote it (is_module_of_tensors()).
 [[nodiscard]] inline inputs::Inputs read_tensors(const std::string& path) {
   const Content content(path);
   if (content.is_pickle())
@@ -198,8 +198,8 @@ inline void add_file(const std::string& path, const std::string& stem, const Inp
 
 }  // namespace detail
 
-/// The cases that the options name. `warn` gets a sentence for each file of a folder that is left out. Throws InputError
-/// for inputs that cannot be read, and for sweeps that have no effect.
+/// The cases that the options name. `warn` gets a sentence for each file of a folder that is left out. Throws
+/// InputError for inputs that cannot be read, and for sweeps that have no effect.
 template <class Warn>
 [[nodiscard]] std::vector<Case> find_cases(const InputOptions& options, const Warn& warn) {
   namespace fs = std::filesystem;
@@ -234,7 +234,8 @@ template <class Warn>
   return cases;
 }
 
-/// The inputs of a case; `device`: where they are, none: as the file says, or the CPU. Throws InputError or Unsupported.
+/// The inputs of a case; `device`: where they are, none: as the file says, or the CPU. Throws InputError or
+/// Unsupported.
 [[nodiscard]] inline CallInputs make_inputs(const Case& one, std::optional<c10::Device> device, std::uint64_t seed,
                                             std::size_t copies) {
   if (one.file.empty()) return CallInputs(make_inputs(one.text, device.value_or(c10::kCPU), seed, copies));

@@ -92,7 +92,8 @@ class Export(unittest.TestCase):
         os.makedirs(self.folder)
         with open(source, "w") as file:
             file.write("import torch\ndef small():\n    return torch.nn.ReLU(), (torch.ones(4, 2),)\n")
-        done = self.run_program(source + ":small", "--output-directory", self.folder, "--format", "export", "--dynamic-batch")
+        options = ["--output-directory", self.folder, "--format", "export", "--dynamic-batch"]
+        done = self.run_program(source + ":small", *options)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([os.path.basename(line) for line in done.stdout.split()], ["small.pt2", "small.inputs.pt"])
         program = torch.export.load(os.path.join(self.folder, "small.pt2")).module()

@@ -14,7 +14,7 @@ files=tests/files
 # compares OPTIONS...: on a busy machine, with few rounds. Standard output and errors are one text without white space,
 # since lines are wrapped, if need be in the middle of a path.
 compares() {
-  run --budget 0.005 --warm-up 0.001 --max-interference 1 --allow-undecided on "$@"
+  run --budget 0.05 --warm-up 0.001 --max-interference 1 --allow-undecided on "$@"
   text=$(tr -d ' \n' <<<"$output$errors")
 }
 shows() { [[ $text == *"$(tr -d ' \n' <<<"$1")"* ]] || complain "no message: $1"; }

@@ -100,8 +100,8 @@ inline void flatten_output(const c10::IValue& value, std::vector<at::Tensor>& te
 
 }  // namespace detail
 
-/// The tensors of an output in depth-first order: implementations differ in whether they return one tensor or a tuple of
-/// one. Throws Error for an output of another type.
+/// The tensors of an output in depth-first order: implementations differ in whether they return one tensor or a tuple
+/// of one. Throws Error for an output of another type.
 [[nodiscard]] inline std::vector<at::Tensor> flat_outputs(const c10::IValue& output) {
   std::vector<at::Tensor> tensors;
   if (output.isTensor())
