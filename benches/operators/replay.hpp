@@ -24,11 +24,11 @@
 #include "benches/operators/make_call.hpp"
 #include "benches/operators/options.hpp"
 #include "benches/operators/peak.hpp"
-#include "benches/operators/prior_failures.hpp"
 #include "benches/operators/profile.hpp"
-#include "benches/operators/refusal.hpp"
 #include "benches/operators/selection.hpp"
 #include "benches/operators/slow_compile.hpp"
+#include "benches/rows/prior_failures.hpp"
+#include "benches/rows/refusal.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/outputs.hpp"
 #include "pace/compare/comparison.hpp"
@@ -207,7 +207,7 @@ class Replay {
       return published(refusal(name, names_, failure->message, failure->outcome));
     // The baseline finds the gradients, before it is compared.
     if (const auto* failure = options_.pass != Pass::forward ? failures.of(0) : nullptr)
-      return published(without_baseline(name, *failure));
+      return published(without_baseline(name, names_, *failure));
     try {
       const auto call = call_of(selected, offset, copies());
       if (options_.counter) return published(count_instructions(name, inputs, call, failures));
@@ -258,7 +258,7 @@ class Replay {
     comparison.inputs(inputs);
     for (std::size_t i = 0; i < backends_.size(); ++i) {
       if (const auto* failure = failures.of(i)) {
-        if (i == 0) return published(without_baseline(name, *failure));
+        if (i == 0) return published(without_baseline(name, names_, *failure));
         comparison.refused({.name = names_[i], .reason = failure->message, .outcome = failure->outcome});
         continue;
       }
@@ -382,15 +382,6 @@ class Replay {
       row.message = error.what();
     }
     activity()->watch(false);
-  }
-
-  [[nodiscard]] Result without_baseline(const std::string& name, const RunContext::PriorFailure& fate) const {
-    Result result = refusal(
-        name, names_,
-        "there is no baseline to compare with: '" + names_[0] + "' " + to_string(fate.outcome) + ": " + fate.message);
-    result.implementations[0].outcome = fate.outcome;
-    result.implementations[0].message = fate.message;
-    return result;
   }
 
   /// `uninitialised`: outputs hold nothing, so they are timed and reported as unchecked.

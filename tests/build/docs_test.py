@@ -25,11 +25,16 @@ DESCRIBED = {
     "rnn": ["benches/rnn/command_line.hpp"],
     "models": ["benches/models/options.hpp"],
     "kernels": ["benches/kernels/command_line.hpp"],
+    "files": ["benches/files/command_line.hpp"],
     "compare_results": ["tools/compare_results/compare_program.hpp"],
     "selftest": ["benches/selftest/main.cc"],
 }
 # The same for programs in Python, by argparse.
-DESCRIBED_IN_PYTHON = {"history": ["tools/history/__main__.py"], "report": ["tools/report/__main__.py"]}
+DESCRIBED_IN_PYTHON = {
+    "export": ["tools/export.py"],
+    "history": ["tools/history/__main__.py"],
+    "report": ["tools/report/__main__.py"],
+}
 COLUMNS = 120
 SUFFIXES = "hpp cc cu py sh md txt yaml bzl svg inc awk".split()
 

@@ -542,6 +542,11 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   options.measuring = config.options;
   options.isolation = config.isolated;
   args::Groups groups = pace_options(options);
+  for (auto& group : groups)
+    std::erase_if(group.options, [&](const args::Option& option) {
+      return std::ranges::find(config.replaced, option.name()) != config.replaced.end();
+    });
+  std::erase_if(groups, [](const args::Group& group) { return group.options.empty(); });
   groups.insert(groups.begin(), config.own_options.begin(), config.own_options.end());
   options.given = args::parse(groups, {argv + std::min(argc, 1), argv + argc},
                               {.keeps_rest = true, .has_help = false, .camel_case = config.camel_case});

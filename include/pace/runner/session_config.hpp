@@ -21,6 +21,8 @@ struct SessionConfig {
   Options options;
   /// The program's own options, which stand before pace's in the help.
   args::Groups own_options = {};
+  /// Names of pace's options whose place the program's own options of these names take.
+  std::vector<std::string> replaced = {};
   /// Accepts `--seqLength` for `--seq-length`.
   bool camel_case = false;
   /// Runs between the parsing and the tests, and may complete the options. An Error that it throws ends the program

@@ -9,9 +9,9 @@
 
 #include "pace/core/run_context.hpp"
 
-namespace pace::benches::operators {
+namespace pace::benches {
 
-/// How back ends ended earlier processes of this run in one comparison, while they were made ready or run.
+/// How implementations ended earlier processes of this run in one comparison, while they were made ready or run.
 class PriorFailures {
  public:
   /// Takes the failures in the comparison `name` out of run_context(), so that a later comparison of that name does not
@@ -22,7 +22,7 @@ class PriorFailures {
       failures_.push_back(failure);
   }
 
-  /// The failure of the back end with that index; null: it has not failed.
+  /// The failure of the implementation with that index; null: it has not failed.
   [[nodiscard]] const RunContext::PriorFailure* of(std::size_t backend) const {
     const auto found =
         std::ranges::find(failures_, static_cast<std::int64_t>(backend), &RunContext::PriorFailure::implementation);
@@ -39,4 +39,4 @@ class PriorFailures {
   std::vector<RunContext::PriorFailure> failures_;
 };
 
-}  // namespace pace::benches::operators
+}  // namespace pace::benches

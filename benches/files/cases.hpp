@@ -1,0 +1,245 @@
+// The cases of a run: each one set of inputs, from a file of tensors, a line of text, or a value of a sweep.
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/ivalue.h>
+#include <torch/csrc/jit/serialization/import.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+
+#include "benches/files/input_text.hpp"
+#include "benches/files/loaders/content.hpp"
+#include "benches/files/sweep.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/read_file.hpp"
+#include "pace/corpus/corpus.hpp"
+#include "pace/inputs/generate.hpp"
+
+namespace pace::benches::files {
+
+/// One set of inputs, which is made when its turn comes.
+struct Case {
+  std::string name = {};
+  /// For results: what distinguishes the inputs from others.
+  std::string description = {};
+  /// The file of tensors; empty: `text` is made into tensors.
+  std::string file = {};
+  InputText text = {};
+};
+
+/// What the options say of inputs.
+struct InputOptions {
+  std::string inputs = {};         ///< a file, a folder, or text that begins with `(`
+  std::vector<Sweep> sweeps = {};  ///< values for names of sizes in text
+  /// The operator whose recorded calls are taken from a file with several, such as `aten.add.Tensor`; empty: none is
+  /// named.
+  std::string operator_name = {};
+};
+
+/// Whether a file of tensors is what torch::save of C++ writes, a TorchScript module with the attributes `0`, `1`, ...
+/// Loading it may run code of the file.
+[[nodiscard]] inline bool is_module_of_tensors(const Content& content) { return content.has("constants.pkl"); }
+
+namespace detail {
+
+/// The arguments that a value of torch.save stands for: a tensor, a tuple or a list of arguments, or a dict with the
+/// keys `args` and `kwargs`. Throws InputError.
+[[nodiscard]] inline inputs::Inputs arguments_in(const c10::IValue& value, const std::string& path) {
+  const auto refuse = [&](const std::string& found) {
+    throw InputError({path},
+                     "expected a tensor, a tuple or a list of arguments, or a dict with the keys 'args' and "
+                     "'kwargs', found " +
+                         found);
+  };
+  inputs::Inputs inputs;
+  if (value.isTensor()) {
+    inputs.args = {value};
+  } else if (value.isTuple()) {
+    inputs.args = value.toTupleRef().elements().vec();
+  } else if (value.isList()) {
+    inputs.args = value.toListRef().vec();
+  } else if (value.isGenericDict()) {
+    for (const auto& item : value.toGenericDict()) {
+      const std::string key = item.key().isString() ? item.key().toStringRef() : "";
+      if (key == "args" && item.value().isTuple()) {
+        inputs.args = item.value().toTupleRef().elements().vec();
+      } else if (key == "args" && item.value().isList()) {
+        inputs.args = item.value().toListRef().vec();
+      } else if (key == "kwargs" && item.value().isGenericDict()) {
+        for (const auto& argument : item.value().toGenericDict()) {
+          if (!argument.key().isString()) refuse("a keyword argument whose name is no string");
+          inputs.kwargs.emplace_back(argument.key().toStringRef(), argument.value());
+        }
+      } else {
+        refuse("a dict with another key or another value than these");
+      }
+    }
+  } else {
+    refuse("a " + value.tagKind());
+  }
+  return inputs;
+}
+
+/// Tensors that torch.save, torch::pickle_save or torch::save wrote. LibTorch's unpickler knows tensors and plain
+/// values alone, so that no code of the file runs, unless torch::save wrote it (is_module_of_tensors()).
+[[nodiscard]] inline inputs::Inputs read_tensors(const std::string& path) {
+  const Content content(path);
+  if (content.is_pickle())
+    throw InputError({path},
+                     "this is a pickle of Python, or of torch.save in its old format; expected torch.save "
+                     "without _use_new_zipfile_serialization=False");
+  if (!content.has("data.pkl"))
+    throw InputError({path}, "this is " + content.describe() + "; expected tensors that torch.save has written");
+  try {
+    if (is_module_of_tensors(content)) {
+      const auto module = torch::jit::load(path);
+      inputs::Inputs inputs;
+      for (std::string name = "0"; module.hasattr(name); name = std::to_string(inputs.args.size()))
+        inputs.args.push_back(module.attr(name));
+      if (inputs.args.empty())
+        throw InputError({path}, "this is TorchScript without tensors of torch::save; expected tensors");
+      return inputs;
+    }
+    const std::string bytes = read_file(path, "tensors that torch.save has written");
+    return arguments_in(torch::jit::pickle_load({bytes.begin(), bytes.end()}), path);
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw InputError({path}, "the values cannot be read: " + first_line(error) +
+                                 "; expected tensors, numbers, strings, and tuples, lists and dicts of these");
+  }
+}
+
+/// A text of inputs, and where it stands.
+struct Line {
+  std::string text, name;
+  Location where;
+};
+
+[[nodiscard]] inline std::string name_of(const std::string& stem, std::size_t index, std::size_t count) {
+  return count == 1 ? stem : stem + '[' + std::to_string(index) + ']';
+}
+
+/// The lines of a file: recorded calls, or tuples one a line.
+[[nodiscard]] inline std::vector<Line> lines_of(const std::string& path, const std::string& operator_name) {
+  const std::string text = read_file(path, "the text of inputs", {.text_only = true});
+  const std::string stem = std::filesystem::path(path).stem().string();
+  std::vector<Line> lines;
+  if (text.find("Operator:") != std::string::npos) {
+    const auto corpus = corpus::Corpus::from_file(path);
+    const corpus::OperatorSamples* chosen = nullptr;
+    std::string names;
+    for (const auto& each : corpus.operators()) {
+      names += (names.empty() ? "" : ", ") + each.name;
+      if (each.name == operator_name || corpus.operators().size() == 1) chosen = &each;
+    }
+    if (chosen == nullptr)
+      throw InputError({path}, "these are calls of several operators (" + names +
+                                   "); expected calls of one, or --baseline op:NAME with the name of one of them");
+    for (std::size_t i = 0; i < chosen->samples.size(); ++i)
+      lines.push_back({chosen->samples[i].text, name_of(stem, i, chosen->samples.size()), chosen->samples[i].where});
+    return lines;
+  }
+  std::size_t number = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    ++number;
+    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())) != 0) line.pop_back();
+    if (!line.empty()) lines.push_back({line, "", Location{path, number, 1}});
+  }
+  if (lines.empty()) throw InputError({path}, "the file has no inputs; expected lines such as (T([8, 128], f32),)");
+  for (std::size_t i = 0; i < lines.size(); ++i) lines[i].name = name_of(stem, i, lines.size());
+  return lines;
+}
+
+/// Cases of one text: one for each combination of sizes.
+inline void add_text(const Line& line, const InputOptions& options, std::vector<Case>& cases,
+                     std::set<std::string>& used) {
+  std::set<std::string> known;
+  for (const auto& sizes : combinations(options.sweeps)) {
+    auto parsed = parse_input_text(line.text, sizes, line.where);
+    // A name that this text does not have makes no case of its own.
+    std::vector<Sweep> named;
+    for (const auto& sweep : options.sweeps)
+      if (parsed.names.contains(sweep.name)) named.push_back(sweep);
+    const std::string of_sizes = sizes_text(named, sizes);
+    if (!known.insert(of_sizes).second) continue;
+    used.insert(parsed.names.begin(), parsed.names.end());
+    std::string name = line.name;
+    if (!of_sizes.empty()) name = name.empty() ? of_sizes : name + '/' + of_sizes;
+    if (name.empty()) name = "inputs";
+    std::string description = line.text + (of_sizes.empty() ? "" : " with " + of_sizes);
+    cases.push_back({.name = std::move(name), .description = std::move(description), .text = std::move(parsed)});
+  }
+}
+
+inline void add_file(const std::string& path, const std::string& stem, const InputOptions& options,
+                     std::vector<Case>& cases, std::set<std::string>& used) {
+  const Content content(path);
+  if (content.is_archive() || content.is_pickle() || content.is_elf()) {
+    cases.push_back({.name = stem, .description = path, .file = path});
+    return;
+  }
+  for (const auto& line : lines_of(path, options.operator_name)) add_text(line, options, cases, used);
+}
+
+}  // namespace detail
+
+/// The cases that the options name. `warn` gets a sentence for each file of a folder that is left out. Throws
+/// InputError for inputs that cannot be read, and for sweeps that have no effect.
+template <class Warn>
+[[nodiscard]] std::vector<Case> find_cases(const InputOptions& options, const Warn& warn) {
+  namespace fs = std::filesystem;
+  std::vector<Case> cases;
+  std::set<std::string> used;
+  if (options.inputs.starts_with('(')) {
+    detail::add_text({options.inputs, "", Location{"--inputs"}}, options, cases, used);
+  } else if (fs::is_directory(options.inputs)) {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(options.inputs)) {
+      const auto extension = entry.path().extension();
+      if (entry.is_regular_file() && (extension == ".pt" || extension == ".txt"))
+        files.push_back(entry.path());
+      else
+        warn(entry.path().string() + " is left out; expected files named *.pt or *.txt");
+    }
+    if (files.empty())
+      throw InputError({options.inputs}, "expected files named *.pt or *.txt in the folder, found none");
+    std::ranges::sort(files);
+    for (const auto& file : files) detail::add_file(file.string(), file.stem().string(), options, cases, used);
+  } else {
+    detail::add_file(options.inputs, fs::path(options.inputs).stem().string(), options, cases, used);
+  }
+  for (const auto& sweep : options.sweeps)
+    if (!used.contains(sweep.name))
+      throw InputError({}, "--sweep " + sweep.name + " has no effect: no text of --inputs has a size of that name");
+  std::set<std::string> names;
+  for (const auto& each : cases)
+    if (!names.insert(each.name).second)
+      throw InputError({options.inputs},
+                       "two cases are called '" + each.name + "'; expected another name for one file");
+  return cases;
+}
+
+/// The inputs of a case; `device`: where they are, none: as the file says, or the CPU. Throws InputError or
+/// Unsupported.
+[[nodiscard]] inline CallInputs make_inputs(const Case& one, std::optional<c10::Device> device, std::uint64_t seed,
+                                            std::size_t copies) {
+  if (one.file.empty()) return CallInputs(make_inputs(one.text, device.value_or(c10::kCPU), seed, copies));
+  return CallInputs(detail::read_tensors(one.file), device);
+}
+
+}  // namespace pace::benches::files

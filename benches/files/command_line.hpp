@@ -1,0 +1,108 @@
+// The command line of the program that compares files.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "benches/files/sweep.hpp"
+#include "pace/args/command_line.hpp"
+#include "pace/check/check_options.hpp"
+#include "pace/core/error.hpp"
+
+namespace pace::benches::files {
+
+/// What the options say, before any file is opened.
+struct CommandLine {
+  std::string baseline;                       ///< a file, or `op:NAME`
+  std::vector<std::string> candidates;        ///< files, or `op:NAME`
+  std::vector<std::string> backends;          ///< for a baseline of torch.export; empty: not given
+  std::vector<std::string> inductor_configs;  ///< each is one more back end
+  std::string model, inputs;
+  std::vector<std::string> libraries;
+  std::vector<Sweep> sweeps;
+  std::optional<std::string> device;
+  bool trust = false;
+  std::optional<double> speedup_at_least, no_slower_than, mean_no_slower_than;
+  check::CheckOptions check;
+  /// All options that were given, pace's among them.
+  args::Arguments given;
+};
+
+/// pace's options that mean something else here, or are refused.
+inline const std::vector<std::string> replaced_options = {"--baseline", "--save-baseline", "--baseline-margin",
+                                                          "--baseline-expires", "--process-spread"};
+
+/// The program's options; `line` must outlive them.
+[[nodiscard]] inline args::Groups file_options(CommandLine& line) {
+  using args::Option;
+  using Text = const std::string&;
+  const auto tolerance = [](std::optional<double>& to) { return args::number(to, 0, 1e6, "0.001", "number"); };
+  const std::string no_stored_times =
+      "--baseline names a file here; expected --json FILE, and //tools/compare_results for the files of two runs";
+  return {
+      {"Files that are compared",
+       {Option("--baseline",
+               "the file (TorchScript, torch.export, AOTInductor) or operator that others are compared with",
+               args::text(line.baseline, "file|op:name", "a file name, or op:NAME"))
+            .once(),
+        {"--candidate", "a file or an operator that is compared with it; again for another",
+         args::each(line.candidates, "file|op:name", "a file name, or op:NAME")},
+        {"--inputs",
+         "tensors that torch.save wrote, text such as \"(T([8, 128], f32),)\", a file of such lines or of recorded "
+         "calls, or a folder of files, each a case",
+         args::text(line.inputs, "file|folder|text", "a file, a folder, or text that begins with (")},
+        {"--sweep",
+         "values for the name of a size in the text of inputs, such as batch=1:64:x2; again for another name",
+         {"name=first:last:step", "NAME=FIRST:LAST:xFACTOR, NAME=FIRST:LAST:+STEP or NAME=VALUE,VALUE",
+          [&sweeps = line.sweeps](Text text) { return sweeps.push_back(parse_sweep(text)), true; }, ""}},
+        {"--library", "a shared library that registers operators, loaded before the files; again for another",
+         args::each(line.libraries, "file", "a file name")},
+        {"--model", "the name of the model in archives of several", args::text(line.model, "name", "a name")},
+        {"--device", "where the inputs are: cpu, cuda or cuda:NUMBER; by default where the file of inputs says",
+         args::text(line.device, "device", "cpu, cuda or cuda:NUMBER")},
+        {"--trust", "run the code that files and libraries hold", args::flag(line.trust)}}},
+      {"Back ends of a torch.export file",
+       {{"--backend",
+         "how --baseline runs: nativert or aot_inductor, which compiles it; again for another, the first is the "
+         "baseline (default without --candidate: both)",
+         args::each(line.backends, "nativert|aot_inductor", "nativert or aot_inductor")},
+        {"--inductor-config",
+         "one more back end: autotune, max_autotune, coordinate_descent, simd, no_simd, or OPTION=VALUE of Inductor's "
+         "own; again for another",
+         args::each(line.inductor_configs, "name", "a configuration of Inductor")}}},
+      {"What is expected of each candidate",
+       {{"--speedup-at-least", "claim: it is proven to be at least so many times as fast",
+         args::factor(line.speedup_at_least)},
+        {"--no-slower-than", "guard: it is not proven to take more than so many times the time",
+         args::factor(line.no_slower_than)},
+        {"--mean-no-slower-than", "the same of the mean, which outliers count in",
+         args::factor(line.mean_no_slower_than)},
+        {"--check", "how outputs are compared",
+         args::choice(line.check.method, {{"allclose", check::CheckOptions::Method::allclose},
+                                          {"cosine", check::CheckOptions::Method::cosine},
+                                          {"bitwise", check::CheckOptions::Method::bitwise},
+                                          {"random", check::CheckOptions::Method::random}})},
+        Option("--rtol", "relative tolerance of outputs, in the place of that of their type",
+               tolerance(line.check.rtol))
+            .by_default("by type"),
+        Option("--atol", "absolute tolerance of outputs", tolerance(line.check.atol)).by_default("by type and size")}},
+      {"Stored baselines, which this program has not",
+       {Option::refused("--save-baseline", no_stored_times), Option::refused("--baseline-margin", no_stored_times),
+        Option::refused("--baseline-expires", no_stored_times), Option::refused("--process-spread", no_stored_times)}}};
+}
+
+/// Throws InputError for options that are missing, or that have no effect beside the others.
+inline void require_meaning(const CommandLine& line) {
+  const auto refuse = [](const std::string& message) { throw InputError({}, message); };
+  if (line.baseline.empty()) refuse("--baseline FILE is missing: the file, or op:NAME, that others are compared with");
+  if (line.inputs.empty())
+    refuse("--inputs is missing: tensors that torch.save wrote, or text such as \"(T([8, 128], f32),)\"");
+  if (line.check.method != check::CheckOptions::Method::allclose && (line.check.rtol || line.check.atol))
+    refuse("--rtol and --atol have no meaning with --check cosine, bitwise or random; expected one of them");
+  for (const auto& each : line.backends)
+    if (each != "nativert" && each != "aot_inductor")
+      refuse("--backend: invalid value '" + each + "'; expected nativert or aot_inductor");
+}
+
+}  // namespace pace::benches::files

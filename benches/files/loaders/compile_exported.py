@@ -1,0 +1,66 @@
+R"""py(
+Compiles exported programs (files of torch.export.save) into AOTInductor packages.
+
+    python compile_exported.py MANIFEST.json
+
+The manifest and what is written are those of compile_packages.py, which must stand beside this file. The `script` of a
+case is the file of an exported program; `model` is the name of the program in it, and `libraries` are shared libraries
+that register operators of it.
+
+The first line and the last make this file a C++ raw string literal as well: exported_packages.hpp includes it as text.
+"""
+
+import os
+import time
+
+import compile_packages
+
+
+def load(case):
+    import torch
+    from torch.export.pt2_archive._package import load_pt2
+
+    for library in case["libraries"]:
+        torch.ops.load_library(library)
+    with open(case["script"], "rb") as file:
+        return load_pt2(file).exported_programs[case["model"]]
+
+
+def as_exported(case, manifest, scratch):
+    """The only route: the program stays what it is, with its dynamic dimensions."""
+    import torch
+
+    temporary = os.path.join(scratch, "package.pt2")
+    program = load(case)
+    exported = time.monotonic()
+    torch._inductor.aoti_compile_and_package(
+        program, package_path=temporary, inductor_configs=manifest["options"]
+    )
+    return temporary, exported
+
+
+def compile_case(case, manifest, scratch):
+    """Writes the package; the rest of the record is the result."""
+    import torch
+
+    torch.set_num_threads(manifest["threads"])  # the number is compiled in
+    started = time.monotonic()
+    try:
+        temporary, exported = as_exported(case, manifest, scratch)
+        compiled = time.monotonic()
+        size = os.path.getsize(temporary)
+        compile_packages.put_in_place(temporary, manifest["out"], case["key"])
+        return {
+            "status": "ok",
+            "route": as_exported.__name__,
+            "export_seconds": round(exported - started, 2),
+            "compile_seconds": round(compiled - exported, 2),
+            "package_bytes": size,
+        }
+    except Exception as error:  # a program that cannot be compiled is a result, whatever the compiler raised
+        return compile_packages.failure([compile_packages.problem(error, as_exported, "compile")])
+
+
+if __name__ == "__main__":
+    compile_packages.main(compile_case)
+#)""py"

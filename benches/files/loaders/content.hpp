@@ -1,0 +1,119 @@
+// What a file is, by its content alone: names can be anything.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <c10/util/Exception.h>
+#include <caffe2/serialize/inline_container.h>
+
+#include "pace/core/error.hpp"
+
+namespace pace::benches::files {
+
+/// Returns the first line of what an exception says.
+[[nodiscard]] inline std::string first_line(const std::exception& error) {
+  const auto* const torch = dynamic_cast<const c10::Error*>(&error);
+  const std::string text = torch != nullptr ? torch->what_without_backtrace() : error.what();
+  return text.substr(0, text.find('\n'));
+}
+
+/// A file before it is loaded: its first bytes and, of a zip archive, the names of its records. Nothing of the file is
+/// executed or unpickled to find these.
+class Content {
+ public:
+  /// Throws InputError, which names the file, if it cannot be read, is empty, or is an archive that was cut.
+  explicit Content(std::string path) : path_(std::move(path)) {
+    namespace fs = std::filesystem;
+    std::error_code problem;
+    const auto status = fs::status(path_, problem);
+    if (!fs::exists(status)) throw InputError({path_}, "no such file");
+    if (fs::is_directory(status)) throw InputError({path_}, "expected a file, found a folder");
+    if (!fs::is_regular_file(status)) throw InputError({path_}, "expected a regular file");
+    std::array<char, 8> begin{};
+    std::ifstream file(path_, std::ios::binary);
+    if (!file) throw InputError({path_}, "the file cannot be read");
+    file.read(begin.data(), begin.size());
+    head_.assign(begin.data(), static_cast<std::size_t>(file.gcount()));
+    if (head_.empty()) throw InputError({path_}, "the file is empty");
+    if (!is_archive()) return;
+    try {
+      reader_ = std::make_unique<caffe2::serialize::PyTorchStreamReader>(path_);
+      for (auto& name : reader_->getAllRecords()) records_.push_back(std::move(name));
+    } catch (const std::exception& error) {
+      const std::string text = first_line(error);  // a paragraph, whose first sentence has the reason
+      throw InputError({path_}, "this archive was cut or damaged, or is no archive of LibTorch's: " +
+                                    text.substr(0, text.find(". This")));
+    }
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] bool is_archive() const { return head_.starts_with("PK\3\4"); }
+  /// Whether it is a library or a program, as the linker writes it.
+  [[nodiscard]] bool is_elf() const {
+    return head_.starts_with(
+        "\x7f"
+        "ELF");
+  }
+  /// Whether it is what `torch.save` wrote before it wrote archives, or another pickle.
+  [[nodiscard]] bool is_pickle() const { return head_.starts_with("\x80"); }
+
+  /// Names of the archive's records, without the name of its outermost folder.
+  [[nodiscard]] const std::vector<std::string>& records() const { return records_; }
+  [[nodiscard]] bool has(const std::string& record) const {
+    return std::ranges::find(records_, record) != records_.end();
+  }
+  [[nodiscard]] bool has_below(std::string_view folder) const {
+    return std::ranges::any_of(records_, [&](const std::string& name) { return name.starts_with(folder); });
+  }
+  /// What stands between `before` and `after` in the names of records: `a` of `models/a.json`; sorted, each once.
+  [[nodiscard]] std::vector<std::string> names_between(std::string_view before, std::string_view after) const {
+    std::set<std::string> names;
+    for (const auto& record : records_) {
+      if (!record.starts_with(before)) continue;
+      const auto end = record.find(after, before.size());
+      if (end != std::string::npos && end > before.size())
+        names.insert(record.substr(before.size(), end - before.size()));
+    }
+    return {names.begin(), names.end()};
+  }
+  /// The bytes of a record. Throws InputError if there is no such record, or its checksum is wrong.
+  [[nodiscard]] std::string read(const std::string& record) const {
+    try {
+      auto [data, size] = reader_->getRecord(record);
+      return {static_cast<const char*>(data.get()), size};
+    } catch (const std::exception& error) {
+      throw InputError({path_}, "the record " + record + " cannot be read: " + first_line(error));
+    }
+  }
+
+  /// Says what the file is, for a message that something else was expected.
+  [[nodiscard]] std::string describe() const {
+    if (is_elf()) return "a shared library or a program";
+    if (is_pickle()) return "a pickle of Python";
+    if (!is_archive()) return "neither an archive of LibTorch's nor a shared library";
+    if (has("serialized_exported_program.json"))
+      return "an exported program in a format that this LibTorch does not read; export it with this LibTorch's version";
+    if (has("data.pkl") && !has("constants.pkl"))
+      return "values that torch.save has written, without the code of a module; tools/export.py exports modules";
+    return "an archive of another kind";
+  }
+
+ private:
+  std::string path_, head_;
+  std::unique_ptr<caffe2::serialize::PyTorchStreamReader> reader_;
+  std::vector<std::string> records_;
+};
+
+}  // namespace pace::benches::files

@@ -1,0 +1,132 @@
+// Exported programs: what torch.export.save writes, run by LibTorch's NativeRT, operator by operator.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/ivalue.h>
+
+#include "benches/aot/libtorch_parts.hpp"
+#include "benches/aot/package_key.hpp"
+#include "benches/files/loaders/call_spec.hpp"
+#include "benches/files/loaders/captured_errors.hpp"
+#include "benches/files/loaders/loader.hpp"
+#include "benches/files/loaders/program_facts.hpp"
+#include "pace/core/error.hpp"
+
+#if PACE_HAS_NATIVERT
+#include <torch/nativert/ModelRunnerHandle.h>
+#endif
+
+namespace pace::benches::files {
+
+/// The names of the exported programs in an archive.
+[[nodiscard]] inline std::vector<std::string> exported_models(const Content& content) {
+  return content.names_between("models/", ".json");
+}
+
+/// The leaves of `inputs` as the program takes them. Throws InputError, which names the file and the argument.
+[[nodiscard]] inline std::vector<c10::IValue> leaves_for(const std::string& path, const ProgramFacts& facts,
+                                                         const CallInputs& inputs) {
+  std::vector<c10::IValue> leaves;
+  try {
+    leaves = CallSpec(facts.in_spec(), facts.argument_names()).flatten(inputs.inputs());
+  } catch (const Error& error) {
+    throw InputError({path}, error.what());
+  }
+  facts.check(leaves);
+  return leaves;
+}
+
+#if PACE_HAS_NATIVERT
+
+namespace detail {
+
+class BoundProgram final : public BoundCall {
+ public:
+  BoundProgram(torch::nativert::ModelRunnerHandle& runner, std::vector<c10::IValue> leaves, const CallInputs& inputs)
+      : runner_(runner), leaves_(std::move(leaves)) {
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+      if (!leaves_[i].isTensor()) continue;
+      tensors_.emplace_back(i, inputs.index_of(leaves_[i].toTensor()));
+      leaves_[i] = c10::IValue();
+    }
+  }
+
+  [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& tensors) override {
+    std::vector<c10::IValue> flat = leaves_;
+    for (const auto& [leaf, position] : tensors_) flat[leaf] = tensors[position];
+    const auto values = runner_.runWithFlatInputsAndOutputs(std::move(flat));
+    std::vector<at::Tensor> outputs;
+    outputs.reserve(values.size());
+    for (const auto& value : values) flatten_output(value, outputs);
+    return outputs;
+  }
+
+ private:
+  torch::nativert::ModelRunnerHandle& runner_;
+  /// What the program is called with, without the tensors; those are given in each call, by leaf and position.
+  std::vector<c10::IValue> leaves_;
+  std::vector<std::pair<std::size_t, std::size_t>> tensors_;
+};
+
+class LoadedProgram final : public Loaded {
+ public:
+  LoadedProgram(const std::string& path, const std::string& model, ProgramFacts facts)
+      : path_(path), facts_(std::move(facts)) {
+    // NativeRT warns there of each operator that it calls through the dispatcher.
+    const CapturedErrors warnings;
+    runner_.emplace(path, model);
+  }
+
+  [[nodiscard]] std::unique_ptr<BoundCall> bind(const CallInputs& inputs) override {
+    return std::make_unique<BoundProgram>(*runner_, leaves_for(path_, facts_, inputs), inputs);
+  }
+
+ private:
+  std::string path_;
+  ProgramFacts facts_;
+  std::optional<torch::nativert::ModelRunnerHandle> runner_;
+};
+
+}  // namespace detail
+
+#endif  // PACE_HAS_NATIVERT
+
+class ExportedLoader final : public Loader {
+ public:
+  [[nodiscard]] std::string name() const override { return "torch.export"; }
+  [[nodiscard]] bool recognises(const Content& content) const override { return !exported_models(content).empty(); }
+  [[nodiscard]] std::string code_in(const Content& content) const override {
+    if (content.has_below("data/aotinductor/")) return "compiled code (a shared library) beside the exported program";
+    for (const auto& model : exported_models(content))
+      if (ProgramFacts(content, model).operators().contains("aten.from_file.default"))
+        return "a call of aten.from_file, which reads and writes files";
+    return {};
+  }
+  [[nodiscard]] std::unique_ptr<Loaded> load([[maybe_unused]] const Content& content,
+                                             [[maybe_unused]] const LoadOptions& options) const override {
+#if PACE_HAS_NATIVERT
+    const std::string model = choose_model(content, exported_models(content), options.model);
+    ProgramFacts facts(content, model);
+    facts.require_operators();
+    const std::string version = facts.torch_version();
+    try {
+      return std::make_unique<detail::LoadedProgram>(content.path(), model, std::move(facts));
+    } catch (const std::exception& error) {
+      throw InputError({content.path()}, "NativeRT does not load the exported program, which torch " + version +
+                                             " wrote (this is " + aot::detail::torch_version() +
+                                             "): " + first_line(error));
+    }
+#else
+    throw Unsupported(content.path() + ": this LibTorch has no NativeRT, which runs exported programs");
+#endif
+  }
+};
+
+}  // namespace pace::benches::files

@@ -1,0 +1,114 @@
+// The seam between a program and the kinds of files that it runs: one class derived from Loader for each kind.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <c10/core/Device.h>
+
+#include "benches/files/loaders/call_inputs.hpp"
+#include "benches/files/loaders/content.hpp"
+#include "pace/core/error.hpp"
+
+namespace pace::benches::files {
+
+/// What was loaded, bound to the arguments of one case.
+class BoundCall {
+ public:
+  BoundCall() = default;
+  BoundCall(const BoundCall&) = delete;
+  BoundCall& operator=(const BoundCall&) = delete;
+  virtual ~BoundCall() = default;
+  /// One call with `tensors` in the place of CallInputs::tensors(). Returns the tensors of the outputs in depth-first
+  /// order; numbers among the outputs are tensors without dimensions.
+  [[nodiscard]] virtual std::vector<at::Tensor> run(const std::vector<at::Tensor>& tensors) = 0;
+};
+
+/// A module, a program or an operator that can be called.
+class Loaded {
+ public:
+  Loaded() = default;
+  Loaded(const Loaded&) = delete;
+  Loaded& operator=(const Loaded&) = delete;
+  virtual ~Loaded() = default;
+  /// Throws InputError, with the argument, what was found and what was expected, for inputs that do not fit, as far as
+  /// the file says what fits. What is returned refers to this object.
+  [[nodiscard]] virtual std::unique_ptr<BoundCall> bind(const CallInputs& inputs) = 0;
+  /// Sentences for the results.
+  [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+};
+
+/// How files are loaded.
+struct LoadOptions {
+  c10::Device device = c10::kCPU;  ///< where the inputs are
+  std::string model = {};          ///< the name of the model in an archive of several; empty: the only one, or `model`
+};
+
+/// One kind of file.
+class Loader {
+ public:
+  Loader() = default;
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+  virtual ~Loader() = default;
+  /// What a file of this kind is called in messages.
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// Whether the file is of this kind.
+  [[nodiscard]] virtual bool recognises(const Content& content) const = 0;
+  /// The code in the file that runs when it is loaded or called, in words; empty: there is none.
+  [[nodiscard]] virtual std::string code_in(const Content& content) const = 0;
+  /// Throws InputError or Unsupported, which name the file.
+  [[nodiscard]] virtual std::unique_ptr<Loaded> load(const Content& content, const LoadOptions& options) const = 0;
+};
+
+/// Returns the name of the model to load out of those in an archive. Throws InputError, which lists them.
+[[nodiscard]] inline std::string choose_model(const Content& content, const std::vector<std::string>& models,
+                                              const std::string& wanted) {
+  const auto has = [&](const std::string& name) { return std::ranges::find(models, name) != models.end(); };
+  if (wanted.empty() && models.size() == 1) return models.front();
+  const std::string name = wanted.empty() ? "model" : wanted;
+  if (has(name)) return name;
+  std::string all;
+  for (const auto& each : models) all += (all.empty() ? "" : ", ") + each;
+  throw InputError({content.path()}, "the archive has no model '" + name + "'; expected --model with one of " + all);
+}
+
+namespace detail {
+
+inline void flatten_output(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
+  if (value.isTensor()) {
+    tensors.push_back(value.toTensor());
+  } else if (value.isTuple()) {
+    for (const auto& item : value.toTupleRef().elements()) flatten_output(item, tensors);
+  } else if (value.isList()) {
+    for (const c10::IValue& item : value.toListRef()) flatten_output(item, tensors);
+  } else if (value.isGenericDict()) {
+    for (const auto& item : value.toGenericDict()) flatten_output(item.value(), tensors);
+  } else if (value.isInt() || value.isDouble() || value.isBool()) {
+    const at::Scalar scalar = value.toScalar();
+    tensors.push_back(at::scalar_tensor(scalar, at::TensorOptions().dtype(scalar.type())));
+  } else if (!value.isNone()) {
+    throw Error("an output is of type " + value.tagKind() +
+                "; expected tensors, numbers, and tuples, lists and dicts of these");
+  }
+}
+
+}  // namespace detail
+
+/// The tensors of an output in depth-first order: implementations differ in whether they return one tensor or a tuple
+/// of one. Throws Error for an output of another type.
+[[nodiscard]] inline std::vector<at::Tensor> flat_outputs(const c10::IValue& output) {
+  std::vector<at::Tensor> tensors;
+  if (output.isTensor())
+    tensors.push_back(output.toTensor());
+  else
+    detail::flatten_output(output, tensors);
+  return tensors;
+}
+
+}  // namespace pace::benches::files

@@ -1,0 +1,78 @@
+// Operators by their names, such as those that a library registers.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/stack.h>
+
+#include "benches/files/loaders/loader.hpp"
+#include "benches/operators/backends/operator_call.hpp"
+#include "pace/core/error.hpp"
+
+namespace pace::benches::files {
+
+/// What stands before the name of an operator in the place of a file.
+inline constexpr std::string_view operator_prefix = "op:";
+
+/// `myops::fused`, `myops::fused.out`, `aten.add.Tensor` as recorded files write it: `myops.fused.default`.
+[[nodiscard]] inline std::string recorded_name(std::string_view name) {
+  std::string text(name);
+  if (const auto colons = text.find("::"); colons != std::string::npos) {
+    text.replace(colons, 2, ".");
+    if (text.find('.', colons + 1) == std::string::npos) text += ".default";
+  }
+  return text;
+}
+
+namespace detail {
+
+class BoundOperator final : public BoundCall {
+ public:
+  BoundOperator(operators::OperatorCall call, std::vector<std::size_t> positions)
+      : call_(std::move(call)), positions_(std::move(positions)) {}
+
+  [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& tensors) override {
+    operands_.clear();
+    for (const auto position : positions_) operands_.push_back(tensors[position]);
+    call_.run_into(stack_, operands_);
+    std::vector<at::Tensor> outputs;
+    for (const auto& value : stack_) flatten_output(value, outputs);
+    stack_.clear();
+    operands_.clear();
+    return outputs;
+  }
+
+ private:
+  operators::OperatorCall call_;
+  std::vector<std::size_t> positions_;
+  std::vector<at::Tensor> operands_;
+  torch::jit::Stack stack_;
+};
+
+}  // namespace detail
+
+class LoadedOperator final : public Loaded {
+ public:
+  /// Throws Unsupported if there is no such operator.
+  explicit LoadedOperator(std::string_view name) : name_(recorded_name(name)) {
+    if (!operators::find_operator(name_))
+      throw Unsupported("op:" + std::string(name) +
+                        ": there is no such operator; expected a name such as op:myops::fused, and --library with the "
+                        "shared library that registers it");
+  }
+  [[nodiscard]] std::unique_ptr<BoundCall> bind(const CallInputs& inputs) override {
+    auto call = operators::OperatorCall::bind(name_, inputs.inputs(), Location{"op:" + name_});
+    auto positions = inputs.indices_of(call.tensors());
+    return std::make_unique<detail::BoundOperator>(std::move(call), std::move(positions));
+  }
+
+ private:
+  std::string name_;
+};
+
+}  // namespace pace::benches::files

@@ -1,0 +1,151 @@
+// Packages that AOTInductor compiled.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/ivalue.h>
+
+#include "benches/aot/libtorch_parts.hpp"
+#include "benches/aot/package_key.hpp"
+#include "benches/files/loaders/call_spec.hpp"
+#include "benches/files/loaders/captured_errors.hpp"
+#include "benches/files/loaders/loader.hpp"
+#include "pace/check/clone_input.hpp"
+#include "pace/core/error.hpp"
+
+#if PACE_HAS_AOT_INDUCTOR
+#include <torch/csrc/inductor/aoti_package/model_package_loader.h>
+#endif
+
+namespace pace::benches::files {
+
+inline constexpr std::string_view package_folder = "data/aotinductor/";
+
+#if PACE_HAS_AOT_INDUCTOR
+
+namespace detail {
+
+using AotiLoader = torch::inductor::AOTIModelPackageLoader;
+
+class BoundPackage final : public BoundCall {
+ public:
+  BoundPackage(AotiLoader& loader, std::vector<std::size_t> positions)
+      : loader_(loader), positions_(std::move(positions)) {}
+
+  [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& tensors) override {
+    std::vector<at::Tensor> flat;
+    flat.reserve(positions_.size());
+    for (const auto position : positions_) flat.push_back(tensors[position]);
+    return loader_.run(flat);
+  }
+
+ private:
+  AotiLoader& loader_;
+  std::vector<std::size_t> positions_;
+};
+
+class LoadedPackage final : public Loaded {
+ public:
+  LoadedPackage(std::string path, const std::string& model, c10::Device device)
+      : path_(std::move(path)),
+        // Single-threaded: no lock is taken for a second caller, and a run can be captured into a CUDA graph.
+        loader_(path_, model, /*run_single_threaded=*/true, /*num_runners=*/1,
+                device.is_cuda() ? device.index() : c10::DeviceIndex(-1)) {}
+
+  [[nodiscard]] std::unique_ptr<BoundCall> bind(const CallInputs& inputs) override {
+    const auto positions = positions_of(inputs);
+    auto bound = std::make_unique<BoundPackage>(loader_, positions);
+    require_fit(*bound, inputs);
+    return bound;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::size_t> positions_of(const CallInputs& inputs) {
+    const auto spec = loader_.get_call_spec();
+    try {
+      return tensor_positions(CallSpec(spec.empty() ? std::string() : spec.front(), {}).flatten(inputs.inputs()),
+                              inputs);
+    } catch (const Error& error) {
+      throw InputError({path_}, error.what());
+    }
+  }
+
+  /// One call on copies of the inputs: compiled code says on the standard error which of them does not fit.
+  void require_fit(BoundPackage& bound, const CallInputs& inputs) const {
+    std::vector<at::Tensor> copies;
+    for (const auto& tensor : inputs.tensors()) copies.push_back(check::clone_input(tensor));
+    std::string said;
+    try {
+      const CapturedErrors errors;
+      try {
+        (void)bound.run(copies);
+      } catch (const std::exception&) {
+        said = errors.text();
+        throw;
+      }
+    } catch (const std::exception& error) {
+      constexpr std::string_view mark = "Error: ";
+      const auto begin = said.find(mark);
+      if (begin == std::string::npos) throw InputError({path_}, "its first call failed: " + first_line(error));
+      said.erase(0, begin + mark.size());
+      throw InputError({path_}, "the package refuses the inputs (input_handles[0] is the first tensor): " +
+                                    said.substr(0, said.find('\n')));
+    }
+  }
+
+  std::string path_;
+  AotiLoader loader_;
+};
+
+}  // namespace detail
+
+#endif  // PACE_HAS_AOT_INDUCTOR
+
+class PackageLoader final : public Loader {
+ public:
+  [[nodiscard]] std::string name() const override { return "AOTInductor"; }
+  [[nodiscard]] bool recognises(const Content& content) const override {
+    return !content.has_below("models/") && content.has_below(package_folder);
+  }
+  [[nodiscard]] std::string code_in(const Content& /*content*/) const override {
+    return "compiled code (a shared library)";
+  }
+  [[nodiscard]] std::unique_ptr<Loaded> load([[maybe_unused]] const Content& content,
+                                             [[maybe_unused]] const LoadOptions& options) const override {
+#if PACE_HAS_AOT_INDUCTOR
+    const std::string model = choose_model(content, content.names_between(package_folder, "/"), options.model);
+    // Compiled code trusts its operands, unless it is told not to before its first run.
+    ::setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 1);
+    std::optional<std::string> device;
+    try {
+      const auto metadata = detail::AotiLoader::load_metadata_from_package(content.path(), model);
+      if (const auto found = metadata.find("AOTI_DEVICE_KEY"); found != metadata.end()) device = found->second;
+    } catch (const std::exception& error) {
+      throw InputError({content.path()}, "the package says nothing of what it was compiled for: " + first_line(error));
+    }
+    if (device && *device != c10::DeviceTypeName(options.device.type(), /*lower_case=*/true))
+      throw InputError({content.path()},
+                       "the package was compiled for " + *device + ", and the inputs are on " + options.device.str());
+    try {
+      return std::make_unique<detail::LoadedPackage>(content.path(), model, options.device);
+    } catch (const std::exception& error) {
+      throw InputError({content.path()},
+                       "the package does not load; it may have been compiled with another LibTorch "
+                       "than this one (" +
+                           aot::detail::torch_version() + "): " + first_line(error));
+    }
+#else
+    throw Unsupported(content.path() + ": this LibTorch does not load packages of AOTInductor");
+#endif
+  }
+};
+
+}  // namespace pace::benches::files

@@ -1,0 +1,276 @@
+// What the file of an exported program says of it: the inputs that it takes, its operators, its versions.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+#include <nlohmann/json.hpp>
+
+#include "benches/files/loaders/content.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
+#include "pace/corpus/dtype.hpp"
+#include "pace/inputs/scalar_type.hpp"
+
+namespace pace::benches::files {
+
+/// The major version of the format that this LibTorch's torch.export writes (SCHEMA_VERSION in
+/// torch/_export/serde/schema.py).
+inline constexpr int exported_schema = 8;
+
+/// The size of a dimension that a program takes: a number, or any number in a range.
+struct ExpectedSize {
+  std::optional<std::int64_t> fixed = {};
+  std::string symbol = {};  ///< sizes of one symbol are equal; empty: a formula, which is not checked
+  std::int64_t low = 0, high = std::numeric_limits<std::int64_t>::max();
+};
+
+/// One leaf of the inputs that a program takes.
+struct ExpectedInput {
+  std::string name;
+  bool is_tensor = true;
+  /// A value that the program was exported with and that is no input any more; none: a tensor, or a number that may be
+  /// another one.
+  std::optional<c10::IValue> constant = {};
+  std::optional<at::ScalarType> dtype = {};  ///< none: one that is not known here, and not checked
+  c10::DeviceType device = c10::kCPU;
+  std::vector<ExpectedSize> sizes = {};
+
+  /// As `float32[batch, 64]`.
+  [[nodiscard]] std::string to_string() const;
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::string dtype_name(at::ScalarType dtype) {
+  const auto known = inputs::dtype_from_scalar_type(dtype);
+  return known ? std::string(corpus::torch_name(*known)) : c10::toString(dtype);
+}
+
+/// The numbers of torch.export's own ScalarType.
+[[nodiscard]] inline std::optional<at::ScalarType> exported_dtype(int number) {
+  static const std::map<int, at::ScalarType> types = {
+      {1, at::kByte},  {2, at::kChar},      {3, at::kShort},         {4, at::kInt},         {5, at::kLong},
+      {6, at::kHalf},  {7, at::kFloat},     {8, at::kDouble},        {9, at::kComplexHalf}, {10, at::kComplexFloat},
+      {12, at::kBool}, {13, at::kBFloat16}, {11, at::kComplexDouble}};
+  const auto found = types.find(number);
+  return found == types.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// As Python writes it, for messages.
+[[nodiscard]] inline std::string value_text(const c10::IValue& value) {
+  if (value.isNone()) return "None";
+  if (value.isBool()) return value.toBool() ? "True" : "False";
+  if (value.isInt()) return std::to_string(value.toInt());
+  if (value.isDouble()) return nlohmann::json(value.toDouble()).dump();
+  if (value.isString()) return '\'' + value.toStringRef() + '\'';
+  return "a " + value.tagKind();
+}
+
+/// A constant input of a program. Throws what nlohmann's library throws for another format.
+[[nodiscard]] inline std::optional<c10::IValue> read_constant(const nlohmann::json& value) {
+  if (value.contains("as_none")) return c10::IValue();
+  if (value.contains("as_bool")) return c10::IValue(value.at("as_bool").get<bool>());
+  if (value.contains("as_int")) return c10::IValue(value.at("as_int").get<std::int64_t>());
+  if (value.contains("as_float")) return c10::IValue(value.at("as_float").get<double>());
+  if (value.contains("as_string")) return c10::IValue(value.at("as_string").get<std::string>());
+  return std::nullopt;
+}
+
+[[nodiscard]] inline bool same_constant(const c10::IValue& expected, const c10::IValue& found) {
+  if (expected.isDouble() && found.isInt()) return expected.toDouble() == static_cast<double>(found.toInt());
+  return expected.tagKind() == found.tagKind() && value_text(expected) == value_text(found);
+}
+
+[[nodiscard]] inline std::string tensor_text(const at::Tensor& tensor) {
+  std::string text = dtype_name(tensor.scalar_type()) + '[';
+  for (std::int64_t i = 0; i < tensor.dim(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(tensor.size(i));
+  return text + "] on " + tensor.device().str();
+}
+
+}  // namespace detail
+
+inline std::string ExpectedInput::to_string() const {
+  if (constant) return detail::value_text(*constant) + ", which the program was exported with";
+  if (!is_tensor) return "a number";
+  std::string text = (dtype ? detail::dtype_name(*dtype) : std::string("tensor")) + '[';
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto& size = sizes[i];
+    text += i == 0 ? "" : ", ";
+    if (size.fixed) {
+      text += std::to_string(*size.fixed);
+    } else {
+      const bool open = size.high == std::numeric_limits<std::int64_t>::max();
+      text += std::to_string(size.low) + (open ? " or more" : " to " + std::to_string(size.high));
+    }
+  }
+  return text + "] on " + c10::DeviceTypeName(device, /*lower_case=*/true);
+}
+
+class ProgramFacts {
+ public:
+  /// Throws InputError, which names the file, for a format that is not known.
+  ProgramFacts(const Content& content, const std::string& model) : path_(content.path()) {
+    const std::string text = content.read("models/" + model + ".json");
+    try {
+      const auto json = parse_json<nlohmann::json>(text);
+      torch_version_ = json.value("torch_version", "");
+      const int schema = json.at("schema_version").at("major").get<int>();
+      if (schema != exported_schema)
+        throw Unsupported("it was exported by torch " +
+                          (torch_version_.empty() ? "of another version" : torch_version_) + " in version " +
+                          std::to_string(schema) + " of the format; expected version " +
+                          std::to_string(exported_schema) + ", which this LibTorch reads");
+      read(json);
+    } catch (const std::exception& error) {
+      throw InputError({path_}, std::string("the exported program cannot be read: ") + error.what());
+    }
+  }
+
+  /// The version of torch that exported the program; empty: it is not known.
+  [[nodiscard]] const std::string& torch_version() const { return torch_version_; }
+  [[nodiscard]] const std::vector<ExpectedInput>& inputs() const { return inputs_; }
+  /// Names of the arguments, the positional ones first.
+  [[nodiscard]] const std::vector<std::string>& argument_names() const { return argument_names_; }
+  /// The specification that CallSpec reads.
+  [[nodiscard]] const std::string& in_spec() const { return in_spec_; }
+  /// Operators that the program calls, such as `aten.relu.default`.
+  [[nodiscard]] const std::set<std::string>& operators() const { return operators_; }
+  /// Where the program's tensors are.
+  [[nodiscard]] c10::DeviceType device() const { return device_; }
+
+  /// Throws InputError for the first operator that this process does not have.
+  void require_operators() const {
+    for (const auto& name : operators_) {
+      const auto first = name.find('.'), last = name.rfind('.');
+      if (first == std::string::npos || first == last || name.starts_with("higher_order.")) continue;
+      const std::string overload = name.substr(last + 1);
+      const c10::OperatorName wanted(name.substr(0, first) + "::" + name.substr(first + 1, last - first - 1),
+                                     overload == "default" ? "" : overload);
+      if (!c10::Dispatcher::singleton().findSchema(wanted))
+        throw InputError({path_}, "the program calls the operator " + name +
+                                      ", which is not there; expected --library with the shared library that "
+                                      "registers it");
+    }
+  }
+
+  /// Throws InputError, with the argument, what was expected and what was found, unless the leaves fit.
+  void check(const std::vector<c10::IValue>& leaves) const {
+    const auto refuse = [&](const std::string& message) { throw InputError({path_}, message); };
+    if (leaves.size() != inputs_.size())
+      refuse("it takes " + std::to_string(inputs_.size()) + " values, and the inputs have " +
+             std::to_string(leaves.size()));
+    std::map<std::string, std::pair<std::int64_t, std::string>> symbols;
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      const auto& expected = inputs_[i];
+      const auto refuse_this = [&](const std::string& found) {
+        refuse("argument '" + expected.name + "': expected " + expected.to_string() + ", found " + found);
+      };
+      if (!expected.is_tensor) {
+        if (leaves[i].isTensor()) refuse_this(detail::tensor_text(leaves[i].toTensor()));
+        if (expected.constant && !detail::same_constant(*expected.constant, leaves[i]))
+          refuse_this(detail::value_text(leaves[i]));
+        continue;
+      }
+      if (!leaves[i].isTensor()) refuse_this(detail::value_text(leaves[i]));
+      const at::Tensor& tensor = leaves[i].toTensor();
+      const std::string found = detail::tensor_text(tensor);
+      if ((expected.dtype && tensor.scalar_type() != *expected.dtype) || tensor.device().type() != expected.device ||
+          tensor.dim() != static_cast<std::int64_t>(expected.sizes.size()))
+        refuse_this(found);
+      for (std::size_t d = 0; d < expected.sizes.size(); ++d) {
+        const auto& size = expected.sizes[d];
+        const std::int64_t actual = tensor.size(static_cast<std::int64_t>(d));
+        if (size.fixed ? actual != *size.fixed : actual < size.low || actual > size.high) refuse_this(found);
+        if (size.symbol.empty()) continue;
+        const std::string where = "dimension " + std::to_string(d) + " of '" + expected.name + '\'';
+        const auto [known, is_new] = symbols.try_emplace(size.symbol, actual, where);
+        if (!is_new && known->second.first != actual)
+          refuse("argument '" + expected.name + "': expected " + std::to_string(known->second.first) + " for " + where +
+                 ", as for " + known->second.second + ", found " + found);
+      }
+    }
+  }
+
+ private:
+  void read(const nlohmann::json& json) {
+    const auto& module = json.at("graph_module");
+    const auto& graph = module.at("graph");
+    const auto& ranges = json.at("range_constraints");
+    for (const auto& node : graph.at("nodes")) {
+      auto target = node.at("target").get<std::string>();
+      constexpr std::string_view prefix = "torch.ops.";
+      if (target.starts_with(prefix)) operators_.insert(target.substr(prefix.size()));
+    }
+    for (const auto& call : module.at("module_call_graph")) {
+      if (!call.at("fqn").get<std::string>().empty() || call.at("signature").is_null()) continue;
+      in_spec_ = call.at("signature").at("in_spec").get<std::string>();
+      if (const auto names = call.at("signature").find("forward_arg_names");
+          names != call.at("signature").end() && names->is_array())
+        argument_names_ = names->get<std::vector<std::string>>();
+    }
+    for (const auto& [name, tensor] : graph.at("tensor_values").items())
+      if (tensor.at("device").at("type") == "cuda") device_ = c10::kCUDA;
+    for (const auto& spec : module.at("signature").at("input_specs")) {
+      if (const auto constant = spec.find("constant_input"); constant != spec.end()) {
+        inputs_.push_back({.name = constant->at("name").get<std::string>(),
+                           .is_tensor = false,
+                           .constant = detail::read_constant(constant->at("value"))});
+        continue;
+      }
+      const auto user = spec.find("user_input");
+      if (user == spec.end()) continue;
+      const auto& argument = user->at("arg");
+      const auto tensor = argument.find("as_tensor");
+      if (tensor == argument.end()) {
+        inputs_.push_back(
+            {.name = "number " + std::to_string(inputs_.size()), .is_tensor = false, .constant = argument.dump()});
+        continue;
+      }
+      const auto name = tensor->at("name").get<std::string>();
+      const auto& metadata = graph.at("tensor_values").at(name);
+      ExpectedInput input{.name = name,
+                          .dtype = detail::exported_dtype(metadata.at("dtype").get<int>()),
+                          .device = c10::Device(metadata.at("device").at("type").get<std::string>()).type()};
+      for (const auto& size : metadata.at("sizes")) input.sizes.push_back(read_size(size, ranges));
+      inputs_.push_back(std::move(input));
+    }
+  }
+
+  [[nodiscard]] static ExpectedSize read_size(const nlohmann::json& size, const nlohmann::json& ranges) {
+    if (const auto fixed = size.find("as_int"); fixed != size.end()) return {.fixed = fixed->get<std::int64_t>()};
+    ExpectedSize any;
+    // As sympy prints it: Symbol('s77', positive=True, integer=True).
+    const auto text = size.at("as_expr").at("expr_str").get<std::string>();
+    constexpr std::string_view begin = "Symbol('";
+    if (!text.starts_with(begin) || text.find(')') + 1 != text.size()) return any;
+    any.symbol = text.substr(begin.size(), text.find('\'', begin.size()) - begin.size());
+    if (const auto range = ranges.find(any.symbol); range != ranges.end()) {
+      if (range->at("min_val").is_number_integer()) any.low = range->at("min_val").get<std::int64_t>();
+      if (range->at("max_val").is_number_integer()) any.high = range->at("max_val").get<std::int64_t>();
+    }
+    return any;
+  }
+
+  std::string path_, torch_version_, in_spec_;
+  std::vector<ExpectedInput> inputs_;
+  std::vector<std::string> argument_names_;
+  std::set<std::string> operators_;
+  c10::DeviceType device_ = c10::kCPU;
+};
+
+}  // namespace pace::benches::files

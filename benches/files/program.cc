@@ -1,0 +1,150 @@
+// Files that Python wrote (TorchScript, torch.export, AOTInductor) and operators by name, compared on inputs from a
+// file: checked against each other, timed side by side, judged.
+#include <dlfcn.h>
+
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <c10/core/InferenceMode.h>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/catch_translate_exception.hpp>
+
+#include "benches/aot/device.hpp"
+#include "benches/files/cases.hpp"
+#include "benches/files/command_line.hpp"
+#include "benches/files/compare_files.hpp"
+#include "benches/files/loaders/operator_by_name.hpp"
+#include "benches/files/sides.hpp"
+#include "pace/catch2.hpp"
+#include "pace/core/bazel.hpp"
+#include "pace/report/text.hpp"
+#include "pace/runner/session.hpp"
+
+namespace {
+
+namespace files = pace::benches::files;
+
+files::CommandLine line;
+/// Whether libraries are loaded: a list and a dry run call nothing.
+bool runs = false;
+
+struct Work {
+  std::vector<files::Side> sides;
+  std::optional<c10::Device> device;
+  std::vector<files::Case> cases;
+};
+Work work;
+
+/// Paths of the command line, once for all.
+void resolve_paths() {
+  for (auto& library : line.libraries) library = pace::user_path(library);
+  if (!line.inputs.starts_with('(')) line.inputs = pace::user_path(line.inputs);
+}
+
+void resolve_options(pace::runner::SessionOptions& session) {
+  line.given = session.given;
+  runs = session.measures && !session.list && !session.dry_run;
+  if (!session.measures && !session.list) return;  // Catch2's lists
+  files::require_meaning(line);
+  resolve_paths();
+  if (line.device) work.device = pace::benches::aot::parse_device(*line.device);
+  if (work.device && work.device->is_cpu())
+    pace::runner::refuse_options_for_gpu(session, "the files run there; expected --device cuda beside it");
+  work.sides = files::sides_of(line);
+  if (runs) files::require_trust(line, work.sides);
+}
+
+void load_libraries() {
+  for (const auto& library : line.libraries) {
+    if (!std::filesystem::exists(library))
+      throw pace::InputError({library}, "--library: no such file; expected a shared library");
+    // A bare name would be looked for in the system's folders.
+    if (::dlopen(std::filesystem::absolute(library).c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr)
+      throw pace::InputError({library}, std::string("--library: it does not load: ") + ::dlerror());
+  }
+}
+
+void prepare(std::ostream& /*out*/, std::ostream& errors) {
+  if (runs) load_libraries();
+  files::InputOptions options{.inputs = line.inputs, .sweeps = line.sweeps};
+  for (const auto& side : work.sides)
+    if (side.path.empty())
+      options.operator_name =
+          files::recorded_name(std::string_view(side.spelled).substr(files::operator_prefix.size()));
+  work.cases = files::find_cases(options, [&](const std::string& text) {
+    errors << "pace: " << pace::report::printable_lines(text) << '\n' << std::flush;
+  });
+}
+
+pace::report::Configuration configuration() {
+  pace::report::Configuration all;
+  std::ostringstream text;
+  const auto take = [&](const char* name) {
+    all[name] = text.str();
+    text.str("");
+  };
+  const auto list = [&](const char* name, const std::vector<std::string>& values) {
+    for (const auto& value : values) text << value << '\n';
+    take(name);
+  };
+  const auto number = [&](const char* name, const std::optional<double>& value) {
+    if (value) text << *value;
+    take(name);
+  };
+  all["--baseline"] = line.baseline;
+  list("--candidate", line.candidates);
+  list("--backend", line.backends);
+  list("--inductor-config", line.inductor_configs);
+  list("--library", line.libraries);
+  all["--inputs"] = line.inputs;
+  for (const auto& sweep : line.sweeps) {
+    text << sweep.name << '=';
+    for (const auto value : sweep.values) text << value << ' ';
+  }
+  take("--sweep");
+  all["--model"] = line.model;
+  all["--device"] = line.device.value_or("");
+  number("--speedup-at-least", line.speedup_at_least);
+  number("--no-slower-than", line.no_slower_than);
+  number("--mean-no-slower-than", line.mean_no_slower_than);
+  text << static_cast<int>(line.check.method);
+  take("--check");
+  number("--rtol", line.check.rtol);
+  number("--atol", line.check.atol);
+  return all;
+}
+
+TEST_CASE("files compute the same, and fast enough", "[files]") {
+  // As torch.inference_mode() in Python: no layer of autograd is called.
+  const c10::InferenceMode inference;
+  files::FileComparison comparison(line, work.sides, work.device);
+  for (const auto& one : work.cases)
+    if (const auto result = comparison.run(one)) CHECK_THAT(*result, pace::AsExpected());
+}
+
+// Names of files are part of many messages.
+CATCH_TRANSLATE_EXCEPTION(const pace::Error& error) { return pace::report::printable_lines(error.what()); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  pace::runner::SessionConfig config;
+  config.own_options = files::file_options(line);
+  config.replaced = files::replaced_options;
+  config.after_parse = resolve_options;
+  config.configuration = configuration;
+  config.prepare = prepare;
+  config.list = [](std::ostream& out) {
+    for (const auto& one : work.cases) out << pace::report::printable(one.name) << '\n';
+  };
+  config.progress_parts = "cases";
+  config.isolated = true;
+  return pace::runner::main(argc, argv, config);
+}

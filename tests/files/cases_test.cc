@@ -1,0 +1,168 @@
+// Cases are made of text with names and ranges, of files of tensors, and of folders.
+#include "benches/files/cases.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ATen/core/Dict.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/support/scratch.hpp"
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using pace::InputError;
+using pace::benches::files::Case;
+using pace::benches::files::find_cases;
+using pace::benches::files::InputOptions;
+using pace::benches::files::make_inputs;
+using pace::benches::files::parse_input_text;
+using pace::benches::files::parse_sweep;
+
+std::vector<Case> cases_of(const InputOptions& options) {
+  return find_cases(options, [](const std::string& text) { FAIL("a warning: " << text); });
+}
+
+std::vector<at::Tensor> tensors_of(const std::string& text, std::uint64_t seed = 1) {
+  const auto cases = cases_of({.inputs = text});
+  return make_inputs(cases.at(0), {}, seed, 1).tensors();
+}
+
+std::string save(const pace::test::Scratch& scratch, const std::string& name, const c10::IValue& value) {
+  const auto bytes = torch::jit::pickle_save(value);
+  return scratch.write(name, std::string_view(bytes.data(), bytes.size()));
+}
+
+c10::IValue tuple(std::vector<c10::IValue> items) { return c10::ivalue::Tuple::create(std::move(items)); }
+
+TEST_CASE("the text of a case gives types and sizes") {
+  const auto tensors = tensors_of("(T([2, 3], f16), [T([4], f64, stride=(2,))], 3, None)");
+  REQUIRE(tensors.size() == 2);
+  CHECK(tensors[0].sizes() == at::IntArrayRef{2, 3});
+  CHECK(tensors[0].scalar_type() == at::kHalf);
+  CHECK(tensors[1].strides() == at::IntArrayRef{2});
+  const auto call = cases_of({.inputs = "((T([2], f32),), {'scale': T([2], f32)})"}).at(0);
+  CHECK(make_inputs(call, {}, 1, 1).inputs().kwargs.at(0).first == "scale");
+}
+
+TEST_CASE("values of a range are in it, and depend on the seed alone") {
+  const auto tensors = tensors_of("(T([1000], i64, low=5, high=8), T([1000], f32, high=2), T([9], u8))");
+  CHECK(tensors[0].min().item<std::int64_t>() == 5);
+  CHECK(tensors[0].max().item<std::int64_t>() == 7);
+  CHECK(tensors[1].min().item<float>() >= 0);
+  CHECK(tensors[1].max().item<float>() < 2);
+  CHECK(tensors[1].max().item<float>() > 1);
+  const std::string text = "(T([100], i32, low=0, high=1000),)";
+  CHECK(at::equal(tensors_of(text, 3)[0], tensors_of(text, 3)[0]));
+  CHECK_FALSE(at::equal(tensors_of(text, 3)[0], tensors_of(text, 4)[0]));
+  // Gaps between strides and elements that share memory hold values, too.
+  const auto strided = tensors_of("(T([4, 4], i64, stride=(0, 2), low=3, high=4),)")[0];
+  CHECK(strided.eq(3).all().item<bool>());
+}
+
+TEST_CASE("a range that is none is refused with the tensor") {
+  const auto refusal = [](const std::string& text) {
+    try {
+      (void)cases_of({.inputs = text});
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK_THAT(refusal("(T([2], i64),)"), ContainsSubstring("T([2], i64): integers have no range"));
+  CHECK_THAT(refusal("(T([2], i64, low=0),)"), ContainsSubstring("no high="));
+  CHECK_THAT(refusal("(T([2], i64, high=nan),)"), ContainsSubstring("high='nan': expected a number"));
+  CHECK_THAT(refusal("(T([2], i64, low=2, high=2),)"), ContainsSubstring("low must be below high"));
+  CHECK_THAT(refusal("(T([2], i64, high=2.5),)"), ContainsSubstring("whole numbers"));
+  CHECK_THAT(refusal("(T([2], i8, high=300),)"), ContainsSubstring("does not hold"));
+  CHECK_THAT(refusal("(T([2], b8, high=1),)"), ContainsSubstring("have no range"));
+  CHECK_THAT(refusal("(T([2], i8, high=3, high=4),)"), ContainsSubstring("given twice"));
+  CHECK_THAT(refusal("(T([2, f32),)"), ContainsSubstring("expected a tuple such as"));
+  CHECK_THAT(refusal("(T([2], f32)"), ContainsSubstring("expected a tuple such as"));
+}
+
+TEST_CASE("names of sizes get their values, each combination a case") {
+  const std::string text = "(T([batch, width], f32), T([batch], i64, low=0, high=width), 'batch')";
+  const auto cases = cases_of({.inputs = text, .sweeps = {parse_sweep("batch=2,3"), parse_sweep("width=5")}});
+  REQUIRE(cases.size() == 2);
+  CHECK(cases[0].name == "batch=2,width=5");
+  CHECK(cases[1].name == "batch=3,width=5");
+  const auto inputs = make_inputs(cases[1], {}, 1, 1);
+  CHECK(inputs.tensors()[0].sizes() == at::IntArrayRef{3, 5});
+  CHECK(inputs.tensors()[1].max().item<std::int64_t>() < 5);
+  CHECK(inputs.inputs().args[2].toStringRef() == "batch");
+  CHECK_THROWS_WITH(cases_of({.inputs = text, .sweeps = {parse_sweep("batch=2")}}),
+                    ContainsSubstring("'width' has no value; expected --sweep width="));
+  CHECK_THROWS_WITH(cases_of({.inputs = "(T([2], f32),)", .sweeps = {parse_sweep("batch=2")}}),
+                    ContainsSubstring("--sweep batch has no effect"));
+}
+
+TEST_CASE("files hold a tensor, arguments, or arguments and keyword arguments") {
+  const pace::test::Scratch scratch;
+  const at::Tensor a = at::arange(6).view({2, 3}), b = at::ones({2});
+  const auto inputs_of = [](const std::string& path) {
+    const auto cases = cases_of({.inputs = path});
+    return make_inputs(cases.at(0), {}, 1, 1);
+  };
+  CHECK(inputs_of(save(scratch, "one.pt", a)).tensors().size() == 1);
+  const auto two = inputs_of(save(scratch, "two.pt", tuple({a, 3, b})));
+  REQUIRE(two.tensors().size() == 2);
+  CHECK(at::equal(two.tensors()[0], a));
+  CHECK(two.inputs().args.at(1).toInt() == 3);
+  c10::impl::GenericDict both(c10::StringType::get(), c10::AnyType::get()),
+      named(c10::StringType::get(), c10::AnyType::get());
+  named.insert("scale", b);
+  both.insert("args", tuple({a}));
+  both.insert("kwargs", named);
+  const auto keywords = inputs_of(save(scratch, "both.pt", both));
+  CHECK(keywords.inputs().kwargs.at(0).first == "scale");
+  CHECK(keywords.tensors().size() == 2);
+  // One tensor that is given twice stays two operands.
+  CHECK(inputs_of(save(scratch, "twice.pt", tuple({a, a}))).tensors().size() == 2);
+  CHECK_THROWS_WITH(inputs_of(save(scratch, "named.pt", named)), ContainsSubstring("'args' and 'kwargs'"));
+  CHECK_THROWS_WITH(inputs_of(save(scratch, "text.pt", "x")), ContainsSubstring("expected a tensor, a tuple"));
+}
+
+TEST_CASE("a folder has a case for each file, and one for each line of text") {
+  const pace::test::Scratch scratch;
+  (void)save(scratch, "folder/b.pt", at::ones({2}));
+  scratch.write("folder/a.txt", "(T([2], f32),)\n\n(T([3], f32),)\n");
+  std::vector<std::string> names;
+  for (const auto& each : cases_of({.inputs = scratch / "folder"})) names.push_back(each.name);
+  CHECK(names == std::vector<std::string>{"a[0]", "a[1]", "b"});
+  scratch.write("folder/readme.md", "x");
+  std::string warning;
+  (void)find_cases({.inputs = scratch / "folder"}, [&](const std::string& text) { warning = text; });
+  CHECK_THAT(warning, ContainsSubstring("readme.md is left out"));
+  scratch.write("folder/b.txt", "(T([2], f32),)\n");
+  CHECK_THROWS_WITH(find_cases({.inputs = scratch / "folder"}, [](const std::string&) {}),
+                    ContainsSubstring("two cases are called 'b'"));
+  scratch.write("empty/readme.md", "x");
+  CHECK_THROWS_WITH(find_cases({.inputs = scratch / "empty"}, [](const std::string&) {}),
+                    ContainsSubstring("found none"));
+  CHECK_THROWS_WITH(cases_of({.inputs = scratch / "missing"}), ContainsSubstring("no such file"));
+  scratch.write("lines.txt", "(T([2], f32),)\n(T([2, f32),)\n");
+  CHECK_THROWS_WITH(cases_of({.inputs = scratch / "lines.txt"}), ContainsSubstring("lines.txt:2:1"));
+}
+
+TEST_CASE("recorded calls of one operator are cases; of several, those of the operator that is named") {
+  const pace::test::Scratch scratch;
+  const std::string one = "Operator: aten.relu.default\ncnt: 1, ((T([2], f32),), {})\ncnt: 2, ((T([3], f32),), {})\n";
+  scratch.write("one.txt", one);
+  CHECK(cases_of({.inputs = scratch / "one.txt"}).size() == 2);
+  scratch.write("two.txt", one + "Operator: aten.neg.default\ncnt: 1, ((T([2], f32),), {})\n");
+  CHECK_THROWS_WITH(cases_of({.inputs = scratch / "two.txt"}),
+                    ContainsSubstring("several operators (aten.relu.default, aten.neg.default)") ||
+                        ContainsSubstring("several operators (aten.neg.default, aten.relu.default)"));
+  CHECK(cases_of({.inputs = scratch / "two.txt", .operator_name = "aten.neg.default"}).size() == 1);
+}
+
+}  // namespace

@@ -1,0 +1,109 @@
+"""tools/export.py as a function and as a program. export_test.sh runs this with the Python that has torch."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import export
+import modules
+import torch
+
+
+class Scaled(torch.nn.Module):
+    def forward(self, a, b, by):
+        return a * by - b, a + 1
+
+
+class Export(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = os.path.join(folder.name, "new")
+
+    def test_files_compute_what_the_module_computes(self):
+        module, args, kwargs = Scaled(), (torch.rand(3, 4), torch.rand(4)), {"by": torch.rand(4)}
+        paths = export.export(module, args, kwargs, folder=self.folder, name="small")
+        self.assertEqual(
+            {name: os.path.basename(path) for name, path in paths.items()},
+            {"torchscript": "small.pt", "export": "small.pt2", "inputs": "small.inputs.pt"},
+        )
+        saved = torch.load(paths["inputs"], weights_only=True)
+        expected = module(*saved["args"], **saved["kwargs"])
+        for found in (
+            torch.jit.load(paths["torchscript"])(*saved["args"], **saved["kwargs"]),
+            torch.export.load(paths["export"]).module()(*saved["args"], **saved["kwargs"]),
+        ):
+            for one, other in zip(expected, found, strict=True):
+                torch.testing.assert_close(one, other)
+
+    def test_numbers_are_exported_but_not_traced(self):
+        module, args, kwargs = modules.classifier()
+        paths = export.export(module, args, kwargs, folder=self.folder, formats=("export",))
+        saved = torch.load(paths["inputs"], weights_only=True)
+        self.assertEqual(saved["args"][2], 3)
+        with self.assertRaisesRegex(ValueError, "takes tensors alone, and the inputs have 3"):
+            export.export(module, args, kwargs, folder=self.folder, formats=("torchscript",))
+
+    def test_inputs_alone_have_no_graph(self):
+        x = torch.ones(2, 3, requires_grad=True)
+        paths = export.export(torch.nn.ReLU(), (x,), folder=self.folder, formats=("torchscript",))
+        self.assertFalse(torch.load(paths["inputs"], weights_only=True)["args"][0].requires_grad)
+
+    def test_a_package_is_compiled_from_the_exported_program(self):
+        def compile_and_package(program, package_path):
+            self.assertIsInstance(program, torch.export.ExportedProgram)
+            with open(package_path, "w") as file:
+                file.write("package")
+
+        with mock.patch("torch._inductor.aoti_compile_and_package", compile_and_package):
+            paths = export.export(torch.nn.ReLU(), (torch.ones(2),), folder=self.folder, formats=("aot_inductor",))
+        with open(paths["aot_inductor"]) as file:
+            self.assertEqual(file.read(), "package")
+
+    def test_a_dynamic_batch_is_the_first_size_of_all_that_have_it(self):
+        x, y, other = torch.ones(8, 3), torch.ones(8), torch.ones(5)
+        shapes = export.dynamic_batch((x, (y, other)), {"z": x})
+        self.assertEqual(shapes[0].keys(), {0})
+        self.assertEqual(shapes[1], (shapes[0], None))
+        self.assertEqual(shapes[2], shapes[0])
+        with self.assertRaises(ValueError):
+            export.dynamic_batch((torch.tensor(1),), {})
+
+    def test_what_is_wrong_is_named(self):
+        for arguments, text in (
+            (dict(args=[torch.ones(2)]), "expected a tuple"),
+            (dict(args=(torch.ones(2),), formats=("onnx",)), "found onnx"),
+            (dict(args=(torch.ones(2),), formats=()), "found none"),
+        ):
+            with self.assertRaisesRegex(ValueError, text):
+                export.export(torch.nn.ReLU(), folder=self.folder, **arguments)
+        for place in ("modules", "modules:", "missing.py:f", "modules:missing", "modules:torch"):
+            with self.assertRaises((ValueError, TypeError)):
+                export.made_by(place)
+
+    def run_program(self, *words):
+        return subprocess.run([sys.executable, export.__file__, *words], capture_output=True, text=True)
+
+    def test_the_program_writes_the_files_and_prints_their_names(self):
+        source = os.path.join(self.folder, "source.py")
+        os.makedirs(self.folder)
+        with open(source, "w") as file:
+            file.write("import torch\ndef small():\n    return torch.nn.ReLU(), (torch.ones(4, 2),)\n")
+        options = ["--output-directory", self.folder, "--format", "export", "--dynamic-batch"]
+        done = self.run_program(source + ":small", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([os.path.basename(line) for line in done.stdout.split()], ["small.pt2", "small.inputs.pt"])
+        program = torch.export.load(os.path.join(self.folder, "small.pt2")).module()
+        self.assertEqual(program(torch.ones(9, 2)).shape, (9, 2))
+
+    def test_the_program_fails_with_a_message(self):
+        done = self.run_program("missing.py:small")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("'missing.py': no such file", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# benches/files from the command line: files of each kind and operators of a library against each other, and input that
+# is wrong in every way it can be: each time a message that names the file or the option, an exit code other than 0, and
+# the other candidates are measured.
+#
+#   files_program_test.sh PROGRAM
+set -uo pipefail
+program=$1
+work=${TEST_TMPDIR:?}
+pair=benches/files/two_layers
+files=tests/files
+. tests/support/program_checks.sh
+
+# compares OPTIONS...: on a busy machine, with few rounds. Standard output and errors are one text without white space,
+# since lines are wrapped, if need be in the middle of a path.
+compares() {
+  run --budget 0.05 --warm-up 0.001 --max-interference 1 --allow-undecided on "$@"
+  text=$(tr -d ' \n' <<<"$output$errors")
+}
+shows() { [[ $text == *"$(tr -d ' \n' <<<"$1")"* ]] || complain "no message: $1"; }
+# Before anything is measured.
+refuses() { ends_with 1; shows "$1"; [[ $output != *measured* ]] || complain "it ran"; }
+
+inputs=$pair.inputs.pt
+
+case="TorchScript, an exported program and a file beside itself"
+compares --trust --baseline $pair.pt --candidate $pair.pt2 --candidate $pair.pt --inputs $inputs --no-slower-than 1000 \
+  --json "$work/results.json"
+ends_with 0; shows "1 case, 3 implementations: 3 measured"; shows "two_layers.pt2 over two_layers.pt:"; shows "two_layers.pt (2)"
+holds "$work/results.json" '"name": ?"two_layers.pt2"'
+
+case="code of files runs only with --trust"
+compares --baseline $pair.pt --candidate $files/classifier.aot.pt2 --inputs $inputs
+refuses "--trust was not given: $pair.pt holds a program in TorchScript"; shows "classifier.aot.pt2 holds compiled code"
+compares --baseline $pair.pt2 --inputs $inputs; refuses "values that Python unpickles to compile it"
+compares --baseline op:aten::relu --candidate op:aten::relu --library $files/libmy_operator.so --inputs "(T([2], f32),)"
+refuses "libmy_operator.so holds compiled code"
+
+case="an exported program holds no code"
+compares --baseline $pair.pt2 --backend nativert --candidate $pair.pt2 --inputs $inputs; ends_with 0; shows "2 measured"
+
+case="nothing is loaded for a list or a dry run"
+compares --baseline $pair.pt --candidate $pair.pt2 --inputs $inputs --list; ends_with 0
+[[ $output == two_layers.inputs ]] || complain "the list is $output"
+compares --baseline $pair.pt --candidate $pair.pt2 --inputs $inputs --dry-run; ends_with 0; shows "1 case would be measured"
+
+case="indices, a pair, a keyword argument and a tuple of outputs, as files and as text"
+compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs $files/classifier.inputs.pt
+ends_with 0; shows "2 measured"
+text_of_inputs="((T([8, 12], i64, low=0, high=50), (T([16], f32), T([16], f32)), 3), {'bias': T([4], f32)})"
+compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs "$text_of_inputs"
+ends_with 0; shows "2 measured"
+
+case="a number that a program was exported with cannot be another one"
+compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs "${text_of_inputs/ 3/ 4}"
+ends_with 42; shows "argument 'times': expected 3, which the program was exported with, found 4"
+
+case="a sweep has a row for each value"
+compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([batch, 64], f32), T([64], f32))" --sweep batch=2:32:x4
+ends_with 0; shows "3 cases, 6 implementations: 6 measured"; shows "batch=2 "; shows "batch=8 "; shows "batch=32 "
+
+case="a bad candidate leaves the others their figures"
+printf 'hello' >"$work/text.pt"
+: >"$work/empty.pt"
+head -c 3000 $pair.pt >"$work/cut.pt"
+head -c 3000 $pair.pt2 >"$work/cut.pt2"
+compares --trust --baseline $pair.pt --inputs $inputs --candidate "$work/text.pt" --candidate "$work/empty.pt" \
+  --candidate "$work/cut.pt" --candidate "$work/cut.pt2" --candidate "$work/missing.pt" --candidate $inputs \
+  --candidate $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --candidate op:myops::fused --candidate $pair.pt2
+ends_with 42; shows "11 implementations: 2 measured, 9 refused"
+shows "text.pt: this is neither an archive of LibTorch's nor a shared library"; shows "empty.pt: the file is empty"
+shows "cut.pt: this archive was cut or damaged"; shows "cut.pt2: this archive was cut or damaged"
+shows "missing.pt: no such file"; shows "two_layers.inputs.pt: this is values that torch.save has written"
+shows "classifier.pt2: it takes 4 arguments (indices, pair, times, bias), and the inputs have 2"
+shows "classifier.aot.pt2: it takes 4 arguments"; shows "op:myops::fused: there is no such operator"
+
+case="inputs that do not fit: the argument, what was found and what was expected"
+of_pair=(--trust --baseline $pair.pt2 --candidate $pair.pt)
+compares "${of_pair[@]}" --inputs "(T([8, 63], f32), T([64], f32))"; ends_with 42
+shows "argument 'x': expected float32["; shows "64] on cpu, found float32[8, 63] on cpu"
+compares "${of_pair[@]}" --inputs "(T([8, 64], f32), T([64], f64))"; ends_with 42
+shows "argument 'scale': expected float32[64] on cpu, found float64[64] on cpu"
+compares "${of_pair[@]}" --inputs "(T([8, 64], f32), 3)"; ends_with 42; shows "argument 'scale': expected float32[64] on cpu, found 3"
+compares "${of_pair[@]}" --inputs "(T([8, 64], f32),)"; ends_with 42
+shows "it takes 2 arguments (x, scale), and the inputs have 1"
+compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([8, 64], f32),)"; ends_with 42
+shows "forward is missing argument 'scale', expected Tensor"
+compares --trust --baseline $files/classifier.aot.pt2 --candidate $files/classifier.pt2 \
+  --inputs "((T([9, 12], i64, low=0, high=50), (T([16], f32), T([16], f32)), 3), {'bias': T([4], f32)})"
+ends_with 42; shows "classifier.aot.pt2: the package refuses the inputs"; shows "input_handles[0]"
+
+case="an exported program of another torch"
+python3 - $pair.pt2 "$work/other.pt2" <<'EOF' || complain "the file could not be changed"
+import sys, zipfile
+given = zipfile.ZipFile(sys.argv[1])
+with zipfile.ZipFile(sys.argv[2], "w") as other:
+    for name in given.namelist():
+        data = given.read(name)
+        if name.endswith("models/model.json"):
+            data = data.replace(b'"major": 8', b'"major": 7').replace(b'"torch_version": "2', b'"torch_version": "1')
+        other.writestr(name, data)
+EOF
+compares --trust --baseline $pair.pt --candidate "$work/other.pt2" --candidate $pair.pt2 --inputs $inputs; ends_with 42
+shows "it was exported by torch 1."; shows "in version 7 of the format; expected version 8"; shows "2 measured, 1 refused"
+
+case="an exported program that reads and writes files counts as code"
+python3 - $pair.pt2 "$work/reads.pt2" <<'EOF' || complain "the file could not be changed"
+import sys, zipfile
+given = zipfile.ZipFile(sys.argv[1])
+with zipfile.ZipFile(sys.argv[2], "w") as other:
+    for name in given.namelist():
+        other.writestr(name, given.read(name).replace(b"torch.ops.aten.relu.default", b"torch.ops.aten.from_file.default"))
+EOF
+compares --baseline "$work/reads.pt2" --candidate "$work/reads.pt2" --inputs $inputs
+refuses "a call of aten.from_file, which reads and writes files"
+
+case="operators of a library"
+of_fused=(--inputs $files/fused.inputs.pt)
+compares "${of_fused[@]}" --trust --baseline $files/fused.pt2 --candidate $files/fused.pt2; ends_with 42
+shows "fused.pt2: the program calls the operator myops.fused.default, which is not there; expected --library"
+compares "${of_fused[@]}" --trust --baseline $files/fused.pt --candidate $files/fused.pt2; ends_with 42
+shows "fused.pt: the TorchScript file does not load: Unknown builtin op: myops::fused"; shows "Expected --library"
+compares "${of_fused[@]}" --trust --library $files/libmy_operator.so --baseline $files/fused.pt2 --candidate $files/fused.pt \
+  --candidate op:myops::fused; ends_with 0; shows "3 measured"
+compares "${of_fused[@]}" --trust --library $files/libmy_operator.so --baseline $files/fused.pt --candidate op:myops::crash \
+  --candidate op:myops::fused; ends_with 42; shows "op:myops::crash"; shows "2 measured, 1 crashed"
+compares "${of_fused[@]}" --trust --library "$work/missing.so" --baseline op:aten::mul --candidate op:aten::mul
+refuses "missing.so: --library: no such file"
+compares "${of_fused[@]}" --trust --library "$work/text.pt" --baseline op:aten::mul --candidate op:aten::mul
+refuses "text.pt: --library: it does not load"
+
+case="different answers"
+compares --inputs "(T([8, 64], f32),)" --baseline op:aten::relu --candidate op:aten::gelu; ends_with 42; shows "WRONG"
+compares --inputs "(T([8, 64], f32),)" --baseline op:aten::gelu --candidate op:aten::relu --check cosine; ends_with 0
+compares --inputs "(T([8, 64], f32),)" --baseline op:aten::relu --candidate op:aten::gelu --atol 1; ends_with 0
+compares --inputs "(T([4096], f32), 0.5, True)" --baseline op:aten::dropout --candidate op:aten::dropout --check random; ends_with 0
+compares --inputs "(T([4096], f32),)" --baseline op:aten::relu --candidate op:aten::gelu --check bitwise; ends_with 42
+
+case="a claim that does not hold"
+compares --inputs "(T([8, 64], f32),)" --baseline op:aten::relu --candidate op:aten::relu --speedup-at-least 1000
+((code == 42 || code == 43)) || complain "exit code $code"
+
+case="a baseline that cannot be read"
+compares --trust --baseline "$work/cut.pt" --candidate $pair.pt --inputs $inputs; refuses "cut.pt: this archive was cut or damaged"
+compares --trust --baseline "$work/missing.pt" --candidate $pair.pt --inputs $inputs; refuses "missing.pt: no such file"
+
+case="inputs that cannot be read"
+mkdir "$work/empty"
+for bad in "$work/empty" "$work/missing" "$work/empty.pt" "$work/cut.pt2" $pair.pt2; do
+  compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "$bad"
+  ((code == 1 || code == 42)) || complain "exit code $code"
+  [[ $text == *"$bad"* ]] || complain "no message names $bad"
+done
+compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([b, 64], f32),)"; refuses "the size 'b' has no value"
+
+case="options that are missing, unknown or without effect"
+good=(--trust --baseline $pair.pt --candidate $pair.pt2 --inputs $inputs)
+compares --candidate $pair.pt; refuses "--baseline FILE is missing"
+compares --trust --baseline $pair.pt --candidate $pair.pt2; refuses "--inputs is missing"
+compares --trust --baseline $pair.pt --inputs $inputs; refuses "there is nothing to compare with"
+compares "${good[@]}" --backend nativert; refuses "--backend and --inductor-config are for files of torch.export"
+compares --trust --baseline $pair.pt2 --inputs $inputs --backend warp; refuses "--backend: invalid value 'warp'"
+compares --trust --baseline $pair.pt2 --inputs $inputs --backend nativert; refuses "--backend names one back end"
+compares --trust --baseline $pair.pt2 --inputs $inputs --inductor-config warp; refuses "--inductor-config: expected one of"
+compares "${good[@]}" --speedup-at-least nan; refuses "--speedup-at-least: invalid value 'nan'"
+compares "${good[@]}" --rtol -1; refuses "--rtol: invalid value '-1'"
+compares "${good[@]}" --rtol 1 --check bitwise; refuses "--rtol and --atol have no meaning"
+compares "${good[@]}" --sweep b=1:2:x2; refuses "--sweep b has no effect"
+compares "${good[@]}" --sweep b=1:2; refuses "--sweep 'b=1:2'"
+compares "${good[@]}" --device warp; refuses "--device: expected cpu, cuda"
+compares "${good[@]}" --save-baseline x; refuses "--save-baseline is refused: --baseline names a file here"
+compares "${good[@]}" --model other; ends_with 42; shows "the archive has no model 'other'; expected --model with one of model"
+
+((failures == 0)) && echo "all as expected"

@@ -1,0 +1,146 @@
+// Files are told apart by their content, and called with what fits; TorchScript and operators are made here.
+#include "benches/files/loaders/loaders.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "benches/files/loaders/call_spec.hpp"
+#include "benches/files/loaders/operator_by_name.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using pace::InputError;
+using pace::benches::files::CallInputs;
+using pace::benches::files::CallSpec;
+using pace::benches::files::Content;
+using pace::benches::files::LoadedOperator;
+using pace::benches::files::loader_of;
+
+std::string script(const pace::test::Scratch& scratch, const std::string& name, const std::string& code) {
+  torch::jit::Module module("Module");
+  if (!code.empty()) module.define(code);
+  module.save(scratch / name);
+  return scratch / name;
+}
+
+std::string pickled(const pace::test::Scratch& scratch, const std::string& name, const c10::IValue& value) {
+  const auto bytes = torch::jit::pickle_save(value);
+  return scratch.write(name, std::string_view(bytes.data(), bytes.size()));
+}
+
+TEST_CASE("a TorchScript file is called with tensors in the order of the inputs") {
+  const pace::test::Scratch scratch;
+  // The name says nothing.
+  const Content content(script(scratch, "module.so", R"(
+def forward(self, a: Tensor, factor: float, others: List[Tensor], last: Optional[Tensor] = None):
+    first = others[0]
+    if last is not None:
+        first = first + last
+    return a * factor - others[1], {"first": first}, 3
+)"));
+  const auto& loader = loader_of(content);
+  CHECK(loader.name() == "TorchScript");
+  CHECK_THAT(loader.code_in(content), ContainsSubstring("TorchScript"));
+  const auto loaded = loader.load(content, {});
+  const at::Tensor one = at::ones({2});
+  c10::impl::GenericList list(c10::AnyType::get());
+  list.push_back(one * 5);
+  list.push_back(one * 2);
+  const CallInputs inputs({.args = {one}, .kwargs = {{"last", one * 7}, {"others", list}, {"factor", 3}}});
+  const auto call = loaded->bind(inputs);
+  const auto outputs = call->run(inputs.tensors());
+  REQUIRE(outputs.size() == 3);
+  CHECK(at::equal(outputs[0], one));
+  CHECK(at::equal(outputs[1], one * 12));
+  CHECK(outputs[2].item<std::int64_t>() == 3);
+  // Other tensors, in the same places.
+  const auto others = call->run({one * 10, one * 8, one, one * 4});
+  CHECK(at::equal(others[0], one * 26));
+  CHECK(at::equal(others[1], one * 9));
+  const auto refusal = [&](const pace::inputs::Inputs& given) { (void)loaded->bind(CallInputs(given)); };
+  CHECK_THROWS_WITH(refusal({.args = {one}, .kwargs = {}}), ContainsSubstring("is missing argument 'factor'"));
+  CHECK_THROWS_WITH(refusal({.args = {one, "x", list}, .kwargs = {}}),
+                    ContainsSubstring("argument 'factor' (number 2): expected float, got the string"));
+}
+
+TEST_CASE("a TorchScript file without a forward, or with an operator that is not there, is refused") {
+  const pace::test::Scratch scratch;
+  const Content none(script(scratch, "none.pt", ""));
+  CHECK_THROWS_WITH(loader_of(none).load(none, {}), ContainsSubstring("has no method forward"));
+}
+
+TEST_CASE("what is no file of a known kind is refused with what it is") {
+  const pace::test::Scratch scratch;
+  const auto refusal = [](const std::string& path) { (void)loader_of(Content(path)); };
+  CHECK_THROWS_WITH(refusal(scratch / "missing.pt"), ContainsSubstring("no such file"));
+  CHECK_THROWS_WITH(refusal(scratch.path.string()), ContainsSubstring("found a folder"));
+  CHECK_THROWS_WITH(refusal(scratch.write("empty.pt", "")), ContainsSubstring("the file is empty"));
+  CHECK_THROWS_WITH(refusal(scratch.write("text.pt", "hello")), ContainsSubstring("neither an archive"));
+  CHECK_THROWS_WITH(refusal(scratch.write("old.pt", "\x80\x02 pickle")), ContainsSubstring("a pickle of Python"));
+  CHECK_THROWS_WITH(refusal(scratch.write("lib.pt2",
+                                          "\x7f"
+                                          "ELF...")),
+                    ContainsSubstring("a shared library"));
+  CHECK_THROWS_WITH(refusal(pickled(scratch, "values.pt", at::ones({2}))),
+                    ContainsSubstring("values that torch.save has written"));
+  const std::string whole =
+      pace::test::read_file(script(scratch, "module.pt", "def forward(self, x):\n    return x\n"));
+  CHECK_THROWS_WITH(refusal(scratch.write("cut.pt", whole.substr(0, whole.size() / 2))),
+                    ContainsSubstring("was cut or damaged"));
+}
+
+TEST_CASE("an operator is found by its name in either spelling") {
+  const at::Tensor one = at::ones({2});
+  const CallInputs inputs({.args = {one, one * 2}, .kwargs = {}});
+  for (const std::string name : {"aten::sub.Tensor", "aten.sub.Tensor"}) {
+    LoadedOperator loaded(name);
+    CHECK(at::equal(loaded.bind(inputs)->run(inputs.tensors()).at(0), one - one * 2));
+  }
+  CHECK_THROWS_WITH(LoadedOperator("myops::fused"), ContainsSubstring("op:myops::fused: there is no such operator"));
+  LoadedOperator relu("aten::relu");
+  CHECK_THROWS_WITH(relu.bind(inputs), ContainsSubstring("takes at most 1 positional arguments, got 2"));
+}
+
+TEST_CASE("the arguments of an exported program are put in its order") {
+  const std::string leaf = R"({"type": null, "context": null, "children_spec": []})";
+  const std::string text = R"([1, {"type": "builtins.tuple", "context": "null", "children_spec": [)"
+                           R"({"type": "builtins.tuple", "context": "null", "children_spec": [)" +
+                           leaf + R"(, {"type": "builtins.list", "context": "null", "children_spec": [)" + leaf + ',' +
+                           leaf + R"(]}]}, {"type": "builtins.dict", "context": "[\"mask\"]", "children_spec": [)" +
+                           leaf + "]}]}]";
+  const CallSpec spec(text, {"x", "pair", "mask"});
+  c10::impl::GenericList pair(c10::IntType::get());
+  pair.push_back(2);
+  pair.push_back(3);
+  const auto numbers = [](const std::vector<c10::IValue>& leaves) {
+    std::vector<std::int64_t> all;
+    for (const auto& each : leaves) all.push_back(each.toInt());
+    return all;
+  };
+  const std::vector<std::int64_t> expected = {1, 2, 3, 4};
+  CHECK(numbers(spec.flatten({.args = {1, pair}, .kwargs = {{"mask", 4}}})) == expected);
+  CHECK(numbers(spec.flatten({.args = {1}, .kwargs = {{"mask", 4}, {"pair", pair}}})) == expected);
+  CHECK(numbers(spec.flatten({.args = {1, pair, 4}, .kwargs = {}})) == expected);
+  CHECK_THROWS_WITH(spec.flatten({.args = {1}, .kwargs = {}}),
+                    ContainsSubstring("takes 3 arguments (x, pair, mask), and the inputs have 1"));
+  CHECK_THROWS_WITH(spec.flatten({.args = {1, pair}, .kwargs = {{"other", 4}}}),
+                    ContainsSubstring("no argument 'other'; expected x, pair, mask"));
+  CHECK_THROWS_WITH(spec.flatten({.args = {1, 2}, .kwargs = {{"mask", 4}}}),
+                    ContainsSubstring("argument 'pair': expected a list of 2, found a Int"));
+  CHECK_THROWS_AS(CallSpec("[2, {}]", {}), pace::Unsupported);
+  CHECK_THROWS_AS(CallSpec("", {}), pace::Unsupported);
+}
+
+}  // namespace

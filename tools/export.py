@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Exports a module of PyTorch with its inputs, as files that `//benches/files` compares.
+
+In a program or a notebook:
+
+    import export                                             # with the folder of this file in sys.path
+    export.export(module.eval(), (x,), folder="files")        # model.pt, model.pt2, model.inputs.pt
+
+From a shell, where `models.py` has a function `small()` that returns a module and its inputs:
+
+    python3 tools/export.py models.py:small --output-directory files
+
+It needs the Python that has the user's torch, in the version of the LibTorch that the program is built with.
+"""
+
+import argparse
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+
+FORMATS = {
+    "torchscript": "a trace in TorchScript, NAME.pt",
+    "export": "an exported program, NAME.pt2",
+    "aot_inductor": "a package that AOTInductor compiles, NAME.aot.pt2",
+}
+
+
+def _torchscript(module, args, kwargs, path, dynamic_shapes):
+    import torch
+
+    for leaf in torch.utils._pytree.tree_leaves((args, kwargs)):
+        if not isinstance(leaf, torch.Tensor):
+            found = f"the inputs have {leaf!r}; expected another format"
+            raise ValueError(f"a trace in TorchScript takes tensors alone, and {found}")
+    if not kwargs:
+        torch.jit.trace(module, args).save(path)
+        return
+    named = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+    torch.jit.trace(module, example_kwarg_inputs=dict(named)).save(path)
+
+
+def _exported(module, args, kwargs, dynamic_shapes):
+    import torch
+
+    return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes)
+
+
+def _export(module, args, kwargs, path, dynamic_shapes):
+    import torch
+
+    torch.export.save(_exported(module, args, kwargs, dynamic_shapes), path)
+
+
+def _aot_inductor(module, args, kwargs, path, dynamic_shapes):
+    import torch._inductor
+
+    program = _exported(module, args, kwargs, dynamic_shapes)
+    torch._inductor.aoti_compile_and_package(program, package_path=path)
+
+
+_WRITERS = {
+    "torchscript": (_torchscript, ".pt"),
+    "export": (_export, ".pt2"),
+    "aot_inductor": (_aot_inductor, ".aot.pt2"),
+}
+
+
+def export(
+    module, args=(), kwargs=None, folder=".", name="model", formats=("torchscript", "export"), dynamic_shapes=None
+):
+    """Writes the module in each of `formats` (keys of FORMATS), and its inputs, into `folder`, which is made if need
+    be.
+
+    `args` is a tuple, `kwargs` a dict of keyword arguments; `dynamic_shapes` is as for torch.export.export. The module
+    is exported as it is: call `module.eval()` before. Returns the paths by format, that of the inputs under `inputs`.
+    Throws ValueError for an unknown format or other inputs, and what torch throws for a module that it cannot export.
+    """
+    import torch
+
+    unknown = [each for each in formats if each not in _WRITERS]
+    if unknown or not formats:
+        raise ValueError(f"formats: expected some of {', '.join(_WRITERS)}, found {', '.join(unknown) or 'none'}")
+    if not isinstance(args, tuple):
+        raise ValueError(f"args: expected a tuple of inputs, found a {type(args).__name__}")
+    kwargs = dict(kwargs or {})
+    os.makedirs(folder, exist_ok=True)
+    paths = {}
+    with torch.no_grad():
+        for each in formats:
+            write, suffix = _WRITERS[each]
+            paths[each] = os.path.join(folder, name + suffix)
+            write(module, args, kwargs, paths[each], dynamic_shapes)
+    paths["inputs"] = os.path.join(folder, name + ".inputs.pt")
+    detached = torch.utils._pytree.tree_map_only(torch.Tensor, torch.Tensor.detach, {"args": args, "kwargs": kwargs})
+    torch.save(detached, paths["inputs"])
+    return paths
+
+
+def dynamic_batch(args, kwargs):
+    """Shapes for torch.export.export: the first size is dynamic, of all tensors that have the same as the first one."""
+    import torch
+
+    leaves = torch.utils._pytree.tree_leaves((args, kwargs))
+    sizes = [leaf.shape[0] for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dim() > 0]
+    if not sizes:
+        raise ValueError("there is no tensor with a first size; expected one for a dynamic batch")
+    batch = torch.export.Dim("batch")
+
+    def shape_of(value):
+        is_batch = isinstance(value, torch.Tensor) and value.dim() > 0 and value.shape[0] == sizes[0]
+        return {0: batch} if is_batch else None
+
+    positional = torch.utils._pytree.tree_map(shape_of, tuple(args))
+    return positional + tuple(torch.utils._pytree.tree_map(shape_of, value) for value in kwargs.values())
+
+
+def made_by(place):
+    """What the function of `FILE.py:FUNCTION` or `MODULE:FUNCTION` returns: a module, its args and its kwargs."""
+    source, colon, function = place.rpartition(":")
+    if not colon or not source or not function:
+        raise ValueError(f"'{place}': expected FILE.py:FUNCTION or MODULE:FUNCTION")
+    if source.endswith(".py"):
+        if not os.path.isfile(source):
+            raise ValueError(f"'{source}': no such file")
+        spec = importlib.util.spec_from_file_location(os.path.basename(source)[:-3], source)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    else:
+        module = importlib.import_module(source)
+    if not hasattr(module, function):
+        raise ValueError(f"'{source}' has no function '{function}'")
+    made = getattr(module, function)()
+    if not isinstance(made, tuple) or len(made) not in (2, 3) or not isinstance(made[1], tuple):
+        raise ValueError(f"'{place}': expected a function that returns (module, args) or (module, args, kwargs)")
+    return made[0], made[1], made[2] if len(made) == 3 else {}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Exports a module of PyTorch with its inputs, for //benches/files.")
+    parser.add_argument("place", metavar="FILE.py:FUNCTION", help="a function that returns (module, args[, kwargs])")
+    parser.add_argument("--output-directory", default=".", help="where the files are written (default: here)")
+    parser.add_argument("--name", help="how the files are called (default: as the function)")
+    parser.add_argument(
+        "--format",
+        action="append",
+        choices=list(FORMATS),
+        help="again for another: " + "; ".join(f"{name}: {text}" for name, text in FORMATS.items())
+        + " (default: torchscript and export)",
+    )
+    parser.add_argument("--dynamic-batch", action="store_true", help="export the first size of inputs as dynamic")
+    line = parser.parse_args()
+    try:
+        module, args, kwargs = made_by(line.place)
+        name = line.name or line.place.rpartition(":")[2]
+        formats = tuple(dict.fromkeys(line.format or ("torchscript", "export")))
+        shapes = dynamic_batch(args, kwargs) if line.dynamic_batch else None
+        paths = export(module, args, kwargs, line.output_directory, name, formats, shapes)
+    except (ValueError, ImportError) as error:
+        sys.exit(f"export.py: {error}")
+    for path in paths.values():
+        print(path)
+
+
+if __name__ == "__main__":
+    main()
