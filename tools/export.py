@@ -98,7 +98,7 @@ def export(
     return paths
 
 
-def dynamic_batch(args, kwargs):
+def dynamic_batch(module, args, kwargs):
     """Shapes for torch.export.export: the first size is dynamic, of all tensors that have the same as the first one."""
     import torch
 
@@ -112,8 +112,9 @@ def dynamic_batch(args, kwargs):
         is_batch = isinstance(value, torch.Tensor) and value.dim() > 0 and value.shape[0] == sizes[0]
         return {0: batch} if is_batch else None
 
-    positional = torch.utils._pytree.tree_map(shape_of, tuple(args))
-    return positional + tuple(torch.utils._pytree.tree_map(shape_of, value) for value in kwargs.values())
+    # By name, since torch takes shapes without names in the order of the parameters, whatever that of kwargs is.
+    named = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+    return {name: torch.utils._pytree.tree_map(shape_of, value) for name, value in named.items()}
 
 
 def made_by(place):
@@ -124,15 +125,20 @@ def made_by(place):
     if source.endswith(".py"):
         if not os.path.isfile(source):
             raise ValueError(f"'{source}': no such file")
+        # As with `python3 FILE.py`, what stands beside the file can be imported; torch imports the file's own name, too.
+        sys.path.insert(0, os.path.dirname(os.path.abspath(source)))
         spec = importlib.util.spec_from_file_location(os.path.basename(source)[:-3], source)
         module = importlib.util.module_from_spec(spec)
+        sys.modules.setdefault(spec.name, module)
         spec.loader.exec_module(module)
     else:
+        # As with `python3 -m MODULE`.
+        sys.path.insert(0, os.getcwd())
         module = importlib.import_module(source)
     if not hasattr(module, function):
         raise ValueError(f"'{source}' has no function '{function}'")
     made = getattr(module, function)()
-    if not isinstance(made, tuple) or len(made) not in (2, 3) or not isinstance(made[1], tuple):
+    if not isinstance(made, tuple) or [type(each) for each in made[1:]] not in ([tuple], [tuple, dict]):
         raise ValueError(f"'{place}': expected a function that returns (module, args) or (module, args, kwargs)")
     return made[0], made[1], made[2] if len(made) == 3 else {}
 
@@ -155,9 +161,9 @@ def main():
         module, args, kwargs = made_by(line.place)
         name = line.name or line.place.rpartition(":")[2]
         formats = tuple(dict.fromkeys(line.format or ("torchscript", "export")))
-        shapes = dynamic_batch(args, kwargs) if line.dynamic_batch else None
+        shapes = dynamic_batch(module, args, kwargs) if line.dynamic_batch else None
         paths = export(module, args, kwargs, line.output_directory, name, formats, shapes)
-    except (ValueError, ImportError) as error:
+    except (ValueError, ImportError, OSError) as error:
         sys.exit(f"export.py: {error}")
     for path in paths.values():
         print(path)

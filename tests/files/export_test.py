@@ -17,6 +17,28 @@ class Scaled(torch.nn.Module):
         return a * by - b, a + 1
 
 
+class Paired(torch.nn.Module):
+    def forward(self, x, pair, z, last):
+        return x * pair[0] + pair[1] + z * last
+
+
+BESIDE = """
+def less(x):
+    return x - 1
+"""
+BRANCHES = """
+import torch
+from beside import less
+
+class Branches(torch.nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: x + 1, less, (x,))
+
+def made():
+    return Branches(), (torch.ones(3),)
+"""
+
+
 class Export(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -65,12 +87,20 @@ class Export(unittest.TestCase):
 
     def test_a_dynamic_batch_is_the_first_size_of_all_that_have_it(self):
         x, y, other = torch.ones(8, 3), torch.ones(8), torch.ones(5)
-        shapes = export.dynamic_batch((x, (y, other)), {"z": x})
-        self.assertEqual(shapes[0].keys(), {0})
-        self.assertEqual(shapes[1], (shapes[0], None))
-        self.assertEqual(shapes[2], shapes[0])
+        shapes = export.dynamic_batch(Paired(), (x, (y, other)), {"last": other, "z": x})
+        self.assertEqual(shapes["x"].keys(), {0})
+        self.assertEqual(shapes, {"x": shapes["x"], "pair": (shapes["x"], None), "z": shapes["x"], "last": None})
         with self.assertRaises(ValueError):
-            export.dynamic_batch((torch.tensor(1),), {})
+            export.dynamic_batch(torch.nn.ReLU(), (torch.tensor(1),), {})
+
+    def test_a_dynamic_batch_does_not_depend_on_the_order_of_keyword_arguments(self):
+        args = (torch.ones(8, 3), (torch.ones(8, 1), torch.ones(3)))
+        kwargs = {"last": torch.ones(3), "z": torch.ones(8, 3)}
+        shapes = export.dynamic_batch(Paired(), args, kwargs)
+        paths = export.export(Paired(), args, kwargs, self.folder, formats=("export",), dynamic_shapes=shapes)
+        program = torch.export.load(paths["export"]).module()
+        called = program(torch.ones(5, 3), (torch.ones(5, 1), torch.ones(3)), z=torch.ones(5, 3), last=torch.ones(3))
+        self.assertEqual(called.shape, (5, 3))
 
     def test_what_is_wrong_is_named(self):
         for arguments, text in (
@@ -83,6 +113,9 @@ class Export(unittest.TestCase):
         for place in ("modules", "modules:", "missing.py:f", "modules:missing", "modules:torch"):
             with self.assertRaises((ValueError, TypeError)):
                 export.made_by(place)
+        with mock.patch.object(modules, "list_of_keywords", lambda: (None, (), []), create=True):
+            with self.assertRaisesRegex(ValueError, "module, args, kwargs"):
+                export.made_by("modules:list_of_keywords")
 
     def run_program(self, *words):
         return subprocess.run([sys.executable, export.__file__, *words], capture_output=True, text=True)
@@ -99,10 +132,21 @@ class Export(unittest.TestCase):
         program = torch.export.load(os.path.join(self.folder, "small.pt2")).module()
         self.assertEqual(program(torch.ones(9, 2)).shape, (9, 2))
 
+    def test_a_file_imports_what_stands_beside_it_and_torch_finds_it_by_its_name(self):
+        os.makedirs(self.folder)
+        for name, text in (("beside", BESIDE), ("branches", BRANCHES)):
+            with open(os.path.join(self.folder, name + ".py"), "w") as file:
+                file.write(text)
+        place = os.path.join(self.folder, "branches.py:made")
+        done = self.run_program(place, "--output-directory", self.folder, "--format", "export")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_the_program_fails_with_a_message(self):
         done = self.run_program("missing.py:small")
         self.assertEqual(done.returncode, 1)
         self.assertIn("'missing.py': no such file", done.stderr)
+        done = self.run_program("modules:classifier", "--output-directory", os.path.join(export.__file__, "below"))
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
 
 
 if __name__ == "__main__":
