@@ -125,7 +125,7 @@ def made_by(place):
     if source.endswith(".py"):
         if not os.path.isfile(source):
             raise ValueError(f"'{source}': no such file")
-        # As with `python3 FILE.py`, what stands beside the file can be imported; torch imports the file's own name, too.
+        # As with `python3 FILE.py`, what stands beside the file can be imported; torch imports the file by its name.
         sys.path.insert(0, os.path.dirname(os.path.abspath(source)))
         spec = importlib.util.spec_from_file_location(os.path.basename(source)[:-3], source)
         module = importlib.util.module_from_spec(spec)
