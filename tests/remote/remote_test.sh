@@ -8,11 +8,14 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
+# An engine of its own, which ends none that its user has started.
 port=18990
 scratch=$(mktemp -d)
-# An engine of its own, which ends none that its user has started.
 home=${PACE_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/pace}
 finish() {
+  local job
+  # What runs in the background does not end with an interrupted test.
+  for job in $(jobs -p); do kill "$job" 2>/dev/null; done
   third_party/remote/down --port "$port"
   rm -rf "$scratch"
 }
@@ -103,7 +106,7 @@ grep -qE '^//tests/remote:compiled_1 +\(cached\) PASSED' "$scratch/second" ||
 remote "$scratch/killed" //tests/remote:gates &
 build=$!
 for ((try = 0; try < 600; ++try)); do
-  [[ $(runners | paste -sd+ | bc) == 0 ]] || break
+  [[ $(runners | sort -u) == 0 ]] || break
   sleep 0.1
 done
 third_party/remote/down --port "$port"

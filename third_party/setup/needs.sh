@@ -49,9 +49,10 @@ checks_packages=(
   chromium:/usr/bin/chromium
   chromium-driver:/usr/bin/chromedriver
 )
-# What third_party/remote/up runs actions in: only where PACE_REMOTE is set.
+# What third_party/remote/up runs actions in, and down finds them by: only where PACE_REMOTE is set.
 remote_packages=(
   bubblewrap:/usr/bin/bwrap
+  procps:/usr/bin/pgrep
 )
 # To install LibTorch and the tools' Python with, where the user has no other Python that can.
 python_packages=(
