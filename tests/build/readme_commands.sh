@@ -2,14 +2,18 @@
 # Holds README.md, docs/*.md and the examples' pages to the tree:
 #  - every line of a ```sh block runs, each in a shell of its own at the top of the tree, once however many pages show
 #    it;
-#  - a block ```cpp FILE, ```cmake FILE or ```make FILE, or ```python FILE in docs/, is that file; a block ```cpp excerpt FILE is a run of its lines, whatever their common
-#    indentation;
+#  - a block ```cpp FILE, ```cmake FILE or ```make FILE, or ```python FILE in docs/, is that file; a block
+#    ```cpp excerpt FILE is a run of its lines, whatever their common indentation;
 #  - the block ```ini .bazelrc is every example's. (readme_workspace.sh builds a workspace of its own.)
 #
 #   tests/build/readme_commands.sh [LINE...]     leaves out the lines given: those that have been run already
 #   tests/build/readme_commands.sh --snippets    compares the blocks and runs nothing
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+[[ ${1:-} != -* || $* == --snippets ]] || {
+  echo "readme_commands.sh: unknown option '$1'; expected --snippets, or lines that are left out" >&2
+  exit 1
+}
 
 pages=(README.md docs/*.md examples/*/README.md)
 scratch=$(mktemp -d)
