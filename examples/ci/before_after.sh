@@ -33,7 +33,8 @@ pace=$(cd "${PACE:-../pace}" 2>/dev/null && pwd) || fail "there is no checkout o
 artifacts=${ARTIFACTS:-before-after-artifacts}
 processes=${PROCESSES:-5}
 limit=${LIMIT:-1.02}
-cache=${DISK_CACHE:-$HOME/.cache/pace/before-after}
+[[ ${DISK_CACHE:-}${HOME:-} ]] || fail "HOME is not set; expected a folder in DISK_CACHE"
+cache=${DISK_CACHE:-${HOME:-}/.cache/pace/before-after}
 cache_mb=${DISK_CACHE_MB:-10000}
 [[ $processes =~ ^[1-9][0-9]{0,2}$ ]] || fail "PROCESSES=$processes; expected a number from 1 to 999"
 [[ $limit =~ ^(0\.[0-9]*[1-9][0-9]*|[1-9][0-9]*(\.[0-9]+)?)$ ]] || fail "LIMIT=$limit; expected a factor, such as 1.02"
@@ -44,6 +45,8 @@ top=$(git rev-parse --show-toplevel) || fail "$PWD is in no git checkout"
 here=/$(git rev-parse --show-prefix)
 mkdir -p "$artifacts" || fail "ARTIFACTS=$artifacts cannot be made; expected a folder that can be written"
 mkdir -p "$cache" || fail "DISK_CACHE=$cache cannot be made; expected a folder that can be written"
+# Bazel is called in other folders.
+cache=$(cd "$cache" && pwd)
 artifacts=$(cd "$artifacts" && pwd)
 ! compgen -G "$artifacts/*.json" >/dev/null || fail "$artifacts has results already; expected an empty folder in ARTIFACTS"
 
