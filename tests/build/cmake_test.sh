@@ -126,6 +126,18 @@ finds "$work/nowhere" "is no LibTorch. Expected: an unzipped libtorch"
 finds "$(libtorch 2.8.0)" "is LibTorch 2.8.0; pace needs 2.9 or newer"
 run env HOME="$work" PATH=/nowhere PACE_LIBTORCH= PACE_HOME= XDG_CACHE_HOME= "$(command -v cmake)" -P "$pace/cmake/FindLibTorch.cmake"
 fails_with "no LibTorch" "there is no LibTorch. Give its folder by -DPACE_LIBTORCH=FOLDER"
+run env HOME="$work" PATH=/nowhere PACE_LIBTORCH= PACE_HOME= XDG_CACHE_HOME= "$(command -v cmake)" -Droot="$pace" -P "$pace/cmake/FindLibTorch.cmake"
+fails_with "a project with a variable of another meaning" "there is no LibTorch. Give its folder by -DPACE_LIBTORCH=FOLDER"
+# installed VERSION: a folder that looks like one of third_party/bazel.
+installed() {
+  mkdir -p "$work/.cache/pace/libtorch-$1/venv/lib/python3.11/site-packages"
+  mv "$(libtorch "$1")" "$work/.cache/pace/libtorch-$1/venv/lib/python3.11/site-packages/torch"
+}
+installed 2.7.0
+installed 2.8.0
+touch "$work/.cache/pace/libtorch-2.7.0/complete"
+run env HOME="$work" PATH=/nowhere PACE_LIBTORCH= PACE_HOME= XDG_CACHE_HOME= "$(command -v cmake)" -P "$pace/cmake/FindLibTorch.cmake"
+fails_with "an installation that was not finished" "is LibTorch 2.7.0; pace needs 2.9 or newer"
 run env CMAKE_PREFIX_PATH="$work/installed" cmake -S "$work/mine" -B "$work/build" -DPACE_LIBTORCH="$(libtorch 2.12.1)"
 fails_with "an installed pace for another LibTorch" "was compiled for LibTorch "
 fails_with "an installed pace for another LibTorch" "; $work/libtorch-2.12.1 is LibTorch 2.12.1"
