@@ -9,8 +9,8 @@ from report.options import Once, file_name
 
 _DESCRIPTION = (
     "Makes one page of files of results: those that --json of a pace program, of //benches/kernels or of "
-    "compare_results wrote. Several files are shown side by side: before and after, shards, machines. The page needs "
-    "no network and no other file."
+    "compare_results wrote. Several files are shown side by side: before and after, shards, machines. Of a folder, such "
+    "as bazel-testlogs, all results of tests below it are one page. The page needs no network and no other file."
 )
 
 _NOTE = (
@@ -32,7 +32,7 @@ def _arguments(words):
         nargs="+",
         type=file_name,
         metavar="FILE",
-        help="results, in the order in which they are shown; -: the standard input",
+        help="results, or a folder of tests, in the order in which they are shown; -: the standard input",
     )
     parser.add_argument(
         "--output",
@@ -60,8 +60,8 @@ def main(words):
         os.chdir(folder)
     arguments = _arguments(words)
     inputs = read.read([_place(name) for name in arguments.files])
-    for problem in inputs.problems:
-        print(f"report: {problem}", file=sys.stderr)
+    for sentence in [*inputs.notes, *inputs.problems]:
+        print(f"report: {sentence}", file=sys.stderr)
     if not inputs.any():
         print(f"report: none of {len(arguments.files)} files has a result; no page is written", file=sys.stderr)
         return 1

@@ -6,6 +6,8 @@ import re
 import select
 import stat
 
+from report import gather
+
 # As for the programs that measure (include/pace/core/read_file.hpp).
 TIMEOUT_VARIABLE = "PACE_PIPE_TIMEOUT"
 LONGEST_SILENCE = 30.0
@@ -49,8 +51,10 @@ class _Pipe(io.RawIOBase):
 
 
 def open_input(path):
-    """Opens a regular file or a pipe, such as a shell's `<(...)`, to be read as bytes. Throws OSError for everything
-    else, and for what cannot be opened; reading a pipe throws it, too."""
+    """Opens a regular file, a member of an archive, or a pipe, such as a shell's `<(...)`, to be read as bytes. Throws
+    OSError for everything else, and for what cannot be opened; reading a pipe throws it, too."""
+    if isinstance(path, gather.Packed):
+        return path.open()
     # Without O_NONBLOCK, opening a named pipe waits for a writer, without a limit.
     file = open(path, "rb", buffering=0, opener=lambda name, flags: _open_file(name, flags | os.O_NONBLOCK | os.O_NOCTTY))
     is_pipe = stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)

@@ -2,9 +2,12 @@
 
 import dataclasses
 import json
+import os
 import re
+import zipfile
+import zlib
 
-from report import schema
+from report import gather, schema
 from report.input import open_input
 
 # Version of the tables in docs/results.md that schema.py has.
@@ -38,13 +41,15 @@ class Run:
 
 @dataclasses.dataclass
 class Inputs:
-    """All that was read, in the order of the files; `problems` are sentences about what was not."""
+    """All that was read, in the order of the files; `problems` are sentences about what could not be, `notes` about what
+    was left out for a reason."""
 
     runs: list = dataclasses.field(default_factory=list)
     between: list = dataclasses.field(default_factory=list)
     kernels: list = dataclasses.field(default_factory=list)
     whole_calls: list = dataclasses.field(default_factory=list)
     problems: list = dataclasses.field(default_factory=list)
+    notes: list = dataclasses.field(default_factory=list)
 
     def any(self):
         return bool(any(run.results for run in [*self.runs, *self.between]) or self.kernels or self.whole_calls)
@@ -66,18 +71,34 @@ _TORN = (b'{"schema_version":', b'{"comparison_version":')
 
 
 def read(paths):
-    """Reads all files. Nothing that can be read is lost by what cannot."""
+    """Reads all files, and those below folders. Nothing that can be read is lost by what cannot."""
     inputs = Inputs()
-    for place in paths:
+    for place in _places(paths, inputs):
         # The name of a file need not be text in UTF-8.
-        path = schema.text_of(place)
+        path = schema.text_of(str(place))
         try:
             _read_file(place, path, inputs)
-        except OSError as error:
-            inputs.problems.append(f"{path}: {error.strerror or error}; {_EXPECTED}")
+        except (OSError, zipfile.BadZipFile, zlib.error) as error:
+            inputs.problems.append(f"{path}: {getattr(error, 'strerror', None) or error}; {_EXPECTED}")
         except InputError as error:
             inputs.problems.append(str(error))
     return inputs
+
+
+def _places(paths, inputs):
+    for path in paths:
+        if not os.path.isdir(path):
+            yield path
+            continue
+        found, problems, notes = gather.gather(path)
+        inputs.problems += map(schema.text_of, problems)
+        inputs.notes += map(schema.text_of, notes)
+        if not found:
+            inputs.problems.append(
+                f"{schema.text_of(path)}: has no {gather.RESULTS} below it, and no {gather.ARCHIVE} with one; expected "
+                "a folder of tests that have measured, such as bazel-testlogs"
+            )
+        yield from found
 
 
 def _read_file(place, path, inputs):

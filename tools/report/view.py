@@ -2,7 +2,7 @@
 
 import math
 
-from report import charts, figures, repeat, statistics, svg, sweeps
+from report import charts, figures, gather, repeat, statistics, svg, sweeps
 
 _BADNESS = {"passed": 0, "undecided": 1, "invalid": 2, "failed": 3}
 # Outcomes by which a program fails, as its exit code says (42).
@@ -58,6 +58,7 @@ class View:
         self._results_of_run = [{result["name"]: result for result in run.results} for run in inputs.runs]
         self._count()
         self.exit_code, self.exit_meaning = self._exit()
+        self.suite_rate = self._suite_rate(inputs.runs)
         shown = self._shown(pairs)
         self.left_out = len(pairs) - len(shown)
         self.several_runs = len(inputs.runs) > 1
@@ -85,7 +86,7 @@ class View:
 
     def _run(self, index, run, count):
         environment = run.header["environment"]
-        name = run.path.rsplit("/", 1)[-1]
+        name = gather.label_of(run.path)
         commit = environment.get("commit", "")
         facts = [
             ("file", run.path),
@@ -164,6 +165,19 @@ class View:
         if not any(row["outcome"] == "measured" for row in rows):
             return 4, "nothing was measured"
         return 0, "everything that was expected is met" if self.expectations else "nothing was expected"
+
+    @staticmethod
+    def _suite_rate(runs):
+        """What the gates of all runs may err by together, as a sentence; empty without a rate for a whole suite."""
+        rates = [run.header["suite_alpha"] for run in runs]
+        if not rates or None in rates:
+            return ""
+        if len(rates) == 1:
+            return f"All gates together err with a rate of at most {figures.significant(rates[0])}."
+        return (
+            f"Each of {len(rates)} runs has an error rate of its own for its gates; those of all runs together err with "
+            f"a rate of at most {figures.significant(min(sum(rates), 1))}, the sum."
+        )
 
     def _title(self):
         if self.results:

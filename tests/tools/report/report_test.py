@@ -7,6 +7,7 @@ import shlex
 import stat
 import subprocess
 import unittest
+import zipfile
 
 import made_up
 import program
@@ -531,6 +532,50 @@ class Sizes(program.ReportCase):
         self.assertEqual(len(page.all("details", css="comparison", **{"data-status": "failed"})), 1)
 
 
+class Folders(program.ReportCase):
+    """Results below a folder, as `bazel test` leaves them."""
+
+    def leave(self, test, *results, packed=True, suite_alpha=None):
+        outputs = self.folder / "logs" / test / "test.outputs"
+        outputs.mkdir(parents=True)
+        path = made_up.write(outputs / "results.json", results, {**made_up.header(), "suite_alpha": suite_alpha})
+        if packed:
+            with zipfile.ZipFile(outputs / "outputs.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.write(path, "results.json")
+                archive.writestr("report.html", "a page")
+            os.remove(path)
+
+    def test_results_of_tests_and_of_their_shards_are_one_page(self):
+        self.leave("tests/suite/shard_1_of_2", made_up.comparison("first", 1.2, "passed"))
+        self.leave("tests/suite/shard_2_of_2", made_up.comparison("second", 1.3, "passed"))
+        self.leave("tests/gate", made_up.comparison("third", 1.4, "passed"), packed=False)
+        page, errors = self.page_of(self.folder / "logs")
+        self.assertEqual(errors, "")
+        self.assertIn("3 comparisons", page.text)
+        for words in ("1: gate", "2: suite/shard_1_of_2", "3: suite/shard_2_of_2", "outputs.zip/results.json"):
+            self.assertIn(words, page.text)
+        self.assertNotIn("error rate", page.text)
+
+    def test_shards_of_an_earlier_number_are_left_out(self):
+        self.leave("suite/shard_1_of_3", made_up.comparison("superseded", 1.2, "passed"))
+        self.leave("suite/shard_1_of_2", made_up.comparison("present", 1.2, "passed"))
+        for name, time in (("shard_1_of_3", 1000), ("shard_1_of_2", 2000)):
+            os.utime(self.folder / "logs" / "suite" / name, (time, time))
+        page, errors = self.page_of(self.folder / "logs")
+        self.assertIn("suite: left out shard_1_of_3: the test has been run in 2 shards since", errors)
+        self.assertIn("present", page.text)
+        self.assertNotIn("superseded", page.text)
+
+    def test_error_rates_of_shards_add_up(self):
+        for shard in (1, 2, 3):
+            self.leave(f"suite/shard_{shard}_of_3", made_up.comparison(f"c{shard}", 1.2, "passed"), suite_alpha=0.002)
+        page, _ = self.page_of(self.folder / "logs")
+        self.assertIn("Each of 3 runs has an error rate of its own for its gates", page.text)
+        self.assertIn("with a rate of at most 0.00600, the sum", page.text)
+        page, _ = self.page_of(self.folder / "logs" / "suite" / "shard_1_of_3")
+        self.assertIn("All gates together err with a rate of at most 0.00200.", page.text)
+
+
 class BadInput(program.ReportCase):
     def setUp(self):
         super().setUp()
@@ -673,8 +718,31 @@ class BadInput(program.ReportCase):
         self.assertIn("nowhere.json: No such file or directory", errors)
         self.assertIn("kept", page.text)
 
+    def test_a_folder_without_results(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        page, errors = self.page_of(empty, self.good, code=1)
+        self.assertIn(f"{empty}: has no results.json below it, and no outputs.zip with one; expected a folder", errors)
+        self.assertIn("kept", page.text)
+
+    def test_an_archive_that_is_none(self):
+        logs = self.folder / "logs"
+        (logs / "gate").mkdir(parents=True)
+        (logs / "gate" / "outputs.zip").write_bytes(b"PK\x03\x04 cut")
+        page, errors = self.page_of(logs, self.good, code=1)
+        self.assertIn(f"{logs}/gate/outputs.zip: cannot be unpacked", errors)
+        self.assertIn("kept", page.text)
+        # Its directory is whole, and a member is not.
+        good = made_up.write(self.folder / "results.json", [made_up.comparison(str(i), 1.2) for i in range(20)])
+        with zipfile.ZipFile(logs / "gate" / "outputs.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(good, "results.json")
+        data = bytearray((logs / "gate" / "outputs.zip").read_bytes())
+        data[2000:2100] = bytes(100)
+        (logs / "gate" / "outputs.zip").write_bytes(data)
+        _, errors = self.page_of(logs, self.good, code=1)
+        self.assertIn(f"{logs}/gate/outputs.zip/results.json: ", errors)
+
     def test_what_is_neither_a_file_nor_a_pipe(self):
-        self.assertIn(f"{self.folder}: is a folder; expected", self.page_of(self.folder, self.good, code=1)[1])
         self.assertIn(
             "/dev/zero: is neither a regular file nor a pipe; expected", self.page_of("/dev/zero", self.good, code=1)[1]
         )

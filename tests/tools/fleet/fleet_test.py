@@ -1,0 +1,109 @@
+"""tools/fleet: a simulated suite takes what can be worked out by hand, and its figures are those of the files."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import made_up
+from fleet import simulation
+
+FLEET = os.path.abspath("tools/fleet/fleet")
+
+
+def fleet(**changes):
+    return simulation.Fleet(
+        **{"machines": 1, "per_shard": 10, "start_seconds": 2.0, "spread": 0.0, "losses_per_hour": 0.0, **changes}
+    )
+
+
+class Simulation(unittest.TestCase):
+    second = [simulation.Comparison(1.0, 100)]
+
+    def test_shards_one_after_the_other_and_side_by_side(self):
+        for machines, makespan, busy in ((1, 24.0, 1.0), (2, 12.0, 1.0), (4, 12.0, 0.5)):
+            found = simulation.run(self.second, 20, fleet(machines=machines), 3, 1)
+            self.assertAlmostEqual(found.makespan, makespan)
+            self.assertAlmostEqual(found.busy, busy)
+            self.assertEqual(found.lost, 0)
+            self.assertEqual(found.bytes, 2000)
+
+    def test_the_last_shard_may_be_a_part(self):
+        self.assertAlmostEqual(simulation.run(self.second, 11, fleet(), 1, 1).makespan, 12.0 + 3.0)
+
+    def test_a_machine_that_is_slower_holds_the_suite_up(self):
+        even = simulation.run(self.second, 1000, fleet(machines=10), 20, 1)
+        uneven = simulation.run(self.second, 1000, fleet(machines=10, spread=0.3), 20, 1)
+        self.assertGreater(uneven.makespan, even.makespan)
+        self.assertLess(uneven.busy, even.busy)
+        self.assertGreaterEqual(uneven.makespan_q95, uneven.makespan)
+
+    def test_lost_shards_are_begun_again(self):
+        # A shard of 12 s outlives a machine that is lost every 12 s in mean with probability 1/e: it is begun e times.
+        found = simulation.run(self.second, 1000, fleet(machines=10, losses_per_hour=300.0), 100, 1)
+        self.assertAlmostEqual(found.lost / 100, 2.718 - 1, delta=0.1)
+
+    def test_equal_seeds_give_equal_figures(self):
+        several = [simulation.Comparison(seconds, 1) for seconds in (0.5, 1.0, 4.0)]
+        one, same, other = (simulation.run(several, 100, fleet(), 3, seed).makespan for seed in (1, 1, 2))
+        self.assertEqual(one, same)
+        self.assertNotEqual(one, other)
+
+    def test_false_alarms(self):
+        self.assertAlmostEqual(simulation.any_false_alarm(0.1, 2), 0.19)
+        self.assertEqual(simulation.any_false_alarm(0.1, 0), 0)
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR"))
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        comparisons = [made_up.comparison(f"c{i}", 1.2, "passed", seed=i) for i in range(4)]
+        for i, each in enumerate(comparisons):
+            each["elapsed_ns"] = 1e9 * (i + 1)
+        self.good = made_up.write(self.folder / "good.json", comparisons)
+
+    def run_fleet(self, *words, code=0):
+        ended = subprocess.run(
+            [FLEET, *map(str, words)], capture_output=True, text=True, check=False, env={"PATH": os.environ["PATH"]}
+        )
+        self.assertEqual(ended.returncode, code, ended.stderr)
+        return ended
+
+    def test_figures_are_those_of_the_file(self):
+        figures = self.folder / "figures.json"
+        words = ("--wall", 20, "--comparisons", 400, "--machines", 1, "--spread", 0, "--start", 0, "--json", figures)
+        shown = self.run_fleet(self.good, *words).stdout
+        self.assertIn("4 comparisons of 2 s to 8 s", shown)
+        found = json.loads(figures.read_text("utf-8"))
+        # The rounds took 10 of 20 s, 2.5 s in mean.
+        self.assertAlmostEqual(found["makespan_seconds"], 400 * 5, delta=60)
+        self.assertEqual(found["shards"], 20)
+        lines = pathlib.Path(self.good).read_bytes().splitlines()[1:]
+        self.assertAlmostEqual(found["results_bytes"], 100 * sum(len(line) + 1 for line in lines), delta=0.02 * 4e6)
+        self.assertLess(found["packed_results_bytes"], found["results_bytes"])
+        self.assertGreater(found["database_bytes"], 0)
+        self.assertAlmostEqual(found["expected_false_alarms"], 0.4)
+        self.assertAlmostEqual(400 * found["alpha_for_one_in_twenty"], 0.0513, delta=1e-4)
+
+    def test_bad_input(self):
+        self.assertIn("the rounds alone took 10 s", self.run_fleet(self.good, "--wall", 5, code=1).stderr)
+        self.assertIn("nowhere", self.run_fleet(self.folder / "nowhere", "--wall", 5, code=1).stderr)
+        empty = made_up.write(self.folder / "empty.json", [])
+        self.assertIn("holds no results", self.run_fleet(empty, "--wall", 5, code=1).stderr)
+        untimed = made_up.comparison("untimed", 1.2)
+        untimed["elapsed_ns"] = 0
+        untimed = made_up.write(self.folder / "untimed.json", [untimed])
+        self.assertIn("no comparison has timed rounds", self.run_fleet(untimed, "--wall", 5, code=1).stderr)
+        for words in (("--machines", 0), ("--machines", 1.5), ("--spread", "nan"), ("--alpha", 1), ("--runs", 0)):
+            errors = self.run_fleet(self.good, "--wall", 20, *words, code=2).stderr
+            self.assertIn(f"argument {words[0]}: '{words[1]}': expected", errors)
+        self.assertIn("--wall", self.run_fleet(self.good, code=2).stderr)
+        self.assertIn("given twice", self.run_fleet(self.good, "--wall", 20, "--wall", 30, code=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
