@@ -68,8 +68,8 @@ inline const std::vector<std::string> replaced_options = {"--baseline", "--save-
          "baseline (default without --candidate: both)",
          args::each(line.backends, "nativert|aot_inductor", "nativert or aot_inductor")},
         {"--inductor-config",
-         "one more back end: autotune, max_autotune, coordinate_descent, simd, no_simd, or OPTION=VALUE of Inductor's "
-         "own; again for another",
+         "one more back end: autotune, max_autotune, coordinate_descent, freezing, simd, no_simd, or OPTION=VALUE of "
+         "Inductor's own; again for another",
          args::each(line.inductor_configs, "name", "a configuration of Inductor")}}},
       {"What is expected of each candidate",
        {{"--speedup-at-least", "claim: it is proven to be at least so many times as fast",
@@ -87,7 +87,7 @@ inline const std::vector<std::string> replaced_options = {"--baseline", "--save-
                tolerance(line.check.rtol))
             .by_default("by type"),
         Option("--atol", "absolute tolerance of outputs", tolerance(line.check.atol)).by_default("by type and size")}},
-      {"Stored baselines, which this program has not",
+      {"Stored baselines, of which this program has none",
        {Option::refused("--save-baseline", no_stored_times), Option::refused("--baseline-margin", no_stored_times),
         Option::refused("--baseline-expires", no_stored_times), Option::refused("--process-spread", no_stored_times)}}};
 }

@@ -18,9 +18,11 @@ def _impl(ctx):
         arguments += ["--format", each]
     if ctx.attr.dynamic_batch:
         arguments.append("--dynamic-batch")
-    ctx.actions.run(
-        executable = PYTHON,
-        arguments = arguments,
+    ctx.actions.run_shell(
+        # Inductor's own folder is one that all programs of a user share, half-written files included.
+        command = "TORCHINDUCTOR_CACHE_DIR=$(mktemp -d) && export TORCHINDUCTOR_CACHE_DIR || exit; " +
+                  "trap 'rm -rf \"$TORCHINDUCTOR_CACHE_DIR\"' EXIT; \"$@\"",
+        arguments = [PYTHON] + arguments,
         inputs = [ctx.file._export, ctx.file.src],
         outputs = outputs,
         # Inductor calls the C++ compiler.

@@ -25,6 +25,7 @@
 #include "benches/files/loaders/loader.hpp"
 #include "benches/files/loaders/loaders.hpp"
 #include "benches/files/loaders/operator_by_name.hpp"
+#include "benches/files/loaders/torchscript.hpp"
 #include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
 
@@ -61,6 +62,18 @@ inline void name_sides(std::vector<Side>& sides) {
     const std::string name = side.name;
     for (std::size_t number = 2; !used.insert(side.name).second; ++number)
       side.name = name + " (" + std::to_string(number) + ')';
+  }
+}
+
+/// Whether the side is an archive that may hold models by several names; also for one that cannot be read, which its row
+/// will say.
+[[nodiscard]] inline bool may_hold_several(const Side& side) {
+  if (side.path.empty()) return false;
+  try {
+    const Content content(side.path);
+    return dynamic_cast<const TorchScriptLoader*>(&loader_of(content)) == nullptr;
+  } catch (const Error&) {
+    return true;
   }
 }
 
@@ -109,6 +122,8 @@ inline void name_sides(std::vector<Side>& sides) {
   for (const auto& candidate : line.candidates) sides.push_back(detail::side_of(candidate));
   if (sides.size() < 2)
     throw InputError({}, "there is nothing to compare with: --backend names one back end, and there is no --candidate");
+  if (!line.model.empty() && std::ranges::none_of(sides, detail::may_hold_several))
+    throw InputError({}, "--model is for archives of torch.export and of AOTInductor, and no side is one");
   detail::name_sides(sides);
   return sides;
 }
@@ -151,23 +166,23 @@ inline void require_trust(const CommandLine& line, const std::vector<Side>& side
                            "\nExpected --trust, once you know where these files come from");
 }
 
-/// Sides that are loaded when they are first needed, once for all cases.
+/// Sides that are loaded when they are first needed, once for all cases on a device.
 class LoadedSides {
  public:
   LoadedSides(std::vector<Side> sides, std::string model, std::vector<std::string> libraries)
-      : sides_(std::move(sides)), model_(std::move(model)), libraries_(std::move(libraries)), loaded_(sides_.size()) {}
+      : sides_(std::move(sides)), model_(std::move(model)), libraries_(std::move(libraries)) {}
 
   [[nodiscard]] const std::vector<Side>& all() const { return sides_; }
 
   /// Throws InputError or Unsupported; where loading has failed, the same again.
   [[nodiscard]] Loaded& get(std::size_t side, c10::Device device) {
-    auto& entry = loaded_[side];
+    auto& entry = loaded_[{side, device.str()}];
     if (!entry.problem.empty()) throw Unsupported(entry.problem);
     if (!entry.loaded) {
       try {
         entry.loaded = load(sides_[side], device);
       } catch (const std::exception& error) {
-        entry.problem = error.what();
+        entry.problem = dynamic_cast<const Error*>(&error) != nullptr ? error.what() : first_line(error);
         throw;
       }
     }
@@ -193,7 +208,8 @@ class LoadedSides {
   std::vector<Side> sides_;
   std::string model_;
   std::vector<std::string> libraries_;
-  std::vector<Entry> loaded_;
+  /// By side and device: the inputs of some cases may be on a GPU.
+  std::map<std::pair<std::size_t, std::string>, Entry> loaded_;
 };
 
 }  // namespace pace::benches::files

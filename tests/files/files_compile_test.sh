@@ -21,6 +21,15 @@ run "${options[@]}" --inputs $pair.inputs.pt
 ends_with 0; prints "1 case, 2 implementations: 2 measured"
 [[ $errors != *compiled* ]] || complain "it was compiled again"
 
+case="a package that pace has compiled takes arguments by the names of its program"
+run "${options[@]}" --inputs "((), {'scale': T([64], f32), 'x': T([8, 64], f32)})"
+ends_with 0; prints "1 case, 2 implementations: 2 measured"
+
+case="a package that was damaged since is compiled anew"
+for package in "$work"/packages/*/*.pt2 "$work"/packages/*.pt2; do [[ ! -f $package ]] || printf 'no package' >"$package"; done
+run "${options[@]}" --inputs $pair.inputs.pt
+ends_with 0; prints "1 case, 2 implementations: 2 measured"; says "pace: compiled 1 of 1"
+
 case="without a Python there is a row that says so"
 PACE_PACKAGE_CACHE=$work/other PACE_PYTHON=/nonexistent run "${options[@]}" --inputs $pair.inputs.pt
 ends_with 42; prints "refused"; prints "/nonexistent"

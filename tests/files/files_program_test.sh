@@ -103,16 +103,41 @@ EOF
 compares --trust --baseline $pair.pt --candidate "$work/other.pt2" --candidate $pair.pt2 --inputs $inputs; ends_with 42
 shows "it was exported by torch 1."; shows "in version 7 of the format; expected version 8"; shows "2 measured, 1 refused"
 
-case="an exported program that reads and writes files counts as code"
-python3 - $pair.pt2 "$work/reads.pt2" <<'EOF' || complain "the file could not be changed"
-import sys, zipfile
-given = zipfile.ZipFile(sys.argv[1])
-with zipfile.ZipFile(sys.argv[2], "w") as other:
+case="an exported program that does more than compute counts as code, in each of its graphs"
+# calls OPERATOR FILE [branch]: a program that calls the operator, in a branch or by itself.
+calls() {
+  python3 - $pair.pt2 "$@" <<'EOF' || complain "the file could not be changed"
+import json, sys, zipfile
+given, operator = zipfile.ZipFile(sys.argv[1]), "torch.ops." + sys.argv[2]
+with zipfile.ZipFile(sys.argv[3], "w") as other:
     for name in given.namelist():
-        other.writestr(name, given.read(name).replace(b"torch.ops.aten.relu.default", b"torch.ops.aten.from_file.default"))
+        data = given.read(name)
+        if name.endswith("models/model.json"):
+            program = json.loads(data)
+            nodes = program["graph_module"]["graph"]["nodes"]
+            if sys.argv[4:]:
+                branch = {"name": "b", "graph": {**program["graph_module"]["graph"], "nodes": [{**nodes[0], "target": operator}]}}
+                nodes[0]["inputs"].append({"name": "b", "arg": {"as_graph": branch}, "kind": 1})
+            else:
+                nodes[0]["target"] = operator
+            data = json.dumps(program)
+        other.writestr(name, data)
 EOF
-compares --baseline "$work/reads.pt2" --candidate "$work/reads.pt2" --inputs $inputs
-refuses "a call of aten.from_file, which reads and writes files"
+}
+for where in "" branch; do
+  for operator in aten.from_file.default aten.from_file.out; do
+    calls $operator "$work/reads.pt2" $where
+    compares --baseline "$work/reads.pt2" --candidate "$work/reads.pt2" --inputs $inputs
+    refuses "a call of $operator, which reads and writes files"
+  done
+  calls other.write.default "$work/other_operator.pt2" $where
+  compares --baseline "$work/other_operator.pt2" --candidate "$work/other_operator.pt2" --inputs $inputs
+  refuses "a call of other.write.default, which is none of ATen's operators and may do anything"
+done
+
+case="--model without an archive of models"
+compares --model other --baseline op:aten::relu --candidate op:aten::relu --inputs "(T([8, 64], f32),)"
+refuses "--model is for archives of torch.export and of AOTInductor, and no side is one"
 
 case="operators of a library"
 of_fused=(--inputs $files/fused.inputs.pt)

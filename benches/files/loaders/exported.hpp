@@ -30,6 +30,15 @@ namespace pace::benches::files {
   return content.names_between("models/", ".json");
 }
 
+/// What a call of that operator may do beside computing with its tensors, in words; empty: nothing. ATen's operators are
+/// known, and of those that call graphs the ones that NativeRT has.
+[[nodiscard]] inline std::string effect_beyond_tensors(const std::string& name) {
+  if (name.starts_with("aten.from_file")) return "a call of " + name + ", which reads and writes files";
+  for (const auto* known : {"aten.", "prims.", "quantized.", "higher_order.cond", "higher_order.while_loop"})
+    if (name.starts_with(known)) return {};
+  return "a call of " + name + ", which is none of ATen's operators and may do anything";
+}
+
 /// The leaves of `inputs` as the program takes them. Throws InputError, which names the file and the argument.
 [[nodiscard]] inline std::vector<c10::IValue> leaves_for(const std::string& path, const ProgramFacts& facts,
                                                          const CallInputs& inputs) {
@@ -105,8 +114,8 @@ class ExportedLoader final : public Loader {
   [[nodiscard]] std::string code_in(const Content& content) const override {
     if (content.has_below("data/aotinductor/")) return "compiled code (a shared library) beside the exported program";
     for (const auto& model : exported_models(content))
-      if (ProgramFacts(content, model).operators().contains("aten.from_file.default"))
-        return "a call of aten.from_file, which reads and writes files";
+      for (const auto& name : ProgramFacts(content, model).operators())
+        if (auto effect = effect_beyond_tensors(name); !effect.empty()) return effect;
     return {};
   }
   [[nodiscard]] std::unique_ptr<Loaded> load([[maybe_unused]] const Content& content,

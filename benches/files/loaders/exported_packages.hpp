@@ -19,6 +19,7 @@
 #include "benches/aot/definition_store.hpp"
 #include "benches/aot/package_case.hpp"
 #include "benches/aot/package_key.hpp"
+#include "benches/aot/package_model.hpp"
 #include "benches/aot/package_options.hpp"
 #include "benches/files/loaders/exported.hpp"
 #include "benches/files/loaders/loader.hpp"
@@ -57,6 +58,10 @@ class ExportedPackages {
     auto path = store_.find(wanted).string();
     seconds_ = store_.compile_seconds(wanted.key);
     return path;
+  }
+  /// Has find() compile it anew, since what was kept does not load; false where it has been compiled anew before.
+  [[nodiscard]] bool discard(const Content& content, const std::string& model, c10::Device device) {
+    return store_.discard(describe(content, model, device).key);
   }
   /// Seconds that the last find() took to compile; none: the package was there.
   [[nodiscard]] std::optional<double> compile_seconds() const { return seconds_; }
@@ -119,19 +124,23 @@ class LoadedCompiled final : public Loaded {
   const std::string model = choose_model(content, exported_models(content), options.model);
   ProgramFacts facts(content, model);
   std::vector<std::string> notes;
-  std::string package;
+  LoadOptions of_package = options;
+  of_package.model.clear();
+  of_package.argument_names = facts.argument_names();
+  std::unique_ptr<Loaded> package;
   try {
-    package = packages.find(content, model, options.device);
+    package = aot::detail::load_package(
+        [&] { return packages.find(content, model, options.device); },
+        [&] { return packages.discard(content, model, options.device); },
+        [&](const std::string& path) { return PackageLoader().load(Content(path), of_package); });
   } catch (const Unsupported& error) {
     throw Unsupported(content.path() + ": " + error.what());
   }
   if (const auto seconds = packages.compile_seconds())
     notes.push_back("AOTInductor compiled " + content.path() + " in " +
                     format_time(std::chrono::duration<double>(*seconds)));
-  LoadOptions of_package = options;
-  of_package.model.clear();
-  return std::make_unique<detail::LoadedCompiled>(content.path(), std::move(facts),
-                                                  PackageLoader().load(Content(package), of_package), std::move(notes));
+  return std::make_unique<detail::LoadedCompiled>(content.path(), std::move(facts), std::move(package),
+                                                  std::move(notes));
 }
 
 }  // namespace pace::benches::files

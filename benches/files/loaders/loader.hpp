@@ -47,6 +47,9 @@ class Loaded {
 struct LoadOptions {
   c10::Device device = c10::kCPU;  ///< where the inputs are
   std::string model = {};          ///< the name of the model in an archive of several; empty: the only one, or `model`
+  /// Of a package whose program is known: the names of its arguments, the positional ones first, which the package
+  /// itself does not have. Empty: not known.
+  std::vector<std::string> argument_names = {};
 };
 
 /// One kind of file.

@@ -54,11 +54,12 @@ class BoundPackage final : public BoundCall {
 
 class LoadedPackage final : public Loaded {
  public:
-  LoadedPackage(std::string path, const std::string& model, c10::Device device)
+  LoadedPackage(std::string path, const std::string& model, const LoadOptions& options)
       : path_(std::move(path)),
+        argument_names_(options.argument_names),
         // Single-threaded: no lock is taken for a second caller, and a run can be captured into a CUDA graph.
         loader_(path_, model, /*run_single_threaded=*/true, /*num_runners=*/1,
-                device.is_cuda() ? device.index() : c10::DeviceIndex(-1)) {}
+                options.device.is_cuda() ? options.device.index() : c10::DeviceIndex(-1)) {}
 
   [[nodiscard]] std::unique_ptr<BoundCall> bind(const CallInputs& inputs) override {
     const auto positions = positions_of(inputs);
@@ -71,8 +72,8 @@ class LoadedPackage final : public Loaded {
   [[nodiscard]] std::vector<std::size_t> positions_of(const CallInputs& inputs) {
     const auto spec = loader_.get_call_spec();
     try {
-      return tensor_positions(CallSpec(spec.empty() ? std::string() : spec.front(), {}).flatten(inputs.inputs()),
-                              inputs);
+      const CallSpec call(spec.empty() ? std::string() : spec.front(), argument_names_);
+      return tensor_positions(call.flatten(inputs.inputs()), inputs);
     } catch (const Error& error) {
       throw InputError({path_}, error.what());
     }
@@ -102,6 +103,7 @@ class LoadedPackage final : public Loaded {
   }
 
   std::string path_;
+  std::vector<std::string> argument_names_;
   AotiLoader loader_;
 };
 
@@ -135,7 +137,7 @@ class PackageLoader final : public Loader {
       throw InputError({content.path()},
                        "the package was compiled for " + *device + ", and the inputs are on " + options.device.str());
     try {
-      return std::make_unique<detail::LoadedPackage>(content.path(), model, options.device);
+      return std::make_unique<detail::LoadedPackage>(content.path(), model, options);
     } catch (const std::exception& error) {
       throw InputError({content.path()},
                        "the package does not load; it may have been compiled with another LibTorch "

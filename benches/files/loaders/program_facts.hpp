@@ -148,7 +148,7 @@ class ProgramFacts {
   [[nodiscard]] const std::vector<std::string>& argument_names() const { return argument_names_; }
   /// The specification that CallSpec reads.
   [[nodiscard]] const std::string& in_spec() const { return in_spec_; }
-  /// Operators that the program calls, such as `aten.relu.default`.
+  /// Operators that the program calls, such as `aten.relu.default`, those of branches and bodies of loops among them.
   [[nodiscard]] const std::set<std::string>& operators() const { return operators_; }
   /// Where the program's tensors are.
   [[nodiscard]] c10::DeviceType device() const { return device_; }
@@ -211,11 +211,7 @@ class ProgramFacts {
     const auto& module = json.at("graph_module");
     const auto& graph = module.at("graph");
     const auto& ranges = json.at("range_constraints");
-    for (const auto& node : graph.at("nodes")) {
-      auto target = node.at("target").get<std::string>();
-      constexpr std::string_view prefix = "torch.ops.";
-      if (target.starts_with(prefix)) operators_.insert(target.substr(prefix.size()));
-    }
+    find_operators(json);
     for (const auto& call : module.at("module_call_graph")) {
       if (!call.at("fqn").get<std::string>().empty() || call.at("signature").is_null()) continue;
       in_spec_ = call.at("signature").at("in_spec").get<std::string>();
@@ -237,8 +233,12 @@ class ProgramFacts {
       const auto& argument = user->at("arg");
       const auto tensor = argument.find("as_tensor");
       if (tensor == argument.end()) {
-        inputs_.push_back(
-            {.name = "number " + std::to_string(inputs_.size()), .is_tensor = false, .constant = argument.dump()});
+        const std::string number = "number " + std::to_string(inputs_.size());
+        auto constant = detail::read_constant(argument);
+        if (!constant)
+          throw Unsupported(number + " of its inputs is of the kind " + argument.begin().key() +
+                            "; expected a program of tensors and of numbers that it was exported with");
+        inputs_.push_back({.name = number, .is_tensor = false, .constant = std::move(constant)});
         continue;
       }
       const auto name = tensor->at("name").get<std::string>();
@@ -248,6 +248,26 @@ class ProgramFacts {
                           .device = c10::Device(metadata.at("device").at("type").get<std::string>()).type()};
       for (const auto& size : metadata.at("sizes")) input.sizes.push_back(read_size(size, ranges));
       inputs_.push_back(std::move(input));
+    }
+  }
+
+  /// Operators are named in the nodes of all graphs, and in their arguments: branches and bodies of loops are graphs in
+  /// the arguments of nodes.
+  void find_operators(const nlohmann::json& json) {
+    constexpr std::string_view prefix = "torch.ops.";
+    // The values of a file by another hand may be nested more deeply than calls can be.
+    std::vector<const nlohmann::json*> left{&json};
+    while (!left.empty()) {
+      const nlohmann::json& value = *left.back();
+      left.pop_back();
+      if (!value.is_structured()) continue;
+      for (const auto& each : value) left.push_back(&each);
+      for (const char* const key : {"target", "as_operator"}) {
+        const auto found = value.is_object() ? value.find(key) : value.end();
+        if (found == value.end() || !found->is_string()) continue;
+        const auto& name = found->get_ref<const std::string&>();
+        if (name.starts_with(prefix)) operators_.insert(name.substr(prefix.size()));
+      }
     }
   }
 
