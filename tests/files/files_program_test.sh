@@ -107,7 +107,7 @@ case="an exported program that does more than compute counts as code, in each of
 # calls OPERATOR FILE [branch]: a program that calls the operator, in a branch or by itself.
 calls() {
   python3 - $pair.pt2 "$@" <<'EOF' || complain "the file could not be changed"
-import json, sys, zipfile
+import copy, json, sys, zipfile
 given, operator = zipfile.ZipFile(sys.argv[1]), "torch.ops." + sys.argv[2]
 with zipfile.ZipFile(sys.argv[3], "w") as other:
     for name in given.namelist():
@@ -116,7 +116,9 @@ with zipfile.ZipFile(sys.argv[3], "w") as other:
             program = json.loads(data)
             nodes = program["graph_module"]["graph"]["nodes"]
             if sys.argv[4:]:
-                branch = {"name": "b", "graph": {**program["graph_module"]["graph"], "nodes": [{**nodes[0], "target": operator}]}}
+                graph = copy.deepcopy(program["graph_module"]["graph"])
+                graph["nodes"][0]["target"] = operator
+                branch = {"name": "b", "graph": graph}
                 nodes[0]["inputs"].append({"name": "b", "arg": {"as_graph": branch}, "kind": 1})
             else:
                 nodes[0]["target"] = operator

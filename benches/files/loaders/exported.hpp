@@ -113,9 +113,11 @@ class ExportedLoader final : public Loader {
   [[nodiscard]] bool recognises(const Content& content) const override { return !exported_models(content).empty(); }
   [[nodiscard]] std::string code_in(const Content& content) const override {
     if (content.has_below("data/aotinductor/")) return "compiled code (a shared library) beside the exported program";
-    for (const auto& model : exported_models(content))
-      for (const auto& name : ProgramFacts(content, model).operators())
+    for (const auto& model : exported_models(content)) {
+      const ProgramFacts facts(content, model);
+      for (const auto& name : facts.operators())
         if (auto effect = effect_beyond_tensors(name); !effect.empty()) return effect;
+    }
     return {};
   }
   [[nodiscard]] std::unique_ptr<Loaded> load([[maybe_unused]] const Content& content,

@@ -473,8 +473,10 @@ inline int run_tests(Catch::Session& session, RunAccount& account) {
   return {files.begin(), files.end()};
 }
 
-/// Throws InputError for options that are at odds with a list or a dry run.
-inline void refuse_beside_plans(const SessionOptions& options, const Catch::ConfigData& config) {
+/// Throws InputError for options that are at odds with a list or a dry run; those of `replaced` are the program's own, and
+/// mean something else.
+inline void refuse_beside_plans(const SessionOptions& options, const std::vector<std::string>& replaced,
+                                const Catch::ConfigData& config) {
   const std::string plan = options.list ? "--list" : "--dry-run";
   if (!options.list && !options.dry_run) return;
   static constexpr std::array<std::pair<const char*, const char*>, 9> at_odds{
@@ -488,7 +490,7 @@ inline void refuse_beside_plans(const SessionOptions& options, const Catch::Conf
        {"--resume", "since no earlier result is read"},
        {"--processes", "since no process measures"}}};
   for (const auto& [option, why] : at_odds)
-    if (options.list && options.given.has(option))
+    if (options.list && options.given.has(option) && std::ranges::find(replaced, option) == replaced.end())
       throw InputError({}, plan + ": does not go with " + option + ", " + why + "; expected one of them");
   if (only_tells(config)) throw InputError({}, plan + ": does not go with Catch2's lists; expected one of them");
   if (!config.reporterSpecifications.empty() || !config.defaultOutputFilename.empty())
@@ -561,7 +563,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   validate(options.measuring);
   validate(options.baseline);
   refuse_beside_suite_alpha(options);
-  refuse_beside_plans(options, session.configData());
+  refuse_beside_plans(options, config.replaced, session.configData());
   choose_colours_of_catch2(session.configData());
   if (session.configData().showHelp) return session.run();
   if (options.call_timeout && !options.isolation)
