@@ -17,6 +17,7 @@ import argparse
 import importlib
 import importlib.util
 import inspect
+import io
 import os
 import sys
 
@@ -75,7 +76,8 @@ def export(
 
     `args` is a tuple, `kwargs` a dict of keyword arguments; `dynamic_shapes` is as for torch.export.export. The module
     is exported as it is: call `module.eval()` before. Returns the paths by format, that of the inputs under `inputs`.
-    Throws ValueError for an unknown format or other inputs, and what torch throws for a module that it cannot export.
+    Throws ValueError for an unknown format or other inputs, and what torch throws for a module that it cannot export;
+    then none of the files is there.
     """
     import torch
 
@@ -84,17 +86,28 @@ def export(
         raise ValueError(f"formats: expected some of {', '.join(_WRITERS)}, found {', '.join(unknown) or 'none'}")
     if not isinstance(args, tuple):
         raise ValueError(f"args: expected a tuple of inputs, found a {type(args).__name__}")
+    if not name or os.path.basename(name) != name:
+        raise ValueError(f"name: expected the beginning of a file's name, found '{name}'")
     kwargs = dict(kwargs or {})
     os.makedirs(folder, exist_ok=True)
-    paths = {}
-    with torch.no_grad():
-        for each in formats:
-            write, suffix = _WRITERS[each]
-            paths[each] = os.path.join(folder, name + suffix)
-            write(module, args, kwargs, paths[each], dynamic_shapes)
+    paths = {each: os.path.join(folder, name + _WRITERS[each][1]) for each in formats}
     paths["inputs"] = os.path.join(folder, name + ".inputs.pt")
+    # Tracing calls the module, which may write to its inputs.
     detached = torch.utils._pytree.tree_map_only(torch.Tensor, torch.Tensor.detach, {"args": args, "kwargs": kwargs})
-    torch.save(detached, paths["inputs"])
+    given = io.BytesIO()
+    torch.save(detached, given)
+    try:
+        with torch.no_grad():
+            for each in formats:
+                _WRITERS[each][0](module, args, kwargs, paths[each], dynamic_shapes)
+        with open(paths["inputs"], "wb") as file:
+            file.write(given.getbuffer())
+    except BaseException:
+        # A part of the files would pass for all of them.
+        for path in paths.values():
+            if os.path.isfile(path):
+                os.remove(path)
+        raise
     return paths
 
 
@@ -165,6 +178,10 @@ def main():
         paths = export(module, args, kwargs, line.output_directory, name, formats, shapes)
     except (ValueError, ImportError, OSError) as error:
         sys.exit(f"export.py: {error}")
+    except Exception as error:
+        # What torch and the user's function throw has any type; its first line says what is wrong.
+        first = (str(error).strip() or "no reason is given").splitlines()[0]
+        sys.exit(f"export.py: {line.place}: {type(error).__name__}: {first}")
     for path in paths.values():
         print(path)
 

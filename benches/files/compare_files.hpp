@@ -61,7 +61,13 @@ class FileComparison {
     } catch (const std::exception& error) {
       return published(refusal(one.name, names_, error.what()));
     }
-    return compare(one, *inputs, failures);
+    try {
+      return compare(one, *inputs, failures);
+    } catch (const std::exception& error) {
+      // Such as tensors whose memory is smaller than they say. The cases after this one are measured.
+      const std::string reason = dynamic_cast<const Error*>(&error) != nullptr ? error.what() : first_line(error);
+      return published(refusal(one.name, names_, (one.file.empty() ? "" : one.file + ": ") + reason));
+    }
   }
 
  private:

@@ -24,6 +24,7 @@
 #include "benches/files/sides.hpp"
 #include "pace/catch2.hpp"
 #include "pace/core/bazel.hpp"
+#include "pace/core/same_file.hpp"
 #include "pace/report/text.hpp"
 #include "pace/runner/session.hpp"
 
@@ -48,6 +49,20 @@ void resolve_paths() {
   if (!line.inputs.starts_with('(')) line.inputs = pace::user_path(line.inputs);
 }
 
+/// Throws InputError for a file of results that is one of the files that are compared, or their inputs.
+void refuse_to_overwrite(const pace::runner::SessionOptions& session) {
+  std::vector<std::string> read = line.libraries;
+  if (!line.inputs.starts_with('(')) read.push_back(line.inputs);
+  for (const auto& side : work.sides)
+    if (!side.path.empty()) read.push_back(side.path);
+  for (const auto& [option, path] : {std::pair{"--csv", session.csv}, std::pair{"--json", session.json},
+                                     std::pair{"--junit", session.junit}, std::pair{"--html", session.html}}) {
+    for (const auto& each : read)
+      if (!path.empty() && pace::same_file(pace::output_path(path), each))
+        throw pace::InputError({path}, std::string(option) + ": this file is read; expected another name");
+  }
+}
+
 void resolve_options(pace::runner::SessionOptions& session) {
   line.given = session.given;
   runs = session.measures && !session.list && !session.dry_run;
@@ -58,6 +73,7 @@ void resolve_options(pace::runner::SessionOptions& session) {
   if (work.device && work.device->is_cpu())
     pace::runner::refuse_options_for_gpu(session, "the files run there; expected --device cuda beside it");
   work.sides = files::sides_of(line);
+  refuse_to_overwrite(session);
   if (runs) files::require_trust(line, work.sides);
 }
 

@@ -128,6 +128,28 @@ inline void name_sides(std::vector<Side>& sides) {
   return sides;
 }
 
+namespace detail {
+
+/// The code in the file, in words; empty: there is none, or the file is of no known kind, which its row will say. A part
+/// that cannot be read counts as code: it may be no part of what is loaded.
+[[nodiscard]] inline std::string code_in(const std::string& path) {
+  std::optional<Content> content;
+  const Loader* loader = nullptr;
+  try {
+    content.emplace(path);
+    loader = &loader_of(*content);
+  } catch (const Error&) {
+    return {};
+  }
+  try {
+    return loader->code_in(*content);
+  } catch (const Error& error) {
+    return "a part that cannot be read, and may be code: " + first_line(error);
+  }
+}
+
+}  // namespace detail
+
 /// Throws InputError, which lists the files that hold code, unless the options trust them. A candidate that cannot be
 /// read is left to its row.
 inline void require_trust(const CommandLine& line, const std::vector<Side>& sides) {
@@ -140,12 +162,8 @@ inline void require_trust(const CommandLine& line, const std::vector<Side>& side
   for (const auto& library : line.libraries) add(library, "compiled code (a shared library)");
   for (const auto& side : sides) {
     if (side.path.empty()) continue;
-    try {
-      const Content content(side.path);
-      if (const auto code = loader_of(content).code_in(content); !code.empty()) add(side.path, code);
-      if (side.compiled) add(side.path, "values that Python unpickles to compile it, which may run any code");
-    } catch (const Error&) {
-    }
+    if (side.compiled) add(side.path, "values that Python unpickles to compile it, which may run any code");
+    if (const auto code = detail::code_in(side.path); !code.empty()) add(side.path, code);
   }
   const std::string inputs = user_path(line.inputs);
   const auto look_into = [&](const std::string& path) {

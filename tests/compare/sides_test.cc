@@ -374,7 +374,8 @@ TEST_CASE("a candidate that ends its process is a row that threw where SIGCHLD i
   });
   (void)::signal(SIGCHLD, before);
   CHECK(result["new"].outcome == Outcome::threw);
-  CHECK(result["new"].message == "its process has ended");
+  // The hundredth call may be one on other values, which the message says behind this.
+  CHECK_THAT(result["new"].message, StartsWith("its process has ended"));
   require_others_measured(result);
 }
 

@@ -17,6 +17,16 @@ class Scaled(torch.nn.Module):
         return a * by - b, a + 1
 
 
+class Writing(torch.nn.Module):
+    def forward(self, x):
+        return x.add_(1)
+
+
+class Failing(torch.nn.Module):
+    def forward(self, x):
+        raise RuntimeError("no reason")
+
+
 class Paired(torch.nn.Module):
     def forward(self, x, pair, z, last):
         return x * pair[0] + pair[1] + z * last
@@ -44,6 +54,18 @@ class Export(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = os.path.join(folder.name, "new")
+
+    def test_inputs_are_those_from_before_the_module_was_called(self):
+        paths = export.export(Writing(), (torch.zeros(3),), folder=self.folder, formats=("torchscript",))
+        self.assertEqual(torch.load(paths["inputs"])["args"][0].tolist(), [0, 0, 0])
+
+    def test_a_module_that_cannot_be_exported_leaves_no_files(self):
+        os.makedirs(self.folder)
+        with self.assertRaises(RuntimeError):
+            export.export(Failing(), (torch.zeros(3),), folder=self.folder)
+        self.assertEqual(os.listdir(self.folder), [])
+        with self.assertRaisesRegex(ValueError, "found 'a/b'"):
+            export.export(Scaled(), (), folder=self.folder, name="a/b")
 
     def test_files_compute_what_the_module_computes(self):
         module, args, kwargs = Scaled(), (torch.rand(3, 4), torch.rand(4)), {"by": torch.rand(4)}

@@ -137,6 +137,46 @@ for where in "" branch; do
   refuses "a call of other.write.default, which is none of ATen's operators and may do anything"
 done
 
+case="a part of an archive that cannot be read counts as code"
+python3 - $pair.pt2 "$work/part.pt2" <<'EOF' || complain "the file could not be changed"
+import sys, zipfile
+given = zipfile.ZipFile(sys.argv[1])
+with zipfile.ZipFile(sys.argv[2], "w") as other:
+    for name in given.namelist():
+        other.writestr(name, given.read(name))
+    other.writestr(given.namelist()[0].split("/")[0] + "/models/zzz.json", "{broken")
+EOF
+compares --baseline "$work/part.pt2" --inputs $inputs; refuses "values that Python unpickles to compile it"
+compares --baseline "$work/part.pt2" --candidate "$work/part.pt2" --model model --inputs $inputs
+refuses "a part that cannot be read, and may be code"
+
+case="results take the place of no file that is read"
+for option in --json --csv --junit; do
+  cp $pair.pt2 "$work/mine.pt2"
+  compares --baseline "$work/mine.pt2" --candidate "$work/mine.pt2" --inputs $inputs $option "$work/../$(basename "$work")/mine.pt2"
+  refuses "$option: this file is read; expected another name"
+  cmp -s $pair.pt2 "$work/mine.pt2" || complain "the file was changed"
+done
+
+case="inputs whose memory is smaller than they say leave the other cases their figures"
+mkdir -p "$work/three"
+cp $inputs "$work/three/a.pt"
+cp $inputs "$work/three/c.pt"
+python3 - $inputs "$work/three/b.pt" <<'EOF' || complain "the file could not be changed"
+import sys, zipfile
+given = zipfile.ZipFile(sys.argv[1])
+with zipfile.ZipFile(sys.argv[2], "w") as other:
+    for name in given.namelist():
+        data = given.read(name)
+        if name.endswith("data.pkl"):
+            # The sizes of the first tensor are 32 and 64; it gets 33 and 64.
+            assert data.count(b"K K@") >= 1, data
+            data = data.replace(b"K K@", b"K!K@", 1)
+        other.writestr(name, data)
+EOF
+compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "$work/three"
+ends_with 42; shows "3 cases"; shows "three/b.pt"; shows "4 measured"
+
 case="--model without an archive of models"
 compares --model other --baseline op:aten::relu --candidate op:aten::relu --inputs "(T([8, 64], f32),)"
 refuses "--model is for archives of torch.export and of AOTInductor, and no side is one"
