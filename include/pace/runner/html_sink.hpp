@@ -29,7 +29,7 @@ inline constexpr const char* page_results_variable = "PACE_PAGE_RESULTS";
 /// Returns the name of the results file of `page`, an absolute path: the one of the process that this one continues, or
 /// a fresh one, which the processes that continue this one get.
 [[nodiscard]] inline std::string results_of_page(const std::string& page) {
-  const std::string handed_over = environment_variable(page_results_variable);
+  std::string handed_over = environment_variable(page_results_variable);
   if (names_this_process(continuing_variable) && handed_over.starts_with(page + '.')) return handed_over;
   std::string fresh = fresh_results_name(page);
   ::setenv(page_results_variable, fresh.c_str(), 1);
