@@ -11,7 +11,7 @@ RESULTS = "results.json"
 ARCHIVE = "outputs.zip"
 
 _SHARD = re.compile(r"shard_(\d+)_of_(\d+)")
-_AROUND = re.compile(r"(/test\.outputs)?(/outputs\.zip)?/results\.json$")
+_AROUND = re.compile(r"(/test\.outputs(/outputs\.zip)?|/outputs\.zip)/results\.json$")
 
 
 @dataclasses.dataclass(frozen=True)
