@@ -12,7 +12,7 @@ import zlib
 from fleet import simulation
 from history import database, results
 from report import program
-from report.options import Once, file_name
+from report.options import Once, file_name, user_path
 
 DESCRIPTION = (
     "Simulates a suite on a fleet, from comparisons as they were measured: how long it takes, how many bytes come "
@@ -22,11 +22,6 @@ EPILOG = "Exit code: 0, or 1 if a file cannot be read or has no comparison; 2 fo
 
 # What Bazel's zip does to undeclared outputs.
 LEVEL = 6
-
-
-def user_path(path):
-    """`bazel run` starts programs in their runfiles; a relative path is one of the shell that called it."""
-    return os.path.join(os.environ.get("BUILD_WORKING_DIRECTORY", ""), path)
 
 
 def number(least, most, what, whole=False):

@@ -11,15 +11,10 @@ import sys
 from history import database, page, results, text, trends
 from report import figures, output
 from report import program as report_program
-from report.options import Once, file_name
+from report.options import Once, file_name, user_path
 
 DESCRIPTION = "Keeps results of many runs in one SQLite database, draws their trends and finds where they changed."
 EPILOG = "Exit code: 0, or 1 if something could not be read, added or written; 2 for a bad command line."
-
-
-def user_path(path):
-    """`bazel run` starts programs in their runfiles; a relative path is one of the shell that called it."""
-    return os.path.join(os.environ.get("BUILD_WORKING_DIRECTORY", ""), path)
 
 
 def note(message):

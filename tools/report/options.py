@@ -1,6 +1,7 @@
 """Options of the programs in tools/ as argparse reads them."""
 
 import argparse
+import os
 
 
 class Once(argparse.Action):
@@ -19,3 +20,8 @@ def file_name(value):
     if not value:
         raise argparse.ArgumentTypeError("the name of a file is empty")
     return value
+
+
+def user_path(path):
+    """`bazel run` starts programs in their runfiles; a relative path is one of the shell that called it."""
+    return os.path.join(os.environ.get("BUILD_WORKING_DIRECTORY", ""), path)

@@ -47,8 +47,8 @@ class Loaded {
 struct LoadOptions {
   c10::Device device = c10::kCPU;  ///< where the inputs are
   std::string model = {};          ///< the name of the model in an archive of several; empty: the only one, or `model`
-  /// Of a package whose program is known: the names of its arguments, the positional ones first, which the package
-  /// itself does not have. Empty: not known.
+  /// The names of the arguments of the program that a package was compiled from, the positional ones first; the package
+  /// itself has none. Empty: they are not known.
   std::vector<std::string> argument_names = {};
 };
 
