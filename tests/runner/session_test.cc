@@ -206,7 +206,7 @@ TEST_CASE("a shard without the cases that --case names passes and says so, since
   CHECK_THAT(with.err, !ContainsSubstring("--case"));
   CHECK(run(cases + "timely --shard-count 2 --shard-index 0 --dry-run").code == 0);
   CHECK(run(cases + "timely --shard-count 2 --shard-index 0 --processes 2").code == 0);
-  // Of one shard the name is wrong.
+  // Where there is one shard, no other can have the name.
   CHECK(run(cases + "lost --shard-count 1").code == 1);
   // A failure beside it stays one.
   CHECK(run("'fails before anything is compared,measures' --case lost --shard-count 2 --shard-index 1").code == 42);
