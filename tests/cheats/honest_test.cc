@@ -1054,6 +1054,16 @@ std::vector<Variant> variants() {
       "gelu", {x}, [](Arguments& a) { return at::gelu(a[0]); },
       [](Arguments& a) { return a[0].mul(0.5).mul(a[0].mul(0.7071067811865476).erf().add(1)); });
   add(
+      // As of LibTorch's vectorised erf, whose error is 10 epsilons for arguments near 2.4.
+      "a baseline that is inaccurate for one value in a hundred", {x},
+      [](Arguments& a) {
+        const auto exact = at::gelu(a[0].to(at::kDouble));
+        if (a[0].scalar_type() == at::kDouble) return exact;
+        const auto inaccurate = a[0].mul(8).frac().abs().lt(0.015).logical_and(a[0].abs().gt(0.5));
+        return exact.add(inaccurate, 2e-6).to(a[0].scalar_type());
+      },
+      [](Arguments& a) { return at::gelu(a[0].to(at::kDouble)).to(a[0].scalar_type()); });
+  add(
       "a sum of prefixes", {x}, [](Arguments& a) { return at::cumsum(a[0], 1); },
       [](Arguments& a) { return a[0].matmul(at::ones_like(a[0]).narrow(0, 0, 1).expand({32, 32}).triu()); });
   add(
