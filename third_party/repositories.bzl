@@ -1,4 +1,4 @@
-"""Every external repository of pace, for its own WORKSPACE and for any workspace that embeds it."""
+"""Every external repository of pace, for its own WORKSPACE, for any workspace that embeds it, and for Bazel's modules."""
 
 load("//third_party:checkout.bzl", "checkout_repository")
 load("//third_party/clang:repository.bzl", "clang_repository")
@@ -8,6 +8,54 @@ load("//third_party:system.bzl", "shim_repository", "system_repository")
 load("//third_party:tools.bzl", "tools_python_repository")
 
 _DEBIAN_BAZEL = "/usr/share/bazel"
+
+# What each is made by, its name, and its attributes. MODULE.bazel names them, too.
+_REPOSITORIES = [
+    (checkout_repository, "pace_checkout", {}),
+    (libtorch_repository, "libtorch", {}),
+    (tools_python_repository, "tools_python", {}),
+    (cuda_repository, "cuda", {}),
+    (clang_repository, "clang", {}),
+    (system_repository, "catch2", {
+        "headers": ["catch2/catch_all.hpp"],
+        "libraries": ["libCatch2.a", "libCatch2Main.a"],
+        "overlay": "catch2.BUILD",
+        "package": "libcatch2-dev (version 3)",
+    }),
+    (system_repository, "cli11", {
+        "headers": ["CLI/CLI.hpp"],
+        "overlay": "cli11.BUILD",
+        "package": "libcli11-dev",
+    }),
+    (system_repository, "nlohmann_json", {
+        "headers": ["nlohmann/json.hpp"],
+        "overlay": "nlohmann_json.BUILD",
+        "package": "nlohmann-json3-dev",
+    }),
+    (system_repository, "yaml_cpp", {
+        "headers": ["yaml-cpp/yaml.h"],
+        "libraries": ["libyaml-cpp.so"],
+        "overlay": "yaml_cpp.BUILD",
+        "package": "libyaml-cpp-dev",
+    }),
+    (system_repository, "boost_math", {
+        "headers": ["boost/math/distributions.hpp"],
+        "overlay": "boost_math.BUILD",
+        "package": "libboost-math-dev",
+    }),
+    (system_repository, "benchmark", {
+        "headers": ["benchmark/benchmark.h"],
+        "libraries": ["libbenchmark.so"],
+        "overlay": "benchmark.BUILD",
+        "package": "libbenchmark-dev",
+    }),
+    (system_repository, "zlib", {
+        "headers": ["zlib.h"],
+        "libraries": ["libz.so"],
+        "overlay": "zlib.BUILD",
+        "package": "zlib1g-dev",
+    }),
+]
 
 def _once(rule, name, **kwargs):
     """Declares a repository unless the embedding workspace has already chosen one of that name."""
@@ -39,64 +87,12 @@ def _bazel_repositories():
         _once(native.local_repository, name, path = _DEBIAN_BAZEL + "/" + folder)
 
 def pace_repositories():
-    """Declares @libtorch, @cuda, @catch2, @cli11, @nlohmann_json, @yaml_cpp, @boost_math, @benchmark, @zlib, @clang,
-    @tools_python, @pace_checkout and Bazel's own."""
+    """Declares the repositories of pace and Bazel's own, for a WORKSPACE."""
     _bazel_repositories()
-    _once(checkout_repository, "pace_checkout")
-    _once(libtorch_repository, "libtorch")
-    _once(tools_python_repository, "tools_python")
-    _once(cuda_repository, "cuda")
-    _once(clang_repository, "clang")
-    _once(
-        system_repository,
-        "catch2",
-        overlay = "catch2.BUILD",
-        package = "libcatch2-dev (version 3)",
-        headers = ["catch2/catch_all.hpp"],
-        libraries = ["libCatch2.a", "libCatch2Main.a"],
-    )
-    _once(
-        system_repository,
-        "cli11",
-        overlay = "cli11.BUILD",
-        package = "libcli11-dev",
-        headers = ["CLI/CLI.hpp"],
-    )
-    _once(
-        system_repository,
-        "nlohmann_json",
-        overlay = "nlohmann_json.BUILD",
-        package = "nlohmann-json3-dev",
-        headers = ["nlohmann/json.hpp"],
-    )
-    _once(
-        system_repository,
-        "yaml_cpp",
-        overlay = "yaml_cpp.BUILD",
-        package = "libyaml-cpp-dev",
-        headers = ["yaml-cpp/yaml.h"],
-        libraries = ["libyaml-cpp.so"],
-    )
-    _once(
-        system_repository,
-        "boost_math",
-        overlay = "boost_math.BUILD",
-        package = "libboost-math-dev",
-        headers = ["boost/math/distributions.hpp"],
-    )
-    _once(
-        system_repository,
-        "benchmark",
-        overlay = "benchmark.BUILD",
-        package = "libbenchmark-dev",
-        headers = ["benchmark/benchmark.h"],
-        libraries = ["libbenchmark.so"],
-    )
-    _once(
-        system_repository,
-        "zlib",
-        overlay = "zlib.BUILD",
-        package = "zlib1g-dev",
-        headers = ["zlib.h"],
-        libraries = ["libz.so"],
-    )
+    for rule, name, attributes in _REPOSITORIES:
+        _once(rule, name, **attributes)
+
+def declare_for_modules():
+    """Declares the repositories of pace, for an extension of MODULE.bazel: Bazel's own are modules there."""
+    for rule, name, attributes in _REPOSITORIES:
+        rule(name = name, **attributes)
