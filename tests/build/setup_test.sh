@@ -40,6 +40,20 @@ new_machine; program apt-cache 'echo "  Candidate: 3.7.1-1"'
 on_machine PACE_ASSUME_ROOT=0 -- test //a
 fails; says " libcatch2-dev "; says_not backports
 
+case="Ubuntu has Catch2 3 under another name"
+new_machine; program apt-cache '[[ $2 != catch2 ]] || echo "  Candidate: 3.4.0-1build1"'
+on_machine PACE_ASSUME_ROOT=0 -- test //a
+fails; says " catch2 libcli11-dev "; says_not libcatch2-dev/; says_not backports
+
+case="a release that lacks packages is named, with them, before anything is installed"
+new_machine; echo 'PRETTY_NAME="Ubuntu 22.04.5 LTS"' >"$root/etc/os-release"
+program apt-get 'echo "$*" >>"$WORK/apt-ran"; [[ $1 == --simulate ]] || exit 0
+  printf "E: Unable to locate package bazel-rules-proto\nE: Package '"'clang-19'"' has no installation candidate\n"; exit 100'
+on_machine -- test //a
+fails; says "Ubuntu 22.04.5 LTS has no package"; says bazel-rules-proto; says clang-19; says "docs/build.md"
+! grep -q '^install' "$work/apt-ran" || complain "packages were installed: $(<"$work/apt-ran")"
+[[ ! -e $work/pip-ran ]] || complain "Python packages were installed"
+
 case="a machine that speaks German: apt and df are asked in English"
 new_machine
 program apt-cache 'word=Installationskandidat; [[ ${LC_ALL:-} != C ]] || word=Candidate
@@ -168,7 +182,7 @@ case="no Python and no LibTorch: Python comes first"
 new_machine
 mv "$bin/python3" "$work/python3"
 mv "$bin/apt-get" "$bin/apt-get-alone"
-program apt-get 'if [[ $* == *python3-venv* ]]; then
+program apt-get 'if [[ $1 == install && $* == *python3-venv* ]]; then
     printf "%s\n" "$@" >>"$WORK/apt-installed"; cat "$WORK/python3" >"$WORK/bin/python3"; chmod +x "$WORK/bin/python3"
   else
     exec apt-get-alone "$@"

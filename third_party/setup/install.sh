@@ -92,17 +92,24 @@ backports_suite() {
   echo "${VERSION_CODENAME:-bookworm}-backports"
 }
 
+# has_catch2_3 PACKAGE: whether the release has Catch2 3 or later under this name.
+has_catch2_3() { [[ $(apt-cache policy "$1" 2>/dev/null) =~ Candidate:\ [3-9] ]]; }
+
 # The release has no Catch2 3 of its own (before the lists of packages are updated it may seem to have none at all).
 catch2_is_too_old() {
   [[ " ${missing_packages[*]} " == *" libcatch2-dev "* ]] || return 1
-  [[ ! $(apt-cache policy libcatch2-dev 2>/dev/null) =~ Candidate:\ [3-9] ]]
+  ! has_catch2_3 libcatch2-dev && ! has_catch2_3 catch2
 }
 
 # name_packages NAME...: sets names to what apt-get is to install. Only a Catch2 that is too old is taken from
-# backports.
+# backports. Ubuntu has the same package under another name.
 name_packages() {
   names=("$@")
-  ! catch2_is_too_old || names=("${names[@]/%libcatch2-dev/libcatch2-dev/$(backports_suite)}")
+  if catch2_is_too_old; then
+    names=("${names[@]/%libcatch2-dev/libcatch2-dev/$(backports_suite)}")
+  elif ! has_catch2_3 libcatch2-dev; then
+    names=("${names[@]/%libcatch2-dev/catch2}")
+  fi
 }
 
 # The line for apt's sources that gives a Catch2 3, at the mirror that this machine already uses. Nothing where none
@@ -133,6 +140,19 @@ prepare_packages() {
     echo "$line" >"$backports_list"
     update_package_lists
   fi
+  refuse_what_the_release_lacks
+}
+
+# Before anything is installed: an older or another release than those that pace is for.
+refuse_what_the_release_lacks() {
+  local names log=$log_folder/simulate.log lacking PRETTY_NAME=""
+  name_packages "${missing_packages[@]}"
+  ! apt-get --simulate install --no-install-recommends "${names[@]}" >"$log" 2>&1 || return 0
+  lacking=$(sed -nE "s/^E: Unable to locate package (.*)/\1/p; s/^E: Package '(.*)' has no installation candidate/\1/p" "$log")
+  [[ -n $lacking ]] || return 0
+  [[ ! -f $sysroot/etc/os-release ]] || source "$sysroot/etc/os-release"
+  die "${PRETTY_NAME:-this release} has no package" ${lacking} \
+    "pace installs its packages on Debian 12 and 13 and on Ubuntu 24.04. CMake needs fewer (docs/build.md)."
 }
 
 # install_packages NAME...: of those that are missing.
