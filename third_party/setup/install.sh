@@ -151,7 +151,7 @@ refuse_what_the_release_lacks() {
   lacking=$(sed -nE "s/^E: Unable to locate package (.*)/\1/p; s/^E: Package '(.*)' has no installation candidate/\1/p" "$log")
   [[ -n $lacking ]] || return 0
   [[ ! -f $sysroot/etc/os-release ]] || source "$sysroot/etc/os-release"
-  die "${PRETTY_NAME:-this release} has no package" ${lacking} \
+  die "${PRETTY_NAME:-this release} has no package ${lacking//$'\n'/ }" \
     "pace installs its packages on Debian 12 and 13 and on Ubuntu 24.04. CMake needs fewer (docs/build.md)."
 }
 
