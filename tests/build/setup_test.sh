@@ -17,7 +17,7 @@ on_machine PACE_ASSUME_ROOT=0 -- test //a
 fails
 says "only root can install them"
 says "echo 'deb http://mirror.example/debian/ bookworm-backports main' | sudo tee $root/etc/apt/sources.list.d/pace-backports.list"
-says "sudo apt-get install -y --no-install-recommends g++ libcatch2-dev/bookworm-backports libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libboost-math-dev zlib1g-dev valgrind bazel-bootstrap bazel-rules-java bazel-rules-proto bazel-platforms bazel-skylib file zip libbenchmark-dev clang-19"
+says "sudo apt-get install -y --no-install-recommends g++ libcatch2-dev/bookworm-backports libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libboost-math-dev zlib1g-dev valgrind bazel-bootstrap file zip bazel-rules-java bazel-rules-proto bazel-platforms bazel-skylib libbenchmark-dev clang-19"
 
 case="another workspace that uses pace: what pace's own tests are built with is not installed"
 mkdir -p "$work/mine/below"
@@ -319,6 +319,16 @@ rm "$root/usr/bin/bazel"
 printf '#!%s/bash\necho "own $*"\n' "$bin" >"$work/own-bazel"; chmod +x "$work/own-bazel"
 on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" PACE_BAZEL="$work/own-bazel" -- info
 succeeds; is "own info"
+# The packages of Debian's own Bazel are asked for with a Bazel of its version alone.
+rm -r "$root/usr/share/bazel" "$root/usr/bin/zip"
+on_machine PACE_ASSUME_ROOT=0 PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" PACE_BAZEL="$work/own-bazel" -- info
+fails; says " zip"; says_not bazel-rules-java; says_not bazel-bootstrap
+printf '#!%s/bash\necho "bazel 4.2.3"\n' "$bin" >"$work/same-bazel"; chmod +x "$work/same-bazel"
+on_machine PACE_ASSUME_ROOT=0 PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" PACE_BAZEL="$work/same-bazel" -- info
+fails; says "bazel-rules-java"; says_not bazel-bootstrap
+touch "$root/usr/bin/zip"
+on_machine PACE_ASSUME_ROOT=0 PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" PACE_BAZEL="$work/own-bazel" -- info
+succeeds; is "own info"
 on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" PACE_BAZEL="$work/no-bazel" -- info
 fails; says "PACE_BAZEL=$work/no-bazel is no program"
 on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" PACE_PYTHON="$work/no-python" -- info
@@ -341,9 +351,23 @@ on_machine "${given[@]}" -- test //a
 fails; says "HOME=$work/two words has a blank"; says "--output_user_root="
 on_machine "${given[@]}" -- --output_user_root=/a test //a
 succeeds; is "bazel <--output_user_root=/a> <test> <//a>"
-echo "startup --output_base=/a" >"$work/two words/.bazelrc"
+for file in "$work/two words/.bazelrc" "$root/etc/bazel.bazelrc" "$work/place/.bazelrc" "$work/place/imported.bazelrc"; do
+  mkdir -p "$work/place/below" "${file%/*}"; touch "$work/place/WORKSPACE"
+  echo "startup --host_jvm_args=-Xmx1g --output_base=/a" >"$file"
+  # A file that imports itself is left to Bazel.
+  [[ $file != *imported* ]] || printf 'try-import %%workspace%%/.bazelrc\ntry-import %%workspace%%/imported.bazelrc\n' >"$work/place/.bazelrc"
+  cd "$work/place/below" || exit 1
+  on_machine "${given[@]}" -- test //a
+  cd "$OLDPWD" || exit 1
+  succeeds; is "bazel <test> <//a>"
+  rm "$file"
+done
+echo "startup --output_base=/a" >"$work/a.bazelrc"
+on_machine "${given[@]}" -- --bazelrc="$work/a.bazelrc" test //a
+succeeds; is "bazel <--bazelrc=$work/a.bazelrc> <test> <//a>"
+echo "build --output_user_root_is_no_option" >"$work/two words/.bazelrc"
 on_machine "${given[@]}" -- test //a
-succeeds; is "bazel <test> <//a>"
+fails; says "HOME=$work/two words has a blank"
 
 case="relative paths are made absolute, for Bazel as well"
 new_machine; with_packages; with_libtorch "$work/torch" 2.11.0

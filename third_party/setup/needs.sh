@@ -7,13 +7,16 @@ sysroot=${PACE_SYSROOT:-}
 # Debian package : the file that shows that it is there. Catch2 has catch_all.hpp since version 3.
 bazel_packages=(
   bazel-bootstrap:/usr/bin/bazel
+  # With these two Bazel packs what a test leaves in its undeclared outputs.
+  file:/usr/bin/file
+  zip:/usr/bin/zip
+)
+# Debian's folder of the rules that Bazel 4.2 has apart from its program.
+bazel_rules_packages=(
   bazel-rules-java:/usr/share/bazel/rules/java/WORKSPACE
   bazel-rules-proto:/usr/share/bazel/rules/proto/WORKSPACE
   bazel-platforms:/usr/share/bazel/tools/platforms/WORKSPACE
   bazel-skylib:/usr/share/bazel/tools/skylib/WORKSPACE
-  # With these two Bazel packs what a test leaves in its undeclared outputs.
-  file:/usr/bin/file
-  zip:/usr/bin/zip
 )
 library_packages=(
   g++:/usr/bin/g++
@@ -185,6 +188,7 @@ needs_find_missing() {
   missing_environments=()
   [[ -n ${PACE_BAZEL:-} ]] || wanted+=(bazel-bootstrap:/usr/bin/bazel)
   wanted+=("${bazel_packages[@]:1}")
+  needs_have_all "${bazel_rules_packages[@]}" || ! needs_bazel_rules || wanted+=("${bazel_rules_packages[@]}")
   needs_is_of_another_workspace || wanted+=("${own_packages[@]}")
   [[ -z ${PACE_CHECKS:-} ]] || wanted+=("${checks_packages[@]}")
   [[ -z ${PACE_REMOTE:-} ]] || wanted+=("${remote_packages[@]}")
@@ -201,13 +205,35 @@ needs_find_missing() {
   done
 }
 
+# Whether the Bazel that is used takes rules from Debian's folder: version 4.2 does (third_party/repositories.bzl).
+needs_bazel_rules() {
+  [[ -n ${PACE_BAZEL:-} ]] || return 0
+  local version
+  version=$(timeout "$answer_seconds" "$bazel" --version 2>/dev/null </dev/null)
+  [[ $version == "bazel 4.2."* ]]
+}
+
+# needs_have_all PACKAGE:PATTERN...: whether all of them are there.
+needs_have_all() {
+  local entry
+  for entry; do
+    witness_exists "$sysroot${entry#*:}" || return 1
+  done
+}
+
+# Sets workspace to the folder of the workspace around the current folder; nothing if there is none.
+needs_find_workspace() {
+  workspace=$PWD
+  until [[ -z $workspace || -e $workspace/WORKSPACE || -e $workspace/WORKSPACE.bazel || -e $workspace/MODULE.bazel ]]; do
+    workspace=${workspace%/*}
+  done
+}
+
 # Whether the workspace around the current folder is one that uses pace, rather than pace's own.
 needs_is_of_another_workspace() {
-  local folder=$PWD
-  until [[ -z $folder || -e $folder/WORKSPACE || -e $folder/WORKSPACE.bazel || -e $folder/MODULE.bazel ]]; do
-    folder=${folder%/*}
-  done
-  [[ -n $folder && ! $folder -ef $here/.. ]]
+  local workspace
+  needs_find_workspace
+  [[ -n $workspace && ! $workspace -ef $here/.. ]]
 }
 
 # witness_exists PATTERN: whether a file of that name is there.
@@ -238,10 +264,35 @@ environment_installed() {
 # needs_check_home ARGUMENT...: Bazel keeps what it builds below HOME unless an option of its own names another folder.
 needs_check_home() {
   [[ ${HOME:-} == *' '* && " $*" != *' --output_user_root'* && " $*" != *' --output_base'* ]] || return 0
-  ! grep -qsE '^startup .*--output_(user_root|base)' "$HOME/.bazelrc" || return 0
+  local workspace word files
+  needs_find_workspace
+  files=("$sysroot/etc/bazel.bazelrc" "$HOME/.bazelrc")
+  [[ -z $workspace ]] || files+=("$workspace/.bazelrc")
+  for word; do
+    [[ $word == -* ]] || break
+    [[ $word != --bazelrc=* ]] || files+=("${word#*=}")
+  done
+  for word in "${files[@]}"; do
+    ! needs_names_output "$word" || return 0
+  done
   die "HOME=$HOME has a blank, and Bazel cannot build below such a folder." \
     "Type the same with --output_user_root=/a/folder/without/blanks as the first argument," \
     "or once and for all: echo 'startup --output_user_root=/a/folder/without/blanks' >>~/.bazelrc"
+}
+
+# needs_names_output FILE: whether a file of Bazel's options, or one that it imports, names the folder to build below.
+needs_names_output() {
+  local command place
+  [[ -f $1 ]] || return 1
+  ! grep -qE '^[[:space:]]*startup[[:space:]](.*[[:space:]])?--output_(user_root|base)' "$1" || return 0
+  while read -r command place; do
+    [[ $command == import || $command == try-import ]] || continue
+    place=${place//%workspace%/${workspace:-}}
+    # A file that imports itself is an error of Bazel's.
+    [[ $place != "$1" ]] || continue
+    ! needs_names_output "$place" || return 0
+  done <"$1"
+  return 1
 }
 
 needs_check_compiler() {
