@@ -32,8 +32,8 @@ function(pace_require_optimised name options)
     list(APPEND seen "${library}")
     get_target_property(imported "${library}" IMPORTED)
     get_target_property(type "${library}" TYPE)
-    # pace's own libraries have an option of their own.
-    if(imported OR library MATCHES "^pace(_|::)")
+    # pace's own libraries have an option of their own; a user's may be called pace_ and something else.
+    if(imported OR library MATCHES "^pace(_|::)(headers|pace|main|training|kernels)$")
       continue()
     endif()
     foreach(property IN ITEMS LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)

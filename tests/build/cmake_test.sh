@@ -46,6 +46,11 @@ rm -rf "$work/pace"
 export CMAKE_PREFIX_PATH=$work/installed
 run cmake -S "$work/mine" -B "$work/build"
 fails_with "without a build type" "pace_add_test(NAME row_norms_test): the library row_norms would be timed without optimisation, since CMAKE_BUILD_TYPE is ''"
+# A library of the project is called as it likes.
+cp -r "$work/mine" "$work/named"
+sed -i -E 's/(add_library\(|LIBRARIES )row_norms/\1pace_row_norms/; s/(target_[a-z_]+\()row_norms /\1pace_row_norms /' "$work/named/CMakeLists.txt"
+run cmake -S "$work/named" -B "$work/named/build"
+fails_with "a library whose name begins as pace's" "the library pace_row_norms would be timed without optimisation"
 began=$SECONDS
 run cmake -S "$work/mine" -B "$work/build" -DCMAKE_BUILD_TYPE=Release
 succeeds "configure the example"
