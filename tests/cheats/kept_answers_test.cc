@@ -316,6 +316,46 @@ TEST_CASE("one answer, kept for the values given, by a candidate that computes a
   require_rejected(run_on(clock, cheat), "on the values given)");
 }
 
+/// The result for a budget of 0.1 s, whatever the calls take.
+template <class Candidate>
+pace::Result run_briefly(cheats::FakeClock& clock, double baseline, Candidate candidate) {
+  pace::Options options;
+  options.budget = pace::Nanoseconds(1e8);
+  options.check_seed = 7;
+  return pace::compare("cheat", input())
+      .options(options)
+      .baseline("eager", cheats::costing(clock, baseline, [](const at::Tensor& x) { return x.mul(3); }))
+      .candidate("cheat", candidate)
+      .expect(pace::SpeedupAtLeast(1.01))
+      .expect(pace::NoSlowerThan(100))
+      .run(clock);
+}
+
+TEST_CASE("one answer, kept for the values given, by calls of which few fit into the budget") {
+  const double took = GENERATE(3e5, 1e6, 3e6, 2e7, 3e8, 5e9);
+  CAPTURE(took);
+  cheats::FakeClock clock;
+  const auto cheat = [&, given = Given()](const at::Tensor& x) mutable {
+    clock.advance(pace::Nanoseconds(given(x) ? took / 30 : took));
+    return x.mul(3);
+  };
+  require_rejected(run_briefly(clock, took, cheat), "on the values given)");
+}
+
+TEST_CASE("calls of which few fit into the budget are asked all the same, and their claim passes") {
+  const double took = GENERATE(3e5, 1e6, 3e6, 2e7, 3e8, 5e9);
+  CAPTURE(took);
+  cheats::FakeClock clock;
+  const auto result =
+      run_briefly(clock, took, cheats::costing(clock, took / 3, [](const at::Tensor& x) { return x.mul(3); }));
+  const auto& row = result["cheat"];
+  INFO(row.message);
+  REQUIRE(row.judgements.size() == 2);
+  INFO(row.judgements[0].message);
+  CHECK(row.judgements[0].verdict == pace::Verdict::passed);
+  CHECK(row.context.unasked == "");
+}
+
 TEST_CASE("code may have a shorter way for the values given, of a third of the time at least") {
   cheats::FakeClock clock;
   const auto honest_way = [&, given = Given()](const at::Tensor& x) mutable {

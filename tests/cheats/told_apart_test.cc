@@ -150,6 +150,12 @@ TEST_CASE("the time runs out in a call that no sample times") {
   bool noted = false;
   for (const auto& note : result.notes) noted = noted || note.find("the time limit had passed") != std::string::npos;
   CHECK(noted);
+  // The figures of the rounds would prove the claim.
+  REQUIRE(row.judgements.size() == 1);
+  CHECK(row.judgements[0].verdict == pace::Verdict::undecided);
+  CHECK_FALSE(row.acceptable());
+  CHECK_THAT(row.judgements[0].message,
+             cheats::ContainsSubstring("on which no claim may rest: it was not asked for more after the rounds"));
 }
 
 }  // namespace

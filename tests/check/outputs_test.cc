@@ -215,6 +215,34 @@ TEST_CASE("numbers, strings and flags") {
   CHECK(matched("a", "a").compared == 1);
 }
 
+TEST_CASE("outputs that are NaN throughout agree without being compared, and so do those without elements") {
+  const auto nan = at::full({3}, not_a_number), empty = at::zeros({0});
+  for (const auto method : {CheckOptions::Method::allclose, CheckOptions::Method::cosine, CheckOptions::Method::bitwise,
+                            CheckOptions::Method::order_free}) {
+    CheckOptions options;
+    options.method = method;
+    options.equal_nan = true;
+    for (const auto& dtype : {at::kFloat, at::kHalf, at::kComplexFloat}) {
+      if (method == CheckOptions::Method::order_free && dtype == at::kComplexFloat) continue;  // has no order
+      const auto match = matched(nan.to(dtype), nan.to(dtype), options);
+      INFO(static_cast<int>(method) << ' ' << match.message);
+      CHECK(match.correct);
+      CHECK(match.compared == 0);
+      CHECK(match.only_nan == 1);
+    }
+    CHECK(matched(empty, empty, options).empty == 1);
+    CHECK(matched(empty, empty, options).compared == 0);
+    // One number among them, or one output, is judged.
+    const auto some = at::stack({nan, at::ones({3})});
+    CHECK(matched(some, some, options).compared == 1);
+  }
+  CHECK(matched(not_a_number, not_a_number).only_nan == 1);
+  const auto several = c10::IValue(std::vector<at::Tensor>{nan, empty, at::ones({3})});
+  CHECK(matched(several, several).compared == 1);
+  CHECK(matched(nan, at::ones({3})).compared == 1);
+  CHECK_FALSE(matched(nan, at::ones({3})).correct);
+}
+
 TEST_CASE("the tolerance of a number is that of its type and what was learned") {
   CheckOptions options;
   options.number_dtype = at::kDouble;

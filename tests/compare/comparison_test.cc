@@ -24,6 +24,7 @@
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/zeros.h>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_contains.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -34,6 +35,7 @@
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::Message;
 using Catch::Matchers::StartsWith;
 using Catch::Matchers::WithinRel;
@@ -273,6 +275,8 @@ TEST_CASE("a baseline that does not repeat itself cannot vouch for any candidate
   CHECK_FALSE(pace::Correct().match(result));
   REQUIRE(result.notes.size() == 1);
   CHECK_THAT(result.notes[0], ContainsSubstring("does not repeat itself"));
+  for (const auto& row : result.implementations)
+    CHECK_THAT(pace::Correct().examine(row).text, ContainsSubstring("not compared: ") && EndsWith("not repeat itself"));
 }
 
 TEST_CASE("random operators draw the same numbers on both sides while they are checked") {
@@ -367,6 +371,54 @@ TEST_CASE("operands may be anything, and implementations need no tensors") {
                            .run(clock);
   CHECK(nothing["b"].outcome == Outcome::measured);
   CHECK_FALSE(nothing["b"].checked);
+}
+
+TEST_CASE("a claim passes on nothing of which outputs were not compared, with the reason") {
+  FakeClock clock;
+  auto options = few_rounds();
+  options.max_rounds = 200;
+  const auto compare = [&](const at::Tensor& x, auto function) {
+    return pace::compare("uncompared", x)
+        .options(options)
+        .baseline("old", costing(clock, 200, function))
+        .candidate("new", costing(clock, 100, function))
+        .expect(pace::SpeedupAtLeast(1.5))
+        .expect(pace::NoSlowerThan(1.1))
+        .run(clock);
+  };
+  const auto root = [](const at::Tensor& x) { return x.sqrt(); };
+  const auto below_zero = at::rand({16}).add(0.5).neg();
+  for (const auto& [result, why] :
+       {std::pair{compare(below_zero, root), "they are NaN throughout"},
+        std::pair{compare(below_zero, [](const at::Tensor& x) { return x.slice(0, 0, 0).clone(); }),
+                  "they have no elements"},
+        std::pair{
+            compare(below_zero,
+                    [](const at::Tensor& x) { return std::vector<at::Tensor>{x.sqrt(), x.slice(0, 0, 0).clone()}; }),
+            "they have no elements, or are NaN throughout"}}) {
+    const auto& row = result["new"];
+    INFO(why << ": " << row.message);
+    REQUIRE(row.outcome == Outcome::measured);
+    CHECK_FALSE(row.checked);
+    REQUIRE(row.judgements.size() == 2);
+    CHECK(row.judgements[0].verdict == pace::Verdict::invalid);
+    CHECK_THAT(row.judgements[0].message,
+               EndsWith("which proves nothing: its outputs were not compared: " + std::string(why)));
+    CHECK(row.judgements[1].verdict == pace::Verdict::passed);
+    CHECK_THAT(pace::Correct().examine(row).text,
+               EndsWith("'new' was not checked: its outputs were not compared: " + std::string(why)));
+    CHECK_THAT(result.notes, Catch::Matchers::Contains(Catch::Matchers::Equals(
+                                 "Nothing was compared of the outputs of 'old': " + std::string(why) + '.')));
+  }
+  // Outputs that are NaN in places, and those beside an empty one, are compared.
+  const auto with_both = [](const at::Tensor& x) {
+    return std::vector<at::Tensor>{x.sqrt(), x.slice(0, 0, 0).clone(), x.add(1)};
+  };
+  for (const auto& result : {compare(at::randn({64}), root), compare(below_zero, with_both)}) {
+    CHECK(result["new"].checked);
+    CHECK(result["new"].judgements[0].verdict == pace::Verdict::passed);
+    CHECK_THAT(result.notes, !Catch::Matchers::Contains(ContainsSubstring("Nothing was compared")));
+  }
 }
 
 TEST_CASE("no setter undoes another, whichever is called first") {

@@ -396,6 +396,20 @@ TEST_CASE("a claim that cannot be proven is not, and a guard is judged as ever")
   CHECK(NoSlowerThan(1.02).judge(slower).verdict == Verdict::failed);
 }
 
+TEST_CASE(
+    "a claim of an implementation that was not asked for everything is undecided, and a guard is judged as ever") {
+  auto slower = sampled(1 / 1.5, 0.01, 40), faster = sampled(1.5, 0.01, 40);
+  slower.context.unasked = faster.context.unasked = "it was not asked whether it keeps answers";
+  const auto claim = SpeedupAtLeast(1.2).judge(faster);
+  CHECK(claim.verdict == Verdict::undecided);
+  CHECK_FALSE(claim.acceptable);
+  CHECK_THAT(claim.message, EndsWith("on which no claim may rest: it was not asked whether it keeps answers. Measure "
+                                     "longer (--budget)"));
+  CHECK(NoSlowerThan(1.02).judge(faster).verdict == Verdict::passed);
+  CHECK(SpeedupAtLeast(1.2).judge(slower).verdict == Verdict::failed);
+  CHECK(NoSlowerThan(1.02).judge(slower).verdict == Verdict::failed);
+}
+
 TEST_CASE("rounds that were too brief give no verdict, whatever the figures say") {
   auto slower = sampled(1 / 1.5, 0.01, 40), faster = sampled(1.5, 0.01, 40);
   slower.context.too_brief = faster.context.too_brief = "the rounds lasted 2 ms, and a verdict needs 100 ms";

@@ -173,6 +173,8 @@ struct Match {
   std::int64_t mismatches = 0;  ///< elements that differ by more than the tolerance, in outputs that differ
   std::int64_t elements = 0;    ///< elements of all outputs
   std::int64_t compared = 0;    ///< tensors, numbers and strings that were compared; with 0, `correct` proves nothing
+  std::int64_t only_nan = 0;    ///< tensors and numbers that were not compared, since they hold NaN alone on both sides
+  std::int64_t empty = 0;       ///< tensors that were not compared, since they have no elements on either side
   bool unwritten = false;       ///< an output holds poison: the implementation did not write all of it
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <string>
 
@@ -113,7 +114,6 @@ class OutputMatcher {
     if (reference != nullptr && (!reference->isTensor() || is_none(*reference))) {
       throw Error(path + ": expected a tensor as float64 reference, got " + described(*reference));
     }
-    ++match_.compared;
     TensorVerdict verdict;
     try {
       verdict = match_tensor(expected, actual, reference == nullptr ? at::Tensor() : reference->toTensor(), options_,
@@ -121,19 +121,30 @@ class OutputMatcher {
     } catch (const c10::Error& error) {
       // A lack of memory does not mean that the output is wrong.
       if (means_out_of_memory(error)) throw;
+      ++match_.compared;
       return fail(path, std::string("cannot be compared: ") + error.what_without_backtrace());
     }
     match_.max_abs_error = std::max(match_.max_abs_error, verdict.closeness.max_abs_error);
     match_.max_rel_error = std::max(match_.max_rel_error, verdict.closeness.max_rel_error);
     match_.elements += expected.numel();
     match_.unwritten = match_.unwritten || verdict.unwritten;
-    if (verdict.problem.empty()) return;
+    if (verdict.problem.empty()) return count_agreeing(expected.numel(), verdict.closeness.expected_nans);
+    ++match_.compared;
     match_.mismatches += verdict.closeness.mismatches;
     fail(path, verdict.problem);
   }
 
+  /// Where all elements are NaN, or there are none, any implementation that fails in the same way agrees.
+  void count_agreeing(std::int64_t elements, std::int64_t nans) {
+    if (elements == 0)
+      ++match_.empty;
+    else if (nans == elements)
+      ++match_.only_nan;
+    else
+      ++match_.compared;
+  }
+
   void compare_scalars(const std::string& path, const auto& expected, const auto& actual) {
-    ++match_.compared;
     ++match_.elements;
     bool equal = false;
     if (expected.isDouble()) {
@@ -150,9 +161,15 @@ class OutputMatcher {
     } else {
       equal = expected == actual;
     }
-    if (equal) return;
+    if (equal) return count_agreeing(1, holds_nan(expected) ? 1 : 0);
+    ++match_.compared;
     ++match_.mismatches;
     fail(path, "expected " + scalar_text(expected) + ", got " + scalar_text(actual));
+  }
+
+  [[nodiscard]] static bool holds_nan(const auto& value) {
+    return (value.isDouble() && is_nan(value.toDouble())) ||
+           (value.isComplexDouble() && is_nan(std::complex<double>(value.toComplexDouble())));
   }
 
   /// The tolerance of the next number, which is a double in whatever type it was computed.
@@ -194,7 +211,8 @@ class OutputMatcher {
 ///
 /// The structure must be the same: the number of outputs, the keys, kinds, shapes, dtypes, devices and layouts (strides
 /// may differ; lists and tuples are one kind; an undefined tensor is None). Then the values are compared. Poison in an
-/// output is a failure even where the baseline holds poison, too. Each failing output is one line of the message:
+/// output is a failure even where the baseline holds poison, too. Tensors without elements, and those that hold NaN alone
+/// on both sides, agree and do not count as compared. Each failing output is one line of the message:
 ///
 ///     output[1]["h"]: 3 of 12 elements (25 %) differ; worst at [1, 0]: expected 1.5, got 2.5 (off by 1, allowed 0.001)
 ///

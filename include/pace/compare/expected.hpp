@@ -91,8 +91,16 @@ struct Agreement {
   bool correct = true;
   /// Whether there were outputs to compare.
   bool compared = false;
+  /// Outputs that were not compared: see check::Match.
+  std::int64_t only_nan = 0, empty = 0;
   std::string message;
   double max_abs_error = 0;
+
+  /// Returns why nothing was compared of outputs, as the end of a sentence; empty if there are no outputs.
+  [[nodiscard]] std::string why_uncompared() const {
+    if (only_nan > 0) return empty > 0 ? "they have no elements, or are NaN throughout" : "they are NaN throughout";
+    return empty > 0 ? "they have no elements" : "";
+  }
 };
 
 /// Compares an output alone with what was expected.
@@ -157,6 +165,8 @@ struct Agreement {
   if (options.method == check::CheckOptions::Method::none) return agreement;
   const auto look_at = [&](const check::Match& match, const std::string& prefix) {
     agreement.compared = agreement.compared || match.compared > 0;
+    agreement.only_nan += match.only_nan;
+    agreement.empty += match.empty;
     agreement.max_abs_error = std::max(agreement.max_abs_error, match.max_abs_error);
     if (match.correct || !agreement.correct) return;
     agreement.correct = false;

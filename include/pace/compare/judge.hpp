@@ -59,6 +59,7 @@ struct Measurement {
   /// What the checks of integrity add to the result, and the implementations that keep what they derive from an operand.
   std::vector<std::string> notes = {};
   std::vector<std::size_t> keeps = {};
+  std::vector<Unasked> unasked = {};
   OtherTimings other = {};
   /// Some left, and spoilt the samples of those that remain, which are to be measured again.
   bool again = false;
@@ -240,7 +241,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     row.modes.clear();
     row.time.reset();
     row.speedup.reset();
-    row.context = {.comparison = result.name};
+    row.context = {.comparison = result.name, .unproven = row.context.unproven, .unasked = row.context.unasked};
   }
   add_calibration(rounds, result);
   add_rounds(rounds, prepared, /*several_clocks=*/true, result);
@@ -280,6 +281,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   // A note on what a call keeps may stand there since the first calls.
   for (const auto& note : measurement.notes) add_once(result.notes, note);
   for (const std::size_t index : measurement.keeps) result.implementations[index].context.keeps = true;
+  for (const auto& each : measurement.unasked) result.implementations[each.index].context.unasked = each.why;
   for (std::size_t index = 0; index < measurement.max_abs_errors.size(); ++index) {
     auto& error = result.implementations[index].max_abs_error;
     error = std::max(error, measurement.max_abs_errors[index]);

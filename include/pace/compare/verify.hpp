@@ -156,6 +156,7 @@ class FirstCalls {
     const Agreement agreement = agree(expected_, output, operands, 0, check_);
     row.checked = agreement.compared;
     row.max_abs_error = agreement.max_abs_error;
+    note_uncompared(agreement, row, result);
     if (!agreement.correct && !is_baseline) return agreement.message;
     // A training step takes the gradients itself, and they are compared.
     const bool is_step = implementation.phases() != nullptr;
@@ -165,6 +166,8 @@ class FirstCalls {
       result.notes.push_back("The baseline does not repeat itself, so nothing was checked: " + agreement.message + ".");
       check_.method = check::CheckOptions::Method::none;
       row.checked = false;
+      row.context.unproven = "its outputs were not compared: it does not repeat itself";
+      repeats_itself_ = false;
     }
     if (is_baseline) {
       learns_ =
@@ -198,6 +201,17 @@ class FirstCalls {
     implementation.expect_outputs_like(output);
     if (modes != nullptr) row.device_memory = modes->memory_of([&] { return std::any(call()); });
     return {};
+  }
+
+  /// Where outputs were to be compared, and nothing was, no claim about the times of the row is proven. A function that
+  /// returns nothing has no outputs.
+  void note_uncompared(const Agreement& agreement, ImplementationResult& row, Result& result) const {
+    if (agreement.compared || !agreement.correct) return;
+    const std::string why = repeats_itself_ ? agreement.why_uncompared() : "the baseline does not repeat itself";
+    if (why.empty()) return;
+    row.context.unproven = "its outputs were not compared: " + why;
+    if (row.is_baseline)
+      result.notes.push_back("Nothing was compared of the outputs of '" + row.name + "': " + why + '.');
   }
 
   /// How many calls in a row are asked for one answer: an unpredictable number, of which all take about a millisecond
@@ -271,6 +285,7 @@ class FirstCalls {
   check::CheckOptions check_;
   Expected expected_ = {};
   Nanoseconds longest_call_{};
+  bool repeats_itself_ = true;
   /// Whether tolerances are learned from calls of the baseline, and the number of terms of each of its results.
   bool learns_ = false;
   std::vector<double> terms_ = {};

@@ -104,6 +104,9 @@ struct GateContext {
   std::string impossible = {};
   /// Why no claim about times is proven, whatever the figures are; empty: there is no reason.
   std::string unproven = {};
+  /// What was not asked of the implementation for want of time, so that a claim about times that the figures prove is
+  /// undecided; empty: nothing.
+  std::string unasked = {};
   /// Why the rounds ended early; empty: they did not.
   std::string cut_short = {};
   /// Why the rounds were too brief for a verdict (Options::least_duration); empty: they were not.

@@ -170,6 +170,10 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
     judgement.verdict = Verdict::undecided;
     open = ", on which no verdict may rest yet: " + context.too_brief;
     if (!context.cut_short.empty()) open += ". The rounds ended early: " + context.cut_short;
+  } else if (!context.unasked.empty() && demand.burden == Burden::claim && judgement.verdict == Verdict::passed) {
+    judgement.verdict = Verdict::undecided;
+    open = ", on which no claim may rest: " + context.unasked + ". Measure longer (--budget)";
+    if (!context.cut_short.empty()) open += ". The rounds ended early: " + context.cut_short;
   } else if (!context.cut_short.empty()) {
     open += ". The rounds ended early: " + context.cut_short;
   }

@@ -22,7 +22,9 @@ struct Findings {
     } else if (row.outcome != Outcome::measured) {
       problems += "\n  '" + row.name + "' " + to_string(row.outcome) + ": " + row.message;
     } else if (!row.checked) {
-      problems += "\n  '" + row.name + "' was not checked: its outputs hold nothing that can be compared";
+      problems +=
+          "\n  '" + row.name + "' was not checked: " +
+          (row.context.unproven.empty() ? "its outputs hold nothing that can be compared" : row.context.unproven);
     }
   }
   [[nodiscard]] MatchResult match() const {

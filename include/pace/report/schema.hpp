@@ -262,6 +262,8 @@ struct Schema<GateContext> {
       field("beta", &GateContext::beta, "of one gate: rate of false failures of claims and false passes of guards"),
       field("impossible", &GateContext::impossible, "why the figures cannot be true"),
       field("unproven", &GateContext::unproven, "why no claim about times is proven"),
+      field("unasked", &GateContext::unasked,
+            "what was not asked for want of time, so that no claim about times passes"),
       field("cut_short", &GateContext::cut_short, "why the rounds ended before their time"),
       field("too_brief", &GateContext::too_brief, "why the rounds were too brief for a verdict"),
   };

@@ -161,9 +161,10 @@ class ReplicateSink final : public report::Sink {
   void write(const ImplementationResult& row, const Judgement& judgement) {
     const std::string& comparison = row.context.comparison;
     // Which would be no more proven by several processes.
-    if (judgement.speed && !judgement.speed->guard && !row.context.unproven.empty())
+    const std::string& unproven = row.context.unproven.empty() ? row.context.unasked : row.context.unproven;
+    if (judgement.speed && !judgement.speed->guard && !unproven.empty())
       write_problem('\'' + comparison + "': '" + row.name + "': " + judgement.expectation +
-                    " is not proven: " + row.context.unproven);
+                    " is not proven: " + unproven);
     else if (judgement.speed)
       line({.judged =
                 detail::Judged{{comparison, row.name, judgement.expectation, *judgement.speed, gate::centre_of(row)},

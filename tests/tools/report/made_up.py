@@ -117,6 +117,7 @@ def row(name, samples, baseline=None, **more):
             "beta": 0.01,
             "impossible": "",
             "unproven": "",
+            "unasked": "",
             "cut_short": "",
             "too_brief": "",
         },

@@ -65,6 +65,13 @@ struct Examination {
   bool repeats_outputs = false;
 };
 
+/// An implementation that was not asked for everything, for want of time.
+struct Unasked {
+  std::size_t index = 0;
+  /// What it was not asked for, as a sentence without its end.
+  std::string why = {};
+};
+
 /// Result of the audits in the rounds and of the checks after them.
 struct IntegrityFindings {
   std::vector<Drop> dropped = {};
@@ -74,6 +81,7 @@ struct IntegrityFindings {
   std::vector<std::string> notes = {};
   /// Indices of the implementations that keep what they derive from an operand.
   std::vector<std::size_t> keeps = {};
+  std::vector<Unasked> unasked = {};
   /// One that was dropped spoilt the samples of the others.
   bool measure_again = false;
 
@@ -161,6 +169,8 @@ class IntegrityChecker final : public Auditor {
 
   /// Share of the budget for a question after the rounds, which has a further limit: see most_time_of_question().
   static constexpr double audit_share = AuditSchedule::share;
+  /// Largest share of the budget, or of longer rounds, for one where few calls take as long.
+  static constexpr double most_share = 0.25;
   /// What is kept of operands may make calls so many times as fast without being declared.
   static constexpr double most_undeclared_effect = 10;
 
@@ -211,9 +221,21 @@ class IntegrityChecker final : public Auditor {
            " not change.";
   }
   /// What one question to one implementation may take after the rounds, if it takes longer than audit_share of the budget.
+  /// After short rounds it may take as long as after those of the default budget.
   [[nodiscard]] Nanoseconds most_time_of_question() const {
-    constexpr double most_share = 0.25;
-    return std::min(most_share * std::max(options_.budget, schedule_.elapsed()), time_left(clock_));
+    const Nanoseconds rounds = std::max(options_.budget, schedule_.elapsed());
+    return std::min<Nanoseconds>(std::max(most_share * rounds, most_share * Options().budget), time_left(clock_));
+  }
+  /// What the shortest form of a question may take, where calls are too long for any other: as long as the rounds, of
+  /// which an interval takes more than this form has calls.
+  [[nodiscard]] Nanoseconds most_time_of_short_question() const {
+    const Nanoseconds rounds = std::max(options_.budget, schedule_.elapsed());
+    return std::max(most_time_of_question(), std::min<Nanoseconds>(rounds, time_left(clock_)));
+  }
+  /// Notes that an implementation was not asked `what`, for want of time.
+  void leave_unasked(std::size_t index, const std::string& what) {
+    notes_.push_back('\'' + prepared_.result.implementations[index].name + "' was not asked " + what + '.');
+    unasked_.push_back({index, "it was not asked " + what});
   }
   /// The shortest time of a call in a sample of the rounds.
   [[nodiscard]] Nanoseconds shortest_of(std::size_t index) const { return schedule_.shortest_of(index); }
@@ -259,6 +281,7 @@ class IntegrityChecker final : public Auditor {
   std::vector<Nanoseconds> longest_audits_;
   std::vector<std::string> notes_;
   std::vector<std::size_t> keeps_;
+  std::vector<Unasked> unasked_;
   std::function<std::string(Implementation&)> ask_again_;
 };
 
@@ -546,6 +569,7 @@ inline IntegrityFindings IntegrityChecker::check() {
   inspect(findings);
   findings.notes = std::exchange(notes_, {});
   findings.keeps = std::exchange(keeps_, {});
+  findings.unasked = std::exchange(unasked_, {});
   return findings;
 }
 
@@ -662,8 +686,7 @@ inline std::string IntegrityChecker::out_of_time(std::size_t index) {
            format_time(usual) +
            ", so that it could not be asked for more before the time limit: it is fast only while "
            "it is timed";
-  notes_.push_back('\'' + prepared_.result.implementations[index].name +
-                   "' was not asked for more after the rounds, since the time limit had passed.");
+  leave_unasked(index, "for more after the rounds, since the time limit had passed");
   return {};
 }
 
@@ -802,12 +825,18 @@ inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementa
       return "correct at first, but not after the rounds: " + problem;
   repair(0);
   if (clock_.modes() != nullptr) return {};
-  constexpr int tries = 4, samples = 4;
+  constexpr int tries = 4;
   constexpr double most_times = 2, slack_in_resolutions = 20;
   const Nanoseconds usual = shortest_of(implementation.index) + shortest_of(baseline_);
   // A clock that has been set back in a sample gives no norm.
   if (shortest_of(implementation.index).count() <= 0 || shortest_of(baseline_).count() <= 0) return {};
-  if (tries * samples * static_cast<double>(iterations_) * usual > most_time_of_question()) return {};
+  // Long samples are interrupted as often as a few short ones together.
+  const Nanoseconds of_samples = tries * static_cast<double>(iterations_) * usual;
+  const int samples = 4 * of_samples > most_time_of_question() ? 1 : 4;
+  if (samples * of_samples > most_time_of_short_question()) {
+    leave_unasked(implementation.index, "whether it is as fast after the rounds, since that would take too long");
+    return {};
+  }
   Nanoseconds own{};
   for (int i = 0; i < tries; ++i) {
     const auto shortest_now = [&](Implementation& which) {
@@ -828,8 +857,8 @@ inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementa
 }
 
 /// Whether its calls take longer on values that it has not seen before than on the same ones again, or than where they are
-/// repeated, and whether they are right there. The time for it is a share of the budget, or up to a quarter of the budget
-/// or of the rounds where few calls take as long.
+/// repeated, and whether they are right there. The time for it is a share of the budget, or up to most_time_of_question()
+/// where few calls take as long. One trial at a time may take up to most_time_of_short_question().
 inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementation) {
   constexpr double fewest_trials = 6, fewest_long_trials = 3, most_trials = 16, samples_of_trial = 6, attempts = 2,
                    most_calls = 16, most_bytes = 1 << 20, slack_in_resolutions = 20, calls_of_trial = 6,
@@ -838,13 +867,11 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   const Nanoseconds usual = shortest_of(implementation.index) + shortest_of(baseline_);
   const Nanoseconds time = audit_share * options_.budget;
   const Nanoseconds most_time = most_time_of_question();
-  const auto note_unasked = [&] {
-    notes_.push_back('\'' + prepared_.result.implementations[implementation.index].name +
-                     "' was not asked whether it keeps answers from call to call, since that would take too long.");
-  };
-  // So long are calls of which not even the fewest can be made.
-  if (attempts * fewest_long_trials * calls_of_trial * usual > most_time) {
-    note_unasked();
+  constexpr auto question = "whether it keeps answers from call to call, since that would take too long";
+  // Of long calls few trials can be made, so that one without an effect ends the question.
+  bool one_by_one = attempts * fewest_long_trials * calls_of_trial * usual > most_time;
+  if (one_by_one && calls_of_trial * usual > most_time_of_short_question()) {
+    leave_unasked(implementation.index, question);
     return {};
   }
   const double affordable = time / (samples_of_trial * attempts * fewest_trials * usual);
@@ -862,14 +889,20 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   const OnOtherValues other = on_fresh_values();
   if (clock_.modes() != nullptr)
     for (Implementation* const each : {&implementation, &baseline()}) samples.touch(*each);
-  const Nanoseconds start = clock_.now();
-  (void)samples.take(implementation, repetitions, beside_given, {});
-  std::string wrong = judge_new_sample(implementation, samples);
-  (void)samples.take(baseline(), repetitions, beside_given, {});
-  const Nanoseconds each = clock_.now() - start;
+  std::string wrong;
+  Nanoseconds each = calls_of_trial * usual;
+  if (!one_by_one) {
+    const Nanoseconds start = clock_.now();
+    (void)samples.take(implementation, repetitions, beside_given, {});
+    wrong = judge_new_sample(implementation, samples);
+    (void)samples.take(baseline(), repetitions, beside_given, {});
+    each = clock_.now() - start;
+    // Calls that take longer than in the rounds may be those of an answer that was kept there.
+    one_by_one = attempts * fewest_long_trials * each > most_time;
+  }
   std::optional<NoveltyEffect> effect;
-  if (wrong.empty() && attempts * fewest_long_trials * each > most_time) {
-    note_unasked();
+  if (wrong.empty() && one_by_one && each > most_time_of_short_question()) {
+    leave_unasked(implementation.index, question);
   } else if (wrong.empty()) {
     const bool few = fewest_trials * each > most_time;
     const double trials = each.count() > 0 ? time / (attempts * each) : most_trials;
@@ -881,10 +914,13 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
     };
     const auto effect_with = [&](std::span<const std::size_t> kept) {
       effect = find_novelty_effect(
-          static_cast<std::size_t>(std::clamp(trials, few ? fewest_long_trials : fewest_trials, most_trials)),
+          one_by_one
+              ? 1
+              : static_cast<std::size_t>(std::clamp(trials, few ? fewest_long_trials : fewest_trials, most_trials)),
           slack_in_resolutions * clock_.resolution() / static_cast<double>(samples.calls()),
           Nanoseconds(bytes_of(operands_.pristine) / bytes_in_nanosecond), [&] { return own(kept); },
-          [&] { return std::optional<CallTimes>(samples.take(baseline(), repetitions, beside_given, kept)); });
+          [&] { return std::optional<CallTimes>(samples.take(baseline(), repetitions, beside_given, kept)); },
+          static_cast<std::size_t>(one_by_one ? attempts * fewest_long_trials : attempts));
       return effect.has_value() || !wrong.empty();
     };
     if (effect_with(operands_.keeps) && wrong.empty()) {

@@ -136,14 +136,15 @@ struct Trials {
 /// and of the baseline; nothing ends the comparison without a result. What samples on other operands cost more is taken
 /// from the baseline: its difference or its ratio to its own repeated calls, whichever allows more. What comes after a
 /// call is compared with the baseline's. Times are the lower quartiles of `trials` trials, since interruptions only add to
-/// them, and an effect must show again in as many trials more: where calls without an effect are interrupted one time in
-/// ten, six trials find one with a probability below 10^-7. Times within `slack` of each other are equal, and calls on
-/// other memory may take `of_other_memory` more than repeated ones.
+/// them, and an effect must show in each of `attempts` times as many: where calls without an effect are interrupted one
+/// time in ten, twice six trials find one with a probability below 10^-7, and six times one with one of 10^-6. Times within
+/// `slack` of each other are equal, and calls on other memory may take `of_other_memory` more than repeated ones.
 [[nodiscard]] inline std::optional<NoveltyEffect> find_novelty_effect(
     std::size_t trials, Nanoseconds slack, Nanoseconds of_other_memory, FunctionRef<std::optional<CallTimes>()> own,
-    FunctionRef<std::optional<CallTimes>()> of_baseline) {
+    FunctionRef<std::optional<CallTimes>()> of_baseline, std::size_t attempts = 2) {
   std::optional<NoveltyEffect> known, repeated, afterwards, given;
-  for (const bool first : {true, false}) {
+  for (std::size_t attempt = 0; attempt < attempts; ++attempt) {
+    const bool first = attempt == 0;
     novelty::Trials taken;
     for (std::size_t i = 0; i < trials; ++i) {
       const auto mine = own(), norm = mine ? of_baseline() : std::nullopt;

@@ -167,6 +167,7 @@ class SideAudits final : public Auditor {
       const auto notes = answer.read<std::vector<std::string>>();
       findings.notes.insert(findings.notes.end(), notes.begin(), notes.end());
       if (answer.read<bool>()) findings.keeps.push_back(index);
+      if (auto why = answer.read<std::string>(); !why.empty()) findings.unasked.push_back({index, std::move(why)});
       repetitions.push_back(answer.read<std::vector<Repetitions>>());
     }
     const auto place_of_baseline = static_cast<std::size_t>(std::ranges::find(timed, baseline) - timed.begin());
@@ -198,7 +199,8 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
   std::int64_t most_calls = 0;
   timing::LeastTraffic traffic;
   answer >> cpu >> row.outcome >> row.message >> row.checked >> row.max_abs_error >> row.first_call >> row.counts >>
-      row.why_uncounted >> row.context.repeats_outputs >> row.context.keeps >> notes >> most_calls >> traffic;
+      row.why_uncounted >> row.context.repeats_outputs >> row.context.keeps >> row.context.unproven >> notes >>
+      most_calls >> traffic;
   if (const auto there = answer.read<Nanoseconds>(); there < before || there > clock.now())
     throw Error("comparison '" + verified.result.name + "': --isolate sides: the " + clock.name() +
                 " clock shows another time in another process; expected the wall clock");
@@ -309,6 +311,7 @@ inline constexpr double largest_handshake_share = 0.01;
     pass.notes = std::move(findings.notes);
     pass.notes.push_back(note_on_sides(handshake, gated.samples));
     pass.keeps = std::move(findings.keeps);
+    pass.unasked = std::move(findings.unasked);
     pass.max_abs_errors = std::move(findings.max_abs_errors);
     pass.again = findings.measure_again && !participants.empty();
   } catch (...) {

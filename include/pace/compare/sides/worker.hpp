@@ -148,8 +148,8 @@ class SideWorker {
     verified.participants.enter(result);
     const auto& row = result.implementations[own_];
     answer << stays_on << row.outcome << row.message << row.checked << row.max_abs_error << row.first_call << row.counts
-           << row.why_uncounted << row.context.repeats_outputs << row.context.keeps << result.notes
-           << verified.options.max_iterations << verified.traffic << clock_.now();
+           << row.why_uncounted << row.context.repeats_outputs << row.context.keeps << row.context.unproven
+           << result.notes << verified.options.max_iterations << verified.traffic << clock_.now();
   }
 
   /// The process of a candidate has two sets of operands, one for the baseline. More memory is slower, so that the process
@@ -186,6 +186,7 @@ class SideWorker {
       if (problem.empty() || each.index == own_)
         problem = each.index == own_ ? each.message : "in its process the baseline is not what it was: " + each.message;
     answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keeps.empty()
+           << (findings.unasked.empty() ? std::string() : findings.unasked.front().why)
            << (integrity_->draws_anew() ? integrity_->repetitions_of(own_) : std::vector<Repetitions>());
   }
 
