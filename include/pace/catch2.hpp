@@ -15,6 +15,7 @@
 #include "pace/core/result.hpp"
 #include "pace/expectations.hpp"
 #include "pace/gate/matcher.hpp"
+#include "pace/report/text.hpp"
 
 /// Expression of CHECK_THAT with one of pace's matchers. The message of a failure has the value and MatchResult::text,
 /// since toString() of a matcher is called without the value.
@@ -25,9 +26,10 @@ class Catch::MatchExpr<Value, Matcher> : public Catch::ITransientExpression {
   MatchExpr(Value&& value, const Matcher& matcher)
       : ITransientExpression{true, matcher.match(value)}, value_(value), matcher_(matcher) {}
 
-  /// Prints the value and the text of the match.
+  /// Prints the value and the text of the match. Names and messages of files may hold control characters, which are
+  /// spelt out.
   void streamReconstructedExpression(std::ostream& out) const override {
-    out << Catch::Detail::stringify(value_) << ' ' << matcher_.examine(value_).text;
+    out << Catch::Detail::stringify(value_) << ' ' << pace::report::printable_lines(matcher_.examine(value_).text);
   }
 
  private:
@@ -40,7 +42,7 @@ template <>
 struct Catch::StringMaker<pace::ImplementationResult> {
   /// Returns the name, the outcome or the median time, and the speed-up with its interval, in one line.
   static std::string convert(const pace::ImplementationResult& result) {
-    std::string text = "'" + result.name + "'";
+    std::string text = "'" + pace::report::printable(result.name) + "'";
     if (result.outcome != pace::Outcome::measured) return text + " (" + pace::to_string(result.outcome) + ")";
     if (result.time) text += " (" + pace::format_time(result.time->median);
     if (result.time && result.is_baseline) text += ", the baseline";
@@ -58,7 +60,7 @@ template <>
 struct Catch::StringMaker<pace::Result> {
   /// Returns the name of the comparison and all its rows, in one line.
   static std::string convert(const pace::Result& result) {
-    std::string text = "'" + result.name + "': ";
+    std::string text = "'" + pace::report::printable(result.name) + "': ";
     for (const auto& each : result.implementations) {
       if (&each != result.implementations.data()) text += "; ";
       text += StringMaker<pace::ImplementationResult>::convert(each);

@@ -183,6 +183,21 @@ TEST_CASE("a failure of a combination has what each part says") {
   CHECK_THAT(either, Catch::Matchers::EndsWith("\nor matches predicate: \"is named eager\" )"));
 }
 
+TEST_CASE("control characters of names and messages are spelt out, and the lines of a failure stay") {
+  auto result = sample::comparison("\033[2Jcase\n");
+  result.implementations[1].name = "\033[32mfused";
+  result.implementations[1].outcome = pace::Outcome::threw;
+  result.implementations[1].message = "\033[1A\u202eno";
+  const std::vector<std::string> texts{shown(result), expansion(result, pace::Correct()),
+                                       expansion(result["\033[32mfused"], pace::Correct())};
+  for (const auto& text : texts)
+    CHECK_THAT(text, !Catch::Matchers::ContainsSubstring("\033") && !Catch::Matchers::ContainsSubstring("\u202e") &&
+                         Catch::Matchers::ContainsSubstring("\\x1b[32mfused"));
+  CHECK_THAT(expansion(result, pace::Correct()),
+             Catch::Matchers::ContainsSubstring("'\\x1b[2Jcase\\n'") &&
+                 Catch::Matchers::ContainsSubstring("but:\n  '\\x1b[32mfused' threw: \\x1b[1A\\u202eno"));
+}
+
 TEST_CASE("outcomes, verdicts and reasons are shown by name") {
   CHECK(shown(pace::Outcome::out_of_memory) == "out of memory");
   CHECK(shown(pace::Verdict::undecided) == "undecided");
