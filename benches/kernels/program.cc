@@ -34,6 +34,7 @@
 #include "pace/kernels/record_ranges.hpp"
 #include "pace/report/program_output.hpp"
 #include "pace/report/text.hpp"
+#include "pace/runner/current_directory.hpp"
 #include "pace/runner/hand_over.hpp"
 #include "pace/runner/this_program.hpp"
 

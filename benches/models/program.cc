@@ -20,6 +20,7 @@
 #include "pace/report/environment.hpp"
 #include "pace/report/machine.hpp"
 #include "pace/report/program_output.hpp"
+#include "pace/runner/current_directory.hpp"
 #include "pace/runner/this_program.hpp"
 #include "pace/runner/torch_environment.hpp"
 

@@ -119,10 +119,13 @@ inline void require_usable(const CommandLine& line, const std::vector<std::strin
 /// Hears the comparisons of this process while the object lives.
 class ListensToResults {
  public:
-  explicit ListensToResults(std::function<void(const Result&)> hear) { run_context().on_result(std::move(hear)); }
+  explicit ListensToResults(std::function<void(const Result&)> hear) : own_(run_context().on_result(std::move(hear))) {}
   ListensToResults(const ListensToResults&) = delete;
   ListensToResults& operator=(const ListensToResults&) = delete;
-  ~ListensToResults() { run_context().clear_listeners(); }
+  ~ListensToResults() { run_context().remove_listener(own_); }
+
+ private:
+  RunContext::ListenerId own_;
 };
 
 /// One run of the program.

@@ -40,6 +40,7 @@
 #include "pace/core/bazel.hpp"
 #include "pace/core/new_folders.hpp"
 #include "pace/report/text.hpp"
+#include "pace/runner/current_directory.hpp"
 #include "pace/runner/process_files.hpp"
 #include "pace/runner/session.hpp"
 

@@ -37,6 +37,7 @@
 #include "pace/core/progress.hpp"
 #include "pace/record.hpp"
 #include "pace/report/text.hpp"
+#include "pace/runner/current_directory.hpp"
 #include "pace/runner/session.hpp"
 #include "pace/training.hpp"
 

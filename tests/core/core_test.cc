@@ -1,5 +1,8 @@
+#include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
@@ -12,6 +15,7 @@
 #include "pace/core/format.hpp"
 #include "pace/core/memory.hpp"
 #include "pace/core/options.hpp"
+#include "pace/core/report_program.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/core/same_file.hpp"
@@ -148,6 +152,40 @@ TEST_CASE("listeners hear of every result") {
   context.clear_listeners();
   context.publish(result);
   CHECK(heard.size() == 2);
+}
+
+TEST_CASE("a listener is removed by its name, and the others stay") {
+  pace::RunContext context;
+  std::string heard;
+  const auto first = context.on_result([&](const pace::Result&) { heard += 'a'; });
+  context.on_result([&](const pace::Result&) { heard += 'b'; });
+  const auto last = context.on_result([&](const pace::Result&) { heard += 'c'; });
+  context.publish({});
+  context.remove_listener(first);
+  context.publish({});
+  context.remove_listener(last);
+  context.remove_listener(last);
+  context.publish({});
+  CHECK(heard == "abcbcb");
+}
+
+TEST_CASE("prints where the program that makes pages is", "[.]") { std::cout << '<' << pace::report_program() << '>'; }
+
+TEST_CASE("a program that a link starts by its path finds the program that makes pages beside the link") {
+  const pace::test::Scratch scratch;
+  const std::filesystem::path link = scratch / "linked";
+  std::filesystem::create_symlink(std::filesystem::read_symlink("/proc/self/exe"), link);
+  const std::string program = scratch.write("linked.runfiles/pace/tools/report/report", "#!/bin/sh\n");
+  const auto printed = [&](const std::string& name) {
+    const std::string words =
+        "cd '" + scratch.path.string() + "' && env -i " + name + " 'prints where the program that makes pages is' >out";
+    CHECK(std::system(words.c_str()) == 0);
+    return scratch.read("out");
+  };
+  CHECK_THAT(printed("./linked"), ContainsSubstring("<>"));  // it cannot be run
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  CHECK_THAT(printed("./linked"), ContainsSubstring("linked.runfiles/pace/tools/report/report>"));
+  CHECK_THAT(printed("'" + link.string() + "'"), ContainsSubstring('<' + program + '>'));
 }
 
 TEST_CASE("this machine has memory left") {

@@ -26,6 +26,7 @@
 #include "pace/core/run_context.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/pace.hpp"
+#include "pace/runner/current_directory.hpp"
 #include "pace/runner/session.hpp"
 #include "pace/timing/wall.hpp"
 #include "tests/support/fake_clock.hpp"

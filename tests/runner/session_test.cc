@@ -206,10 +206,35 @@ TEST_CASE("a shard without the cases that --case names passes and says so, since
   CHECK_THAT(with.err, !ContainsSubstring("--case"));
   CHECK(run(cases + "timely --shard-count 2 --shard-index 0 --dry-run").code == 0);
   CHECK(run(cases + "timely --shard-count 2 --shard-index 0 --processes 2").code == 0);
+  // A name that no shard has fails the first one, which lists all.
+  for (const auto& [first, second, environment] :
+       {std::tuple{" --shard-count 2 --shard-index 0", " --shard-count 2 --shard-index 1", ""},
+        {" ", " --shard-count 2 --shard-index 1",
+         "BAZEL_TEST=1 TEST_TOTAL_SHARDS=2 TEST_SHARD_INDEX=0 TEST_SHARD_STATUS_FILE=/dev/null"},
+        {" --shard-count 2 --shard-index 0 --dry-run", " --shard-count 2 --shard-index 1 --dry-run", ""}}) {
+    const auto lost = run(cases + "lost" + first, environment);
+    INFO(lost.out << lost.err);
+    CHECK(lost.code == 1);
+    CHECK_THAT(lost.err, ContainsSubstring(
+                             "pace: --case: no comparison is called 'lost'; expected one of 'measured', 'timely'\n") ||
+                             ContainsSubstring("pace: --case: no comparison is called 'lost'; expected one of "));
+    CHECK(run(cases + "lost" + second).code == 0);
+  }
   // Where there is one shard, no other can have the name.
   CHECK(run(cases + "lost --shard-count 1").code == 1);
   // A failure beside it stays one.
   CHECK(run("'fails before anything is compared,measures' --case lost --shard-count 2 --shard-index 1").code == 42);
+}
+
+TEST_CASE("a current directory that was removed is an error that says so") {
+  const pace::test::Scratch scratch;
+  fs::create_directory(scratch / "gone");
+  const std::string enter = "sh -c 'cd " + (scratch / "gone") + " && rmdir ../gone && exec \"$0\" \"$@\"'";
+  const auto program = run("measures", enter);
+  INFO(program.out);
+  CHECK(program.code == 1);
+  CHECK_THAT(program.err,
+             ContainsSubstring("pace: the current directory was removed while a shell or a program stood in it"));
 }
 
 TEST_CASE("what a tag allows to fail does not fail a dry run either") {

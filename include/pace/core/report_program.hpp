@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -23,6 +24,20 @@ namespace pace {
 /// Set to the program of tools/report, for programs that do not have it among their runfiles.
 inline constexpr const char* report_variable = "PACE_REPORT";
 
+namespace detail {
+
+/// Returns the absolute path by which this process was started; empty if it was found by the PATH. The working directory
+/// must still be that of the start.
+[[nodiscard]] inline std::filesystem::path path_started_by() {
+  std::ifstream words("/proc/self/cmdline", std::ios::binary);
+  std::string first;
+  std::getline(words, first, '\0');
+  std::error_code none;
+  return first.find('/') == std::string::npos ? std::filesystem::path() : std::filesystem::absolute(first, none);
+}
+
+}  // namespace detail
+
 /// Returns the program that makes pages: the one that PACE_REPORT names, or else the one that a pace_test, a pace_binary
 /// or a program of tools/ has among its runfiles; empty if there is neither. Throws InputError if PACE_REPORT names no
 /// program.
@@ -37,11 +52,14 @@ inline constexpr const char* report_variable = "PACE_REPORT";
   const std::string name = "tools/report/report";
   std::string beside = shipped_file(name);
   if (::access(beside.c_str(), X_OK) == 0) return beside;
-  // A program that is started by its path has its runfiles next to it.
+  // A program that is started by its path has its runfiles next to it: next to its file, or to the link of a
+  // pace_binary's name, by which it was started.
   std::error_code none;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", none);
-  std::string own = self.string() + ".runfiles/pace/" + name;
-  return !none && ::access(own.c_str(), X_OK) == 0 ? own : "";
+  for (const auto& self : {std::filesystem::read_symlink("/proc/self/exe", none), detail::path_started_by()}) {
+    std::string own = self.string() + ".runfiles/pace/" + name;
+    if (!self.empty() && ::access(own.c_str(), X_OK) == 0) return own;
+  }
+  return "";
 }
 
 /// Throws Error if a page cannot be put at `path`, an absolute one: its folder is missing or cannot be written to, or

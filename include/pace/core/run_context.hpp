@@ -77,15 +77,26 @@ class RunContext {
     return true;
   }
 
-  /// Adds a listener: `listener(const Result&)` is called for every comparison that ends.
+  /// Names a listener for remove_listener().
+  using ListenerId = const void*;
+
+  /// Adds a listener: `listener(const Result&)` is called for every comparison that ends. Returns its name.
   template <class F>
-  void on_result(F listener) {
+  ListenerId on_result(F listener) {
     struct OfResult : Listener {
       explicit OfResult(F function) : function_(std::move(function)) {}
       void hear_result(const Result& result) override { function_(result); }
       F function_;
     };
-    add(new OfResult(std::move(listener)));
+    return add(new OfResult(std::move(listener)));
+  }
+  /// Removes the listener that on_result() gave this name, if it is still there.
+  void remove_listener(ListenerId id) {
+    for (Listener** each = &first_; *each != nullptr; each = &(*each)->next)
+      if (*each == id) {
+        delete std::exchange(*each, (*each)->next);
+        return;
+      }
   }
   /// Adds to results what a program knows of its comparisons.
   struct Completion {
@@ -120,10 +131,11 @@ class RunContext {
     for (auto* each = first_; each != nullptr; each = each->next) each->hear_result(result);
   }
   /// Appends `listener`, so that listeners are called in the order in which they were added.
-  void add(Listener* listener) {
+  ListenerId add(Listener* listener) {
     Listener** end = &first_;
     while (*end != nullptr) end = &(*end)->next;
     *end = listener;
+    return listener;
   }
 
   Listener* first_ = nullptr;

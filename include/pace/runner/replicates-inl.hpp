@@ -40,9 +40,9 @@
 #include "pace/gate/replicates.hpp"
 #include "pace/report/replicates.hpp"
 #include "pace/report/text.hpp"
+#include "pace/runner/own_process.hpp"
 #include "pace/runner/process_files.hpp"
 #include "pace/runner/replicate_sink.hpp"
-#include "pace/runner/this_program.hpp"
 #include "pace/timing/wall.hpp"
 
 namespace pace::runner {
@@ -102,34 +102,10 @@ PACE_INLINE std::vector<std::string> words_for_replicate(std::vector<std::string
 }
 
 PACE_INLINE std::vector<std::string> environment_for_replicates(const std::string& file, std::size_t process) {
-  std::vector<std::string> kept;
-  for (char** each = environ; *each != nullptr; ++each) {
-    const std::string_view entry(*each);
-    bool drop = false;
-    for (const std::string name : {replicate_variable, replicate_number_variable})
-      drop = drop || entry.starts_with(name + '=');
-    for (const std::string_view name :
-         {"XML_OUTPUT_FILE=", "TEST_UNDECLARED_OUTPUTS_ANNOTATIONS_DIR=", "TEST_PREMATURE_EXIT_FILE=",
-          "TEST_WARNINGS_OUTPUT_FILE=", "TEST_INFRASTRUCTURE_FAILURE_FILE=", "TEST_TIMEOUT="})
-      drop = drop || entry.starts_with(name);
-    if (!drop) kept.emplace_back(entry);
-  }
+  auto kept = environment_beside_test({replicate_variable, replicate_number_variable});
   kept.push_back(std::string(replicate_variable) + '=' + file);
   kept.push_back(std::string(replicate_number_variable) + '=' + std::to_string(process));
   return kept;
-}
-
-/// Runs this program's file with `words` after its name; everything that it prints goes to `output`. It ends with this
-/// process at the latest. Returns the exit code, or 128 and the signal. Throws Error if it cannot be started.
-[[nodiscard]] inline int run_self(std::vector<std::string> words, std::vector<std::string> environment,
-                                  const UnnamedFile& output) {
-  words.insert(words.begin(), this_program());
-  const pid_t child = pace::detail::spawn(
-      {.arguments = std::move(words), .environment = std::move(environment), .output = output.descriptor()});
-  pace::detail::process_that_ends_first = child;
-  const auto status = pace::detail::wait_for(child);
-  pace::detail::process_that_ends_first = 0;
-  return status.signal != 0 ? 128 + status.signal : status.code;
 }
 
 }  // namespace detail

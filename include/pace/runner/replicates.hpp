@@ -13,13 +13,11 @@
 #include <vector>
 
 #include "pace/core/config.hpp"
-#include "pace/core/error.hpp"
 #include "pace/core/exit_code.hpp"
-#include "pace/core/file_descriptor.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
 #include "pace/gate/replicates.hpp"
-#include "pace/runner/hand_over.hpp"
+#include "pace/runner/own_process.hpp"
 #include "pace/runner/replicate_sink.hpp"
 
 namespace pace::runner {
@@ -52,23 +50,6 @@ namespace detail {
 /// Returns the environment of one of several processes, without the variables for files that Bazel expects of its
 /// parent. Both processes have the folder of undeclared outputs, to which relative paths refer.
 [[nodiscard]] std::vector<std::string> environment_for_replicates(const std::string& file, std::size_t process);
-
-/// A file without a name, which is gone once the last process that has it open has ended.
-class UnnamedFile {
- public:
-  /// Throws Error if the file cannot be made.
-  UnnamedFile() {
-    std::string trouble;
-    descriptor_ = FileDescriptor(open_unnamed_file(trouble));
-    if (!descriptor_) throw Error("--processes: " + trouble);
-  }
-  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
-  /// Path by which this process, and those that it starts, can open the file.
-  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor()); }
-
- private:
-  FileDescriptor descriptor_;
-};
 
 /// Collects the rows and open questions of all processes, which are not findings on a speed-up.
 class Rest {

@@ -27,17 +27,20 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "pace/args/command_line.hpp"
 #include "pace/core/activity.hpp"
 #include "pace/core/bazel.hpp"
+#include "pace/core/error.hpp"
 #include "pace/core/exit_code.hpp"
 #include "pace/core/exit_guard.hpp"
 #include "pace/core/kept_pipes.hpp"
 #include "pace/core/pages.hpp"
 #include "pace/core/progress.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/core/report_program.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/core/same_file.hpp"
@@ -61,6 +64,7 @@
 #include "pace/runner/dry_run.hpp"
 #include "pace/runner/framework_xml.hpp"
 #include "pace/runner/html_sink.hpp"
+#include "pace/runner/own_process.hpp"
 #include "pace/runner/process_files.hpp"
 #include "pace/runner/repeat.hpp"
 #include "pace/runner/replicates.hpp"
@@ -166,18 +170,20 @@ class DirectStream {
 class Listening {
  public:
   Listening(report::FanOut& sinks, BaselineGate& baseline, Continuation& continuation, RunAccount& account,
-            std::ostream& errors) {
-    run_context().on_result([&](const Result& result) {
-      const Result& judged = baseline.judged(result);
-      account.add(judged);
-      FailedCases::add(judged);
-      sinks.write(judged);
-      continuation.add(result, errors);
-    });
-  }
+            std::ostream& errors)
+      : own_(run_context().on_result([&](const Result& result) {
+          const Result& judged = baseline.judged(result);
+          account.add(judged);
+          FailedCases::add(judged);
+          sinks.write(judged);
+          continuation.add(result, errors);
+        })) {}
   Listening(const Listening&) = delete;
   Listening& operator=(const Listening&) = delete;
-  ~Listening() { run_context().clear_listeners(); }
+  ~Listening() { run_context().remove_listener(own_); }
+
+ private:
+  RunContext::ListenerId own_;
 };
 
 [[nodiscard]] inline report::Environment environment_of(int argc, char** argv, const SessionConfig& config) {
@@ -497,6 +503,30 @@ inline void refuse_beside_plans(const SessionOptions& options, const std::vector
     throw InputError({}, plan + ": does not go with Catch2's --reporter and --out, since no assertion is reported");
 }
 
+/// Returns the message of a run of all shards' tests about a name that --case was given and that no comparison has; empty
+/// if each has one. A shard knows the names of its own tests alone, so that this program lists all of them in a process
+/// of its own, which measures nothing. The first shard asks for all.
+[[nodiscard]] inline std::string complaint_of_all_shards(const Catch::Config& config, const ChosenCases& chosen,
+                                                         const RepeatedRun& run) {
+  if (config.shardCount() <= 1 || config.shardIndex() != 0) return "";
+  constexpr std::string_view head = "pace: --case: no comparison is called ";
+  for (const auto& name : chosen.missing()) {
+    auto words = words_to_repeat({.test = "", .name = name}, run);
+    words.insert(words.end(), {"--dry-run", "--no-progress"});
+    const UnnamedFile output;
+    (void)run_self(
+        std::move(words),
+        environment_beside_test({replicate_variable, replicate_number_variable, continuation_variable,
+                                 continuing_variable, supervised_variable, activity_variable, "TEST_TOTAL_SHARDS",
+                                 "TEST_SHARD_INDEX", "TEST_SHARD_STATUS_FILE", "TEST_UNDECLARED_OUTPUTS_DIR"}),
+        output);
+    const std::string printed = read_file(output.path(), "what it printed");
+    if (const auto at = printed.find(head); at != std::string::npos)
+      return printed.substr(at, printed.find('\n', at) - at).substr(std::string_view("pace: ").size());
+  }
+  return "";
+}
+
 /// Prints which cases that --case names are in none of a shard's tests; another shard may have them. Returns whether
 /// none of them is.
 [[nodiscard]] inline bool note_missing_cases(const Catch::Config& config, const ChosenCases& chosen,
@@ -512,7 +542,7 @@ inline void refuse_beside_plans(const SessionOptions& options, const std::vector
 /// Runs the tests, of which each comparison is listed in place of being measured, and prints the list. Returns the exit
 /// code: 0 if nothing failed that does not depend on figures.
 [[nodiscard]] inline int run_dry(Catch::Session& session, const SessionOptions& options, const ChosenCases& chosen,
-                                 std::ostream& out, std::ostream& errors) {
+                                 const RepeatedRun& repeated, std::ostream& out, std::ostream& errors) {
   RunAccount nothing;
   const int code = run_tests(session, nothing);
   const auto& found = DryRunReporter::found;
@@ -525,12 +555,14 @@ inline void refuse_beside_plans(const SessionOptions& options, const std::vector
   print_dry_run(chosen.planned(), found, files_of(options), limits, columns_of(STDOUT_FILENO),
                 colour_for(session.config(), STDOUT_FILENO), out);
   for (const auto& problem : found.problems) errors << "pace: " << problem << '\n' << std::flush;
-  if (session.config().shardCount() > 1) {
-    (void)note_missing_cases(session.config(), chosen, errors);
-  } else if (const auto complaint = chosen.complaint(); !complaint.empty()) {
+  const bool is_shard = session.config().shardCount() > 1;
+  if (const auto complaint =
+          is_shard ? complaint_of_all_shards(session.config(), chosen, repeated) : chosen.complaint();
+      !complaint.empty()) {
     errors << "pace: " << complaint << '\n' << std::flush;
     return exit_error;
   }
+  if (is_shard) (void)note_missing_cases(session.config(), chosen, errors);
   // A test that is skipped, or that fails for want of figures, is no failure of a dry run.
   if (!found.problems.empty()) return exit_failed;
   return code == exit_failed || code == exit_unmeasured ? 0 : code;
@@ -705,7 +737,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   PrematureExitFile::make();
   const pace::detail::ExitGuard no_exit("before its results were written");
   PartsOfTests::total = config.progress_parts.empty() ? chosen_tests(session).size() : 0;
-  if (options.dry_run) return run_dry(session, options, chosen, table_stream.get(), errors.get());
+  if (options.dry_run) return run_dry(session, options, chosen, repeated, table_stream.get(), errors.get());
   std::optional<report::ShownProgress> shown;
   // All that one of several processes prints is kept.
   if (!options.no_progress && !is_replicate())
@@ -728,7 +760,8 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   });
   bool complained = false;
   for (const auto& complaint :
-       {is_shard ? "" : chosen.complaint(), baseline.complaint(), config.complaint ? config.complaint() : ""}) {
+       {is_shard ? complaint_of_all_shards(session.config(), chosen, repeated) : chosen.complaint(),
+        baseline.complaint(), config.complaint ? config.complaint() : ""}) {
     if (complaint.empty()) continue;
     errors.get() << "pace: " << complaint << '\n' << std::flush;
     complained = true;

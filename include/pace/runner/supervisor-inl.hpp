@@ -39,9 +39,6 @@ namespace pace::runner {
 
 namespace detail {
 
-/// Set for the watched process: the number of the file that it maps, to report its progress there.
-inline constexpr const char* activity_variable = "PACE_ACTIVITY_FILE";
-
 /// A shell's exit code for a signal is this and the signal's number.
 inline constexpr int signal_exit = 128;
 

@@ -11,6 +11,13 @@
 
 namespace pace::runner {
 
+namespace detail {
+
+/// Set for the watched process: the number of the file that it maps, to report its progress there.
+inline constexpr const char* activity_variable = "PACE_ACTIVITY_FILE";
+
+}  // namespace detail
+
 /// Returns whether a supervisor watches this process; if so, this process reports its progress to the supervisor from
 /// then on.
 [[nodiscard]] bool is_supervised();

@@ -1,0 +1,70 @@
+// This program's own file, run with other words in a process of its own.
+#pragma once
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pace/core/error.hpp"
+#include "pace/core/file_descriptor.hpp"
+#include "pace/core/process.hpp"
+#include "pace/core/unfinished.hpp"
+#include "pace/runner/hand_over.hpp"
+#include "pace/runner/this_program.hpp"
+
+namespace pace::runner::detail {
+
+/// A file without a name, which is gone once the last process that has it open has ended.
+class UnnamedFile {
+ public:
+  /// Throws Error if the file cannot be made.
+  UnnamedFile() {
+    std::string trouble;
+    descriptor_ = FileDescriptor(open_unnamed_file(trouble));
+    if (!descriptor_) throw Error("no file for what another process prints: " + trouble);
+  }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+  /// Path by which this process, and those that it starts, can open the file.
+  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor()); }
+
+ private:
+  FileDescriptor descriptor_;
+};
+
+/// Returns the variables of this process, without those by which Bazel learns from a test how it went, and without
+/// `others`.
+[[nodiscard]] inline std::vector<std::string> environment_beside_test(std::initializer_list<std::string_view> others) {
+  static constexpr std::array<std::string_view, 6> of_test{
+      "XML_OUTPUT_FILE",           "TEST_UNDECLARED_OUTPUTS_ANNOTATIONS_DIR", "TEST_PREMATURE_EXIT_FILE",
+      "TEST_WARNINGS_OUTPUT_FILE", "TEST_INFRASTRUCTURE_FAILURE_FILE",        "TEST_TIMEOUT"};
+  std::vector<std::string> kept;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view entry(*each);
+    const auto name = entry.substr(0, entry.find('='));
+    const auto has = [&](const auto& names) { return std::ranges::find(names, name) != names.end(); };
+    if (!has(of_test) && !has(others)) kept.emplace_back(entry);
+  }
+  return kept;
+}
+
+/// Runs this program's file with `words` after its name; everything that it prints goes to `output`. It ends with this
+/// process at the latest. Returns the exit code, or 128 and the signal. Throws Error if it cannot be started.
+[[nodiscard]] inline int run_self(std::vector<std::string> words, std::vector<std::string> environment,
+                                  const UnnamedFile& output) {
+  words.insert(words.begin(), this_program());
+  const pid_t child = pace::detail::spawn(
+      {.arguments = std::move(words), .environment = std::move(environment), .output = output.descriptor()});
+  pace::detail::process_that_ends_first = child;
+  const auto status = pace::detail::wait_for(child);
+  pace::detail::process_that_ends_first = 0;
+  return status.signal != 0 ? 128 + status.signal : status.code;
+}
+
+}  // namespace pace::runner::detail
