@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -16,7 +14,6 @@
 #include "benches/aot/package_options.hpp"
 #include "benches/models/run/compile_packages.hpp"
 #include "benches/models/run/run_model.hpp"
-#include "pace/core/folders.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/models/run_samples.hpp"
 
@@ -29,19 +26,6 @@ using namespace pace::benches::models;
 using Catch::Matchers::ContainsSubstring;
 using pace::test::cell;
 using pace::test::run;
-namespace fs = std::filesystem;
-
-/// Packages go into a cache of the test's own.
-struct Cache {
-  fs::path path = pace::detail::make_folder_in(fs::temp_directory_path());
-  Cache() { ::setenv("PACE_PACKAGE_CACHE", path.c_str(), 1); }
-  Cache(const Cache&) = delete;
-  Cache& operator=(const Cache&) = delete;
-  ~Cache() {
-    ::unsetenv("PACE_PACKAGE_CACHE");
-    pace::detail::remove_tree(path);
-  }
-};
 
 /// Trained on a CPU, with an optimiser.
 Settings training() {
@@ -54,7 +38,7 @@ Settings training() {
 }
 
 TEST_CASE("the compiled step of Adam is eager's, step after step", "[models]") {
-  const Cache cache;
+  const pace::test::PackageCache cache;
   if (pace::benches::aot::default_python().empty()) SKIP("no Python with torch is known: set PACE_PYTHON");
   const auto entry = pace::test::mlp();
   const auto made = [&] { return make_instance(entry, {.batch_size = 4, .training = true}); };
@@ -90,7 +74,7 @@ TEST_CASE("the compiled step of Adam is eager's, step after step", "[models]") {
 }
 
 TEST_CASE("training steps of compiled models have their optimiser compiled", "[models]") {
-  const Cache cache;
+  const pace::test::PackageCache cache;
   if (pace::benches::aot::default_python().empty()) SKIP("no Python with torch is known: set PACE_PYTHON");
   auto settings = training();
   const auto entry = pace::test::mlp();
@@ -112,7 +96,7 @@ TEST_CASE("training steps of compiled models have their optimiser compiled", "[m
 }
 
 TEST_CASE("the packages of models and of their optimisers are compiled ahead", "[models]") {
-  const Cache cache;
+  const pace::test::PackageCache cache;
   if (pace::benches::aot::default_python().empty()) SKIP("no Python with torch is known: set PACE_PYTHON");
   const auto settings = training();
   const auto entry = pace::test::mlp();

@@ -3,12 +3,10 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "benches/aot/package_options.hpp"
-#include "pace/core/folders.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/models/run_samples.hpp"
 
@@ -21,19 +19,6 @@ using namespace pace::benches::models;
 using Catch::Matchers::ContainsSubstring;
 using pace::test::cell;
 using pace::test::run;
-namespace fs = std::filesystem;
-
-/// Packages go into a cache of the test's own.
-struct Cache {
-  fs::path path = pace::detail::make_folder_in(fs::temp_directory_path());
-  Cache() { ::setenv("PACE_PACKAGE_CACHE", path.c_str(), 1); }
-  Cache(const Cache&) = delete;
-  Cache& operator=(const Cache&) = delete;
-  ~Cache() {
-    ::unsetenv("PACE_PACKAGE_CACHE");
-    pace::detail::remove_tree(path);
-  }
-};
 
 std::vector<std::string> phases(const Row& row) {
   std::vector<std::string> names;
@@ -42,7 +27,7 @@ std::vector<std::string> phases(const Row& row) {
 }
 
 TEST_CASE("exported programs answer as eager does, by NativeRT", "[models]") {
-  const Cache cache;
+  const pace::test::PackageCache cache;
   if (pace::benches::aot::default_python().empty()) SKIP("no Python with torch is known: set PACE_PYTHON");
   Settings settings;
   settings.backends = {"nativert"};
@@ -74,7 +59,7 @@ TEST_CASE("exported programs answer as eager does, by NativeRT", "[models]") {
 }
 
 TEST_CASE("compiled models do what eager does, forward, backward and step after step", "[models]") {
-  const Cache cache;
+  const pace::test::PackageCache cache;
   if (pace::benches::aot::default_python().empty()) SKIP("no Python with torch is known: set PACE_PYTHON");
   const auto entry = pace::test::small_net();
 
@@ -180,7 +165,7 @@ TEST_CASE("compiled models do what eager does, forward, backward and step after 
   // Packages of one run serve another, which has no compiler: as --packages.
   performance.mode = Mode::performance;
   performance.packages = {cache.path.string()};
-  const Cache empty;
+  const pace::test::PackageCache empty;
   ::setenv("PACE_PYTHON", "/no/such/python", 1);
   REQUIRE(cell<std::string>(run(entry, performance)[0], "status") == "pass");
   performance.batch_size = 3;

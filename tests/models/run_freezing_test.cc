@@ -3,11 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -21,7 +19,6 @@
 
 #include "benches/aot/package_facts.hpp"
 #include "benches/aot/package_options.hpp"
-#include "pace/core/folders.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/models/run_samples.hpp"
 
@@ -75,33 +72,13 @@ ModelEntry normed() {
           }};
 }
 
-/// A cache of packages of the test's own.
-struct Cache {
-  fs::path path = pace::detail::make_folder_in(fs::temp_directory_path());
-  std::set<std::string> known;
-  Cache() { ::setenv("PACE_PACKAGE_CACHE", path.c_str(), 1); }
-  Cache(const Cache&) = delete;
-  Cache& operator=(const Cache&) = delete;
-  ~Cache() {
-    ::unsetenv("PACE_PACKAGE_CACHE");
-    pace::detail::remove_tree(path);
-  }
-  /// The packages that are there since the last call.
-  std::vector<fs::path> news() {
-    std::vector<fs::path> found;
-    for (const auto& each : fs::directory_iterator(path))
-      if (each.path().extension() == ".pt2" && known.insert(each.path().string()).second) found.push_back(each.path());
-    return found;
-  }
-};
-
 nlohmann::json layout_of(fs::path package) {
   std::ifstream file(package.replace_extension(".json"));
   return nlohmann::json::parse(file).at("layout");
 }
 
 TEST_CASE("with freezing a batch norm is folded into its convolution, and the package holds the weights", "[models]") {
-  Cache cache;
+  pace::test::PackageCache cache;
   if (pace::benches::aot::default_python().empty()) SKIP("no Python with torch is known: set PACE_PYTHON");
   const auto entry = normed();
   Settings settings;

@@ -238,18 +238,19 @@ TEST_CASE("optimisers are those of torchbench", "[models]") {
   Config config;
   const auto trained = make_instance(entry, {.batch_size = 4, .training = true});
   Settings settings;
-  REQUIRE(make_optimizer(trained, config, settings).updater == nullptr);  // on a CPU
+  REQUIRE_FALSE(optimizer_options(trained, config, settings));  // on a CPU
   settings.optimizer_on_cpu = true;
-  REQUIRE(make_optimizer(make_instance(entry, {.batch_size = 4}), config, settings).updater == nullptr);
+  REQUIRE_FALSE(optimizer_options(make_instance(entry, {.batch_size = 4}), config, settings));
   settings.optimizer_code = GENERATE("single", "foreach", "fused");
   const auto step = [&](bool sgd) {
     const auto instance = make_instance(entry, {.batch_size = 4, .training = true});
     config.optimizer.sgd = sgd ? Names{"mlp"} : Names{};
-    const auto optimizer = make_optimizer(instance, config, settings);
-    REQUIRE(optimizer.name == (sgd ? "sgd, " : "adam, ") + settings.optimizer_code);
-    REQUIRE(optimizer.capturable == (settings.optimizer_code != "single"));
+    const auto options = optimizer_options(instance, config, settings);
+    REQUIRE(options);
+    REQUIRE(name_of_optimizer(*options, settings) == (sgd ? "sgd, " : "adam, ") + settings.optimizer_code);
+    REQUIRE(is_capturable(*options) == (settings.optimizer_code != "single"));
     loss_of(instance, forward_of(instance, instance.model.inputs)).backward();
-    optimizer.updater->step();
+    pace::Updater(trained_parameters(instance), *options).step();
     return instance.model.module->named_parameters()["second.bias"];
   };
   const auto before = trained.model.module->named_parameters()["second.bias"];
@@ -258,7 +259,7 @@ TEST_CASE("optimisers are those of torchbench", "[models]") {
   // Adam's first step is the learning rate in the gradient's direction.
   REQUIRE(at::allclose(adam, before - 0.01 * adam.grad().sign(), 1e-4, 1e-5));
   config.optimizer.none = {"mlp"};
-  REQUIRE(make_optimizer(trained, config, settings).updater == nullptr);
+  REQUIRE_FALSE(optimizer_options(trained, config, settings));
 }
 
 TEST_CASE("the scaler of losses", "[models]") {

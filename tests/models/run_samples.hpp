@@ -1,8 +1,11 @@
-// Small models for tests of how models are run.
+// Small models for tests of how models are run, and a place for their packages.
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -23,10 +26,31 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "benches/models/model.hpp"
+#include "pace/core/folders.hpp"
 
 namespace pace::test {
 
 namespace models = pace::benches::models;
+
+/// A cache of packages of the test's own.
+struct PackageCache {
+  std::filesystem::path path = pace::detail::make_folder_in(std::filesystem::temp_directory_path());
+  std::set<std::string> known = {};
+  PackageCache() { ::setenv("PACE_PACKAGE_CACHE", path.c_str(), 1); }
+  PackageCache(const PackageCache&) = delete;
+  PackageCache& operator=(const PackageCache&) = delete;
+  ~PackageCache() {
+    ::unsetenv("PACE_PACKAGE_CACHE");
+    pace::detail::remove_tree(path);
+  }
+  /// The packages that are there since the last call.
+  std::vector<std::filesystem::path> news() {
+    std::vector<std::filesystem::path> found;
+    for (const auto& each : std::filesystem::directory_iterator(path))
+      if (each.path().extension() == ".pt2" && known.insert(each.path().string()).second) found.push_back(each.path());
+    return found;
+  }
+};
 
 /// A convolution, batch norm, dropout and a linear layer: what has buffers and draws random numbers when it trains.
 struct SmallNet : torch::nn::Module {

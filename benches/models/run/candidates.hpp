@@ -16,6 +16,7 @@
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/plan.hpp"
 #include "benches/models/run/warm_up.hpp"
+#include "pace/core/function_ref.hpp"
 
 namespace pace::benches::models {
 
@@ -32,11 +33,26 @@ struct Candidate {
   [[nodiscard]] bool usable() const { return iterating && status.empty(); }
 };
 
+namespace detail {
+
+/// Calls `work`, which is on behalf of a candidate. What goes wrong is the candidate's status: `OOM`, or `otherwise`.
+inline void work_for(Candidate& candidate, const std::string& otherwise, FunctionRef<void()> work) {
+  try {
+    work();
+  } catch (...) {
+    const Failed failed = current_failed();
+    candidate.status = failed.out_of_memory ? "OOM" : otherwise;
+    candidate.message = failed.message;
+  }
+}
+
+}  // namespace detail
+
 /// Makes a back end of an instance with the values of `from`. What goes wrong is its status: `OOM`, `fail_to_run`.
 [[nodiscard]] inline Candidate make_candidate(const std::string& name, const Instance& from, const RunPlan& plan,
                                               const Settings& settings) {
   Candidate candidate{.name = name};
-  try {
+  detail::work_for(candidate, "fail_to_run", [&] {
     Instance copy = copy_instance(from);
     const auto scaler = make_scaler(plan, settings);
     const auto began = std::chrono::steady_clock::now();
@@ -44,24 +60,14 @@ struct Candidate {
         Iterating{.runnable = find_backend(name).make(std::move(copy), {.settings = &settings, .scaler = scaler}),
                   .scaler = scaler});
     candidate.make_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  } catch (...) {
-    const Failed failed = current_failed();
-    candidate.status = failed.out_of_memory ? "OOM" : "fail_to_run";
-    candidate.message = failed.message;
-  }
+  });
   return candidate;
 }
 
 /// See add_optimizer(). What goes wrong is the candidate's status, as in make_candidate().
 inline void add_optimizer(Candidate& candidate, const Config& config, const Settings& settings, double rate) {
   if (!candidate.usable()) return;
-  try {
-    add_optimizer(*candidate.iterating, config, settings, rate);
-  } catch (...) {
-    const Failed failed = current_failed();
-    candidate.status = failed.out_of_memory ? "OOM" : "fail_to_run";
-    candidate.message = failed.message;
-  }
+  detail::work_for(candidate, "fail_to_run", [&] { add_optimizer(*candidate.iterating, config, settings, rate); });
 }
 
 /// Bytes of the module's tensors and of the inputs.
@@ -81,18 +87,14 @@ inline void warm_up_candidate(Candidate& candidate, const Settings& settings) {
   const torch::jit::Stack inputs = instance.model.inputs;
   const std::int64_t own = bytes_of(instance) + candidate.iterating->optimizer_bytes;
   const auto call = [&] { (void)iterate(*candidate.iterating, inputs, false); };
-  try {
+  detail::work_for(candidate, "warmup_failed", [&] {
     const auto device = instance.options.device;
     const auto figure = settings.compat ? MemoryFigure::resident_on_cpu : MemoryFigure::peak;
     candidate.warm_up = warm_up(device, settings.warm_up_iterations, own, call, figure);
     if (settings.warm_peak_memory)
       candidate.warm_up.peak_gigabytes = warm_up(device, 1, own, call, figure).peak_gigabytes;
     candidate.warm_up.peak_gigabytes += candidate.iterating->runnable.captured_gigabytes;
-  } catch (...) {
-    const Failed failed = current_failed();
-    candidate.status = failed.out_of_memory ? "OOM" : "warmup_failed";
-    candidate.message = failed.message;
-  }
+  });
 }
 
 /// The candidate of that name, or eager where there is none.

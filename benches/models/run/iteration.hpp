@@ -66,7 +66,7 @@ inline void add_optimizer(Iterating& iterating, const Config& config, const Sett
     detail::take_compiled(iterating, compile_update(runnable.instance, *options, store));
     runnable.notes.push_back(name + "is compiled into a package of its own");
   } else {
-    const auto updater = make_optimizer(runnable.instance, config, settings, rate).updater;
+    const auto updater = std::make_shared<Updater>(trained_parameters(runnable.instance), *options);
     iterating.optimizer_bytes = updater->state_bytes();
     iterating.update = [updater] { updater->step(); };
     if (compiles) runnable.notes.push_back(name + "is not compiled: torchbench compiles no step of SGD, either");

@@ -32,13 +32,6 @@ inline constexpr double learning_rate = 0.01;
   return settings.mode == Mode::performance && !settings.compat ? 0 : learning_rate;
 }
 
-/// An optimiser, what it is called in notes, and whether a CUDA graph of its step does what the step does.
-struct ModelOptimizer {
-  std::shared_ptr<Updater> updater;
-  std::string name;
-  bool capturable = false;
-};
-
 /// Which optimiser a training step has. As torchbench: a new capturable Adam, SGD for those listed, none for those listed,
 /// in inference, and on a CPU unless the settings have it there.
 [[nodiscard]] inline std::optional<OptimizerOptions> optimizer_options(const Instance& instance, const Config& config,
@@ -62,15 +55,6 @@ struct ModelOptimizer {
 /// The name of such an optimiser in notes.
 [[nodiscard]] inline std::string name_of_optimizer(const OptimizerOptions& options, const Settings& settings) {
   return (options.algorithm == OptimizerOptions::Algorithm::sgd ? "sgd, " : "adam, ") + settings.optimizer_code;
-}
-
-/// The optimiser of optimizer_options(); no updater where there is none.
-[[nodiscard]] inline ModelOptimizer make_optimizer(const Instance& instance, const Config& config,
-                                                   const Settings& settings, double rate = learning_rate) {
-  const auto options = optimizer_options(instance, config, settings, rate);
-  if (!options) return {};
-  return {std::make_shared<Updater>(trained_parameters(instance), *options), name_of_optimizer(*options, settings),
-          is_capturable(*options)};
 }
 
 /// torch.amp.GradScaler, which LibTorch has no C++ of: multiplies what the backward starts from, divides the gradients
