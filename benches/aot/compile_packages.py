@@ -265,9 +265,19 @@ def share_precompiled_headers(folder, options):
 def write_headers_whole(codecache, folder):
     """A compiler that is ended half-way leaves half of its output, and Inductor takes a header that exists for a whole
     one. The compiler writes each to another name, which is changed when the header is whole. One such name is enough:
-    Inductor holds a lock on the header while it is compiled, and what an ended compiler has left is overwritten."""
+    Inductor holds a lock on the header while it is compiled, and what an ended compiler has left is overwritten. Another
+    version of Inductor, whose compiler has other methods, is left as it is: a line on standard error says so."""
+    builder = getattr(codecache, "CppBuilder", None)
+    if not all(hasattr(builder, name) for name in ("get_target_file_path", "get_command_line", "build")):
+        print(
+            "pace: this version of Inductor has no CppBuilder of the kind that is known: a compiler that is ended "
+            "half-way may leave half of a precompiled header",
+            file=sys.stderr,
+            flush=True,
+        )
+        return
 
-    class WholeFile(codecache.CppBuilder):
+    class WholeFile(builder):
         def names(self):
             whole = self.get_target_file_path()
             return whole, whole + ".partial"

@@ -1,10 +1,13 @@
 """Workers of compile_packages.py, with a compiler that never ends; nothing is compiled. inductor_script_test.sh runs this."""
 
+import io
 import os
 import select
 import signal
 import subprocess
+import sys
 import tempfile
+import types
 import unittest
 from unittest import mock
 
@@ -207,6 +210,20 @@ class Headers(unittest.TestCase):
         with open(self.header + ".gch") as file:
             self.assertEqual(file.read(), "whole")
         self.assertEqual(sorted(os.listdir(os.path.dirname(self.header))), ["h.h.gch"])
+
+
+class OtherInductor(unittest.TestCase):
+    """A version of Inductor whose compiler is another one is left as it is."""
+
+    def test_no_compiler_of_the_known_kind(self):
+        class Builder:
+            build = None
+
+        for codecache in (types.SimpleNamespace(), types.SimpleNamespace(CppBuilder=Builder)):
+            with mock.patch.object(sys, "stderr", io.StringIO()) as said:
+                compile_packages.write_headers_whole(codecache, "folder")
+            self.assertIn("has no CppBuilder of the kind that is known", said.getvalue())
+            self.assertIn(getattr(codecache, "CppBuilder", None), (None, Builder))
 
 
 class VectorCode(unittest.TestCase):
