@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,7 +17,9 @@
 
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/jit/serialization/import.h>
-#include <torch/csrc/jit/serialization/pickle.h>
+#include <torch/csrc/jit/serialization/import_read.h>
+#include <torch/csrc/jit/serialization/storage_context.h>
+#include <torch/csrc/jit/serialization/unpickler.h>
 
 #include "benches/files/input_text.hpp"
 #include "benches/files/loaders/content.hpp"
@@ -91,6 +94,21 @@ namespace detail {
   return inputs;
 }
 
+/// Throws InputError for a record that is shorter than the storage of the tensors that are made of it: LibTorch takes the
+/// size that the pickle says.
+inline void require_whole_storages(const Content& content, torch::jit::DeserializationStorageContext& storages) {
+  constexpr std::string_view folder = "data/";
+  for (const auto& record : content.records()) {
+    if (!record.starts_with(folder)) continue;
+    const std::string key = record.substr(folder.size());
+    if (!storages.hasStorage(key)) continue;
+    const std::size_t expected = storages.getStorage(key).nbytes(), found = content.reader().getRecordSize(record);
+    if (found < expected)
+      throw InputError({content.path()}, "the record " + record + " is too short: its tensors need " +
+                                             std::to_string(expected) + " bytes, found " + std::to_string(found));
+  }
+}
+
 /// Tensors that torch.save, torch::pickle_save or torch::save wrote. LibTorch's unpickler knows tensors and plain
 /// values alone, so that no code of the file runs, unless torch::save wrote it (is_module_of_tensors()).
 [[nodiscard]] inline inputs::Inputs read_tensors(const std::string& path) {
@@ -101,6 +119,7 @@ namespace detail {
                      "without _use_new_zipfile_serialization=False");
   if (!content.has("data.pkl"))
     throw InputError({path}, "this is " + content.describe() + "; expected tensors that torch.save has written");
+  content.require_intact();
   try {
     if (is_module_of_tensors(content)) {
       const auto module = torch::jit::load(path);
@@ -111,12 +130,20 @@ namespace detail {
         throw InputError({path}, "this is TorchScript without tensors of torch::save; expected tensors");
       return inputs;
     }
-    const std::string bytes = read_file(path, "tensors that torch.save has written");
-    return arguments_in(torch::jit::pickle_load({bytes.begin(), bytes.end()}), path);
+    const auto storages = std::make_shared<torch::jit::DeserializationStorageContext>();
+    auto value =
+        torch::jit::readArchiveAndTensors("data", "", "", std::nullopt, std::nullopt, std::nullopt, content.reader(),
+                                          torch::jit::Unpickler::defaultTypeParser, storages);
+    require_whole_storages(content, *storages);
+    return arguments_in(value, path);
   } catch (const InputError&) {
     throw;
   } catch (const std::exception& error) {
-    throw InputError({path}, "the values cannot be read: " + first_line(error) +
+    // LibTorch reads an OrderedDict as None, and fails where items are put into that.
+    const bool is_of_class = content.read("data.pkl").find("OrderedDict") != std::string::npos &&
+                             first_line(error).find("isGenericDict") != std::string::npos;
+    throw InputError({path}, "the values cannot be read: " +
+                                 (is_of_class ? "there is a collections.OrderedDict among them" : first_line(error)) +
                                  "; expected tensors, numbers, strings, and tuples, lists and dicts of these");
   }
 }
@@ -165,6 +192,12 @@ struct Line {
   return lines;
 }
 
+/// Whether a file of a folder of inputs has a case.
+[[nodiscard]] inline bool is_input(const std::filesystem::directory_entry& entry) {
+  const auto extension = entry.path().extension();
+  return entry.is_regular_file() && (extension == ".pt" || extension == ".txt");
+}
+
 /// Cases of one text: one for each combination of sizes.
 inline void add_text(const Line& line, const InputOptions& options, std::vector<Case>& cases,
                      std::set<std::string>& used) {
@@ -210,8 +243,7 @@ template <class Warn>
   } else if (fs::is_directory(options.inputs)) {
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(options.inputs)) {
-      const auto extension = entry.path().extension();
-      if (entry.is_regular_file() && (extension == ".pt" || extension == ".txt"))
+      if (detail::is_input(entry))
         files.push_back(entry.path());
       else
         warn(entry.path().string() + " is left out; expected files named *.pt or *.txt");
@@ -232,6 +264,11 @@ template <class Warn>
       throw InputError({options.inputs},
                        "two cases are called '" + each.name + "'; expected another name for one file");
   return cases;
+}
+
+/// Throws InputError if the case has a file whose tensors cannot be read.
+inline void require_readable(const Case& one) {
+  if (!one.file.empty()) (void)detail::read_tensors(one.file);
 }
 
 /// The inputs of a case; `device`: where they are, none: as the file says, or the CPU. Throws InputError or

@@ -200,20 +200,26 @@ inline void check_range(const corpus::TensorSpec& tensor, const std::optional<Va
   }
   if (!integers && !at::isFloatingType(type)) refuse("values of this type have no range");
   if (!(range->low < range->high)) refuse("low must be below high");
-  if (!integers) return;
+  if (!integers) {
+    constexpr double largest = 65504;
+    if (tensor.dtype == corpus::DType::f16 && (range->low < -largest || range->high > largest))
+      refuse("the type does not hold all values from low to high; expected numbers from -65504 to 65504");
+    return;
+  }
   if (range->low != std::floor(range->low) || range->high != std::floor(range->high))
     refuse("low and high of integers are whole numbers");
   const auto [least, most] = integers_of(tensor.dtype);
   if (range->low < least || range->high > most) refuse("the type does not hold all values from low to high");
 }
 
-template <class Value, class Visit>
-void visit_tensors(const Value& value, const Visit& visit) {
-  if (const auto* const tensor = value.template get_if<corpus::TensorSpec>()) visit(*tensor);
-  if (const auto* const list = value.template get_if<corpus::List>())
-    for (const auto& item : list->items) visit_tensors(item, visit);
-  if (const auto* const tuple = value.template get_if<corpus::Tuple>())
-    for (const auto& item : tuple->items) visit_tensors(item, visit);
+/// Visits each value of the type `Sought`, those in lists and tuples among them.
+template <class Sought, class Visit>
+void visit_each(const corpus::Value& value, const Visit& visit) {
+  if (const auto* const found = value.get_if<Sought>()) visit(*found);
+  if (const auto* const list = value.get_if<corpus::List>())
+    for (const auto& item : list->items) visit_each<Sought>(item, visit);
+  if (const auto* const tuple = value.get_if<corpus::Tuple>())
+    for (const auto& item : tuple->items) visit_each<Sought>(item, visit);
 }
 
 /// Draws values of the whole storage of a tensor, gaps included.
@@ -222,11 +228,16 @@ inline void draw_values(const at::Tensor& tensor, const ValueRange& range, std::
   std::int64_t elements = 1;
   for (std::int64_t d = 0; d < tensor.dim(); ++d) elements += (tensor.size(d) - 1) * tensor.stride(d);
   auto generator = at::make_generator<at::CPUGeneratorImpl>(seed);
-  at::Tensor values = at::empty({elements}, tensor.options().device(at::kCPU));
-  if (at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false))
+  const bool integers = at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false);
+  // Narrow types do not hold the width of every range.
+  at::Tensor values = at::empty({elements}, integers ? tensor.scalar_type() : at::kDouble);
+  if (integers) {
     values.random_(static_cast<std::int64_t>(range.low), static_cast<std::int64_t>(range.high), generator);
-  else
+  } else {
     values.uniform_(range.low, range.high, generator);
+    values = values.to(tensor.scalar_type()).to(at::kDouble);
+    values.masked_fill_(values.ge(range.high), range.low);  // by rounding
+  }
   tensor.as_strided({elements}, {1}, tensor.storage_offset()).copy_(values);
 }
 
@@ -249,8 +260,15 @@ inline void draw_values(const at::Tensor& tensor, const ValueRange& range, std::
   const auto check = [&](const corpus::TensorSpec& tensor) {
     detail::check_range(tensor, parsed.ranges.at(number++), where);
   };
-  for (const auto& value : parsed.call.args) detail::visit_tensors(value, check);
-  for (const auto& [name, value] : parsed.call.kwargs) detail::visit_tensors(value, check);
+  const auto refuse_dict = [&](const corpus::Dict& dict) {
+    throw InputError(where, corpus::to_text(corpus::Value(dict)) +
+                                ": text has no dicts among the arguments; expected a file that torch.save has written, "
+                                "or ((ARGUMENTS), {'name': VALUE}) for keyword arguments");
+  };
+  for (const auto& value : parsed.call.args) detail::visit_each<corpus::Dict>(value, refuse_dict);
+  for (const auto& [name, value] : parsed.call.kwargs) detail::visit_each<corpus::Dict>(value, refuse_dict);
+  for (const auto& value : parsed.call.args) detail::visit_each<corpus::TensorSpec>(value, check);
+  for (const auto& [name, value] : parsed.call.kwargs) detail::visit_each<corpus::TensorSpec>(value, check);
   return parsed;
 }
 

@@ -2,6 +2,7 @@
 // file: checked against each other, timed side by side, judged.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -26,6 +27,7 @@
 #include "pace/core/bazel.hpp"
 #include "pace/core/same_file.hpp"
 #include "pace/report/text.hpp"
+#include "pace/runner/current_directory.hpp"
 #include "pace/runner/session.hpp"
 
 namespace {
@@ -33,15 +35,27 @@ namespace {
 namespace files = pace::benches::files;
 
 files::CommandLine line;
-/// Whether libraries are loaded: a list and a dry run call nothing.
-bool runs = false;
+/// Whether libraries are loaded: a list and a dry run call nothing. A dry run reads the inputs.
+bool runs = false, is_dry_run = false;
 
 struct Work {
   std::vector<files::Side> sides;
   std::optional<c10::Device> device;
   std::vector<files::Case> cases;
+  std::vector<std::string> named;  ///< by --case; empty: all are measured
 };
 Work work;
+
+/// Why the inputs of a case that a dry run lists cannot be read; empty: they can.
+std::string problem_of_inputs(const files::Case& one) {
+  if (!work.named.empty() && std::ranges::find(work.named, one.name) == work.named.end()) return "";
+  try {
+    files::require_readable(one);
+    return "";
+  } catch (const pace::Error& error) {
+    return pace::report::printable_lines(error.what());
+  }
+}
 
 /// Paths of the command line, once for all.
 void resolve_paths() {
@@ -65,7 +79,9 @@ void refuse_to_overwrite(const pace::runner::SessionOptions& session) {
 
 void resolve_options(pace::runner::SessionOptions& session) {
   line.given = session.given;
-  runs = session.measures && !session.list && !session.dry_run;
+  work.named = session.cases;
+  is_dry_run = session.dry_run;
+  runs = session.measures && !session.list && !is_dry_run;
   if (!session.measures && !session.list) return;  // Catch2's lists
   files::require_meaning(line);
   resolve_paths();
@@ -74,7 +90,8 @@ void resolve_options(pace::runner::SessionOptions& session) {
     pace::runner::refuse_options_for_gpu(session, "the files run there; expected --device cuda beside it");
   work.sides = files::sides_of(line);
   refuse_to_overwrite(session);
-  if (runs) files::require_trust(line, work.sides);
+  // A dry run fails for what the run would fail for.
+  if (runs || is_dry_run) files::require_trust(line, work.sides);
 }
 
 void load_libraries() {
@@ -142,7 +159,10 @@ TEST_CASE("files compute the same, and fast enough", "[files]") {
   const c10::InferenceMode inference;
   files::FileComparison comparison(line, work.sides, work.device);
   for (const auto& one : work.cases)
-    if (const auto result = comparison.run(one)) CHECK_THAT(*result, pace::AsExpected());
+    if (const auto result = comparison.run(one))
+      CHECK_THAT(*result, pace::AsExpected());
+    else if (is_dry_run)
+      if (const auto problem = problem_of_inputs(one); !problem.empty()) FAIL_CHECK(problem);
 }
 
 // Names of files are part of many messages.

@@ -173,7 +173,8 @@ inline void require_trust(const CommandLine& line, const std::vector<Side>& side
     }
   };
   if (std::filesystem::is_directory(inputs)) {
-    for (const auto& entry : std::filesystem::directory_iterator(inputs)) look_into(entry.path().string());
+    for (const auto& entry : std::filesystem::directory_iterator(inputs))
+      if (detail::is_input(entry)) look_into(entry.path().string());
   } else if (!line.inputs.starts_with('(')) {
     look_into(inputs);
   }
@@ -217,6 +218,7 @@ class LoadedSides {
     if (side.path.empty())
       return std::make_unique<LoadedOperator>(std::string_view(side.spelled).substr(operator_prefix.size()));
     const Content content(side.path);
+    content.require_intact();
     const LoadOptions options{.device = device, .model = model_};
     if (!side.compiled) return loader_of(content).load(content, options);
     ExportedPackages packages(*side.compiled, libraries_);

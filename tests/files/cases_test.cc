@@ -10,10 +10,13 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
+#include <caffe2/serialize/inline_container.h>
+#include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "benches/files/sides.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {
@@ -60,6 +63,11 @@ TEST_CASE("values of a range are in it, and depend on the seed alone") {
   CHECK(tensors[1].min().item<float>() >= 0);
   CHECK(tensors[1].max().item<float>() < 2);
   CHECK(tensors[1].max().item<float>() > 1);
+  // The whole range of a type is wider than the type holds, and values that are rounded stay below the end.
+  const auto half = tensors_of("(T([4000], f16, low=-65504, high=65504), T([4000], f16, low=0, high=2048))");
+  CHECK(half[0].isfinite().all().item<bool>());
+  CHECK(half[0].max().item<float>() > 60000);
+  CHECK(half[1].max().item<float>() < 2048);
   const std::string text = "(T([100], i32, low=0, high=1000),)";
   CHECK(at::equal(tensors_of(text, 3)[0], tensors_of(text, 3)[0]));
   CHECK_FALSE(at::equal(tensors_of(text, 3)[0], tensors_of(text, 4)[0]));
@@ -83,6 +91,12 @@ TEST_CASE("a range that is none is refused with the tensor") {
   CHECK_THAT(refusal("(T([2], i64, low=2, high=2),)"), ContainsSubstring("low must be below high"));
   CHECK_THAT(refusal("(T([2], i64, high=2.5),)"), ContainsSubstring("whole numbers"));
   CHECK_THAT(refusal("(T([2], i8, high=300),)"), ContainsSubstring("does not hold"));
+  CHECK_THAT(refusal("(T([2], f16, high=1e6),)"),
+             ContainsSubstring("T([2], f16): the type does not hold all values from low to high; expected numbers from "
+                               "-65504 to 65504"));
+  CHECK_THAT(refusal("({'a': T([2], f32)},)"),
+             ContainsSubstring("{'a': T([2], f32)}: text has no dicts among the arguments; expected a file"));
+  CHECK_THAT(refusal("((T([2], f32), [{'a': 1}]), {'b': 2})"), ContainsSubstring("text has no dicts"));
   CHECK_THAT(refusal("(T([2], b8, high=1),)"), ContainsSubstring("have no range"));
   CHECK_THAT(refusal("(T([2], i8, high=3, high=4),)"), ContainsSubstring("given twice"));
   CHECK_THAT(refusal("(T([2, f32),)"), ContainsSubstring("expected a tuple such as"));
@@ -129,6 +143,87 @@ TEST_CASE("files hold a tensor, arguments, or arguments and keyword arguments") 
   CHECK(inputs_of(save(scratch, "twice.pt", tuple({a, a}))).tensors().size() == 2);
   CHECK_THROWS_WITH(inputs_of(save(scratch, "named.pt", named)), ContainsSubstring("'args' and 'kwargs'"));
   CHECK_THROWS_WITH(inputs_of(save(scratch, "text.pt", "x")), ContainsSubstring("expected a tensor, a tuple"));
+}
+
+/// Copies an archive record by record; `change(name, bytes)` changes what the copy has.
+template <class Change>
+std::string rewritten(const std::string& from, const std::string& to, const Change& change) {
+  caffe2::serialize::PyTorchStreamReader reader(from);
+  caffe2::serialize::PyTorchStreamWriter writer(to);
+  for (const auto& name : reader.getAllRecords()) {
+    const auto [data, size] = reader.getRecord(name);
+    std::string bytes(static_cast<const char*>(data.get()), size);
+    change(name, bytes);
+    if (name != "version" && name != ".data/serialization_id") writer.writeRecord(name, bytes.data(), bytes.size());
+  }
+  writer.writeEndOfFile();
+  return to;
+}
+
+TEST_CASE("a file of tensors that was damaged, or whose records are too short, is refused with the record") {
+  const pace::test::Scratch scratch;
+  const auto read = [](const std::string& path) {
+    return make_inputs(cases_of({.inputs = path}).at(0), {}, 1, 1).tensors();
+  };
+  const at::Tensor numbers = at::arange(1000).to(at::kDouble);
+  const std::string whole = save(scratch, "whole.pt", tuple({numbers, at::arange(3)}));
+  CHECK(at::equal(read(whole).at(0), numbers));
+  // A bit of a value that is still one.
+  std::string bytes = pace::test::read_file(whole);
+  const double value = 777;
+  const auto at = bytes.find(std::string_view(reinterpret_cast<const char*>(&value), sizeof value));
+  REQUIRE(at != std::string::npos);
+  bytes[at + 5] = static_cast<char>(bytes[at + 5] ^ 1);
+  CHECK_THROWS_WITH(read(scratch.write("damaged.pt", bytes)),
+                    ContainsSubstring("damaged.pt: the record data/0 is damaged: expected bytes with the checksum ") &&
+                        ContainsSubstring("found 8000 bytes with the checksum "));
+  const auto shortened = rewritten(whole, scratch / "short.pt", [](const std::string& name, std::string& record) {
+    if (name == "data/0") record.resize(4096);
+  });
+  CHECK_THROWS_WITH(read(shortened),
+                    ContainsSubstring("short.pt: the record data/0 is too short: its tensors need 8000 "
+                                      "bytes, found 4096"));
+  // Checksums that were not computed are 0.
+  caffe2::serialize::PyTorchStreamReader reader(whole);
+  caffe2::serialize::PyTorchStreamWriter writer(scratch / "without.pt", /*compute_crc32=*/false);
+  for (const char* const name : {"data.pkl", "data/0", "data/1"}) {
+    const auto [data, size] = reader.getRecord(name);
+    writer.writeRecord(name, data.get(), size);
+  }
+  writer.writeEndOfFile();
+  CHECK(at::equal(read(scratch / "without.pt").at(0), numbers));
+}
+
+TEST_CASE("an OrderedDict of Python among the inputs is named as such") {
+  const pace::test::Scratch scratch;
+  // collections.OrderedDict(), into which {'a': 1} is put.
+  const std::string pickle(
+      "\x80\x02"
+      "ccollections\nOrderedDict\n)R(X\x01\x00\x00\x00"
+      "aK\x01u.",
+      43);
+  caffe2::serialize::PyTorchStreamWriter writer(scratch / "ordered.pt");
+  writer.writeRecord("data.pkl", pickle.data(), pickle.size());
+  writer.writeEndOfFile();
+  CHECK_THROWS_WITH(make_inputs(cases_of({.inputs = scratch / "ordered.pt"}).at(0), {}, 1, 1),
+                    ContainsSubstring("there is a collections.OrderedDict among them; expected tensors"));
+}
+
+TEST_CASE("only the inputs that a case has are read for --trust and for a dry run") {
+  const pace::test::Scratch scratch;
+  torch::jit::Module module("Module");
+  module.register_attribute("0", c10::TensorType::get(), at::ones({2}));
+  (void)save(scratch, "folder/a.pt", at::ones({2}));
+  module.save(scratch / "folder/left_out.bin");
+  pace::benches::files::CommandLine line;
+  line.inputs = scratch / "folder";
+  CHECK_NOTHROW(require_trust(line, {}));
+  module.save(scratch / "folder/b.pt");
+  CHECK_THROWS_WITH(require_trust(line, {}), ContainsSubstring("b.pt holds TorchScript"));
+  pace::benches::files::require_readable({.file = scratch / "folder/a.pt"});
+  pace::benches::files::require_readable({.text = {}});
+  CHECK_THROWS_WITH(pace::benches::files::require_readable({.file = scratch.write("x.pt", "x")}),
+                    ContainsSubstring("expected tensors that torch.save has written"));
 }
 
 TEST_CASE("a folder has a case for each file, and one for each line of text") {

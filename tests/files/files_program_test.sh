@@ -42,7 +42,14 @@ compares --baseline $pair.pt2 --backend nativert --candidate $pair.pt2 --inputs 
 case="nothing is loaded for a list or a dry run"
 compares --baseline $pair.pt --candidate $pair.pt2 --inputs $inputs --list; ends_with 0
 [[ $output == two_layers.inputs ]] || complain "the list is $output"
-compares --baseline $pair.pt --candidate $pair.pt2 --inputs $inputs --dry-run; ends_with 0; shows "1 case would be measured"
+compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs $inputs --dry-run; ends_with 0; shows "1 case would be measured"
+
+case="a dry run asks for --trust and reads the inputs"
+compares --baseline $pair.pt --candidate $pair.pt2 --inputs $inputs --dry-run; refuses "--trust was not given"
+mkdir "$work/some" && cp $inputs "$work/some/good.pt" && cp $pair.pt "$work/some/no.pt"
+compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "$work/some" --dry-run; ends_with 42
+shows "2 cases would be measured"; shows "no.pt: this is TorchScript without tensors of torch::save"
+compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "$work/some" --dry-run --case good; ends_with 0
 
 case="indices, a pair, a keyword argument and a tuple of outputs, as files and as text"
 compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs $files/classifier.inputs.pt

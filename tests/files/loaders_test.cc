@@ -1,6 +1,12 @@
 // Files are told apart by their content, and called with what fits; TorchScript and operators are made here.
 #include "benches/files/loaders/loaders.hpp"
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,12 +15,15 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
+#include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "benches/files/loaders/call_spec.hpp"
+#include "benches/files/loaders/captured_errors.hpp"
 #include "benches/files/loaders/operator_by_name.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -99,6 +108,90 @@ TEST_CASE("what is no file of a known kind is refused with what it is") {
       pace::test::read_file(script(scratch, "module.pt", "def forward(self, x):\n    return x\n"));
   CHECK_THROWS_WITH(refusal(scratch.write("cut.pt", whole.substr(0, whole.size() / 2))),
                     ContainsSubstring("was cut or damaged"));
+}
+
+TEST_CASE("checksums are those of zip archives, and a damaged archive is refused with the record") {
+  // The check value of CRC-32.
+  CHECK(pace::benches::files::crc32_of("123456789") == 0xCBF43926);
+  CHECK(pace::benches::files::crc32_of("") == 0);
+  const pace::test::Scratch scratch;
+  const std::string path = script(scratch, "module.pt", "def forward(self, x):\n    return x + 1234567\n");
+  Content(path).require_intact();
+  std::string bytes = pace::test::read_file(path);
+  const auto at = bytes.find("return torch.add(x, ");
+  REQUIRE(at != std::string::npos);
+  bytes[at] = 'R';
+  CHECK_THROWS_WITH(Content(scratch.write("damaged.pt", bytes)).require_intact(),
+                    ContainsSubstring("damaged.pt: the record code/__torch__.py is damaged: expected bytes with "
+                                      "the checksum "));
+}
+
+/// What a program says that takes `x` of the size `first` and `y` of the size `second`, as sympy prints both.
+std::string program_of(const pace::test::Scratch& scratch, const std::string& first, const std::string& second) {
+  const auto tensor = [](const std::string& size) {
+    return R"({"dtype": 7, "device": {"type": "cpu"}, "sizes": [{"as_expr": {"expr_str": ")" + size + R"("}}]})";
+  };
+  const auto spec = [](const std::string& name) {
+    return R"({"user_input": {"arg": {"as_tensor": {"name": ")" + name + R"("}}}})";
+  };
+  const std::string json =
+      R"({"schema_version": {"major": 8}, "torch_version": "2", "range_constraints": {"s1": {"min_val": 2, "max_val": 64}},)"
+      R"("graph_module": {"module_call_graph": [], "graph": {"tensor_values": {"x": )" +
+      tensor(first) + R"(, "y": )" + tensor(second) + R"(}}, "signature": {"input_specs": [)" + spec("x") + ',' +
+      spec("y") + "]}}}";
+  caffe2::serialize::PyTorchStreamWriter writer(scratch / "program.pt2");
+  writer.writeRecord("models/model.json", json.data(), json.size());
+  writer.writeEndOfFile();
+  return scratch / "program.pt2";
+}
+
+TEST_CASE("sizes that a formula of an exported program gives are checked") {
+  const pace::test::Scratch scratch;
+  const std::string symbol = "Symbol('s1', positive=True, integer=True)";
+  const std::string odd = "Add(Mul(Integer(2), " + symbol + "), Integer(1))";
+  const pace::benches::files::ProgramFacts facts(Content(program_of(scratch, odd, symbol)), "model");
+  const auto check = [&](std::int64_t x, std::int64_t y) { facts.check({at::ones({x}), at::ones({y})}); };
+  CHECK_NOTHROW(check(5, 2));
+  CHECK_NOTHROW(check(129, 64));
+  CHECK_THROWS_WITH(check(4, 2), ContainsSubstring("argument 'x': expected float32[2 * (2 to 64) + 1] on cpu, found "
+                                                   "float32[4] on cpu"));
+  CHECK_THROWS_WITH(check(131, 65), ContainsSubstring("argument 'x': expected"));
+  CHECK_THROWS_WITH(check(3, 1), ContainsSubstring("argument 'x': expected"));
+  CHECK_THROWS_WITH(check(5, 3), ContainsSubstring("argument 'y': expected 2 for dimension 0 of 'y', which depends on "
+                                                   "dimension 0 of 'x', found float32[3] on cpu"));
+  // Other formulas are left to the program.
+  for (const std::string& other : {"Mul(" + symbol + ", " + symbol + ")", "Pow(" + symbol + ", Integer(2))",
+                                   "Add(" + symbol + ", Symbol('s2', integer=True))", std::string("Add(Integer(2"),
+                                   std::string("Integer(99999999999999999999)")}) {
+    INFO(other);
+    const pace::benches::files::ProgramFacts any(Content(program_of(scratch, other, symbol)), "model");
+    CHECK_NOTHROW(any.check({at::ones({7}), at::ones({2})}));
+  }
+}
+
+TEST_CASE("what code writes to the standard error is kept, and shown when the code ends the process") {
+  using pace::benches::files::CapturedErrors;
+  const pace::test::Scratch scratch;
+  const int code = GENERATE(0, SIGABRT, SIGSEGV);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const int each : {SIGABRT, SIGSEGV}) std::signal(each, SIG_DFL);
+    const int file = ::open((scratch / "errors").c_str(), O_CREAT | O_WRONLY, 0600);
+    ::dup2(file, STDERR_FILENO);
+    {
+      const CapturedErrors errors;
+      std::fputs("why it ends\n", stderr);
+      if (code != 0) std::raise(code);
+      if (errors.text() != "why it ends\n") ::_exit(1);
+    }
+    std::fputs("after it\n", stderr);
+    ::_exit(0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK((WIFSIGNALED(status) ? WTERMSIG(status) : 0) == code);
+  CHECK((WIFEXITED(status) ? WEXITSTATUS(status) : 0) == 0);
+  CHECK(scratch.read("errors") == (code == 0 ? "after it\n" : "why it ends\n"));
 }
 
 TEST_CASE("an operator is found by its name in either spelling") {

@@ -84,6 +84,7 @@ Result full() {
   row.context.alpha = 0.01;
   row.context.beta = 0.02;
   row.context.impossible = "too fast";
+  row.context.unasked = "not asked";
   row.context.cut_short = "no time";
   row.modes = {{.name = "cold", .time = time, .speedup = speedup}, {.name = "hot", .missing = "cannot"}};
   row.device_memory = DeviceMemory{1, 2, 3, 4};
@@ -182,6 +183,7 @@ void same(const GateContext& read, const GateContext& written) {
   CHECK(read.beta == written.beta);
   CHECK(read.clock == "graph");
   CHECK(read.impossible == written.impossible);
+  CHECK(read.unasked == written.unasked);
   CHECK(read.cut_short == written.cut_short);
 }
 

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -18,6 +21,7 @@
 #include <c10/util/Exception.h>
 #include <caffe2/serialize/inline_container.h>
 
+#include "benches/files/loaders/checksums.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::files {
@@ -51,6 +55,7 @@ class Content {
     try {
       reader_ = std::make_unique<caffe2::serialize::PyTorchStreamReader>(path_);
       for (auto& name : reader_->getAllRecords()) records_.push_back(std::move(name));
+      for (const auto& [name, checksum] : checksums_of(path_)) checksums_[name.substr(name.find('/') + 1)] = checksum;
     } catch (const std::exception& error) {
       const std::string text = first_line(error);  // a paragraph, whose first sentence has the reason
       throw InputError({path_}, "this archive was cut or damaged, or is no archive of LibTorch's: " +
@@ -90,13 +95,28 @@ class Content {
   }
   /// The bytes of a record. Throws InputError if there is no such record, or its checksum is wrong.
   [[nodiscard]] std::string read(const std::string& record) const {
+    std::string bytes;
     try {
-      auto [data, size] = reader_->getRecord(record);
-      return {static_cast<const char*>(data.get()), size};
+      const auto [data, size] = reader_->getRecord(record);
+      bytes.assign(static_cast<const char*>(data.get()), size);
     } catch (const std::exception& error) {
       throw InputError({path_}, "the record " + record + " cannot be read: " + first_line(error));
     }
+    // A checksum of 0 was not computed.
+    const auto expected = checksums_.find(record);
+    if (expected == checksums_.end() || expected->second == 0) return bytes;
+    if (const std::uint32_t found = crc32_of(bytes); found != expected->second)
+      throw InputError({path_}, "the record " + record + " is damaged: expected bytes with the checksum " +
+                                    hex(expected->second) + ", found " + std::to_string(bytes.size()) +
+                                    " bytes with the checksum " + hex(found));
+    return bytes;
   }
+  /// Throws InputError for the first record whose checksum is wrong.
+  void require_intact() const {
+    for (const auto& record : records_) (void)read(record);
+  }
+  /// The archive, for what reads records itself.
+  [[nodiscard]] caffe2::serialize::PyTorchStreamReader& reader() const { return *reader_; }
 
   /// Says what the file is, for a message that something else was expected.
   [[nodiscard]] std::string describe() const {
@@ -111,9 +131,17 @@ class Content {
   }
 
  private:
+  [[nodiscard]] static std::string hex(std::uint32_t number) {
+    std::array<char, 16> text{};
+    std::snprintf(text.data(), text.size(), "%08x", number);
+    return text.data();
+  }
+
   std::string path_, head_;
   std::unique_ptr<caffe2::serialize::PyTorchStreamReader> reader_;
   std::vector<std::string> records_;
+  /// By the names of the records.
+  std::map<std::string, std::uint32_t> checksums_;
 };
 
 }  // namespace pace::benches::files

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -10,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -32,11 +34,31 @@ namespace pace::benches::files {
 /// torch/_export/serde/schema.py).
 inline constexpr int exported_schema = 8;
 
-/// The size of a dimension that a program takes: a number, or any number in a range.
+/// The size of a dimension that a program takes: a number, or `times` * symbol + `plus`, where the symbol is any number in
+/// a range.
 struct ExpectedSize {
   std::optional<std::int64_t> fixed = {};
-  std::string symbol = {};  ///< sizes of one symbol are equal; empty: a formula, which is not checked
+  std::string symbol = {};  ///< stands for one number in all sizes; empty: another formula, which is not checked
+  std::int64_t times = 1, plus = 0;
   std::int64_t low = 0, high = std::numeric_limits<std::int64_t>::max();
+
+  /// What the symbol stands for where the size is `actual`; nothing if no number of the range makes it that.
+  [[nodiscard]] std::optional<std::int64_t> symbol_for(std::int64_t actual) const {
+    if (times == 0 || (actual - plus) % times != 0) return std::nullopt;
+    const std::int64_t value = (actual - plus) / times;
+    return value < low || value > high ? std::nullopt : std::optional(value);
+  }
+  /// As `8`, `1 to 64`, or `2 * (1 or more) + 1`.
+  [[nodiscard]] std::string to_string() const {
+    if (fixed) return std::to_string(*fixed);
+    const bool open = high == std::numeric_limits<std::int64_t>::max();
+    std::string text = std::to_string(low) + (open ? " or more" : " to " + std::to_string(high));
+    if (times == 1 && plus == 0) return text;
+    text = '(' + text + ')';
+    if (times != 1) text = std::to_string(times) + " * " + text;
+    if (plus != 0) text += (plus < 0 ? " - " : " + ") + std::to_string(plus < 0 ? -plus : plus);
+    return text;
+  }
 };
 
 /// One leaf of the inputs that a program takes.
@@ -96,6 +118,84 @@ namespace detail {
   return expected.tagKind() == found.tagKind() && value_text(expected) == value_text(found);
 }
 
+/// `times` * symbol + `plus`.
+struct LinearFormula {
+  std::string symbol = {};
+  std::int64_t times = 0, plus = 0;
+};
+
+/// Reads a formula of one symbol as sympy prints it, such as
+/// `Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(-1))`.
+class LinearFormulaReader {
+ public:
+  explicit LinearFormulaReader(std::string_view text) : rest_(text) {}
+
+  /// Nothing for a formula of another kind.
+  [[nodiscard]] std::optional<LinearFormula> read() {
+    auto formula = term(most_depth);
+    if (!formula || !rest_.empty() || formula->symbol.empty() || formula->times == 0) return std::nullopt;
+    return formula;
+  }
+
+ private:
+  static constexpr int most_depth = 16;
+  static constexpr std::int64_t most = 1 << 30;  // sums and products of two stay exact
+
+  [[nodiscard]] bool accept(std::string_view text) {
+    if (!rest_.starts_with(text)) return false;
+    rest_.remove_prefix(text.size());
+    return true;
+  }
+
+  [[nodiscard]] std::optional<LinearFormula> term(int depth) {
+    if (depth == 0) return std::nullopt;
+    if (accept("Integer(")) {
+      LinearFormula number;
+      const auto [end, problem] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), number.plus);
+      rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+      return problem == std::errc() && accept(")") ? bounded(number) : std::nullopt;
+    }
+    if (accept("Symbol('")) {
+      const auto quote = rest_.find('\''), end = rest_.find(')');
+      if (quote == std::string_view::npos || end == std::string_view::npos || end < quote) return std::nullopt;
+      LinearFormula symbol{.symbol = std::string(rest_.substr(0, quote)), .times = 1};
+      rest_.remove_prefix(end + 1);
+      return symbol;
+    }
+    const bool is_sum = accept("Add(");
+    if (!is_sum && !accept("Mul(")) return std::nullopt;
+    auto all = term(depth - 1);
+    while (all && !accept(")")) {
+      if (!accept(", ")) return std::nullopt;
+      const auto next = term(depth - 1);
+      if (!next) return std::nullopt;
+      all = is_sum ? sum(*all, *next) : product(*all, *next);
+    }
+    return all;
+  }
+
+  [[nodiscard]] static std::optional<LinearFormula> bounded(const LinearFormula& formula) {
+    const auto fits = [](std::int64_t number) { return number >= -most && number <= most; };
+    return fits(formula.times) && fits(formula.plus) ? std::optional(formula) : std::nullopt;
+  }
+  [[nodiscard]] static std::optional<LinearFormula> sum(const LinearFormula& a, const LinearFormula& b) {
+    if (!a.symbol.empty() && !b.symbol.empty() && a.symbol != b.symbol) return std::nullopt;
+    return bounded({a.symbol.empty() ? b.symbol : a.symbol, a.times + b.times, a.plus + b.plus});
+  }
+  [[nodiscard]] static std::optional<LinearFormula> product(const LinearFormula& a, const LinearFormula& b) {
+    if (!a.symbol.empty() && !b.symbol.empty()) return std::nullopt;
+    const auto& [symbol, times, plus] = a.symbol.empty() ? b : a;
+    const std::int64_t factor = a.symbol.empty() ? a.plus : b.plus;
+    return bounded({symbol, times * factor, plus * factor});
+  }
+
+  std::string_view rest_;
+};
+
+[[nodiscard]] inline std::optional<LinearFormula> linear_formula(std::string_view text) {
+  return LinearFormulaReader(text).read();
+}
+
 [[nodiscard]] inline std::string tensor_text(const at::Tensor& tensor) {
   std::string text = dtype_name(tensor.scalar_type()) + '[';
   for (std::int64_t i = 0; i < tensor.dim(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(tensor.size(i));
@@ -109,14 +209,7 @@ inline std::string ExpectedInput::to_string() const {
   if (!is_tensor) return "a number";
   std::string text = (dtype ? detail::dtype_name(*dtype) : std::string("tensor")) + '[';
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const auto& size = sizes[i];
-    text += i == 0 ? "" : ", ";
-    if (size.fixed) {
-      text += std::to_string(*size.fixed);
-    } else {
-      const bool open = size.high == std::numeric_limits<std::int64_t>::max();
-      text += std::to_string(size.low) + (open ? " or more" : " to " + std::to_string(size.high));
-    }
+    text += (i == 0 ? "" : ", ") + sizes[i].to_string();
   }
   return text + "] on " + c10::DeviceTypeName(device, /*lower_case=*/true);
 }
@@ -195,13 +288,16 @@ class ProgramFacts {
       for (std::size_t d = 0; d < expected.sizes.size(); ++d) {
         const auto& size = expected.sizes[d];
         const std::int64_t actual = tensor.size(static_cast<std::int64_t>(d));
-        if (size.fixed ? actual != *size.fixed : actual < size.low || actual > size.high) refuse_this(found);
+        if (size.fixed && actual != *size.fixed) refuse_this(found);
         if (size.symbol.empty()) continue;
+        const auto value = size.symbol_for(actual);
+        if (!value) refuse_this(found);
         const std::string where = "dimension " + std::to_string(d) + " of '" + expected.name + '\'';
-        const auto [known, is_new] = symbols.try_emplace(size.symbol, actual, where);
-        if (!is_new && known->second.first != actual)
-          refuse("argument '" + expected.name + "': expected " + std::to_string(known->second.first) + " for " + where +
-                 ", as for " + known->second.second + ", found " + found);
+        const auto [known, is_new] = symbols.try_emplace(size.symbol, *value, where);
+        if (!is_new && known->second.first != *value)
+          refuse("argument '" + expected.name + "': expected " +
+                 std::to_string(size.times * known->second.first + size.plus) + " for " + where +
+                 ", which depends on " + known->second.second + ", found " + found);
       }
     }
   }
@@ -274,11 +370,11 @@ class ProgramFacts {
   [[nodiscard]] static ExpectedSize read_size(const nlohmann::json& size, const nlohmann::json& ranges) {
     if (const auto fixed = size.find("as_int"); fixed != size.end()) return {.fixed = fixed->get<std::int64_t>()};
     ExpectedSize any;
-    // As sympy prints it: Symbol('s77', positive=True, integer=True).
-    const auto text = size.at("as_expr").at("expr_str").get<std::string>();
-    constexpr std::string_view begin = "Symbol('";
-    if (!text.starts_with(begin) || text.find(')') + 1 != text.size()) return any;
-    any.symbol = text.substr(begin.size(), text.find('\'', begin.size()) - begin.size());
+    if (const auto formula = detail::linear_formula(size.at("as_expr").at("expr_str").get<std::string>())) {
+      any.symbol = formula->symbol;
+      any.times = formula->times;
+      any.plus = formula->plus;
+    }
     if (const auto range = ranges.find(any.symbol); range != ranges.end()) {
       if (range->at("min_val").is_number_integer()) any.low = range->at("min_val").get<std::int64_t>();
       if (range->at("max_val").is_number_integer()) any.high = range->at("max_val").get<std::int64_t>();
