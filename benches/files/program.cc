@@ -1,5 +1,5 @@
-// Files that Python wrote (TorchScript, torch.export, AOTInductor) and operators by name, compared on inputs from a
-// file: checked against each other, timed side by side, judged.
+// Files that Python wrote (TorchScript, torch.export, AOTInductor), kernels and operators by name, compared on inputs
+// from a file: checked against each other, timed side by side, judged.
 #include <dlfcn.h>
 
 #include <exception>
