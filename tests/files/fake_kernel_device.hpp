@@ -28,7 +28,7 @@ struct FakeGpu {
 
   std::vector<std::string> loaded = {};  ///< paths
   std::string image = {}, symbol = {};   ///< what was loaded last
-  std::uint32_t asked_shared = 0;        ///< for the kernel that was got last
+  std::uint32_t asked_shared = 0;        ///< for the kernel that was bound last
   std::vector<files::KernelLaunch> launches = {};
   int asked_driver = 0;  ///< how often the driver was asked for names or parameters
 };
@@ -52,6 +52,10 @@ class FakeKernel final : public files::LaunchableKernel {
   }
   [[nodiscard]] std::int64_t static_shared_bytes() const override { return gpu_.static_shared_bytes; }
   [[nodiscard]] std::int64_t most_threads() const override { return gpu_.most_threads; }
+  void allow_shared_bytes(std::uint32_t bytes) override {
+    gpu_.asked_shared = bytes;
+    if (gpu_.static_shared_bytes + bytes > gpu_.most_shared_bytes) throw Unsupported("the driver refuses this");
+  }
   void launch(const files::KernelLaunch& launch, void** arguments) override {
     gpu_.launches.push_back(launch);
     gpu_.run(launch, arguments);
@@ -71,10 +75,8 @@ class FakeKernels final : public files::LoadedKernels {
     for (const auto& [name, parameters] : gpu_.kernels) all.push_back(name);
     return all;
   }
-  [[nodiscard]] std::unique_ptr<files::LaunchableKernel> get(const std::string& symbol,
-                                                             std::uint32_t shared_bytes) const override {
+  [[nodiscard]] std::unique_ptr<files::LaunchableKernel> get(const std::string& symbol) const override {
     gpu_.symbol = symbol;
-    gpu_.asked_shared = shared_bytes;
     return std::make_unique<FakeKernel>(gpu_, symbol);
   }
 

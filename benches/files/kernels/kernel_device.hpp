@@ -47,6 +47,8 @@ class LaunchableKernel {
   [[nodiscard]] virtual std::vector<std::size_t> parameters() const = 0;
   [[nodiscard]] virtual std::int64_t static_shared_bytes() const = 0;
   [[nodiscard]] virtual std::int64_t most_threads() const = 0;
+  /// Asks for the dynamic shared memory of later launches. Throws Unsupported.
+  virtual void allow_shared_bytes(std::uint32_t bytes) = 0;
   /// Queues it on the current stream; `arguments` points to the address of each argument.
   virtual void launch(const KernelLaunch& launch, void** arguments) = 0;
 };
@@ -60,8 +62,7 @@ class LoadedKernels {
   virtual ~LoadedKernels() = default;
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
   /// What is returned refers to this object. Throws Unsupported.
-  [[nodiscard]] virtual std::unique_ptr<LaunchableKernel> get(const std::string& symbol,
-                                                              std::uint32_t shared_bytes) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<LaunchableKernel> get(const std::string& symbol) const = 0;
 };
 
 class KernelDevice {
@@ -89,13 +90,17 @@ namespace detail {
 
 class CudaKernel final : public LaunchableKernel {
  public:
-  CudaKernel(CUfunction function, c10::DeviceIndex device) : function_(function), device_(device) {}
+  CudaKernel(const cuda::KernelModule& module, std::string symbol, c10::DeviceIndex device)
+      : module_(module), symbol_(std::move(symbol)), device_(device), function_(module_.function(symbol_, 0)) {}
   [[nodiscard]] std::vector<std::size_t> parameters() const override { return cuda::parameter_bytes(function_); }
   [[nodiscard]] std::int64_t static_shared_bytes() const override {
     return cuda::function_attribute(function_, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
   }
   [[nodiscard]] std::int64_t most_threads() const override {
     return cuda::function_attribute(function_, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  }
+  void allow_shared_bytes(std::uint32_t bytes) override {
+    function_ = module_.function(symbol_, static_cast<int>(bytes));
   }
   void launch(const KernelLaunch& launch, void** arguments) override {
     const c10::cuda::CUDAGuard guard(device_);
@@ -116,8 +121,10 @@ class CudaKernel final : public LaunchableKernel {
   }
 
  private:
-  CUfunction function_;
+  const cuda::KernelModule& module_;
+  std::string symbol_;
   c10::DeviceIndex device_;
+  CUfunction function_;
 };
 
 class CudaKernels final : public LoadedKernels {
@@ -125,9 +132,8 @@ class CudaKernels final : public LoadedKernels {
   CudaKernels(const std::string& path, const std::string& image, c10::DeviceIndex device)
       : module_(path, image), device_(device) {}
   [[nodiscard]] std::vector<std::string> names() const override { return module_.kernels(); }
-  [[nodiscard]] std::unique_ptr<LaunchableKernel> get(const std::string& symbol,
-                                                      std::uint32_t shared_bytes) const override {
-    return std::make_unique<CudaKernel>(module_.function(symbol, static_cast<int>(shared_bytes)), device_);
+  [[nodiscard]] std::unique_ptr<LaunchableKernel> get(const std::string& symbol) const override {
+    return std::make_unique<CudaKernel>(module_, symbol, device_);
   }
 
  private:

@@ -436,9 +436,10 @@ class LoadedKernelFile final : public Loaded {
     const auto scratch = triton_ ? triton_->scratch : std::vector<TritonScratch>{};
     if (says_parameters) check_parameters(file_, source_name(symbol_), *known->parameters, scratch);
     call->launch = launch_of(binder);
-    call->kernel = kernels_->get(symbol_, call->launch.shared_bytes);
+    call->kernel = kernels_->get(symbol_);
     if (!says_parameters) check_parameters(file_, source_name(symbol_), call->kernel->parameters(), scratch);
     check_resources(*call->kernel, call->launch);
+    call->kernel->allow_shared_bytes(call->launch.shared_bytes);
     // As many as Triton's grid has elements, for each block of a cluster.
     const auto& grid = call->launch.grid;
     for (auto each : scratch) {

@@ -64,5 +64,12 @@ if ! nvidia-smi --query-gpu=compute_cap --format=csv,noheader | grep -q '^8'; th
   ends_with 42; shows "the kernel is for another GPU: found sm_80"; shows "2 measured"
 fi
 
+case="a kernel that writes where it may not does not pass"
+cat >"$work/crash.cu" <<'END'
+extern "C" __global__ void add(const float*, const float*, float*, int) { *reinterpret_cast<volatile float*>(8) = 1; }
+END
+add_yaml "$work/crash.cu" >"$work/crash.yaml"
+compares --candidate "$work/crash.yaml" --sweep n=4096; ((code != 0)) || complain "exit code 0"; shows "crash.yaml"
+
 ((failures == 0)) && echo "all as expected"
 exit $((failures > 0))

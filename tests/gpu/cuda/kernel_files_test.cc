@@ -52,8 +52,10 @@ struct Fixture {
 /// As tests/files/kernels.cu has it.
 std::string axpy_yaml(const std::string& image, const std::string& more = "kernel: axpy\nblock: 128\n",
                       const std::string& elements = "128") {
-  return "image: " + image + "\ngrid: ceil_div(numel(x), " + elements + ")\ninputs: {x: , y: , alpha: number}\n" + more +
-         "arguments: [{input: x}, {input: y}, {output: {shape: [numel(x)], dtype: f32}}, {scalar: numel(x), type: i32}, "
+  return "image: " + image + "\ngrid: ceil_div(numel(x), " + elements + ")\ninputs: {x: , y: , alpha: number}\n" +
+         more +
+         "arguments: [{input: x}, {input: y}, {output: {shape: [numel(x)], dtype: f32}}, {scalar: numel(x), type: "
+         "i32}, "
          "{scalar: alpha, type: f32}]\n";
 }
 
@@ -61,7 +63,8 @@ TEST_CASE("each kind of image computes what LibTorch computes, at every size") {
   Fixture here;
   std::vector<std::string> images = {"images/kernels.ptx", "kernels.cu"};
   if (here.capability == 90)
-    for (const char* const each : {"images/kernels.sm_90.cubin", "images/kernels.fatbin", "images/kernels.compressed.fatbin"})
+    for (const char* const each :
+         {"images/kernels.sm_90.cubin", "images/kernels.fatbin", "images/kernels.compressed.fatbin"})
       images.emplace_back(each);
   for (const auto& image : images) {
     for (const std::int64_t n : {1, 1000, 100'000}) {
@@ -122,13 +125,15 @@ TEST_CASE("PTX that the driver cannot compile is refused with its compiler's mes
   const std::string path = here.scratch.write(
       "wrong.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry axpy() { no_such_instruction; }\n");
   CHECK_THROWS_AS(here.load(axpy_yaml(path)), pace::Unsupported);
-  CHECK_THROWS_WITH(here.load(axpy_yaml(path)), ContainsSubstring("wrong.ptx") && ContainsSubstring("no_such_instruction"));
+  CHECK_THROWS_WITH(here.load(axpy_yaml(path)),
+                    ContainsSubstring("wrong.ptx") && ContainsSubstring("no_such_instruction"));
 }
 
 TEST_CASE("a kernel has more shared memory than it gets without asking, and no more than the GPU has") {
   Fixture here;
-  here.scratch.write("shared.cu", "extern \"C\" __global__ void last(int* out, int n) {\n  extern __shared__ int all[];\n"
-                                  "  all[n - 1] = 7; out[0] = all[n - 1];\n}\n");
+  here.scratch.write("shared.cu",
+                     "extern \"C\" __global__ void last(int* out, int n) {\n  extern __shared__ int all[];\n"
+                     "  all[n - 1] = 7; out[0] = all[n - 1];\n}\n");
   const auto yaml = [](const std::string& bytes) {
     return "image: shared.cu\nkernel: last\ngrid: 1\nblock: 1\nshared: " + bytes +
            "\narguments: [{output: {shape: [1], dtype: i32}}, {scalar: " + bytes + " / 4, type: i32}]\n";
@@ -149,12 +154,14 @@ extern "C" __global__ void clusters(int* out) {
 }
 extern "C" __global__ void fill(int* out) { out[blockIdx.x] = 3; }
 )");
-  const auto changed = here.call("image: more.cu\nkernel: scale<float>\ngrid: 1\nblock: 4\n"
-                                 "arguments: [{in_place: 0}, {scalar: 2.5, type: f32}]\n",
-                                 {.args = {at::ones({4}, here.floats())}, .kwargs = {}});
+  const auto changed = here.call(
+      "image: more.cu\nkernel: scale<float>\ngrid: 1\nblock: 4\n"
+      "arguments: [{in_place: 0}, {scalar: 2.5, type: f32}]\n",
+      {.args = {at::ones({4}, here.floats())}, .kwargs = {}});
   CHECK(at::equal(changed.at(0), at::full({4}, 2.5, here.floats())));
-  const std::string launch = "image: more.cu\ngrid: 8\nblock: 32\narguments: [{output: {shape: [8], dtype: i32, zero: "
-                             "true}}]\n";
+  const std::string launch =
+      "image: more.cu\ngrid: 8\nblock: 32\narguments: [{output: {shape: [8], dtype: i32, zero: "
+      "true}}]\n";
   if (here.capability >= 90) {
     const auto clusters = here.call(launch + "kernel: clusters\ncluster: 4\n", {});
     CHECK(at::equal(clusters.at(0), at::full({8}, 4, clusters.at(0).options())));
