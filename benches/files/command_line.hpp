@@ -43,7 +43,8 @@ inline const std::vector<std::string> replaced_options = {"--baseline", "--save-
   return {
       {"Files that are compared",
        {Option("--baseline",
-               "the file (TorchScript, torch.export, AOTInductor) or operator that others are compared with",
+               "the file (TorchScript, torch.export, AOTInductor, a kernel's YAML) or operator that others are "
+               "compared with",
                args::text(line.baseline, "file|op:name", "a file name, or op:NAME"))
             .once(),
         {"--candidate", "a file or an operator that is compared with it; again for another",

@@ -1,5 +1,5 @@
-// Files that Python wrote (TorchScript, torch.export, AOTInductor) and operators by name, compared on inputs from a
-// file: checked against each other, timed side by side, judged.
+// Files that Python wrote (TorchScript, torch.export, AOTInductor), kernels and operators by name, compared on inputs
+// from a file: checked against each other, timed side by side, judged.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -68,7 +68,10 @@ void refuse_to_overwrite(const pace::runner::SessionOptions& session) {
   std::vector<std::string> read = line.libraries;
   if (!line.inputs.starts_with('(')) read.push_back(line.inputs);
   for (const auto& side : work.sides)
-    if (!side.path.empty()) read.push_back(side.path);
+    if (!side.path.empty()) {
+      read.push_back(side.path);
+      for (auto& other : files::also_read(side.path)) read.push_back(std::move(other));
+    }
   for (const auto& [option, path] : {std::pair{"--csv", session.csv}, std::pair{"--json", session.json},
                                      std::pair{"--junit", session.junit}, std::pair{"--html", session.html}}) {
     for (const auto& each : read)

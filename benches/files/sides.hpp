@@ -71,7 +71,7 @@ inline void name_sides(std::vector<Side>& sides) {
   if (side.path.empty()) return false;
   try {
     const Content content(side.path);
-    return dynamic_cast<const TorchScriptLoader*>(&loader_of(content)) == nullptr;
+    return content.is_archive() && dynamic_cast<const TorchScriptLoader*>(&loader_of(content)) == nullptr;
   } catch (const Error&) {
     return true;
   }
@@ -183,6 +183,16 @@ inline void require_trust(const CommandLine& line, const std::vector<Side>& side
   for (const auto& each : found) all += "\n  " + each;
   throw InputError({}, "code of files would run with your rights, and --trust was not given:" + all +
                            "\nExpected --trust, once you know where these files come from");
+}
+
+/// The files that a file of a side names; none of one that cannot be read, which its row will say.
+[[nodiscard]] inline std::vector<std::string> also_read(const std::string& path) {
+  try {
+    const Content content(path);
+    return loader_of(content).also_reads(content);
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 /// Sides that are loaded when they are first needed, once for all cases on a device.

@@ -16,6 +16,7 @@
 
 #include "benches/models/config.hpp"
 #include "benches/models/config_sections.hpp"
+#include "benches/yaml/yaml_file.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/report/text.hpp"
@@ -35,7 +36,7 @@ class ConfigReader {
 
   void read(const YAML::Node& document) {
     if (document.IsNull()) return;
-    if (!document.IsMap()) fail(document, "expected sections such as 'skip', found " + kind(document));
+    if (!document.IsMap()) fail(document, "expected sections such as 'skip', found " + kind_of(document));
     read_sections(document, "");
     if (document.size() > 0 && !any_known_)
       fail(document, "expected sections such as 'skip', of which this file has none");
@@ -48,10 +49,7 @@ class ConfigReader {
   /// machine can read.
   static constexpr std::size_t most_elements = 100'000;
 
-  [[nodiscard]] Location place(const YAML::Node& node) const {
-    const auto mark = node.Mark();
-    return {file_, mark.is_null() ? 0 : static_cast<std::size_t>(mark.line) + 1};
-  }
+  [[nodiscard]] Location place(const YAML::Node& node) const { return place_of(node, file_); }
   [[noreturn]] void fail(const YAML::Node& node, const std::string& what) const {
     throw InputError(place(node), report::printable(what));
   }
@@ -60,13 +58,8 @@ class ConfigReader {
     warn_(report::printable(place(node).to_string() + ": " + what));
   }
 
-  [[nodiscard]] static std::string kind(const YAML::Node& node) {
-    if (node.IsScalar()) return '\'' + node.Scalar() + '\'';
-    return node.IsNull() ? "nothing" : node.IsMap() ? "a map" : "a list";
-  }
-
   [[nodiscard]] std::string key_of(const YAML::Node& key) const {
-    return key.IsScalar() ? key.Scalar() : (fail(key, "expected a name, found " + kind(key)), "");
+    return key.IsScalar() ? key.Scalar() : (fail(key, "expected a name, found " + kind_of(key)), "");
   }
 
   void read_sections(const YAML::Node& map, const std::string& inside) {
@@ -82,8 +75,8 @@ class ConfigReader {
         any_known_ = true;
         if (entry.second.IsNull()) continue;
         if (!entry.second.IsMap())
-          fail(entry.second,
-               "section '" + name + "': expected sections such as '" + next->first + "', found " + kind(entry.second));
+          fail(entry.second, "section '" + name + "': expected sections such as '" + next->first + "', found " +
+                                 kind_of(entry.second));
         read_sections(entry.second, name + '.');
       } else {
         warn(entry.first, "there is no section '" + name + "'; it is left out");
@@ -97,7 +90,7 @@ class ConfigReader {
 
   void fill(Names* names, const YAML::Node&, const YAML::Node& list, const std::string& section) {
     if (!list.IsNull() && !list.IsSequence())
-      fail(list, "section '" + section + "': expected a list of models, found " + kind(list));
+      fail(list, "section '" + section + "': expected a list of models, found " + kind_of(list));
     flatten(list, section, 0, [&](const YAML::Node& node) {
       know(node, node.Scalar(), section);
       names->insert(node.Scalar());
@@ -134,7 +127,7 @@ class ConfigReader {
       Number number{};
       if (!value.IsScalar() || !YAML::convert<Number>::decode(value, number) || !good(number))
         fail(value,
-             "section '" + section + "', '" + key.Scalar() + "': expected " + expected + ", found " + kind(value));
+             "section '" + section + "', '" + key.Scalar() + "': expected " + expected + ", found " + kind_of(value));
       numbers[key.Scalar()] = number;
     });
   }
@@ -142,7 +135,7 @@ class ConfigReader {
   template <class Take>
   void for_each_model(const YAML::Node& map, const std::string& section, const Take& take) {
     if (map.IsNull()) return;
-    if (!map.IsMap()) fail(map, "section '" + section + "': expected models and what they get, found " + kind(map));
+    if (!map.IsMap()) fail(map, "section '" + section + "': expected models and what they get, found " + kind_of(map));
     std::set<std::string> seen;
     for (const auto& entry : map) {
       if (!seen.insert(key_of(entry.first)).second)
@@ -155,7 +148,7 @@ class ConfigReader {
   void fill(Expectations* expected, const YAML::Node&, const YAML::Node& map, const std::string& section) {
     for_each_model(map, section, [&](const YAML::Node& model, const YAML::Node& modes) {
       const std::string name = "section 'expected', '" + model.Scalar() + '\'';
-      if (!modes.IsMap()) fail(modes, name + ": expected modes such as 'training', found " + kind(modes));
+      if (!modes.IsMap()) fail(modes, name + ": expected modes such as 'training', found " + kind_of(modes));
       for (const auto& entry : modes) {
         const std::string mode = key_of(entry.first);
         const std::string_view before = std::string_view(mode).substr(0, mode.find('/'));
@@ -195,16 +188,9 @@ class ConfigReader {
                                          const std::set<std::string, std::less<>>& models, const Warn& warn) {
   Config config;
   try {
-    const auto documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-      const auto mark = documents[1].Mark();
-      throw InputError({file, mark.is_null() ? 0 : static_cast<std::size_t>(mark.line) + 1},
-                       "expected one document, found another one behind '---'");
-    }
-    if (!documents.empty()) detail::ConfigReader(config, file, models, warn).read(documents[0]);
+    detail::ConfigReader(config, file, models, warn).read(parse_yaml(text, file));
   } catch (const YAML::Exception& error) {
-    const auto line = error.mark.is_null() ? 0 : static_cast<std::size_t>(error.mark.line) + 1;
-    throw InputError({file, line}, "expected YAML: " + error.msg);
+    throw InputError({file}, "expected YAML: " + error.msg);
   }
   config.slow.insert(config.very_slow.begin(), config.very_slow.end());
   return config;

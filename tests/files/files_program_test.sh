@@ -245,4 +245,40 @@ compares "${good[@]}" --device warp; refuses "--device: expected cpu, cuda"
 compares "${good[@]}" --save-baseline x; refuses "--save-baseline is refused: --baseline names a file here"
 compares "${good[@]}" --model other; ends_with 42; shows "the archive has no model 'other'; expected --model with one of model"
 
+cat >"$work/add.ptx" <<'END'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry add(.param .u64 x, .param .u64 y, .param .u64 sum, .param .u32 n) { ret; }
+END
+cat >"$work/add.yaml" <<'END'
+image: add.ptx
+inputs: {x: {shape: [n], dtype: f32}, y: {shape: [n], dtype: f32}}
+arguments: [{input: x}, {input: y}, {output: {shape: [n], dtype: f32}}, {scalar: n, type: i32}]
+grid: ceil_div(n, 256)
+block: 256
+END
+adds=(--baseline op:aten::add.Tensor --candidate "$work/add.yaml" --candidate op:aten::add.Tensor --inputs
+  "(T([8], f32), T([8], f32))")
+
+case="a kernel is code"
+compares "${adds[@]}"
+refuses "add.yaml holds a kernel, which may read and write all memory of this program on the GPU ($work/add.ptx)"
+
+case="a kernel is refused with the reason where the inputs are on the CPU, and the others are measured"
+compares --trust "${adds[@]}"; ends_with 42; shows "2 measured"; shows "a kernel runs on a GPU"
+[[ $text != *built*without* ]] || shows "this program was built without CUDA: build it with --config=cuda"
+
+case="a YAML file that is wrong is a row with its line, and an image alone is of no known kind"
+sed -i 's/grid: ceil_div(n, 256)/grid: ceil_div(n)/' "$work/add.yaml"
+compares --trust "${adds[@]}"; ends_with 42; shows "2 measured"
+shows "add.yaml:4: key 'grid': 'ceil_div(n)': ceil_div: expected 2 arguments, found 1"
+compares --baseline "$work/add.ptx" --candidate op:aten::add.Tensor --inputs "(T([8], f32),)"
+refuses "expected a file of one of these kinds: TorchScript, torch.export, AOTInductor, kernel (a file *.yaml)"
+
+case="results overwrite no image of a kernel"
+sed -i 's/grid: ceil_div(n)/grid: ceil_div(n, 256)/' "$work/add.yaml"
+compares --trust "${adds[@]}" --json "$work/add.ptx"; refuses "--json: this file is read"
+[[ $(<"$work/add.ptx") == .version* ]] || complain "the image is gone"
+
 ((failures == 0)) && echo "all as expected"

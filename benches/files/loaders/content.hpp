@@ -45,7 +45,7 @@ class Content {
     if (!fs::exists(status)) throw InputError({path_}, "no such file");
     if (fs::is_directory(status)) throw InputError({path_}, "expected a file, found a folder");
     if (!fs::is_regular_file(status)) throw InputError({path_}, "expected a regular file");
-    std::array<char, 8> begin{};
+    std::array<char, 20> begin{};
     std::ifstream file(path_, std::ios::binary);
     if (!file) throw InputError({path_}, "the file cannot be read");
     file.read(begin.data(), begin.size());
@@ -70,6 +70,11 @@ class Content {
     return head_.starts_with(
         "\x7f"
         "ELF");
+  }
+  /// Whether it is machine code for GPUs: a cubin, which is ELF for the machine 190, or a fatbin.
+  [[nodiscard]] bool is_kernel_image() const {
+    return (is_elf() && head_.size() >= 20 && head_.substr(18, 2) == std::string_view("\xbe\0", 2)) ||
+           head_.starts_with("\x50\xed\x55\xba");
   }
   /// Whether it is what `torch.save` wrote before it wrote archives, or another pickle.
   [[nodiscard]] bool is_pickle() const { return head_.starts_with("\x80"); }
@@ -120,6 +125,7 @@ class Content {
 
   /// Says what the file is, for a message that something else was expected.
   [[nodiscard]] std::string describe() const {
+    if (is_kernel_image()) return "compiled kernels (a cubin or a fatbin); a YAML file says how one is launched";
     if (is_elf()) return "a shared library or a program";
     if (is_pickle()) return "a pickle of Python";
     if (!is_archive()) return "neither an archive of LibTorch's nor a shared library";

@@ -65,6 +65,8 @@ class Loader {
   [[nodiscard]] virtual bool recognises(const Content& content) const = 0;
   /// The code in the file that runs when it is loaded or called, in words; empty: there is none.
   [[nodiscard]] virtual std::string code_in(const Content& content) const = 0;
+  /// Paths of other files that are read when it is loaded. Throws InputError.
+  [[nodiscard]] virtual std::vector<std::string> also_reads(const Content& /*content*/) const { return {}; }
   /// Throws InputError or Unsupported, which name the file.
   [[nodiscard]] virtual std::unique_ptr<Loaded> load(const Content& content, const LoadOptions& options) const = 0;
 };

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "benches/files/loaders/exported.hpp"
+#include "benches/files/loaders/kernel.hpp"
 #include "benches/files/loaders/loader.hpp"
 #include "benches/files/loaders/package.hpp"
 #include "benches/files/loaders/torchscript.hpp"
@@ -18,7 +19,8 @@ namespace pace::benches::files {
   static const TorchScriptLoader torchscript;
   static const ExportedLoader exported;
   static const PackageLoader package;
-  static const std::array<const Loader*, 3> all = {&torchscript, &exported, &package};
+  static const KernelLoader kernel;
+  static const std::array<const Loader*, 4> all = {&torchscript, &exported, &package, &kernel};
   std::string names;
   for (const Loader* loader : all) {
     if (loader->recognises(content)) return *loader;

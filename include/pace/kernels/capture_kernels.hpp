@@ -28,12 +28,12 @@
 #include "pace/core/memory.hpp"
 #include "pace/gpu/activity.hpp"
 #include "pace/gpu/capture.hpp"
-#include "pace/gpu/cuda/cubin.hpp"
 #include "pace/gpu/cuda/device.hpp"
 #include "pace/gpu/cuda/error.hpp"
 #include "pace/gpu/cuda/graph.hpp"
 #include "pace/gpu/cuda/graph_nodes.hpp"
 #include "pace/gpu/cuda/held_memory.hpp"
+#include "pace/gpu/cuda/kernel_module.hpp"
 #include "pace/gpu/cuda/kernel_node.hpp"
 #include "pace/gpu/cuda/limits.hpp"
 #include "pace/gpu/memory_region.hpp"
@@ -255,12 +255,12 @@ inline void give_profiled(KernelReport& report, const std::vector<std::string>& 
 /// Loads a build that is launched in the place of `node`, which must outlive the result.
 [[nodiscard]] inline LoadedBuild loaded_build(const Build& build, const cuda::KernelNode& node,
                                               const cuda::CudaDevice& device) {
-  const auto cubin = std::make_shared<cuda::Cubin>(build.file);
-  const auto function = cubin->function(build.symbol, static_cast<int>(build.shared_bytes));
+  const auto kernels = std::make_shared<cuda::KernelModule>(build.file);
+  const auto function = kernels->function(build.symbol, static_cast<int>(build.shared_bytes));
   const cuda::LaunchShape shape{build.grid, {build.threads, 1, 1}, build.shared_bytes};
   return {.launch = launch_of(node.facts(function, shape), device),
           .check = [&node, function, name = build.file.string()] { node.check_same_parameters(function, name); },
-          .queue = [&node, &device, cubin, function,
+          .queue = [&node, &device, kernels, function,
                     shape] { node.launch(function, shape, device.current_stream().stream()); }};
 }
 

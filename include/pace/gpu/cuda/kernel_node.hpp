@@ -15,15 +15,9 @@
 #include "pace/gpu/cuda/driver.hpp"
 #include "pace/gpu/cuda/error.hpp"
 #include "pace/gpu/cuda/launch_attributes.hpp"
+#include "pace/gpu/cuda/launch_kernel.hpp"
 
 namespace pace::cuda {
-
-/// Size of a launch.
-struct LaunchShape {
-  std::array<std::uint32_t, 3> grid{1, 1, 1};   ///< blocks in x, y and z
-  std::array<std::uint32_t, 3> block{1, 1, 1};  ///< threads of a block in x, y and z
-  std::uint32_t dynamic_shared_bytes = 0;       ///< dynamic shared memory of a block
-};
 
 /// A launch of a kernel and the resources that it needs.
 struct KernelFacts {
@@ -62,7 +56,6 @@ class KernelNode {
   /// driver's message if they cannot be read.
   [[nodiscard]] KernelFacts facts(CUfunction function, const LaunchShape& shape) const {
     static const auto name_of = driver_function<GetName>("cuFuncGetName", 12030);
-    static const auto attribute_of = driver_function<GetAttribute>("cuFuncGetAttribute");
     static const auto occupancy_of = driver_function<GetOccupancy>("cuOccupancyMaxActiveBlocksPerMultiprocessor");
     KernelFacts facts;
     const char* name = nullptr;
@@ -74,14 +67,9 @@ class KernelNode {
     facts.cluster = clustered_ ? cluster_ : compiled_cluster_of(function);
     facts.cooperative = cooperative_;
     facts.attributes = others_;
-    const auto attribute = [&](CUfunction_attribute which) {
-      int value = 0;
-      require(attribute_of(&value, which, function), "asking for what a kernel needs");
-      return value;
-    };
-    facts.registers = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
-    facts.local_bytes = attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
-    facts.static_shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    facts.registers = function_attribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS);
+    facts.local_bytes = function_attribute(function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    facts.static_shared_bytes = function_attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     facts.dynamic_shared_bytes = shape.dynamic_shared_bytes;
     const auto threads = static_cast<int>(shape.block[0] * shape.block[1] * shape.block[2]);
     require(occupancy_of(&facts.blocks_per_multiprocessor, function, threads, shape.dynamic_shared_bytes),
@@ -95,25 +83,13 @@ class KernelNode {
   /// Queues another build of this kernel on `stream` with this one's arguments; check_same_parameters() must have
   /// succeeded.
   void launch(CUfunction function, const LaunchShape& shape, cudaStream_t stream) const {
-    static const auto launch_kernel = driver_function<LaunchKernel>("cuLaunchKernelEx");
-    std::vector<CUlaunchAttribute> attributes = attributes_;
-    CUlaunchConfig config{};
-    config.gridDimX = shape.grid[0];
-    config.gridDimY = shape.grid[1];
-    config.gridDimZ = shape.grid[2];
-    config.blockDimX = shape.block[0];
-    config.blockDimY = shape.block[1];
-    config.blockDimZ = shape.block[2];
-    config.sharedMemBytes = shape.dynamic_shared_bytes;
-    config.hStream = stream;
-    config.attrs = attributes.data();
-    config.numAttrs = static_cast<unsigned int>(attributes.size());
-    require(launch_kernel(&config, function, params_.kernelParams, params_.extra), "launching a kernel alone");
+    launch_kernel(function, shape, stream, params_.kernelParams, params_.extra, attributes_,
+                  "launching a kernel alone");
   }
 
   /// Throws Unsupported unless the parameters of another build, which is called `name`, have the sizes of this one's.
   void check_same_parameters(CUfunction function, const std::string& name) const {
-    const auto own = parameters_of(params_.func), other = parameters_of(function);
+    const auto own = parameter_bytes(params_.func), other = parameter_bytes(function);
     if (own == other) return;
     throw Unsupported(name + " takes " + std::to_string(other.size()) + " parameters, the kernel that ran " +
                       std::to_string(own.size()) + ", or they have other sizes");
@@ -133,8 +109,6 @@ class KernelNode {
   using GetAttribute = CUresult (*)(int*, CUfunction_attribute, CUfunction);
   using GetOccupancy = CUresult (*)(int*, CUfunction, int, std::size_t);
   using GetNodeAttribute = CUresult (*)(CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue*);
-  using LaunchKernel = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**);
-  using GetParameter = CUresult (*)(CUfunction, std::size_t, std::size_t*, std::size_t*);
 
   /// The cluster that a kernel was compiled for (`__cluster_dims__`), in blocks; all 1 where it has none, or where the
   /// driver does not know the attributes.
@@ -148,15 +122,6 @@ class KernelNode {
       if (int blocks = 0; attribute_of(&blocks, which[i], function) == CUDA_SUCCESS && blocks > 0)
         cluster[i] = static_cast<std::uint32_t>(blocks);
     return cluster;
-  }
-
-  /// Sizes of a kernel's parameters, in bytes.
-  [[nodiscard]] static std::vector<std::size_t> parameters_of(CUfunction function) {
-    static const auto get = driver_function<GetParameter>("cuFuncGetParamInfo", 12040);
-    std::vector<std::size_t> sizes;
-    std::size_t offset = 0, size = 0;
-    while (get(function, sizes.size(), &offset, &size) == CUDA_SUCCESS) sizes.push_back(size);
-    return sizes;
   }
 
   /// Reads the attributes that the launch has. Those that order the kernel among others belong to the graph's edges.

@@ -1,0 +1,261 @@
+// Formulas of sizes, such as `ceil_div(n, 1024) * size(x, 0)`: numbers, names, operators and a few functions.
+#pragma once
+
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pace/core/error.hpp"
+
+namespace pace::benches::files {
+
+/// A value of a formula. Whole numbers are exact.
+struct Number {
+  bool is_whole = true;
+  std::int64_t whole = 0;
+  double real = 0;
+
+  [[nodiscard]] static Number of(std::int64_t value) { return {true, value, static_cast<double>(value)}; }
+  [[nodiscard]] static Number of(double value) { return {false, 0, value}; }
+  [[nodiscard]] std::string text() const { return is_whole ? std::to_string(whole) : std::to_string(real); }
+};
+
+/// What a formula may ask of a tensor.
+struct Extent {
+  std::vector<std::int64_t> sizes, strides;
+};
+
+/// What names stand for. Tensors are also known by their positions: `size(0, 1)`.
+struct Scope {
+  std::map<std::string, Number> numbers;
+  std::map<std::string, Extent> tensors;
+};
+
+/// A formula that was read: `+ - * / // %`, brackets, `ceil_div`, `round_up`, `min`, `max`, `next_power_of_2`, and of
+/// tensors `numel(x)`, `size(x, 0)` and `stride(x, 0)`.
+class Formula {
+ public:
+  /// Throws Error, which says what was found and what was expected.
+  explicit Formula(std::string text) : text_(std::move(text)) {
+    // Its depth is bounded by its length.
+    if (text_.size() > 500) throw Error("the formula has more than 500 characters");
+    skip_spaces();
+    root_ = read_sum();
+    if (at_ < text_.size()) refuse("expected an operator");
+  }
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+  /// Whether it is a name alone.
+  [[nodiscard]] bool is_name() const { return root_.kind == Node::Kind::name; }
+
+  /// Throws Error for a name that is not in `scope`, and for arithmetic that has no result.
+  [[nodiscard]] Number value(const Scope& scope) const { return value_of(root_, scope); }
+  /// As value(), for what has to be a whole number.
+  [[nodiscard]] std::int64_t whole(const Scope& scope) const {
+    const Number number = value(scope);
+    if (number.is_whole) return number.whole;
+    // 2^53: whole numbers up to here are exact.
+    if (number.real != std::floor(number.real) || std::abs(number.real) > 9007199254740992.0)
+      throw Error("expected a whole number, found " + number.text());
+    return static_cast<std::int64_t>(number.real);
+  }
+
+ private:
+  struct Node {
+    enum class Kind { number, name, call } kind = Kind::number;
+    Number number = {};
+    std::string name = {};  ///< of a size, an operator or a function
+    std::vector<Node> arguments = {};
+  };
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw Error(what + ", found " + (at_ < text_.size() ? '\'' + text_.substr(at_) + '\'' : "the end"));
+  }
+  void skip_spaces() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  [[nodiscard]] bool takes(std::string_view token) {
+    if (!std::string_view(text_).substr(at_).starts_with(token)) return false;
+    at_ += token.size();
+    skip_spaces();
+    return true;
+  }
+
+  [[nodiscard]] Node read_sum() {
+    Node left = read_product();
+    while (true) {
+      const char* const name = takes("+") ? "+" : takes("-") ? "-" : nullptr;
+      if (name == nullptr) return left;
+      left = call(name, std::move(left), read_product());
+    }
+  }
+  [[nodiscard]] Node read_product() {
+    Node left = read_factor();
+    while (true) {
+      const char* const name = takes("*") ? "*" : takes("//") ? "//" : takes("/") ? "/" : takes("%") ? "%" : nullptr;
+      if (name == nullptr) return left;
+      left = call(name, std::move(left), read_factor());
+    }
+  }
+  [[nodiscard]] static Node call(const char* name, Node left, Node right) {
+    Node node{.kind = Node::Kind::call, .name = name};
+    node.arguments.push_back(std::move(left));
+    node.arguments.push_back(std::move(right));
+    return node;
+  }
+  [[nodiscard]] Node read_factor() {
+    if (takes("-")) return call("-", Node{}, read_factor());
+    if (takes("(")) {
+      Node inner = read_sum();
+      if (!takes(")")) refuse("expected ')'");
+      return inner;
+    }
+    if (at_ < text_.size() && (std::isdigit(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '.'))
+      return read_number();
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
+      ++at_;
+    if (begin == at_) refuse("expected a number, a name or a bracket");
+    Node node{.kind = Node::Kind::name, .name = text_.substr(begin, at_ - begin)};
+    skip_spaces();
+    if (takes("(")) read_arguments(node);
+    return node;
+  }
+  [[nodiscard]] Node read_number() {
+    const char *const begin = text_.data() + at_, *const end = text_.data() + text_.size();
+    double real = 0;
+    const auto [stop, problem] = std::from_chars(begin, end, real);
+    if (problem != std::errc()) refuse("expected a number");
+    std::int64_t whole = 0;
+    const auto [whole_stop, whole_problem] = std::from_chars(begin, stop, whole);
+    Node node;
+    node.number = whole_problem == std::errc() && whole_stop == stop ? Number::of(whole) : Number::of(real);
+    at_ += static_cast<std::size_t>(stop - begin);
+    skip_spaces();
+    return node;
+  }
+  void read_arguments(Node& node) {
+    static const std::map<std::string, std::size_t, std::less<>> functions = {
+        {"ceil_div", 2},        {"round_up", 2}, {"min", 2},  {"max", 2},
+        {"next_power_of_2", 1}, {"numel", 1},    {"size", 2}, {"stride", 2}};
+    node.kind = Node::Kind::call;
+    const auto known = functions.find(node.name);
+    if (known == functions.end()) {
+      std::string all;
+      for (const auto& [name, count] : functions) all += (all.empty() ? "" : ", ") + name;
+      throw Error("there is no function '" + node.name + "'; expected one of " + all);
+    }
+    do node.arguments.push_back(read_sum());
+    while (takes(","));
+    if (!takes(")")) refuse("expected ')' or ','");
+    if (node.arguments.size() != known->second)
+      throw Error(node.name + ": expected " + std::to_string(known->second) + " arguments, found " +
+                  std::to_string(node.arguments.size()));
+  }
+
+  [[nodiscard]] static std::string names_of(const auto& map) {
+    std::string all;
+    for (const auto& [name, value] : map) all += (all.empty() ? "" : ", ") + name;
+    return all.empty() ? "none" : all;
+  }
+
+  [[nodiscard]] static Number value_of(const Node& node, const Scope& scope) {
+    if (node.kind == Node::Kind::number) return node.number;
+    if (node.kind == Node::Kind::name) {
+      const auto found = scope.numbers.find(node.name);
+      if (found == scope.numbers.end())
+        throw Error("there is no size '" + node.name + "'; expected one of: " + names_of(scope.numbers));
+      return found->second;
+    }
+    if (node.name == "numel" || node.name == "size" || node.name == "stride") return of_tensor(node, scope);
+    const Number left = value_of(node.arguments[0], scope);
+    return node.arguments.size() == 1 ? Number::of(next_power_of_2(left))
+                                      : combined(node.name, left, value_of(node.arguments[1], scope));
+  }
+
+  [[nodiscard]] static Number of_tensor(const Node& node, const Scope& scope) {
+    const Node& first = node.arguments[0];
+    const std::string name = first.kind == Node::Kind::name     ? first.name
+                             : first.kind == Node::Kind::number ? first.number.text()
+                                                                : "";
+    const auto found = scope.tensors.find(name);
+    if (found == scope.tensors.end())
+      throw Error(node.name + ": there is no tensor '" + name +
+                  "' among the inputs; expected one of: " + names_of(scope.tensors));
+    const Extent& extent = found->second;
+    if (node.name == "numel") {
+      std::int64_t elements = 1;
+      for (const auto size : extent.sizes) elements *= size;
+      return Number::of(elements);
+    }
+    const Number wanted = value_of(node.arguments[1], scope);
+    const auto rank = static_cast<std::int64_t>(extent.sizes.size());
+    const std::int64_t dimension = wanted.whole < 0 ? wanted.whole + rank : wanted.whole;
+    if (!wanted.is_whole || dimension < 0 || dimension >= rank)
+      throw Error(node.name + ": '" + name + "' has no dimension " + wanted.text() + "; it has " +
+                  std::to_string(rank));
+    return Number::of((node.name == "size" ? extent.sizes : extent.strides)[static_cast<std::size_t>(dimension)]);
+  }
+
+  [[nodiscard]] static std::int64_t next_power_of_2(const Number& number) {
+    if (!number.is_whole || number.whole > std::int64_t{1} << 62)
+      throw Error("next_power_of_2: expected a whole number up to 2^62, found " + number.text());
+    std::int64_t power = 1;
+    while (power < number.whole) power *= 2;
+    return power;
+  }
+
+  /// Division that rounds down, as Python's.
+  [[nodiscard]] static std::int64_t floor_div(std::int64_t left, std::int64_t right) {
+    const std::int64_t quotient = left / right;
+    return left % right != 0 && (left < 0) != (right < 0) ? quotient - 1 : quotient;
+  }
+
+  [[nodiscard]] static Number combined(const std::string& name, const Number& left, const Number& right) {
+    const bool whole = left.is_whole && right.is_whole;
+    const auto overflow = [&]() -> Number {
+      throw Error(left.text() + ' ' + name + ' ' + right.text() + ": expected less than 2^63");
+    };
+    if (name == "min") return left.real <= right.real ? left : right;
+    if (name == "max") return left.real >= right.real ? left : right;
+    std::int64_t result = 0;
+    if (name == "+" || name == "-" || name == "*") {
+      if (!whole)
+        return Number::of(name == "+"   ? left.real + right.real
+                          : name == "-" ? left.real - right.real
+                                        : left.real * right.real);
+      const bool too_large = name == "+"   ? __builtin_add_overflow(left.whole, right.whole, &result)
+                             : name == "-" ? __builtin_sub_overflow(left.whole, right.whole, &result)
+                                           : __builtin_mul_overflow(left.whole, right.whole, &result);
+      return too_large ? overflow() : Number::of(result);
+    }
+    if (right.real == 0) throw Error(left.text() + ' ' + name + " 0: a division by zero");
+    if (name == "/") {
+      if (whole && right.whole != -1 && left.whole % right.whole == 0) return Number::of(left.whole / right.whole);
+      return Number::of(left.real / right.real);
+    }
+    if (!whole) throw Error(name + ": expected whole numbers, found " + left.text() + " and " + right.text());
+    if (left.whole == std::numeric_limits<std::int64_t>::min()) return overflow();
+    if (name == "//") return Number::of(floor_div(left.whole, right.whole));
+    if (name == "%") return Number::of(left.whole - floor_div(left.whole, right.whole) * right.whole);
+    // ceil_div, and round_up, which is a multiple.
+    const std::int64_t parts = -floor_div(-left.whole, right.whole);
+    if (name == "ceil_div") return Number::of(parts);
+    return __builtin_mul_overflow(parts, right.whole, &result) ? overflow() : Number::of(result);
+  }
+
+  std::string text_;
+  std::size_t at_ = 0;
+  Node root_;
+};
+
+}  // namespace pace::benches::files

@@ -1,0 +1,113 @@
+// A GPU that keeps books: what was loaded and launched, with kernels that a test writes as functions of the host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "benches/files/kernels/kernel_device.hpp"
+#include "pace/core/error.hpp"
+
+namespace pace::testing {
+
+namespace files = benches::files;
+
+/// What tests set, and what they look at.
+struct FakeGpu {
+  int compute_capability = 90;
+  std::int64_t most_shared_bytes = 232448, static_shared_bytes = 0, most_threads = 1024;
+  /// What the driver knows of an image that does not say it.
+  std::map<std::string, std::vector<std::size_t>> kernels = {};
+  std::function<void(const files::KernelLaunch&, void**)> run = [](const files::KernelLaunch&, void**) {};
+
+  std::vector<std::string> loaded = {};  ///< paths
+  std::string image = {}, symbol = {};   ///< what was loaded last
+  std::uint32_t asked_shared = 0;        ///< for the kernel that was bound last
+  std::vector<files::KernelLaunch> launches = {};
+  int asked_driver = 0;  ///< how often the driver was asked for names or parameters
+};
+
+/// The argument at a position, of this type.
+template <class T>
+[[nodiscard]] T argument(void** arguments, std::size_t position) {
+  T value{};
+  std::memcpy(&value, arguments[position], sizeof(T));
+  return value;
+}
+
+namespace detail {
+
+class FakeKernel final : public files::LaunchableKernel {
+ public:
+  FakeKernel(FakeGpu& gpu, std::string symbol) : gpu_(gpu), symbol_(std::move(symbol)) {}
+  [[nodiscard]] std::vector<std::size_t> parameters() const override {
+    ++gpu_.asked_driver;
+    return gpu_.kernels.at(symbol_);
+  }
+  [[nodiscard]] std::int64_t static_shared_bytes() const override { return gpu_.static_shared_bytes; }
+  [[nodiscard]] std::int64_t most_threads() const override { return gpu_.most_threads; }
+  void allow_shared_bytes(std::uint32_t bytes) override {
+    gpu_.asked_shared = bytes;
+    if (gpu_.static_shared_bytes + bytes > gpu_.most_shared_bytes) throw Unsupported("the driver refuses this");
+  }
+  void launch(const files::KernelLaunch& launch, void** arguments) override {
+    gpu_.launches.push_back(launch);
+    gpu_.run(launch, arguments);
+  }
+
+ private:
+  FakeGpu& gpu_;
+  std::string symbol_;
+};
+
+class FakeKernels final : public files::LoadedKernels {
+ public:
+  explicit FakeKernels(FakeGpu& gpu) : gpu_(gpu) {}
+  [[nodiscard]] std::vector<std::string> names() const override {
+    ++gpu_.asked_driver;
+    std::vector<std::string> all;
+    for (const auto& [name, parameters] : gpu_.kernels) all.push_back(name);
+    return all;
+  }
+  [[nodiscard]] std::unique_ptr<files::LaunchableKernel> get(const std::string& symbol) const override {
+    gpu_.symbol = symbol;
+    return std::make_unique<FakeKernel>(gpu_, symbol);
+  }
+
+ private:
+  FakeGpu& gpu_;
+};
+
+class FakeKernelDevice final : public files::KernelDevice {
+ public:
+  explicit FakeKernelDevice(FakeGpu& gpu) : gpu_(gpu) {}
+  [[nodiscard]] std::string name() const override { return "fake GPU"; }
+  [[nodiscard]] int compute_capability() const override { return gpu_.compute_capability; }
+  [[nodiscard]] std::int64_t most_shared_bytes() const override { return gpu_.most_shared_bytes; }
+  [[nodiscard]] std::unique_ptr<files::LoadedKernels> load(const std::string& image,
+                                                           const std::string& path) const override {
+    gpu_.loaded.push_back(path);
+    gpu_.image = image;
+    return std::make_unique<FakeKernels>(gpu_);
+  }
+
+ private:
+  FakeGpu& gpu_;
+};
+
+}  // namespace detail
+
+/// `gpu` must outlive what is opened.
+[[nodiscard]] inline files::OpenKernelDevice open_fake(FakeGpu& gpu) {
+  return [&gpu](c10::Device) -> std::unique_ptr<files::KernelDevice> {
+    return std::make_unique<detail::FakeKernelDevice>(gpu);
+  };
+}
+
+}  // namespace pace::testing

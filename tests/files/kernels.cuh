@@ -1,0 +1,6 @@
+// What kernels.cu includes.
+#pragma once
+
+struct Structure {
+  char bytes[200];
+};
