@@ -109,6 +109,12 @@ printf 'Operator: aten.new_empty.default\n%s\n' 'cnt: 1, ((T([64], f32), [300]),
 run --inp-file "$work/empty.txt" --max-interference 1; succeeds; says "unchecked"
 run --inp-file "$work/empty.txt" --max-interference 1 --accuracy-checking; succeeds; says "unchecked"
 
+case="outputs without elements, and those that are NaN throughout, are timed, and nothing to fail for"
+printf 'Operator: aten.relu.default\n%s\n' 'cnt: 1, ((T([0, 4], f32),), {})' >"$work/without.txt"
+run --inp-file "$work/without.txt" --max-interference 1; succeeds; says "unchecked"
+printf 'Operator: aten.fmod.Scalar\n%s\n' 'cnt: 1, ((T([64], f32), 0.0), {})' >"$work/nan.txt"
+run --inp-file "$work/nan.txt" --max-interference 1; succeeds; says "unchecked"
+
 case="an output that waits for a reader"
 mkfifo "$work/operatorbench_good_float32.csv"
 output=$(timeout 60 "$program" --compat new --device cpu --inp-file "$work/good.txt" --output-dir "$work" 2>&1)
