@@ -1,4 +1,7 @@
-"""What a pool of machines is called in the words of a remote engine: the one place that a fleet changes."""
+"""The pools of a fleet, and what one is called in the words of a remote engine: the one place that a fleet changes."""
+
+# Each has a self-test, //benches/selftest:pool_NAME. This one is of the engine that third_party/remote/up starts.
+POOLS = ["trial"]
 
 def properties_of_pool(name):
     """The execution properties by which an engine finds the machines of a pool.

@@ -32,6 +32,7 @@ DESCRIBED = {
 # The same for programs in Python, by argparse.
 DESCRIBED_IN_PYTHON = {
     "export": ["tools/export.py"],
+    "fleet": ["tools/fleet/%s.py" % name for name in ("keep", "pool", "replicates", "simulate")],
     "history": ["tools/history/__main__.py"],
     "report": ["tools/report/__main__.py"],
 }
@@ -154,7 +155,7 @@ def problems_of_options(page):
         described = set()
         for source in map(read, files):
             if title in DESCRIBED_IN_PYTHON:
-                described.update(re.findall(r'add_argument\(\s*"(--[a-z][\w-]*)"', source))
+                described.update(re.findall(r'\badd(?:_argument)?\(\s*"(--[a-z][\w-]*)"', source))
             else:
                 # What stands before the first function that describes options may be a list of names.
                 described |= described_options(source[re.search(r"args::Groups? \w+\(", source).start():])

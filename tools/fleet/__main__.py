@@ -1,223 +1,39 @@
-"""fleet: what a suite would take on a fleet of machines, by simulation from measured comparisons."""
+"""fleet: results of many machines judged together, a suite resumed, a pool compared, and a fleet simulated."""
 
 import argparse
-import dataclasses
-import json
-import math
-import os
+import importlib
 import sys
-import tempfile
-import zlib
 
-from fleet import simulation
+from fleet import origin
 from history import database, results
 from report import program
-from report.options import Once, file_name, user_path
 
-DESCRIPTION = (
-    "Simulates a suite on a fleet, from comparisons as they were measured: how long it takes, how many bytes come "
-    "back, how large the database of tools/history becomes, and how often a gate errs."
-)
-EPILOG = "Exit code: 0, or 1 if a file cannot be read or has no comparison; 2 for a bad command line."
+DESCRIPTION = "Works on what tests have measured on many machines; each command has its own --help."
 
-# What Bazel's zip does to undeclared outputs.
-LEVEL = 6
-
-
-def number(least, most, what, whole=False):
-    """Returns what argparse reads a number from `least` to `most` with."""
-
-    def read(text):
-        try:
-            value = int(text) if whole else float(text)
-        except ValueError:
-            value = math.nan
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"'{text}': expected {what} from {least:g} to {most:g}")
-        return value
-
-    return read
-
-
-def count(most):
-    return number(1, most, "a whole number", whole=True)
+# Modules of this package.
+COMMANDS = ("replicates", "keep", "pool", "simulate")
 
 
 def arguments(words):
-    parser = argparse.ArgumentParser(prog="fleet", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False)
-    parser.register("action", None, Once)
-    add = parser.add_argument
-    add("files", nargs="+", type=file_name, metavar="FILE", help="results, as --json of a pace program wrote them")
-    add(
-        "--wall",
-        type=number(1e-3, 1e9, "a number"),
-        required=True,
-        metavar="SECONDS",
-        help="what the runs took in all",
-    )
-    add("--comparisons", type=count(10_000_000), default=10_000, metavar="N", help="of the suite (default: 10000)")
-    add("--machines", type=count(100_000), default=100, metavar="N", help="of the fleet (default: 100)")
-    add("--per-shard", type=count(1_000_000), default=20, metavar="N", help="comparisons of a shard (default: 20)")
-    add(
-        "--start",
-        type=number(0, 1e6, "a number"),
-        default=5.0,
-        metavar="SECONDS",
-        help="what a shard takes before its first comparison (default: 5)",
-    )
-    add(
-        "--spread",
-        type=number(0, 2, "a number"),
-        default=0.05,
-        metavar="SIGMA",
-        help="standard deviation of the logarithms of the machines' speeds (default: 0.05)",
-    )
-    add(
-        "--losses",
-        type=number(0, 1000, "a number"),
-        default=0.0,
-        metavar="RATE",
-        help="machines lost in an hour of one machine's work (default: 0)",
-    )
-    add("--alpha", type=number(1e-12, 0.5, "a rate"), default=1e-3, metavar="RATE", help="of one gate (default: 0.001)")
-    add("--gates", type=number(0, 100, "a number"), default=1.0, metavar="N", help="of one comparison (default: 1)")
-    add("--runs", type=count(100_000), default=50, metavar="N", help="simulated suites (default: 50)")
-    add("--seed", type=number(0, 2**63, "a whole number", whole=True), default=1, metavar="N", help="(default: 1)")
-    add("--json", type=file_name, metavar="FILE", help="write the figures there, too")
+    parser = argparse.ArgumentParser(prog="fleet", description=DESCRIPTION, allow_abbrev=False)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    # Half of a command's time is what the others import.
+    for name in words[:1] if words[:1] and words[0] in COMMANDS else COMMANDS:
+        importlib.import_module("fleet." + name).add_to(commands)
     return parser.parse_args(words)
-
-
-@dataclasses.dataclass(frozen=True)
-class Known:
-    """What the files say of a comparison."""
-
-    comparisons: list
-    packed_share: float
-    """Bytes of packed results, as a share of the bytes of results."""
-    database_bytes: float
-    """Of one comparison."""
-
-
-def read(options):
-    """Throws results.BadFile, DatabaseError and OSError."""
-    rounds, sizes, raw, packed = [], [], 0, 0
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "history.db")
-        with database.opened(path, 10, create=True) as connection:
-            for name in options.files:
-                place = user_path(name)
-                database.add(connection, results.read(place))
-                with open(place, "rb") as file:
-                    data = file.read()
-                raw += len(data)
-                packed += len(zlib.compress(data, LEVEL))
-                for line in data.splitlines()[1:]:
-                    try:
-                        elapsed = json.loads(line).get("elapsed_ns")
-                    except ValueError:
-                        continue  # cut off, as results.read() says
-                    if isinstance(elapsed, (int, float)) and elapsed > 0:
-                        rounds.append(elapsed / 1e9)
-                        sizes.append(len(line) + 1)
-        room = os.path.getsize(path)
-    if not rounds:
-        raise results.BadFile(f"{', '.join(options.files)}: no comparison has timed rounds")
-    # Checks, warm-up and calibration take as long a share of each comparison as of all.
-    whole = options.wall / sum(rounds)
-    if whole < 1:
-        raise results.BadFile(
-            f"--wall {options.wall:g}: the rounds alone took {sum(rounds):.3g} s; expected what the runs took in all"
-        )
-    known = [simulation.Comparison(each * whole, size) for each, size in zip(rounds, sizes)]
-    return Known(known, packed / raw, room / len(rounds))
-
-
-def duration(seconds):
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
-
-
-def size(count_of_bytes):
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count_of_bytes >= scale:
-            return f"{count_of_bytes / scale:.3g} {unit}"
-    return f"{count_of_bytes:.0f} B"
-
-
-def figures(options, known):
-    """Returns the figures by their names, in the order in which they are shown."""
-    fleet = simulation.Fleet(
-        machines=options.machines,
-        per_shard=options.per_shard,
-        start_seconds=options.start,
-        spread=options.spread,
-        losses_per_hour=options.losses,
-    )
-    found = simulation.run(known.comparisons, options.comparisons, fleet, options.runs, options.seed)
-    gates = options.comparisons * options.gates
-    return {
-        "comparisons": options.comparisons,
-        "machines": options.machines,
-        "shards": math.ceil(options.comparisons / options.per_shard),
-        "makespan_seconds": found.makespan,
-        "makespan_q95_seconds": found.makespan_q95,
-        "busy_share": found.busy,
-        "lost_shards": found.lost,
-        "results_bytes": found.bytes,
-        "packed_results_bytes": found.bytes * known.packed_share,
-        "database_bytes": known.database_bytes * options.comparisons,
-        "expected_false_alarms": gates * options.alpha,
-        "any_false_alarm": simulation.any_false_alarm(options.alpha, gates),
-        "alpha_for_one_in_twenty": -math.expm1(math.log(0.95) / gates) if gates else None,
-    }
-
-
-def show(options, known, found):
-    lengths = sorted(each.seconds for each in known.comparisons)
-    print(
-        f"measured: {len(lengths)} comparisons of {duration(lengths[0])} to {duration(lengths[-1])}, "
-        f"in the middle {duration(lengths[len(lengths) // 2])}"
-    )
-    rows = [
-        ("comparisons, shards, machines", f"{found['comparisons']}, {found['shards']}, {found['machines']}"),
-        ("takes", f"{duration(found['makespan_seconds'])}, one suite in twenty more than "
-                  f"{duration(found['makespan_q95_seconds'])}"),
-        ("machines measure", f"{100 * found['busy_share']:.3g} % of the time"),
-        ("shards lost and begun again", f"{found['lost_shards']:.3g}"),
-        ("results", f"{size(found['results_bytes'])}, packed {size(found['packed_results_bytes'])}"),
-        ("database of tools/history", size(found["database_bytes"])),
-        ("false alarms expected", f"{found['expected_false_alarms']:.3g}; any at all in "
-                                  f"{100 * found['any_false_alarm']:.3g} % of the suites"),
-    ]
-    if found["alpha_for_one_in_twenty"]:
-        rows.append(("for any in 5 % of the suites", f"--alpha {found['alpha_for_one_in_twenty']:.2g}"))
-    width = max(len(label) for label, _ in rows)
-    for label, value in rows:
-        print(f"{label:{width}}  {value}")
 
 
 def main(words):
     options = arguments(words)
     try:
-        known = read(options)
-    except (results.BadFile, database.DatabaseError) as error:
+        return options.run(options)
+    except (origin.Refused, results.BadFile, database.DatabaseError) as error:
         print(f"fleet: {error}", file=sys.stderr)
-        return 1
     except OSError as error:
-        print(f"fleet: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
-        return 1
-    found = figures(options, known)
-    show(options, known, found)
-    if options.json:
-        try:
-            with open(user_path(options.json), "w", encoding="utf-8") as file:
-                json.dump(found, file, indent=1)
-                file.write("\n")
-        except OSError as error:
-            print(f"fleet: {options.json}: {error.strerror}", file=sys.stderr)
-            return 1
-    return 0
+        if error.filename is None:
+            raise
+        print(f"fleet: {error.filename}: {error.strerror or error}", file=sys.stderr)
+    return 1
 
 
 if __name__ == "__main__":

@@ -1,17 +1,21 @@
 """Results below a folder, as `bazel test` leaves them: in the undeclared outputs of tests, packed or not."""
 
 import dataclasses
+import io
 import os
 import re
 import zipfile
 import zlib
 
-# What programs that measure write there (docs/report.md).
-RESULTS = "results.json"
+from report import kept
+
+# What programs that measure write there (docs/report.md); those of --processes have their number.
+RESULTS = re.compile(r"results(?:-(\d+))?\.json")
 ARCHIVE = "outputs.zip"
 
-_SHARD = re.compile(r"shard_(\d+)_of_(\d+)")
-_AROUND = re.compile(r"(/test\.outputs(/outputs\.zip)?|/outputs\.zip)/results\.json$")
+# A test's folders where it has shards, or --runs_per_test, or both.
+_PART = re.compile(r"(?:shard_(\d+)_of_(\d+))?(?:(?:^|_)run_(\d+)_of_(\d+))?")
+_AROUND = re.compile(r"(/test\.outputs(/outputs\.zip)?|/outputs\.zip)/results(?:-(\d+))?\.json$")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,52 +32,61 @@ class Packed:
         """Opens it to be read as bytes. Throws OSError where the archive cannot be read."""
         try:
             with zipfile.ZipFile(self.archive) as archive:
-                return archive.open(self.member)
+                # A member alone looks for the end of a line in pieces of a few bytes.
+                return io.BufferedReader(archive.open(self.member), 1 << 18)
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
             raise OSError(0, f"cannot be unpacked: {error}") from None
 
 
 def label_of(path):
     """Returns the name of a file of results in a page: that of the file, but for results of a test the last folders,
-    such as `gates/shard_1_of_2`."""
-    folder = _AROUND.sub("", path)
-    if folder == path or not folder:
+    such as `gates/shard_1_of_2`, with the number of the process."""
+    around = _AROUND.search(path)
+    if not around or not around.start():
         return path.rsplit("/", 1)[-1]
-    parts = folder.rsplit("/", 2)[-2:]
-    return "/".join(parts if _SHARD.fullmatch(parts[-1]) else parts[-1:])
+    parts = path[: around.start()].rsplit("/", 2)[-2:]
+    name = "/".join(parts if _PART.fullmatch(parts[-1]) else parts[-1:])
+    return f"{name}, process {around[3]}" if around[3] else name
 
 
 def gather(folder):
-    """Returns the places of all results below a folder, in the order of their paths; sentences about what cannot be read;
-    and sentences about shards that are left out, since their test has been run in another number of shards. Links are not
-    followed."""
+    """Returns the places of all results below a folder, in the order of their paths; sentences about what cannot be
+    read, among them parts that `fleet keep` misses; and sentences about parts that a later run has measured, or
+    that are left out, since their test has been run in another number of shards or runs. Links are not followed."""
     found, problems, notes = [], [], []
+    try:
+        if record := kept.read(folder):
+            resumed, missing = kept.sentences(record)
+            notes += resumed
+            problems += missing
+    except (OSError, kept.BadRecord) as error:
+        problems.append(str(error))
     for path, folders, files in os.walk(os.path.realpath(folder)):
         folders.sort()
-        _leave_old_shards(path, folders, notes)
+        _leave_old_parts(path, folders, notes)
         for name in sorted(files):
             place = os.path.join(path, name)
-            if name == RESULTS:
+            if RESULTS.fullmatch(name):
                 found.append(place)
             elif name == ARCHIVE:
                 try:
                     with zipfile.ZipFile(place) as archive:
-                        members = [each for each in archive.namelist() if each.rsplit("/", 1)[-1] == RESULTS]
+                        members = [each for each in archive.namelist() if RESULTS.fullmatch(each.rsplit("/", 1)[-1])]
                     found += [Packed(place, each) for each in sorted(members)]
                 except (OSError, zipfile.BadZipFile) as error:
                     problems.append(f"{place}: cannot be unpacked: {error}; expected an archive that Bazel has made")
     return found, problems, notes
 
 
-def _leave_old_shards(path, folders, notes):
-    """Takes those shards out of `folders` that belong to an earlier run of the test."""
-    shards = {each: int(_SHARD.fullmatch(each)[2]) for each in folders if _SHARD.fullmatch(each)}
-    if len(set(shards.values())) < 2:
+def _leave_old_parts(path, folders, notes):
+    """Takes those parts out of `folders` that belong to an earlier run of the test."""
+    parts = {each: _PART.fullmatch(each).group(2, 4) for each in folders if _PART.fullmatch(each)}
+    if len(set(parts.values())) < 2:
         return
-    newest = max(shards, key=lambda each: os.stat(os.path.join(path, each)).st_mtime)
-    old = [each for each, count in shards.items() if count != shards[newest]]
+    newest = max(parts, key=lambda each: os.stat(os.path.join(path, each)).st_mtime)
+    old = [each for each, count in parts.items() if count != parts[newest]]
     for each in old:
         folders.remove(each)
-    notes.append(
-        f"{path}: left out {', '.join(sorted(old))}: the test has been run in {shards[newest]} shards since"
-    )
+    shards, runs = parts[newest]
+    now = " and ".join([f"in {shards} shards"] * bool(shards) + [f"{runs} times"] * bool(runs))
+    notes.append(f"{path}: left out {', '.join(sorted(old))}: the test has been run {now} since")

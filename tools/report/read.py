@@ -41,8 +41,8 @@ class Run:
 
 @dataclasses.dataclass
 class Inputs:
-    """All that was read, in the order of the files; `problems` are sentences about what could not be, `notes` about what
-    was left out for a reason."""
+    """All that was read, in the order of the files; `problems` are sentences about what could not be, `notes` about
+    what was left out for a reason or measured by a later run."""
 
     runs: list = dataclasses.field(default_factory=list)
     between: list = dataclasses.field(default_factory=list)
@@ -95,7 +95,7 @@ def _places(paths, inputs):
         inputs.notes += map(schema.text_of, notes)
         if not found:
             inputs.problems.append(
-                f"{schema.text_of(path)}: has no {gather.RESULTS} below it, and no {gather.ARCHIVE} with one; expected "
+                f"{schema.text_of(path)}: has no results.json below it, and no {gather.ARCHIVE} with one; expected "
                 "a folder of tests that have measured, such as bazel-testlogs"
             )
         yield from found

@@ -15,6 +15,9 @@ class Unexpected(Exception):
 
 def text_of(value):
     """Returns text that every HTML page can hold: without lone surrogates, and with control characters made visible."""
+    if value.isprintable():
+        # Nearly all texts, of which a page of a suite has hundreds of thousands.
+        return value
     text = value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     return "".join(
         chr(0x2400 + ord(c)) if ord(c) < 32 and c not in "\n\t" else "\u2421" if c == "\x7f" else c for c in text
@@ -159,16 +162,18 @@ class Object:
             return self._absent
         if not isinstance(value, dict):
             raise Unexpected(f"expected an object, found {_found(value)}")
-        result = {}
-        for key, kind in self._fields.items():
-            if key in self._required and value.get(key) is None:
+        for key in self._required:
+            if value.get(key) is None:
                 raise Unexpected(f'has no "{key}"')
-            try:
+        result = {}
+        try:
+            for key, kind in self._fields.items():
                 result[key] = kind.read(value.get(key))
-                if key in self._required and result[key] is None:
-                    raise Unexpected(f"expected a finite number, found {_found(value[key])}")
-            except Unexpected as error:
-                raise Unexpected(f"{key}: {error}") from None
+        except Unexpected as error:
+            raise Unexpected(f"{key}: {error}") from None
+        for key in self._required:
+            if result[key] is None:
+                raise Unexpected(f"{key}: expected a finite number, found {_found(value[key])}")
         return result
 
 

@@ -51,6 +51,7 @@ class View:
 
     def __init__(self, inputs, paths):
         self.problems = inputs.problems
+        self.notes = inputs.notes
         self.paths = paths
         self.runs = [self._run(i, run, len(inputs.runs)) for i, run in enumerate(inputs.runs)]
         pairs = [(i, result) for i, run in enumerate(inputs.runs) for result in run.results]

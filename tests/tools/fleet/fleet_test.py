@@ -68,7 +68,11 @@ class Program(unittest.TestCase):
 
     def run_fleet(self, *words, code=0):
         ended = subprocess.run(
-            [FLEET, *map(str, words)], capture_output=True, text=True, check=False, env={"PATH": os.environ["PATH"]}
+            [FLEET, "simulate", *map(str, words)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={"PATH": os.environ["PATH"]},
         )
         self.assertEqual(ended.returncode, code, ended.stderr)
         return ended

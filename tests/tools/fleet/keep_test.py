@@ -1,0 +1,261 @@
+"""fleet keep: nothing measured is lost or replaced, what a lost worker left runs again and nothing else does."""
+
+import hashlib
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import tempfile
+import unittest
+import zipfile
+from unittest import mock
+
+import machines
+import made_up
+from fleet import keep
+from report import __main__ as report
+
+GATES, UNIT = "//tests/suite:gates", "//tests/suite:unit"
+
+
+class Keep(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR"))
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.logs = self.folder / "bazel-testlogs/tests/suite"
+        self.into = self.folder / "a suite"
+
+    def measured(self, shard, shards=2, number=1, names=None, header=None):
+        """The files of a shard, as Bazel leaves them."""
+        place = self.logs / "gates" / f"shard_{shard}_of_{shards}"
+        (place / "test.outputs").mkdir(parents=True, exist_ok=True)
+        (place / "test.log").write_text(f"log {number} of shard {shard}\n", "utf-8")
+        (place / "test.xml").write_text("<testsuites/>", "utf-8")
+        header = header or machines.header(f"worker {shard}", number)
+        results = self.folder / "results.json"
+        made_up.write(results, [machines.comparison(f"case {shard}", 0.0, seed=number)], header)
+        with zipfile.ZipFile(place / "test.outputs/outputs.zip", "w") as archive:
+            for name in names or ["results.json"]:
+                archive.write(results, name)
+        return place
+
+    def began(self, number):
+        return {
+            "uuid": f"run {number}",
+            "startTimeMillis": str(1795679181202 + number),
+            "workspaceDirectory": str(self.folder),
+        }
+
+    def uri(self, path):
+        """Where events say that a file is: on this machine."""
+        return path.as_uri()
+
+    def events(self, number, statuses, shards=2, configured=(GATES,), cut=""):
+        """The events of run `number`: a status by shard, or None for a test that has not begun."""
+        events = [{"id": {"started": {}}, "started": self.began(number)}]
+        events += [
+            {"id": {"targetConfigured": {"label": label}}, "configured": {"testSize": "SMALL"}} for label in configured
+        ]
+        if statuses is not None:
+            ids = [{"label": GATES, "run": 1, "shard": shard + 1, "attempt": 1} for shard in range(shards)]
+            children = [*({"testResult": each} for each in ids), {"testSummary": {"label": GATES}}]
+            events.append(
+                {"id": {"targetCompleted": {"label": GATES}}, "children": children, "completed": {"success": True}}
+            )
+            for shard, status in statuses.items():
+                log = self.logs / "gates" / f"shard_{shard}_of_{shards}" / "test.log"
+                result = {"status": status, "testActionOutput": [{"name": "test.log", "uri": self.uri(log)}]}
+                events.append({"id": {"testResult": ids[shard - 1]}, "testResult": result})
+        path = self.folder / f"events-{number}.json"
+        path.write_text("".join(json.dumps(each) + "\n" for each in events) + cut, "utf-8")
+        return path
+
+    def keep(self, events, code=0):
+        with mock.patch.dict(os.environ, {"PACE_BAZEL_WRAPPER": "third_party/bazel"}):
+            out, errors, found = machines.run("keep", events, "--into", self.into)
+        self.assertEqual(found, code, out + errors)
+        return out + errors
+
+    def test_a_whole_suite(self):
+        for shard in (1, 2):
+            self.measured(shard)
+        out = self.keep(self.events(1, {1: "PASSED", 2: "PASSED"}))
+        self.assertIn("2 of 2 parts of 1 tests are kept", out)
+        self.assertFalse((self.into / keep.OPTIONS).exists())
+        kept = self.into / "tests/suite/gates/shard_2_of_2"
+        self.assertEqual((kept / "test.log").read_text("utf-8"), "log 1 of shard 2\n")
+        self.assertEqual(zipfile.ZipFile(kept / "test.outputs/outputs.zip").namelist(), ["results.json"])
+
+    def test_what_a_lost_worker_left_is_measured_by_the_second_run_alone(self):
+        for number, lost in enumerate(
+            ({1: "PASSED"}, {1: "PASSED", 2: "NO_STATUS"}, {1: "PASSED", 2: "REMOTE_FAILURE"})
+        ):
+            with self.subTest(lost):
+                self.into = self.folder / f"a suite {number}"
+                self.measured(1)
+                # Of a run before, which is not this run's.
+                self.measured(2, number=9)
+                out = self.keep(self.events(1, lost), 43)
+                self.assertIn("1 of 2 parts of 1 tests are kept", out)
+                self.assertIn(f"{GATES}: shard 2 of 2 is missing: no run of Bazel has measured it", out)
+                self.assertIn(f"third_party/bazel --bazelrc='{self.into}/resume.bazelrc' test --build_event", out)
+                self.assertEqual((self.into / keep.TARGETS).read_text("utf-8"), GATES + "\n")
+                # The page of what there is says what it lacks.
+                self.assertEqual(self.report()[0], 1)
+                self.assertIn("shard 2 of 2 is missing", self.report()[1])
+                # Bazel empties what it runs; the run that resumes leaves the first shard out.
+                self.measured(1, number=2, names=[keep.LEFT_OUT])
+                self.measured(2, number=2)
+                out = self.keep(self.events(2, {1: "PASSED", 2: "PASSED"}))
+                self.assertIn("2 of 2 parts of 1 tests are kept", out)
+                self.assertIn("shard 2 of 2 was resumed: it is of run 2, which began 2026-11-26T", out)
+                self.assertFalse((self.into / keep.OPTIONS).exists())
+                logs = [self.into / f"tests/suite/gates/shard_{i}_of_2/test.log" for i in (1, 2)]
+                self.assertEqual(
+                    [each.read_text("utf-8") for each in logs], ["log 1 of shard 1\n", "log 2 of shard 2\n"]
+                )
+                code, page = self.report()
+                self.assertEqual(code, 0)
+                self.assertIn("shard 2 of 2 was resumed", page)
+                self.assertIn("case 1", page)
+                self.assertIn("case 2", page)
+
+    def report(self):
+        """The code of the page of what is kept, and the page."""
+        page = self.folder / "page.html"
+        with mock.patch("sys.stderr"):
+            code = report.main([str(self.into), "--output", str(page)])
+        return code, page.read_text("utf-8")
+
+    def test_what_a_run_has_left_out_is_no_result(self):
+        self.measured(1)
+        self.measured(2, names=[keep.LEFT_OUT])
+        self.assertIn("1 of 2 parts", self.keep(self.events(1, {1: "PASSED", 2: "PASSED"}), 43))
+
+    def test_a_gate_that_failed_is_not_measured_again(self):
+        self.measured(1)
+        self.measured(2)
+        out = self.keep(self.events(1, {1: "FAILED"}), 42)
+        self.assertIn("shard 1 of 2: FAILED; its log is in ", out)
+        self.measured(1, number=2)
+        out = self.keep(self.events(2, {1: "PASSED", 2: "PASSED"}), 42)
+        self.assertIn("shard 1 of 2: FAILED", out)
+        kept = self.into / "tests/suite/gates/shard_1_of_2/test.log"
+        self.assertEqual(kept.read_text("utf-8"), "log 1 of shard 1\n")
+
+    def test_a_test_that_has_not_begun_and_events_that_were_cut_off(self):
+        out = self.keep(self.events(1, None, cut='{"id":{"targetCom'), 43)
+        self.assertIn("no result of it is here", out)
+        self.assertIn(GATES, (self.into / keep.OPTIONS).read_text("utf-8"))
+        self.measured(1)
+        self.measured(2)
+        self.assertIn("2 of 2 parts", self.keep(self.events(2, {1: "PASSED", 2: "PASSED"})))
+
+    def test_tests_without_results_are_kept_too(self):
+        place = self.measured(1)
+        (place / "test.outputs/outputs.zip").unlink()
+        self.measured(2)
+        self.keep(self.events(1, {1: "PASSED", 2: "PASSED"}))
+        self.assertEqual(sorted(os.listdir(self.into / "tests/suite/gates/shard_1_of_2")), ["test.log", "test.xml"])
+
+    def test_the_same_events_again_change_nothing(self):
+        self.measured(1)
+        events = self.events(1, {1: "PASSED"})
+        self.keep(events, 43)
+        before = (self.into / "kept.json").read_bytes()
+        self.keep(events, 43)
+        self.assertEqual((self.into / "kept.json").read_bytes(), before)
+
+    def test_other_code_is_refused_and_what_is_kept_stays(self):
+        self.measured(1)
+        self.keep(self.events(1, {1: "PASSED"}), 43)
+        before = (self.into / "kept.json").read_bytes()
+        self.measured(2, header=machines.header("worker 2", 2, commit="c0ffee"))
+        out = self.keep(self.events(2, {2: "PASSED"}), 1)
+        self.assertIn(f"{GATES} differs from what is kept of it in commit: 'c0ffee' and 'b99b64", out)
+        self.measured(2, shards=3)
+        out = self.keep(self.events(3, {2: "PASSED"}, shards=3), 1)
+        self.assertIn("has 3 parts, and 2 in the folder", out)
+        self.assertEqual((self.into / "kept.json").read_bytes(), before)
+        self.assertFalse((self.into / "tests/suite/gates/shard_2_of_2").exists())
+
+    def test_files_of_another_run_are_not_taken_for_this_one_s(self):
+        events = self.events(1, {1: "PASSED"})
+        self.assertIn("test.log is not there; expected", self.keep(events, 1))
+        ended = {"id": {"buildFinished": {}}, "finished": {"finishTimeMillis": "1795679190154"}}
+        events.write_text(events.read_text("utf-8") + json.dumps(ended) + "\n", "utf-8")
+        log = self.measured(1) / "test.log"
+        os.utime(log, (1795679192, 1795679192))
+        self.assertIn("test.log is of another run of Bazel", self.keep(events, 1))
+        os.utime(log, (1795679190, 1795679190))
+        self.keep(events, 43)
+
+    def test_files_of_remote_execution_are_known_by_their_content(self):
+        log = self.measured(1) / "test.log"
+        digest = hashlib.sha256(log.read_bytes()).hexdigest()
+        with mock.patch.object(self, "uri", lambda path: f"bytestream://127.0.0.1:8990/blobs/{digest}/17"):
+            events = self.events(1, {1: "PASSED"})
+        log.write_text("log of another run\n", "utf-8")
+        self.assertIn("test.log is of another run of Bazel", self.keep(events, 1))
+        self.measured(1)
+        self.keep(events, 43)
+        self.assertTrue((self.into / "tests/suite/gates/shard_1_of_2/test.log").exists())
+
+    def test_folders_are_called_as_bazel_does(self):
+        for label, part, expected in (
+            (GATES, [1, 1, 1, 1], "tests/suite/gates"),
+            (GATES, [2, 3, 1, 1], "tests/suite/gates/shard_2_of_3"),
+            (GATES, [1, 1, 4, 5], "tests/suite/gates/run_4_of_5"),
+            (GATES, [2, 3, 4, 5], "tests/suite/gates/shard_2_of_3_run_4_of_5"),
+            ("//:top", [1, 1, 1, 1], "top"),
+            ("@other//a/b:c", [1, 1, 1, 1], "external/other/a/b/c"),
+        ):
+            self.assertEqual(keep.folder_of(label, part), expected)
+
+    def test_files_that_are_no_events(self):
+        path = self.folder / "events"
+        for text, message in (
+            ("{}\n", ":1: is no event of Bazel"),
+            ("nothing\n", ":1: is no event of Bazel"),
+            ("", "names no test"),
+            ('{"id":{"started":{}}', "names no test"),
+        ):
+            path.write_text(text, "utf-8")
+            self.assertIn(message, self.keep(path, 1))
+        self.assertIn("nowhere", self.keep(self.folder / "nowhere", 1))
+        self.measured(1)
+        self.into.mkdir()
+        for record in ("[]", "{", '{"kept_version":2}', '{"kept_version":1,"attempts":[],"tests":{"//a:b":{}}}'):
+            (self.into / "kept.json").write_text(record, "utf-8")
+            self.assertIn("kept.json", self.keep(self.events(1, {1: "PASSED"}), 1))
+
+    def test_only_what_is_missing_runs(self):
+        words = shlex.split(keep.run_under({GATES: ["2.1", "12.1"], UNIT: [], "//a:b$c": ["1.3"]}))
+        status = self.folder / "status"
+
+        def runs(target, shard=None, run=None):
+            outputs = tempfile.mkdtemp(dir=self.folder)
+            environment = {"TEST_TARGET": target, "TEST_UNDECLARED_OUTPUTS_DIR": outputs, "PATH": os.environ["PATH"]}
+            if shard:
+                environment |= {"TEST_SHARD_INDEX": str(shard - 1), "TEST_SHARD_STATUS_FILE": str(status)}
+            if run:
+                environment["TEST_RUN_NUMBER"] = str(run)
+            ended = subprocess.run([*words, "/bin/echo", "a b", "$c"], env=environment, capture_output=True, check=True)
+            left_out = os.path.exists(os.path.join(outputs, keep.LEFT_OUT))
+            self.assertEqual(ended.stdout, b"" if left_out else b"a b $c\n")
+            self.assertEqual(ended.stderr, b"")
+            return not left_out
+
+        self.assertEqual([runs(GATES, shard) for shard in (1, 2, 3, 12, 21)], [False, True, False, True, False])
+        # Bazel asks of a sharded test that it says so.
+        self.assertTrue(status.exists())
+        self.assertTrue(runs(UNIT))
+        self.assertTrue(runs(UNIT, 7, 3))
+        self.assertFalse(runs("//tests/suite:other"))
+        self.assertEqual([runs("//a:b$c", None, run) for run in (None, 3)], [False, True])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,45 @@
+"""Results of made-up machines: a file for each process, whose log ratios are what a test wants them to be."""
+
+import contextlib
+import io
+import math
+import random
+import sys
+from unittest import mock
+
+import made_up
+from fleet import __main__ as program
+
+COMMIT = "b99b64a2b5fea05d08a4e098771ab3f8cfdce13d"
+
+
+def header(machine, process=1, **environment):
+    first = made_up.header(
+        **{"hostname": machine, "date_utc": f"2026-11-26T02:{process:02}:00Z", "commit": COMMIT, **environment}
+    )
+    first["options"] |= {"seed": process, "check_seed": 100 + process, "budget_ns": 2e9}
+    return first
+
+
+def comparison(name, centre, limits=(1.02,), verdict="undecided", scatter=0.001, time=8000.0, seed=1, guard=True):
+    """A comparison whose median log ratio is `centre`, and whose log ratios have this deviation."""
+    random_ = random.Random(f"{name} {centre} {seed}")
+    half = [random_.gauss(0, scatter) for _ in range(20)]
+    baseline = made_up.row("by_steps", [time] * 82)
+    # Symmetric around the centre, which thereby is the median.
+    ratios = [centre + sign * each for each in half for sign in (1, -1)] + [centre]
+    own = made_up.row("fused", [time * math.exp(-each) for each in ratios for _ in (1, 2)], baseline)
+    own["log_ratios"] = ratios
+    own["expectations"] = [made_up.expectation(verdict, limit, guard) for limit in limits]
+    return made_up.result(name, [baseline, own], check_seed=seed)
+
+
+def run(*words):
+    """What the program printed, its errors and its exit code."""
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors), mock.patch.object(sys, "argv", ["fleet"]):
+        try:
+            code = program.main([str(each) for each in words])
+        except SystemExit as end:
+            code = end.code
+    return out.getvalue(), errors.getvalue(), code

@@ -1,0 +1,279 @@
+"""fleet replicates: the machine as a factor, by hand, against scipy and by simulation; and where a gate fails."""
+
+import math
+import os
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import machines
+import made_up
+import numpy
+from fleet import factor
+from scipy import stats
+
+
+class Factor(unittest.TestCase):
+    def test_a_layout_by_hand(self):
+        layout = factor.lay_out({"b": [3.0, 5.0], "a": [1.0, 2.0, 3.0], "c": [6.0]})
+        self.assertEqual([each.name for each in layout.machines], ["a", "b", "c"])
+        self.assertEqual([each.mean for each in layout.machines], [2.0, 4.0, 6.0])
+        # Squares within: 2 of a, 2 of b, with 6 - 3 degrees of freedom.
+        self.assertAlmostEqual(layout.scatter, math.sqrt(4 / 3))
+        self.assertEqual((layout.freedom, layout.processes), (3, 6))
+        # The mean of 2, 4 and 6, whose deviation is 2.
+        self.assertAlmostEqual(layout.whole.centre, 4.0)
+        self.assertAlmostEqual(layout.whole.error, 2 / math.sqrt(3))
+        self.assertEqual(layout.whole.freedom, 2)
+        a = layout.machines[0]
+        self.assertAlmostEqual(a.own.error, math.sqrt(4 / 3 / 3))
+        # The farthest from 4 is a; 2 less the mean of 4 and 6, with variances 4/9 + (2/3 + 4/3) / 4; then 4 beside 6.
+        first, second, third = factor.outliers(layout, 0, 1)
+        self.assertEqual((first.name, first.difference), ("a", -3.0))
+        self.assertAlmostEqual(first.p, min(1, 3 * 2 * stats.t.sf(3 / math.sqrt(4 / 9 + 0.5), 3)))
+        self.assertEqual((second.name, second.difference, third.name, third.difference), ("b", -2.0, "c", 2.0))
+        self.assertAlmostEqual(second.p, min(1, 2 * 2 * stats.t.sf(2 / math.sqrt(2), 3)))
+        with_margin = factor.outliers(layout, 1.0, 1)[0]
+        self.assertAlmostEqual(with_margin.p, min(1, 3 * 2 * stats.t.sf(2 / math.sqrt(4 / 9 + 0.5), 3)))
+        self.assertEqual(factor.outliers(layout, 0, first.p * 0.99), [])
+
+    def test_figures_are_those_of_scipy(self):
+        random_ = numpy.random.default_rng(1)
+        numbers = {name: list(random_.normal(0, 1, size)) for name, size in (("a", 3), ("b", 5), ("c", 4))}
+        layout = factor.lay_out(numbers)
+        self.assertAlmostEqual(layout.p_equal, stats.f_oneway(*numbers.values()).pvalue)
+        for threshold in (-1.0, 0.0, 0.5):
+            for side, alternative in (("above", "greater"), ("below", "less")):
+                expected = stats.ttest_1samp(
+                    [each.mean for each in layout.machines], threshold, alternative=alternative
+                )
+                self.assertAlmostEqual(getattr(layout.whole, side)(threshold), expected.pvalue)
+        low, high = layout.whole.interval(0.025, 0.025)
+        expected = stats.ttest_1samp([each.mean for each in layout.machines], 0).confidence_interval(0.95)
+        self.assertAlmostEqual(low, expected.low)
+        self.assertAlmostEqual(high, expected.high)
+        two = factor.lay_out({name: numbers[name] for name in "ab"})
+        expected = stats.ttest_ind(numbers["a"], numbers["b"]).pvalue
+        self.assertAlmostEqual(two.p_equal, expected)
+        self.assertAlmostEqual(factor.outliers(two, 0, 1)[0].p, min(1, 2 * expected))
+        self.assertAlmostEqual(factor.at_least(2, 9, 0.1), stats.binom.sf(1, 9, 0.1))
+        self.assertEqual(factor.at_least(0, 9, 0.1), 1)
+        far = factor.Estimate(40.0, 1.0, 5)
+        self.assertAlmostEqual(far.above(0) / stats.t.sf(40, 5), 1)
+        # Cochran's Q, where the spread is known.
+        known = factor.lay_out({"a": [1.0], "b": [4.0]}, spread=1.0)
+        self.assertAlmostEqual(known.p_equal, stats.chi2.sf(4.5, 1))
+        self.assertAlmostEqual(known.machines[0].own.above(0), stats.norm.sf(1))
+        self.assertAlmostEqual(known.machines[0].own.interval(0.1, 0.1)[1], 1 + stats.norm.isf(0.1))
+
+    def test_holm_s_procedure(self):
+        adjusted = factor.holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.6})
+        self.assertEqual([round(adjusted[each], 9) for each in "abcd"], [0.04, 0.09, 0.09, 0.6])
+
+    def test_too_few_processes_and_processes_that_agree(self):
+        few = factor.lay_out({"a": [1.0, 2.0], "b": [1.5], "c": [3.0, 4.0]})
+        self.assertIsNone(few.p_equal)
+        self.assertIsNone(few.scatter)
+        self.assertIsNone(factor.outliers(few, 0, 0.01))
+        self.assertIsNotNone(few.whole)
+        same = factor.lay_out({"a": [1.0] * 3, "b": [1.0] * 3})
+        self.assertEqual(same.p_equal, 1.0)
+        self.assertEqual((same.whole.above(0.9), same.whole.above(1.0), same.whole.below(1.1)), (0.0, 1.0, 0.0))
+        self.assertEqual(factor.lay_out({"a": [1.0] * 3, "b": [2.0] * 3}).p_equal, 0.0)
+        self.assertIsNone(factor.lay_out({"a": [1.0] * 9}).whole)
+
+    def test_error_rates_by_simulation(self):
+        # Effects of machines three times those of processes: a mean over all processes would err at half of the tries.
+        random_ = numpy.random.default_rng(7)
+        tries, level = 2000, 0.05
+        whole = equal = named = 0
+        for _ in range(tries):
+            numbers = {name: random_.normal(random_.normal(0, 3), 1, 4) for name in "abcde"}
+            whole += factor.lay_out(numbers).whole.above(0) <= level
+            equal_ones = factor.lay_out({name: random_.normal(0, 1, size) for name, size in zip("abcd", (2, 3, 4, 5))})
+            equal += equal_ones.p_equal <= level
+            named += bool(factor.outliers(equal_ones, 0, level))
+        deviation = math.sqrt(level * (1 - level) / tries)
+        for count in (whole, equal):
+            self.assertAlmostEqual(count / tries, level, delta=4 * deviation)
+        self.assertLess(named / tries, level + 4 * deviation)
+        self.assertGreater(named / tries, level / 4)
+
+
+class Replicates(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR"))
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, machine, process, centre, first=None, **more):
+        """One process of a machine, in the folder of its run."""
+        place = self.folder / "gate" / f"run_{len(list(self.folder.glob('gate/*'))) + 1}_of_12" / "test.outputs"
+        place.mkdir(parents=True)
+        results = [machines.comparison("add", centre, seed=process, **more)]
+        return made_up.write(place / "results.json", results, first or machines.header(machine, process))
+
+    def write_all(self, centres, **more):
+        for number, (machine, centre) in enumerate(centres.items()):
+            for process in range(3):
+                # Processes of a machine differ by a thousandth.
+                self.write(machine, 3 * number + process, centre + 0.001 * (process - 1), **more)
+
+    def run_on(self, machines_, *words):
+        return machines.run("replicates", self.folder, "--machines", machines_, *words)
+
+    def test_slower_on_one_machine(self):
+        self.write_all({"m1": 0.0, "m2": 0.001, "m3": -0.10, "m4": -0.001})
+        out, _, code = self.run_on(4)
+        self.assertEqual(code, 42, out)
+        self.assertIn("12 processes on 4 machines", out)
+        self.assertIn("Slower on 'm3' of 4 machines; within the limit on 'm1', 'm2', 'm4'.", out)
+        self.assertRegex(out, r"Machines differ: 'm3' \(F test: p = ")
+        rows = {line.split("  ")[1].strip(): line for line in out.splitlines() if line.startswith("  ")}
+        self.assertRegex(rows["m3"], r" 3 .* 0\.9048x .*failed .*differs from the others")
+        self.assertRegex(rows["m1"], r" 3 .* 1x .*passed")
+        # What one machine of four says proves nothing of the pool.
+        self.assertRegex(rows["all 4 machines"], r" 12 .*undecided")
+
+    def test_slower_on_every_machine(self):
+        self.write_all({"m1": -0.10, "m2": -0.101, "m3": -0.099, "m4": -0.10})
+        out, _, code = self.run_on(4)
+        self.assertEqual(code, 42, out)
+        self.assertIn("Slower on every machine. No difference between machines is proven (F test", out)
+        self.assertRegex(out, r"all 4 machines +12 +0\.9048x .*failed")
+
+    def test_as_fast_on_every_machine(self):
+        self.write_all({"m1": 0.0, "m2": 0.001, "m3": -0.001})
+        out, _, code = self.run_on(3)
+        self.assertEqual(code, 0, out)
+        self.assertIn("Within the limit on every machine. No difference between machines is proven", out)
+        self.assertEqual(self.run_on(3, "--no-slower-than", 1.05)[2], 0)
+        out, _, code = self.run_on(3, "--speedup-at-least", 1.5)
+        self.assertEqual(code, 42)
+        self.assertIn("Not fast enough on every machine.", out)
+
+    def test_the_interval_is_what_the_verdict_rests_on(self):
+        self.write_all({"m1": 0.0, "m2": 0.0, "m3": 0.0})
+        out = self.run_on(3)[0]
+        # 0.001 within, 6 degrees of freedom, a sixth of 1 % and of 0.1 %.
+        low, high = (
+            math.exp(sign * stats.t.isf(level / 6, 6) * 0.001 / math.sqrt(3))
+            for sign, level in ((-1, 0.01), (1, 0.001))
+        )
+        self.assertIn(f"m1              3          1x        [{low:.4g}, {high:.4g}]", out)
+
+    def test_machines_share_half_of_the_rates(self):
+        # Where one gate's rates prove a machine to be within the limit, and a sixth of them do not.
+        half = 0.001 / math.sqrt(3)
+        limit = math.exp((stats.t.isf(0.01, 6) + stats.t.isf(0.01 / 6, 6)) / 2 * half)
+        self.write_all({"m1": 0.0, "m2": 0.0, "m3": 0.0}, limits=(limit,))
+        self.assertRegex(self.run_on(3)[0], r"m1 +3 .*undecided")
+
+    def test_what_is_undecided_is_no_success(self):
+        self.write_all({"m1": -0.0198, "m2": -0.0200, "m3": -0.0196})
+        out, _, code = self.run_on(3)
+        self.assertEqual(code, 43, out)
+        self.assertIn("Undecided on every machine.", out)
+        self.assertEqual(self.run_on(3, "--allow-undecided")[2], 0)
+        shutil.rmtree(self.folder / "gate")
+        self.write_all({"m1": 0.0198, "m2": 0.0200, "m3": 0.0196}, guard=False)
+        self.assertEqual(self.run_on(3, "--allow-undecided")[2], 42)
+
+    def test_one_process_of_each_machine_says_nothing_of_differences(self):
+        for process, machine in enumerate(("m1", "m2", "m3")):
+            self.write(machine, process, 0.0001 * process)
+        out, _, code = self.run_on(3)
+        self.assertIn("Whether machines differ is not known: 3 processes were measured; expected 6 at least", out)
+        # The whole is known all the same: by the means of the machines.
+        self.assertEqual(code, 0, out)
+        out = self.run_on(3, "--process-spread", 0.001)[0]
+        self.assertIn("(Cochran's Q: p = 0.99)", out)
+        self.assertIn("Within the limit on every machine.", out)
+
+    def test_implementations_at_fault_and_gates_of_each_process_close(self):
+        self.write_all({"m1": 0.0, "m2": 0.0})
+        wrong = machines.comparison("add", 0.0, seed=50)
+        wrong["implementations"][1] |= {"outcome": "wrong", "message": "differs in element 3", "log_ratios": []}
+        extra = made_up.write(self.folder / "wrong.json", [wrong], machines.header("m2", 40))
+        out, _, code = machines.run("replicates", self.folder / "gate", extra, "--machines", 2)
+        self.assertEqual(code, 42)
+        self.assertIn("m2: 'add': 'fused' wrong: differs in element 3", out)
+        counted = machines.comparison("add", 0.0, seed=51)
+        counted["implementations"][1]["expectations"].append(
+            {"expectation": "at most 2 allocations", "verdict": "failed", "acceptable": False, "message": "made 3"}
+        )
+        extra = made_up.write(self.folder / "counted.json", [counted], machines.header("m2", 41))
+        out, _, code = machines.run("replicates", self.folder / "gate", extra, "--machines", 2)
+        self.assertEqual(code, 42)
+        self.assertIn("m2: made 3", out)
+
+    def refused(self, *words):
+        out, errors, code = words if len(words) == 3 else self.run_on(*words)
+        self.assertEqual((code, out), (1, ""))
+        return errors
+
+    def test_fewer_machines_than_asked_for(self):
+        self.write_all({"m1": 0.0, "m2": 0.0})
+        self.assertIn("--machines 3: 'fused' in 'add' has figures of 2: 'm1', 'm2'", self.refused(3))
+        disturbed = machines.comparison("add", 0.0, seed=59)
+        disturbed["conditions"]["disturbances"] = ["other processes used 95 % of the cores"]
+        extra = made_up.write(self.folder / "disturbed.json", [disturbed], machines.header("m3", 59))
+        errors = self.refused(*machines.run("replicates", self.folder / "gate", extra, "--machines", 3))
+        self.assertIn("none of 'm3': other processes used 95 % of the cores", errors)
+        for number in (0, 1, 1.5, "x"):
+            self.assertEqual(self.run_on(number)[2], 2)
+
+    def test_one_process_twice(self):
+        self.write_all({"m1": 0.0, "m2": 0.0})
+        shutil.copytree(self.folder / "gate/run_1_of_12", self.folder / "copy")
+        self.assertIn("are one process of machine 'm1'; expected each process once", self.refused(2))
+
+    def test_other_code_and_other_questions(self):
+        self.write_all({"m1": 0.0, "m2": 0.0})
+        last = self.folder / "gate/run_6_of_12/test.outputs/results.json"
+        result = machines.comparison("add", 0.0, seed=5)
+
+        def with_header(change):
+            first = machines.header("m2", 5)
+            change(first)
+            made_up.write(last, [result], first)
+            return self.refused(2)
+
+        self.assertIn(
+            "differ in commit: 'b99b64", with_header(lambda first: first["environment"].update(commit="c0ffee"))
+        )
+        self.assertIn("differ in budget_ns", with_header(lambda first: first["options"].update(budget_ns=1e9)))
+        self.assertIn(
+            "differ in --suite", with_header(lambda first: first["configuration"].update({"--suite": "timm"}))
+        )
+        self.assertIn("does not name its machine", with_header(lambda first: first["environment"].update(hostname="")))
+        result["implementations"][0]["name"] = "eager"
+        self.assertIn("other gates or another baseline", with_header(lambda first: None))
+        made_up.write(last, [machines.comparison("add", 0.0, limits=(1.05,), seed=5)], machines.header("m2", 5))
+        self.assertIn("time of at most 1.02x", self.refused(2))
+        made_up.write(last, [machines.comparison("add", 0.0, limits=(), seed=5)], machines.header("m2", 5))
+        self.assertIn("and none; expected one question", self.refused(2))
+        last.write_text("{}", "utf-8")
+        self.assertIn("results.json:1", self.refused(2))
+
+    def test_no_gate_on_a_speed_up(self):
+        self.write_all({"m1": 0.0, "m2": 0.0}, limits=())
+        self.assertIn("state one: --no-slower-than", self.refused(2))
+
+    def test_processes_of_one_action(self):
+        # --runs_per_test=2 --test_arg=--processes=3: a file for each process of a run.
+        for run, machine in enumerate(("m1", "m2"), 1):
+            place = self.folder / "gate" / f"run_{run}_of_2" / "test.outputs"
+            place.mkdir(parents=True)
+            for process in range(1, 4):
+                number = 3 * run + process
+                results = [machines.comparison("add", 0.001 * process, seed=number)]
+                made_up.write(place / f"results-{process}.json", results, machines.header(machine, number))
+        out, _, code = self.run_on(2)
+        self.assertEqual(code, 0, out)
+        self.assertIn("6 processes on 2 machines", out)
+
+
+if __name__ == "__main__":
+    unittest.main()

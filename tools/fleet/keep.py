@@ -1,0 +1,332 @@
+"""fleet keep: what a run of Bazel has measured is kept, and what a lost worker has left is measured by another run."""
+
+import dataclasses
+import datetime
+import hashlib
+import json
+import math
+import os
+import re
+import shlex
+import shutil
+import tempfile
+import urllib.parse
+import zipfile
+
+from fleet import origin
+from fleet.options import command
+from report import gather, kept, output, read, schema
+from report.options import file_name, user_path
+
+DESCRIPTION = (
+    "Keeps the results of tests that a run of Bazel has ended, by the events that --build_event_json_file has written, "
+    "and writes the options by which another run measures what is missing. Such as:  "
+    "keep /tmp/events.json --into /tmp/suite"
+)
+EPILOG = (
+    "Exit code: 0 if all parts of all tests are kept and have passed, 42 if one has failed, 43 if one is missing, 1 if "
+    "something cannot be read or written, 2 for a bad command line."
+)
+
+# A test that has ended, whatever it found. All else is a worker, a network or an engine that was lost: a part that
+# failed is never measured again, which would multiply the error rates of its gates.
+ENDED = ("PASSED", "FLAKY", "FAILED", "TIMEOUT")
+GOOD = ("PASSED", "FLAKY")
+
+FAILED, INCOMPLETE = 42, 43
+
+# The options of the run that resumes, and its targets.
+OPTIONS, TARGETS = "resume.bazelrc", "resume.targets"
+
+# In the outputs of a part that a resuming run leaves out.
+LEFT_OUT = "left_out"
+
+_FILES = ("test.log", "test.xml", "test.outputs/" + gather.ARCHIVE)
+
+
+@dataclasses.dataclass
+class Part:
+    """A part of a test in one run of Bazel."""
+
+    part: list
+    """Its shard, their number, its run and their number."""
+    status: str
+    folder: str
+    """Where its files are; empty where it has none."""
+
+
+@dataclasses.dataclass
+class Events:
+    path: str
+    identity: str = ""
+    began: str = ""
+    ended: float = math.inf
+    """Seconds of the clock; of a run that was killed not known."""
+    testlogs: str = ""
+    tests: dict = dataclasses.field(default_factory=dict)
+    """By label, parts by their name, such as "2.1" for shard 2 of run 1."""
+
+
+def add_to(commands):
+    add = command(commands, "keep", DESCRIPTION, EPILOG, run).add_argument
+    add("events", type=file_name, metavar="EVENTS", help="what --build_event_json_file of `bazel test` has written")
+    add("--into", type=file_name, required=True, metavar="FOLDER", help="where results are kept; it is made")
+
+
+def _name(shard, run_):
+    return f"{shard}.{run_}"
+
+
+def read_events(path):
+    """Returns the tests of a run of Bazel. Throws Refused for a file that has none."""
+    events = []
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                events.append(json.loads(line))
+                events[-1]["id"].items()
+            except (ValueError, TypeError, KeyError, AttributeError):
+                # A Bazel that was killed has cut its last line off.
+                if not line.endswith(b"\n"):
+                    break
+                raise origin.Refused(
+                    f"{path}:{number}: is no event of Bazel; expected what --build_event_json_file has written"
+                ) from None
+    found = Events(path)
+    for event in events:
+        if "finished" in event:
+            # Files have whole seconds on some disks.
+            found.ended = int(event["finished"]["finishTimeMillis"]) / 1e3 + 1
+    for event in events:
+        identity = event["id"]
+        if "started" in event:
+            found.identity = event["started"]["uuid"]
+            found.testlogs = os.path.join(event["started"]["workspaceDirectory"], "bazel-testlogs")
+            moment = int(event["started"]["startTimeMillis"]) / 1e3
+            found.began = datetime.datetime.fromtimestamp(moment, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        elif "testSize" in event.get("configured", {}):
+            found.tests.setdefault(identity["targetConfigured"]["label"], {})
+        elif "completed" in event:
+            _expect(found, event)
+        elif "testResult" in identity:
+            _add_result(found, identity["testResult"], event)
+    if not found.tests:
+        raise origin.Refused(f"{path}: names no test; expected the events of a `bazel test`")
+    return found
+
+
+def _expect(found, event):
+    """Adds all parts of a test, of which no result is known yet."""
+    all_ = [each["testResult"] for each in event.get("children", []) if "testResult" in each]
+    shards = max((each["shard"] for each in all_), default=0)
+    runs = max((each["run"] for each in all_), default=0)
+    for each in all_:
+        parts = found.tests.setdefault(each["label"], {})
+        words = [each["shard"], shards, each["run"], runs]
+        parts.setdefault(_name(each["shard"], each["run"]), Part(words, "NO_STATUS", ""))
+
+
+def _add_result(found, identity, event):
+    part = found.tests.setdefault(identity["label"], {}).setdefault(
+        _name(identity["shard"], identity["run"]), Part([identity["shard"], 1, identity["run"], 1], "NO_STATUS", "")
+    )
+    if "testResult" not in event:
+        # Aborted.
+        return
+    part.status = event["testResult"].get("status", "NO_STATUS")
+    if part.status not in ENDED:
+        return
+    folder = os.path.join(found.testlogs, folder_of(identity["label"], part.part))
+    for file in event["testResult"].get("testActionOutput", []):
+        name = file["name"].replace("test.outputs__", "test.outputs/")
+        if name in _FILES:
+            _require_own(found, os.path.join(folder, name), file.get("uri", ""))
+            part.folder = folder
+
+
+def folder_of(label, part):
+    """Returns the folder of a part below bazel-testlogs, as Bazel calls it."""
+    shard, shards, run_, runs = part
+    place = re.sub(r"^@([^/]*)//", r"external/\1/", label).replace("//", "").replace(":", "/").lstrip("/")
+    words = [f"shard_{shard}_of_{shards}"] * (shards > 1) + [f"run_{run_}_of_{runs}"] * (runs > 1)
+    return "/".join([place, "_".join(words)] if words else [place])
+
+
+def _require_own(found, path, uri):
+    """Throws Refused if a file is not that of this run of Bazel: another one may have written it since."""
+    where = urllib.parse.urlsplit(uri)
+    expected = "expected the files of this run; keep them before another run"
+    if not os.path.exists(path):
+        raise origin.Refused(f"{found.path}: {path} is not there; {expected} (and --remote_download_outputs=all)")
+    if where.scheme == "bytestream":
+        # Of remote execution, where the name has the content's hash: .../blobs/HASH/SIZE.
+        with open(path, "rb") as file:
+            own = hashlib.sha256(file.read()).hexdigest() == where.path.rsplit("/", 2)[-2]
+    else:
+        # Bazel has waited for all of its files.
+        own = os.stat(path).st_mtime <= found.ended
+    if not own:
+        raise origin.Refused(f"{found.path}: {path} is of another run of Bazel; {expected}")
+
+
+def _outputs(folder):
+    """Returns the names in the undeclared outputs of a part."""
+    try:
+        with zipfile.ZipFile(os.path.join(folder, _FILES[2])) as archive:
+            return archive.namelist()
+    except FileNotFoundError:
+        return []
+    except zipfile.BadZipFile as error:
+        raise origin.Refused(f"{os.path.join(folder, _FILES[2])}: cannot be unpacked: {error}") from None
+
+
+def _code(folder, names):
+    """Returns the code that measured a part, as origin.code() has it, or None for a part without results."""
+    for name in sorted(names):
+        if gather.RESULTS.fullmatch(name):
+            place = gather.Packed(os.path.join(folder, _FILES[2]), name)
+            with place.open() as file:
+                line = file.readline(read.LONGEST_LINE)
+            try:
+                return origin.code(read.Run(str(place), schema.HEADER.read(json.loads(line)), []))
+            except (ValueError, schema.Unexpected):
+                # Cut off in its first line: the part has ended without a result.
+                return None
+    return None
+
+
+def _require_same_code(label, path, code, test):
+    first = test.setdefault("code", code)
+    for key in [*first, *code]:
+        if first.get(key, "") != code.get(key, ""):
+            raise origin.Refused(
+                f"{path}: {label} differs from what is kept of it in {key}: '{code.get(key) or 'nothing'}' and "
+                f"'{first.get(key) or 'nothing'}'; expected results of one commit, by one command (or another --into)"
+            )
+
+
+def add(record, events, folder):
+    """Adds what has ended to the record, and its files to the folder. Throws Refused, before any file is copied, if it
+    is of other code than what is kept."""
+    known = [each["identity"] for each in record["attempts"]]
+    if events.identity not in known:
+        record["attempts"].append({"identity": events.identity, "began_utc": events.began})
+        known.append(events.identity)
+    attempt, chosen = known.index(events.identity) + 1, []
+    for label, parts in events.tests.items():
+        test = record["tests"].setdefault(label, {"parts": {}})
+        if test["parts"] and parts and set(test["parts"]) != set(parts):
+            raise origin.Refused(
+                f"{events.path}: {label} has {len(parts)} parts, and {len(test['parts'])} in the folder; expected the "
+                "same number of shards and runs (or another --into)"
+            )
+        for name, part in parts.items():
+            entry = test["parts"].setdefault(name, {"part": part.part, "attempt": 0, "folder": "", "status": ""})
+            if entry["folder"]:
+                continue
+            names = _outputs(part.folder) if part.folder else []
+            if LEFT_OUT in names:
+                continue
+            entry["status"] = part.status
+            if not part.folder:
+                continue
+            if code := _code(part.folder, names):
+                _require_same_code(label, part.folder, code, test)
+            entry |= {"attempt": attempt, "folder": folder_of(label, part.part)}
+            chosen.append((part.folder, entry["folder"]))
+    for source, name in chosen:
+        _copy(source, os.path.join(folder, name))
+
+
+def _copy(source, target):
+    """Copies the files of a part as a whole or not at all."""
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    new = tempfile.mkdtemp(dir=os.path.dirname(target), prefix=".new-")
+    try:
+        for name in _FILES:
+            if os.path.exists(os.path.join(source, name)):
+                os.makedirs(os.path.dirname(os.path.join(new, name)), exist_ok=True)
+                shutil.copyfile(os.path.join(source, name), os.path.join(new, name))
+        os.chmod(new, 0o755)
+        # Of a run that was ended before its record was written.
+        shutil.rmtree(target, ignore_errors=True)
+        os.rename(new, target)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+
+
+def missing(record):
+    """Returns the names of the parts that no run has ended, by label; none of them where a test has not begun."""
+    found = {}
+    for label, test in record["tests"].items():
+        names = [name for name, each in test["parts"].items() if not each["folder"]]
+        if names or not test["parts"]:
+            found[label] = names
+    return found
+
+
+def run_under(wanted):
+    """Returns the value of Bazel's --run_under by which the parts in `wanted` run and all others end at once. It is a
+    command and no target, so that every workspace and every worker has it."""
+    # Names of targets may have characters that a shell acts on.
+    quoted = {re.sub(r'([$`"\\])', r"\\\1", label): names for label, names in sorted(wanted.items())}
+    cases = "".join(f'"{label}") wanted=" {" ".join(names) or "all"} ";; ' for label, names in quoted.items())
+    script = (
+        'part=$((${TEST_SHARD_INDEX:-0} + 1)).${TEST_RUN_NUMBER:-1}; wanted=""; '
+        f'case "$TEST_TARGET" in {cases}esac; '
+        'case "$wanted" in *" $part "* | " all ") exec "$@";; esac; '
+        'if [ "$TEST_SHARD_STATUS_FILE" ]; then touch "$TEST_SHARD_STATUS_FILE"; fi; '
+        f'echo "measured before" >"$TEST_UNDECLARED_OUTPUTS_DIR/{LEFT_OUT}"'
+    )
+    return f"/bin/bash -c {shlex.quote(script)} fleet"
+
+
+def _in_rc(word):
+    """Returns a word as a file of Bazel's options reads it."""
+    return re.sub(r"([^\w/.:=-])", r"\\\1", word)
+
+
+def write_resuming(folder, wanted):
+    targets = os.path.join(folder, TARGETS)
+    output.write(targets, "".join(f"{label}\n" for label in sorted(wanted)))
+    words = [f"--run_under={run_under(wanted)}", f"--target_pattern_file={targets}"]
+    output.write(os.path.join(folder, OPTIONS), "".join(f"test {_in_rc(each)}\n" for each in words))
+
+
+def run(options):
+    folder = os.path.abspath(user_path(options.into))
+    try:
+        record = kept.read(folder) or {"kept_version": kept.VERSION, "attempts": [], "tests": {}}
+    except kept.BadRecord as error:
+        raise origin.Refused(str(error)) from None
+    add(record, read_events(user_path(options.events)), folder)
+    os.makedirs(folder, exist_ok=True)
+    output.write(os.path.join(folder, kept.NAME), json.dumps(record, indent=1) + "\n")
+    parts = [each for test in record["tests"].values() for each in test["parts"].values()]
+    there = [each for each in parts if each["folder"]]
+    print(f"{options.into}: {len(there)} of {len(parts)} parts of {len(record['tests'])} tests are kept")
+    resumed, lacking = kept.sentences(record)
+    print("".join(f"  {each}\n" for each in [*resumed, *lacking]), end="")
+    failed = [
+        f"{label}: {kept.part_in_words(each['part'])}: {each['status']}; its log is in "
+        f"{os.path.join(folder, each['folder'])}"
+        for label, test in sorted(record["tests"].items())
+        for each in test["parts"].values()
+        if each["folder"] and each["status"] not in GOOD
+    ]
+    print("".join(f"  {each}\n" for each in failed), end="")
+    if wanted := missing(record):
+        write_resuming(folder, wanted)
+        bazel = os.environ.get("PACE_BAZEL_WRAPPER", "bazel")
+        print(
+            "To measure what is missing, with the other options as before; then keep the new events, too:\n"
+            f"  {bazel} --bazelrc={shlex.quote(os.path.join(folder, OPTIONS))} test --build_event_json_file=EVENTS"
+        )
+    else:
+        for name in (OPTIONS, TARGETS):
+            if os.path.exists(os.path.join(folder, name)):
+                os.unlink(os.path.join(folder, name))
+    if failed:
+        return FAILED
+    return INCOMPLETE if wanted else 0

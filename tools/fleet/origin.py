@@ -1,0 +1,62 @@
+"""Where results were measured, and whether several files are of one code by one command."""
+
+import hashlib
+import json
+
+# What in the environment says that two programs are the same code.
+_OF_CODE = ("commit", "compiler", "build_flags", "optimized", "libtorch")
+
+# Options of which each process may draw its own.
+_DRAWN = ("seed", "check_seed")
+
+
+class Refused(Exception):
+    """The message names the files, what was found and what was expected."""
+
+
+def machine(run):
+    """Returns the name of the machine that a run is of. Throws Refused for a run without one."""
+    name = run.header["environment"].get("hostname", "")
+    if not name:
+        raise Refused(f"{run.path}: does not name its machine; expected `hostname` in its environment")
+    return name
+
+
+def code(run):
+    """Returns what must be equal in runs of one code by one command, by its name."""
+    header = run.header
+    found = {"pace_version": header["pace_version"]}
+    found |= {key: header["environment"].get(key, "") for key in _OF_CODE}
+    found |= {key: each for key, each in header["options"].items() if key not in _DRAWN}
+    # What else is there is the machine's.
+    found |= {key: each for key, each in header["configuration"].items() if key.startswith("--")}
+    return found | {"suite_alpha": "" if header["suite_alpha"] is None else f"{header['suite_alpha']:g}"}
+
+
+def require_same_code(runs):
+    """Throws Refused if the runs are not of one code by one command."""
+    first = code(runs[0])
+    for run in runs[1:]:
+        other = code(run)
+        for key in [*first, *other]:
+            one, another = first.get(key, ""), other.get(key, "")
+            if one != another:
+                raise Refused(
+                    f"{runs[0].path} and {run.path} differ in {key}: '{one or 'nothing'}' and "
+                    f"'{another or 'nothing'}'; expected results of one commit, by one command"
+                )
+
+
+def require_each_once(runs):
+    """Throws Refused if two files have the results of one process: a machine would count twice."""
+    known = {}
+    for run in runs:
+        content = [run.header["environment"].get("date_utc"), machine(run)]
+        content += [[result["name"], result["check_seed"], result["elapsed_ns"]] for result in run.results]
+        content += [row["samples_ns"][:100] for result in run.results for row in result["implementations"]]
+        key = hashlib.sha256(json.dumps(content).encode()).digest()
+        if key in known:
+            raise Refused(
+                f"{known[key]} and {run.path} are one process of machine '{machine(run)}'; expected each process once"
+            )
+        known[key] = run.path

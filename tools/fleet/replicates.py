@@ -1,0 +1,360 @@
+"""fleet replicates: the gates of one test, run on several machines, judged with the machine as a factor."""
+
+import dataclasses
+import math
+import statistics
+import sys
+
+from fleet import factor, origin
+from fleet.options import command, number
+from report import read, schema
+from report.options import file_name, user_path
+
+DESCRIPTION = (
+    "Judges the gates of one test that has run on several machines, such as by --runs_per_test: a row for each machine "
+    "and one for all, and whether it is slower everywhere or on some of them."
+)
+EPILOG = (
+    "Exit code: 0 if every gate is open, 42 if one is closed, 43 if a guard is let through undecided, 1 if the results "
+    "cannot be judged together, 2 for a bad command line."
+)
+
+PASSED, FAILED, UNDECIDED = "passed", "failed", "undecided"
+
+CLOSED, OPEN_QUESTION = 42, 43
+
+# No number of processes mends these.
+_AT_FAULT = ("wrong", "threw", "crashed", "timed out", "out of memory")
+
+# Machines are said to differ if so large a difference were this rare between equal ones.
+DIFFERENT = 0.01
+
+
+@dataclasses.dataclass(frozen=True)
+class Demand:
+    """A gate on a speed-up over the baseline."""
+
+    comparison: str
+    implementation: str
+    expectation: str
+    baseline: str
+    guard: bool
+    limit: float
+    alpha: float
+    beta: float
+    closes_when_undecided: bool
+    allowed_undecided: bool
+
+    @property
+    def threshold(self):
+        """Of ln(baseline time / own time), which must lie above."""
+        return (-1 if self.guard else 1) * math.log(self.limit)
+
+    @property
+    def pass_level(self):
+        return self.beta if self.guard else self.alpha
+
+    @property
+    def fail_level(self):
+        return self.alpha if self.guard else self.beta
+
+
+@dataclasses.dataclass
+class Gate:
+    demand: Demand
+    # Numbers of processes by machine: ln(baseline time / own time), by the median over rounds.
+    numbers: dict
+    # Machines of which a process has no figure, with the reason.
+    without: dict
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    gate: Gate
+    layout: factor.Layout
+    by_machine: dict
+    """Verdicts by machine."""
+    whole: str
+    verdict: str
+    acceptable: bool
+    unresolved: bool
+    different: list
+    """Machines that differ from the others."""
+
+
+def add_to(commands):
+    parser = command(commands, "replicates", DESCRIPTION, EPILOG, run)
+    add = parser.add_argument
+    add("files", nargs="+", type=file_name, metavar="FILE", help="results, or the folder of one test in bazel-testlogs")
+    several = number(2, 100_000, "a whole number", whole=True)
+    add("--machines", type=several, required=True, metavar="N", help="refuse results of fewer machines")
+    limits = parser.add_mutually_exclusive_group()
+    limit = number(1e-6, 1e6, "a factor")
+    limits.add_argument(
+        "--no-slower-than",
+        type=limit,
+        metavar="FACTOR",
+        help="judge every candidate by this guard, in place of the gates of the test",
+    )
+    limits.add_argument(
+        "--speedup-at-least", type=limit, metavar="FACTOR", help="judge every candidate by this claim instead"
+    )
+    add(
+        "--process-spread",
+        type=number(1e-9, 1, "a share"),
+        metavar="SHARE",
+        help="standard deviation between processes of one machine, where it is known (default: estimated)",
+    )
+    add("--allow-undecided", action="store_true", help="exit code 0, not 43")
+
+
+def _demands(result, row, options):
+    baseline = next((each["name"] for each in result["implementations"] if each["baseline"]), "")
+    known = (result["name"], row["name"])
+    guard = options.no_slower_than
+    if guard or options.speedup_at_least:
+        text = (
+            f"time of at most {guard:.3g}x the baseline's"
+            if guard
+            else (f"speed-up of at least {options.speedup_at_least:.3g}x")
+        )
+        limit = guard or options.speedup_at_least
+        yield Demand(*known, text, baseline, bool(guard), limit, 1e-3, 1e-2, not guard, False)
+        return
+    for each in row["expectations"]:
+        speed = each["demanded_speed"]
+        if speed:
+            yield Demand(
+                *known,
+                each["expectation"],
+                baseline,
+                speed["guard"],
+                speed["limit"],
+                speed["alpha"],
+                speed["beta"],
+                bool(speed["closes_when_undecided"]),
+                bool(speed["allowed_undecided"]),
+            )
+
+
+def _number(result, row):
+    """Returns the number of a process, and why there is none."""
+    if row["outcome"] != "measured":
+        return None, row["message"] or row["outcome"]
+    if result["conditions"]["disturbances"]:
+        return None, result["conditions"]["disturbances"][0]
+    if row["context"]["impossible"]:
+        return None, row["context"]["impossible"]
+    ratios = row["log_ratios"]
+    if not ratios:
+        return None, "has no cycles"
+    return statistics.median(ratios), ""
+
+
+def collect(runs, options):
+    """Returns the gates of all runs, in the order of the first one that has them, and sentences about what no further
+    process mends: implementations at fault, and gates that each process judges by itself. Throws Refused where
+    runs ask different questions.
+    """
+    gates, faults, asked = {}, [], {}
+    for run in runs:
+        name = origin.machine(run)
+        for result in run.results:
+            for row in result["implementations"]:
+                if row["outcome"] in _AT_FAULT:
+                    faults.append(f"{name}: '{result['name']}': '{row['name']}' {row['outcome']}: {row['message']}")
+                    continue
+                if row["baseline"] or row["outcome"] == "refused":
+                    continue
+                faults += [
+                    f"{name}: {each['message']}"
+                    for each in row["expectations"]
+                    if each["acceptable"] is False and not each["demanded_speed"]
+                ]
+                demands = list(_demands(result, row, options))
+                case = (result["name"], row["name"])
+                first, path = asked.setdefault(case, (demands, run.path))
+                if demands != first:
+                    raise origin.Refused(
+                        f"{path} and {run.path}: '{row['name']}' in '{result['name']}' has other gates or another "
+                        f"baseline: {_in_words(first)} and {_in_words(demands)}; expected one question"
+                    )
+                for demand in demands:
+                    gate = gates.setdefault(demand, Gate(demand, {}, {}))
+                    number, why = _number(result, row)
+                    if number is None:
+                        gate.without.setdefault(name, why)
+                    else:
+                        gate.numbers.setdefault(name, []).append(number)
+    return list(gates.values()), faults
+
+
+def _in_words(demands):
+    return "; ".join(f"{each.expectation} ('{each.baseline}')" for each in demands) or "none"
+
+
+def require_machines(gates, wanted):
+    """Throws Refused if a gate has figures of fewer machines."""
+    for gate in gates:
+        if len(gate.numbers) >= wanted:
+            continue
+        demand = gate.demand
+        missing = "".join(
+            f"; none of '{name}': {why}" for name, why in gate.without.items() if name not in gate.numbers
+        )
+        names = ", ".join(f"'{name}'" for name in sorted(gate.numbers)) or "none"
+        raise origin.Refused(
+            f"--machines {wanted}: '{demand.implementation}' in '{demand.comparison}' has figures of "
+            f"{len(gate.numbers)}: {names}{missing}"
+        )
+
+
+def _verdict(estimate, demand, share):
+    if estimate is None:
+        return UNDECIDED
+    if estimate.above(demand.threshold) <= demand.pass_level * share:
+        return PASSED
+    return FAILED if estimate.below(demand.threshold) <= demand.fail_level * share else UNDECIDED
+
+
+def _share(layout):
+    """Returns one machine's part of the gate's error rates: the machines have half of them, the whole has the other."""
+    return 0.5 / len(layout.machines)
+
+
+def judge(gate, spread=None):
+    """Judges one gate. Half of each error rate is the whole's, the other half is shared by the machines (Bonferroni):
+    all of them together err no more often than one gate may."""
+    demand = gate.demand
+    layout = factor.lay_out(gate.numbers, spread)
+    by_machine = {each.name: _verdict(each.own, demand, _share(layout)) for each in layout.machines}
+    whole = _verdict(layout.whole, demand, 0.5)
+    verdicts = set(by_machine.values())
+    if FAILED in verdicts or whole == FAILED:
+        verdict = FAILED
+    else:
+        verdict = PASSED if whole == PASSED or verdicts == {PASSED} else UNDECIDED
+    acceptable = verdict == PASSED or (verdict == UNDECIDED and not demand.closes_when_undecided)
+    different = []
+    if layout.p_equal is not None and layout.p_equal <= DIFFERENT:
+        different = [each.name for each in factor.outliers(layout, 0, DIFFERENT)]
+    unresolved = verdict == UNDECIDED and acceptable and not demand.allowed_undecided
+    return Judged(gate, layout, by_machine, whole, verdict, acceptable, unresolved, sorted(different))
+
+
+def _names(names):
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def answer(judged):
+    """Returns in sentences where the gate fails, and whether machines differ."""
+    demand, layout = judged.gate.demand, judged.layout
+    of = {
+        verdict: [name for name, each in judged.by_machine.items() if each == verdict]
+        for verdict in (PASSED, FAILED, UNDECIDED)
+    }
+    bad = "Slower" if demand.guard else "Not fast enough"
+    good = "within the limit" if demand.guard else "fast enough"
+    if not of[PASSED] + of[UNDECIDED]:
+        where = f"{bad} on every machine."
+    elif of[FAILED]:
+        where = f"{bad} on {_names(of[FAILED])} of {len(layout.machines)} machines"
+        where += f"; {good} on {_names(of[PASSED])}" if of[PASSED] else ""
+        where += f"; undecided on {_names(of[UNDECIDED])}." if of[UNDECIDED] else "."
+    elif judged.whole == FAILED:
+        where = f"{bad} on the whole; proven of no machine by itself."
+    elif not of[UNDECIDED]:
+        where = f"{good.capitalize()} on every machine."
+    else:
+        on = "every machine" if not of[PASSED] else _names(of[UNDECIDED])
+        where = f"Undecided on {on}" + (f"; {good} on the whole." if judged.whole == PASSED else ".")
+    if layout.p_equal is None:
+        fewest = factor.FEWEST_FREEDOM + len(layout.machines)
+        return (
+            f"{where} Whether machines differ is not known: {layout.processes} processes were measured; expected "
+            f"{fewest} at least, or --process-spread."
+        )
+    test = "Cochran's Q" if math.isinf(layout.freedom) else "F test"
+    p = f"{test}: p = {layout.p_equal:.2g}"
+    if layout.p_equal > DIFFERENT:
+        return f"{where} No difference between machines is proven ({p})."
+    which = f": {_names(judged.different)}" if judged.different else ", no single one from all others"
+    return f"{where} Machines differ{which} ({p})."
+
+
+def rows(judged):
+    """Returns the table of one gate: a list of texts for each machine, and one for all of them."""
+    demand, layout = judged.gate.demand, judged.layout
+    share = _share(layout)
+
+    def figures(estimate, mean, part):
+        low_high = ""
+        if estimate is not None:
+            ends = estimate.interval(demand.pass_level * part, demand.fail_level * part)
+            low_high = "[{:.4g}, {:.4g}]".format(*map(math.exp, ends))
+        return [f"{math.exp(mean):.4g}x", low_high]
+
+    found = [["machine", "processes", "speed-up", "interval", "verdict", ""]]
+    for each in layout.machines:
+        remark = "differs from the others" if each.name in judged.different else ""
+        found.append(
+            [
+                each.name,
+                str(len(each.numbers)),
+                *figures(each.own, each.mean, share),
+                judged.by_machine[each.name],
+                remark,
+            ]
+        )
+    if layout.whole is not None:
+        count = f"all {len(layout.machines)} machines"
+        found.append([count, str(layout.processes), *figures(layout.whole, layout.whole.centre, 0.5), judged.whole, ""])
+    return found
+
+
+def lines_of(table, indent="  "):
+    """Returns the lines of a table whose first row are its titles."""
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    return [(indent + "  ".join(each.ljust(width) for each, width in zip(row, widths))).rstrip() for row in table]
+
+
+def read_runs(names):
+    """Returns the runs of files and folders. Throws Refused if anything of them cannot be read."""
+    inputs = read.read([user_path(name) for name in names])
+    for note in inputs.notes:
+        print(f"fleet: {note}", file=sys.stderr)
+    if inputs.problems:
+        raise origin.Refused("; ".join(inputs.problems))
+    runs = [run for run in inputs.runs if run.results]
+    if not runs:
+        raise origin.Refused(f"{', '.join(map(schema.text_of, names))}: no file has results of a comparison")
+    return runs
+
+
+def run(options):
+    runs = read_runs(options.files)
+    origin.require_same_code(runs)
+    origin.require_each_once(runs)
+    gates, faults = collect(runs, options)
+    if not gates and not faults:
+        raise origin.Refused(
+            "no implementation has a gate on its speed-up; state one: --no-slower-than FACTOR or --speedup-at-least "
+            "FACTOR"
+        )
+    require_machines(gates, options.machines)
+    commit = runs[0].header["environment"].get("commit", "")
+    print(
+        f"commit {commit or 'unknown (PACE_COMMIT names it)'}, {len(runs)} processes on "
+        f"{len({origin.machine(each) for each in runs})} machines"
+    )
+    found = [judge(gate, options.process_spread) for gate in gates if gate.numbers]
+    for judged in found:
+        demand = judged.gate.demand
+        print(f"\n{demand.comparison}: {demand.implementation}, {demand.expectation}: {judged.verdict}")
+        print("\n".join(lines_of(rows(judged))))
+        print(f"  {answer(judged)}")
+    for fault in faults:
+        print(f"\n{fault}")
+    if faults or not all(each.acceptable for each in found):
+        return CLOSED
+    return OPEN_QUESTION if any(each.unresolved for each in found) and not options.allow_undecided else 0
