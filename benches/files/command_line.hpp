@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "benches/files/sweep.hpp"
+#include "benches/loaders/sweep.hpp"
 #include "pace/args/command_line.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/core/error.hpp"
@@ -18,7 +18,7 @@ struct CommandLine {
   std::vector<std::string> candidates;        ///< files, or `op:NAME`
   std::vector<std::string> backends;          ///< for a baseline of torch.export; empty: not given
   std::vector<std::string> inductor_configs;  ///< each is one more back end
-  std::string model, inputs;
+  std::string inputs;
   std::vector<std::string> libraries;
   std::vector<Sweep> sweeps;
   std::optional<std::string> device;
@@ -45,10 +45,10 @@ inline const std::vector<std::string> replaced_options = {"--baseline", "--save-
        {Option("--baseline",
                "the file (TorchScript, torch.export, AOTInductor, a kernel's YAML) or operator that others are "
                "compared with",
-               args::text(line.baseline, "file|op:name", "a file name, or op:NAME"))
+               args::text(line.baseline, "file|file:name|op:name", "a file name, FILE:NAME, or op:NAME"))
             .once(),
         {"--candidate", "a file or an operator that is compared with it; again for another",
-         args::each(line.candidates, "file|op:name", "a file name, or op:NAME")},
+         args::each(line.candidates, "file|file:name|op:name", "a file name, FILE:NAME, or op:NAME")},
         {"--inputs",
          "tensors that torch.save wrote, text such as \"(T([8, 128], f32),)\", a file of such lines or of recorded "
          "calls, or a folder of files, each a case",
@@ -59,7 +59,7 @@ inline const std::vector<std::string> replaced_options = {"--baseline", "--save-
           [&sweeps = line.sweeps](Text text) { return sweeps.push_back(parse_sweep(text)), true; }, ""}},
         {"--library", "a shared library that registers operators, loaded before the files; again for another",
          args::each(line.libraries, "file", "a file name")},
-        {"--model", "the name of the model in archives of several", args::text(line.model, "name", "a name")},
+        Option::refused("--model", "it would be about every file; expected FILE:NAME for one program of an archive"),
         {"--device", "where the inputs are: cpu, cuda or cuda:NUMBER; by default where the file of inputs says",
          args::text(line.device, "device", "cpu, cuda or cuda:NUMBER")},
         {"--trust", "run the code that files and libraries hold", args::flag(line.trust)}}},

@@ -12,11 +12,11 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
-#include "benches/files/cases.hpp"
 #include "benches/files/command_line.hpp"
-#include "benches/files/loaders/call_inputs.hpp"
-#include "benches/files/loaders/loader.hpp"
 #include "benches/files/sides.hpp"
+#include "benches/loaders/call_inputs.hpp"
+#include "benches/loaders/cases.hpp"
+#include "benches/loaders/loader.hpp"
 #include "benches/rows/prior_failures.hpp"
 #include "benches/rows/refusal.hpp"
 #include "pace/compare/comparison.hpp"
@@ -34,7 +34,7 @@ class FileComparison {
  public:
   /// `device`: where inputs are; none: where their file says.
   FileComparison(const CommandLine& line, std::vector<Side> sides, std::optional<c10::Device> device)
-      : line_(line), device_(device), sides_(std::move(sides), line.model, line.libraries) {
+      : line_(line), device_(device), sides_(std::move(sides), line.libraries) {
     for (const auto& side : sides_.all()) names_.push_back(side.name);
     if (line.speedup_at_least) expectations_.push_back(SpeedupAtLeast(*line.speedup_at_least));
     if (line.no_slower_than) expectations_.push_back(NoSlowerThan(*line.no_slower_than));

@@ -1,10 +1,7 @@
 // Files that Python wrote (TorchScript, torch.export, AOTInductor), kernels and operators by name, compared on inputs
 // from a file: checked against each other, timed side by side, judged.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <exception>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -18,11 +15,12 @@
 #include <catch2/catch_translate_exception.hpp>
 
 #include "benches/aot/device.hpp"
-#include "benches/files/cases.hpp"
 #include "benches/files/command_line.hpp"
 #include "benches/files/compare_files.hpp"
-#include "benches/files/loaders/operator_by_name.hpp"
 #include "benches/files/sides.hpp"
+#include "benches/loaders/cases.hpp"
+#include "benches/loaders/library.hpp"
+#include "benches/loaders/operator_by_name.hpp"
 #include "pace/catch2.hpp"
 #include "pace/core/bazel.hpp"
 #include "pace/core/same_file.hpp"
@@ -97,18 +95,9 @@ void resolve_options(pace::runner::SessionOptions& session) {
   if (runs || is_dry_run) files::require_trust(line, work.sides);
 }
 
-void load_libraries() {
-  for (const auto& library : line.libraries) {
-    if (!std::filesystem::exists(library))
-      throw pace::InputError({library}, "--library: no such file; expected a shared library");
-    // A bare name would be looked for in the system's folders.
-    if (::dlopen(std::filesystem::absolute(library).c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr)
-      throw pace::InputError({library}, std::string("--library: it does not load: ") + ::dlerror());
-  }
-}
-
 void prepare(std::ostream& /*out*/, std::ostream& errors) {
-  if (runs) load_libraries();
+  if (runs)
+    for (const auto& library : line.libraries) files::load_library(library);
   files::InputOptions options{.inputs = line.inputs, .sweeps = line.sweeps};
   for (const auto& side : work.sides)
     if (side.path.empty())
@@ -145,7 +134,6 @@ pace::report::Configuration configuration() {
     for (const auto value : sweep.values) text << value << ' ';
   }
   take("--sweep");
-  all["--model"] = line.model;
   all["--device"] = line.device.value_or("");
   number("--speedup-at-least", line.speedup_at_least);
   number("--no-slower-than", line.no_slower_than);

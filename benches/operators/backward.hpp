@@ -19,7 +19,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "benches/operators/backends/backend.hpp"
-#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/out_of_memory.hpp"
 #include "pace/core/error.hpp"

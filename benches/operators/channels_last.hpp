@@ -7,7 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 
 namespace pace::benches::operators {
 

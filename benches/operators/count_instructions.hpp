@@ -13,8 +13,8 @@
 #include <ATen/core/ivalue.h>
 
 #include "benches/operators/backends/backend.hpp"
-#include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/valid_inputs.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/clone.hpp"
 #include "pace/check/outputs.hpp"

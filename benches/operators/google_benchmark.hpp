@@ -20,8 +20,8 @@
 
 #include "benches/aot/device.hpp"
 #include "benches/operators/backends/backend.hpp"
-#include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/work.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "benches/operators/make_call.hpp"
 #include "benches/operators/options.hpp"
 #include "benches/operators/replay.hpp"

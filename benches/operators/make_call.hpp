@@ -7,9 +7,9 @@
 #include <string>
 
 #include "benches/aot/device.hpp"
-#include "benches/operators/backends/memory.hpp"
-#include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/valid_inputs.hpp"
+#include "benches/operators/calls/memory.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "benches/operators/channels_last.hpp"
 #include "benches/operators/options.hpp"
 #include "benches/operators/selection.hpp"

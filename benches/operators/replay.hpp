@@ -17,9 +17,9 @@
 #include <ATen/core/ivalue.h>
 
 #include "benches/operators/backends/backend.hpp"
-#include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/valid_inputs.hpp"
 #include "benches/operators/backward.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "benches/operators/count_instructions.hpp"
 #include "benches/operators/make_call.hpp"
 #include "benches/operators/options.hpp"

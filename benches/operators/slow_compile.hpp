@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "benches/operators/backends/backend.hpp"
-#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 
 namespace pace::benches::operators {
 

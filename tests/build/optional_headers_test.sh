@@ -48,7 +48,7 @@ cat >"$work/parts.cc" <<'CODE'
 #include "benches/aot/fuser.hpp"
 #include "benches/aot/libtorch_parts.hpp"
 #include "benches/aot/profiler_trace.hpp"
-#include "benches/files/loaders/loaders.hpp"
+#include "benches/loaders/loaders.hpp"
 #include "benches/operators/backends/default_backends.hpp"
 #include "benches/rnn/fuser.hpp"
 #include "pace/gpu/cuda/kineto.hpp"

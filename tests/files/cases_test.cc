@@ -1,5 +1,5 @@
 // Cases are made of text with names and ranges, of files of tensors, and of folders.
-#include "benches/files/cases.hpp"
+#include "benches/loaders/cases.hpp"
 
 #include <string>
 #include <string_view>
@@ -45,6 +45,34 @@ std::string save(const pace::test::Scratch& scratch, const std::string& name, co
 }
 
 c10::IValue tuple(std::vector<c10::IValue> items) { return c10::ivalue::Tuple::create(std::move(items)); }
+
+TEST_CASE("a recording without calls is refused by its name") {
+  const pace::test::Scratch scratch;
+  for (const char* const text : {"Operator: aten.relu.default\n", "Operator: aten.relu.default\n\n"}) {
+    const std::string path = scratch.write("none.txt", text);
+    CHECK_THROWS_WITH(cases_of({.inputs = path}), ContainsSubstring(path + ": the recording has no calls"));
+  }
+}
+
+TEST_CASE("a message has the beginning of a text, however long that is") {
+  const std::string words(600'000, 'a'), places(600'000, '?');
+  for (const std::string& text : {'(' + words + ",)", "(T([" + words + "], f32),)", '(' + places + ",)",
+                                  "(T([2], f32, low=" + words + ", high=3),)"}) {
+    try {
+      (void)cases_of({.inputs = text});
+      FAIL("it was taken: " << text.substr(0, 20));
+    } catch (const InputError& error) {
+      const std::string message = error.what();
+      CAPTURE(message.substr(0, 1000));
+      CHECK(message.size() < 1000);
+    }
+  }
+}
+
+TEST_CASE("names of sizes are refused where nothing sweeps them") {
+  CHECK_THROWS_WITH(cases_of({.inputs = "(T([batch], f32),)", .size_names = pace::benches::files::SizeNames::refused}),
+                    ContainsSubstring("the size 'batch' has no value; expected a number in its place"));
+}
 
 TEST_CASE("the text of a case gives types and sizes") {
   const auto tensors = tensors_of("(T([2, 3], f16), [T([4], f64, stride=(2,))], 3, None)");

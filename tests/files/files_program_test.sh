@@ -154,7 +154,7 @@ with zipfile.ZipFile(sys.argv[2], "w") as other:
     other.writestr(given.namelist()[0].split("/")[0] + "/models/zzz.json", "{broken")
 EOF
 compares --baseline "$work/part.pt2" --inputs $inputs; refuses "values that Python unpickles to compile it"
-compares --baseline "$work/part.pt2" --candidate "$work/part.pt2" --model model --inputs $inputs
+compares --baseline "$work/part.pt2:model" --candidate "$work/part.pt2:model" --inputs $inputs
 refuses "a part that cannot be read, and may be code"
 
 case="results take the place of no file that is read"
@@ -184,9 +184,16 @@ EOF
 compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "$work/three"
 ends_with 42; shows "3 cases"; shows "three/b.pt"; shows "4 measured"
 
-case="--model without an archive of models"
-compares --model other --baseline op:aten::relu --candidate op:aten::relu --inputs "(T([8, 64], f32),)"
-refuses "--model is for archives of torch.export and of AOTInductor, and no side is one"
+case="the programs of an archive"
+python3 tests/files/two_programs.py $pair.pt2 "$work/both.pt2" || complain "the file could not be written"
+compares --trust --baseline "$work/both.pt2:one" --candidate "$work/both.pt2:two" --candidate $pair.pt2:model \
+  --candidate $pair.pt --candidate "$work/both.pt2" --candidate "$work/both.pt2:three" --candidate $pair.pt:one --inputs $inputs
+ends_with 42; shows "7 implementations: 4 measured, 3 refused"; shows "both.pt2:two over both.pt2:one:"
+shows "both.pt2: the archive has no model 'model'; expected FILE:NAME with one of one, two"
+shows "both.pt2: the archive has no model 'three'"
+shows "two_layers.pt: a TorchScript file holds one module; expected its name without ':one'"
+compares --trust --baseline $pair.pt --candidate $pair.pt2 --model other --inputs $inputs
+refuses "--model is refused: it would be about every file; expected FILE:NAME"
 
 case="operators of a library"
 of_fused=(--inputs $files/fused.inputs.pt)
@@ -227,6 +234,16 @@ for bad in "$work/empty" "$work/missing" "$work/empty.pt" "$work/cut.pt2" $pair.
 done
 compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([b, 64], f32),)"; refuses "the size 'b' has no value"
 
+case="a recording without calls"
+printf 'Operator: aten.relu.default\n' >"$work/none.txt"
+compares --baseline op:aten::relu --candidate op:aten::relu --inputs "$work/none.txt"
+refuses "$work/none.txt: the recording has no calls"
+
+case="a long text of inputs that is wrong"
+printf '(T([8, 64], f32), %600000s' '' | tr ' ' '%' >"$work/long.txt"
+compares --baseline op:aten::relu --candidate op:aten::relu --inputs "$work/long.txt"; refuses "$work/long.txt:1"
+((${#text} < 2000)) || complain "it says ${#text} characters"
+
 case="options that are missing, unknown or without effect"
 good=(--trust --baseline $pair.pt --candidate $pair.pt2 --inputs $inputs)
 compares --candidate $pair.pt; refuses "--baseline FILE is missing"
@@ -243,7 +260,6 @@ compares "${good[@]}" --sweep b=1:2:x2; refuses "--sweep b has no effect"
 compares "${good[@]}" --sweep b=1:2; refuses "--sweep 'b=1:2'"
 compares "${good[@]}" --device warp; refuses "--device: expected cpu, cuda"
 compares "${good[@]}" --save-baseline x; refuses "--save-baseline is refused: --baseline names a file here"
-compares "${good[@]}" --model other; ends_with 42; shows "the archive has no model 'other'; expected --model with one of model"
 
 cat >"$work/add.ptx" <<'END'
 .version 8.0

@@ -1,5 +1,5 @@
 // Files are told apart by their content, and called with what fits; TorchScript and operators are made here.
-#include "benches/files/loaders/loaders.hpp"
+#include "benches/loaders/loaders.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -22,9 +22,10 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "benches/files/loaders/call_spec.hpp"
-#include "benches/files/loaders/captured_errors.hpp"
-#include "benches/files/loaders/operator_by_name.hpp"
+#include "benches/loaders/call_spec.hpp"
+#include "benches/loaders/captured_errors.hpp"
+#include "benches/loaders/named_file.hpp"
+#include "benches/loaders/operator_by_name.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {
@@ -88,6 +89,27 @@ TEST_CASE("a TorchScript file without a forward, or with an operator that is not
   const pace::test::Scratch scratch;
   const Content none(script(scratch, "none.pt", ""));
   CHECK_THROWS_WITH(loader_of(none).load(none, {}), ContainsSubstring("has no method forward"));
+}
+
+TEST_CASE("a program of an archive is named behind the file's name") {
+  using pace::benches::files::named_file;
+  const pace::test::Scratch scratch;
+  const std::string plain = scratch.write("a.pt2", "x"), colon = scratch.write("b:c.pt2", "x");
+  CHECK(named_file(plain).path == plain);
+  CHECK(named_file(plain).model.empty());
+  CHECK(named_file(plain + ":two").path == plain);
+  CHECK(named_file(plain + ":two").model == "two");
+  // A colon may be part of a name.
+  CHECK(named_file(colon).path == colon);
+  CHECK(named_file(colon).model.empty());
+  CHECK(named_file(colon + ":two").path == colon);
+  for (const std::string& missing : {scratch / "none.pt2", scratch / "none.pt2:two", plain + ':'}) {
+    CHECK(named_file(missing).path == missing);
+    CHECK(named_file(missing).model.empty());
+  }
+  const Content module(script(scratch, "module.pt", "def forward(self, x):\n    return x\n"));
+  CHECK_THROWS_WITH(loader_of(module).load(module, {.model = "two"}),
+                    ContainsSubstring("a TorchScript file holds one module; expected its name without ':two'"));
 }
 
 TEST_CASE("what is no file of a known kind is refused with what it is") {

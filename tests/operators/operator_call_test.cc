@@ -1,5 +1,5 @@
 // Binding and running: names, every coercion, messages, what is mutated, signatures.
-#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 
 #include <limits>
 #include <string>

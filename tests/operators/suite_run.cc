@@ -19,10 +19,10 @@
 #include <c10/core/InferenceMode.h>
 
 #include "benches/operators/backends/eager.hpp"
-#include "benches/operators/backends/memory.hpp"
-#include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/skip.hpp"
 #include "benches/operators/backends/valid_inputs.hpp"
+#include "benches/operators/calls/memory.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "pace/core/error.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/corpus/embedding.hpp"

@@ -19,7 +19,7 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
-#include "benches/operators/backends/memory.hpp"
+#include "benches/operators/calls/memory.hpp"
 #include "tests/operators/inputs.hpp"
 
 #include <catch2/catch_test_macros.hpp>

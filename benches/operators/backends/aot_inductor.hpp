@@ -17,9 +17,9 @@
 #include "benches/aot/package_model.hpp"
 #include "benches/aot/tensor_metadata.hpp"
 #include "benches/operators/backends/backend.hpp"
-#include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/package_store.hpp"
 #include "benches/operators/backends/randomness.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::operators {

@@ -15,7 +15,7 @@
 #include <ATen/core/ivalue.h>
 
 #include "benches/aot/package_options.hpp"
-#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
 

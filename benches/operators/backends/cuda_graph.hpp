@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "benches/operators/backends/backend.hpp"
-#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "pace/core/error.hpp"
 
 #ifdef PACE_CUDA

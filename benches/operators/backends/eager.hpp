@@ -11,9 +11,9 @@
 #include "benches/aot/device.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/footprint.hpp"
-#include "benches/operators/backends/memory.hpp"
-#include "benches/operators/backends/operator_call.hpp"
-#include "benches/operators/backends/operator_name.hpp"
+#include "benches/operators/calls/memory.hpp"
+#include "benches/operators/calls/operator_call.hpp"
+#include "benches/operators/calls/operator_name.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::operators {

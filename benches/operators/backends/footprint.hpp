@@ -10,7 +10,7 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/empty_strided.h>
 
-#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 
 namespace pace::benches::operators {
 

@@ -15,7 +15,7 @@
 #include <ATen/core/ivalue.h>
 
 #include "benches/operators/backends/backend.hpp"
-#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::operators {

@@ -21,9 +21,9 @@
 
 #include "benches/operators/backends/indices.hpp"
 #include "benches/operators/backends/named_arguments.hpp"
-#include "benches/operators/backends/operator_call.hpp"
-#include "benches/operators/backends/signature.hpp"
 #include "benches/operators/backends/value_fixes.hpp"
+#include "benches/operators/calls/operator_call.hpp"
+#include "benches/operators/calls/signature.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::operators::detail {

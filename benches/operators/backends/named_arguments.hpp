@@ -9,7 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::operators::detail {

@@ -15,8 +15,8 @@
 #include "benches/aot/package_key.hpp"
 #include "benches/aot/package_options.hpp"
 #include "benches/aot/tensor_metadata.hpp"
-#include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/torchscript.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::operators {

@@ -7,7 +7,7 @@
 #include <ATen/core/enum_tag.h>
 #include <ATen/core/ivalue.h>
 
-#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 
 namespace pace::benches::operators {
 

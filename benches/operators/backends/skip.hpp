@@ -9,7 +9,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include "benches/operators/backends/operator_name.hpp"
+#include "benches/operators/calls/operator_name.hpp"
 
 namespace pace::benches::operators {
 

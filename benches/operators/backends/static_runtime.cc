@@ -6,9 +6,9 @@
 
 #include "benches/aot/libtorch_parts.hpp"
 #include "benches/operators/backends/backend.hpp"
-#include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/registered.hpp"
 #include "benches/operators/backends/torchscript.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "pace/core/error.hpp"
 
 #if PACE_HAS_STATIC_RUNTIME

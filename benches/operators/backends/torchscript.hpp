@@ -19,7 +19,7 @@
 #include <torch/csrc/jit/runtime/operator.h>
 
 #include "benches/operators/backends/backend.hpp"
-#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
 

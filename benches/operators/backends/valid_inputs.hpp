@@ -14,8 +14,8 @@
 
 #include "benches/operators/backends/index_fixes.hpp"
 #include "benches/operators/backends/indices.hpp"
-#include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backends/value_fixes.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::operators {

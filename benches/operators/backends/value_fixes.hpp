@@ -17,7 +17,7 @@
 
 #include "benches/operators/backends/indices.hpp"
 #include "benches/operators/backends/named_arguments.hpp"
-#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 
 namespace pace::benches::operators::detail {
 

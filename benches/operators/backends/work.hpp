@@ -16,7 +16,7 @@
 #include <ATen/core/ivalue.h>
 
 #include "benches/operators/backends/footprint.hpp"
-#include "benches/operators/backends/operator_call.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "pace/check/clone.hpp"
 
 namespace pace::benches::operators {

@@ -19,8 +19,8 @@
 #include <nlohmann/json.hpp>
 
 #include "benches/operators/backends/backend.hpp"
-#include "benches/operators/backends/operator_call.hpp"
 #include "benches/operators/backward.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "benches/operators/compat/error_text.hpp"
 #include "benches/operators/compat/timer.hpp"
 #include "benches/operators/make_call.hpp"

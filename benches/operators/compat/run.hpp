@@ -17,10 +17,10 @@
 
 #include "benches/aot/device.hpp"
 #include "benches/operators/backends/backend.hpp"
-#include "benches/operators/backends/operator_call.hpp"
-#include "benches/operators/backends/operator_name.hpp"
 #include "benches/operators/backends/randomness.hpp"
 #include "benches/operators/backends/skip.hpp"
+#include "benches/operators/calls/operator_call.hpp"
+#include "benches/operators/calls/operator_name.hpp"
 #include "benches/operators/channels_last.hpp"
 #include "benches/operators/compat/error_text.hpp"
 #include "benches/operators/compat/matmul_precision.hpp"

@@ -15,9 +15,9 @@
 
 #include "benches/aot/libtorch_parts.hpp"
 #include "benches/aot/package_key.hpp"
-#include "benches/files/loaders/call_spec.hpp"
-#include "benches/files/loaders/captured_errors.hpp"
-#include "benches/files/loaders/loader.hpp"
+#include "benches/loaders/call_spec.hpp"
+#include "benches/loaders/captured_errors.hpp"
+#include "benches/loaders/loader.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/core/error.hpp"
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "benches/files/kernels/formula.hpp"
+#include "benches/loaders/kernels/formula.hpp"
 #include "benches/yaml/yaml_file.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"

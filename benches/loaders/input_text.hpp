@@ -21,9 +21,9 @@
 #include <c10/core/Device.h>
 
 #include "benches/aot/device.hpp"
-#include "benches/files/loaders/call_inputs.hpp"
-#include "benches/files/sweep.hpp"
-#include "benches/operators/backends/memory.hpp"
+#include "benches/loaders/call_inputs.hpp"
+#include "benches/loaders/sweep.hpp"
+#include "benches/operators/calls/memory.hpp"
 #include "pace/args/value.hpp"
 #include "pace/core/error.hpp"
 #include "pace/corpus/parse.hpp"
@@ -46,15 +46,28 @@ struct InputText {
   std::set<std::string> names;
 };
 
+/// How the names of sizes in a text get their values.
+enum class SizeNames {
+  swept,   ///< by --sweep
+  refused  ///< not at all: a text without names is expected
+};
+
 namespace detail {
+
+/// The beginning of a text for a message, which may be as long as a file.
+[[nodiscard]] inline std::string beginning(std::string_view text) {
+  constexpr std::size_t most = 200;
+  if (text.size() <= most) return std::string(text);
+  return std::string(text.substr(0, most)) + "... (" + std::to_string(text.size()) + " characters)";
+}
 
 /// Replaces names of sizes by their values and takes ranges out of tensors, so that what is left is the text of a
 /// recorded call.
 class TextReader {
  public:
   /// `where`: of the text, for messages.
-  TextReader(std::string_view text, const Sizes& sizes, Location where)
-      : text_(text), sizes_(sizes), where_(std::move(where)) {}
+  TextReader(std::string_view text, const Sizes& sizes, SizeNames names_of_sizes, Location where)
+      : text_(text), sizes_(sizes), names_of_sizes_(names_of_sizes), where_(std::move(where)) {}
 
   void read() {
     while (at_ < text_.size()) read_token();
@@ -106,9 +119,12 @@ class TextReader {
     }
     names.insert(word);
     const auto size = sizes_.find(word);
-    if (size == sizes_.end())
-      refuse("the size '" + word + "' has no value; expected --sweep " + word + "=FIRST:LAST:x2, or --sweep " + word +
-             "=VALUE");
+    if (size == sizes_.end()) {
+      const std::string name = beginning(word), what = "the size '" + name + "' has no value; expected ";
+      refuse(what + (names_of_sizes_ == SizeNames::swept
+                         ? "--sweep " + name + "=FIRST:LAST:x2, or --sweep " + name + "=VALUE"
+                         : "a number in its place"));
+    }
     plain += std::to_string(size->second);
   }
 
@@ -142,7 +158,8 @@ class TextReader {
       double number = 0;
       constexpr double most = 1e15;  // integers up to here are exact
       if (!args::read_between(value, number, -most, most))
-        refuse(std::string(key) + "='" + value + "': expected a number from -1e15 to 1e15, or the name of a size");
+        refuse(std::string(key) + "='" + beginning(value) +
+               "': expected a number from -1e15 to 1e15, or the name of a size");
       auto& mine = key == "low" ? low_ : high_;
       if (mine) refuse(std::string(key) + " is given twice for a tensor");
       mine = number;
@@ -161,6 +178,7 @@ class TextReader {
 
   std::string_view text_;
   const Sizes& sizes_;
+  SizeNames names_of_sizes_;
   Location where_;
   std::size_t at_ = 0;
   /// For each open bracket: whether it is that of a tensor.
@@ -188,7 +206,7 @@ class TextReader {
 inline void check_range(const corpus::TensorSpec& tensor, const std::optional<ValueRange>& range,
                         const Location& where) {
   const auto refuse = [&](const std::string& message) {
-    throw InputError(where, corpus::to_text(corpus::Value(tensor)) + ": " + message);
+    throw InputError(where, beginning(corpus::to_text(corpus::Value(tensor))) + ": " + message);
   };
   const auto type = inputs::scalar_type(tensor.dtype);
   const bool integers = at::isIntegralType(type, /*includeBool=*/false);
@@ -245,16 +263,17 @@ inline void draw_values(const at::Tensor& tensor, const ValueRange& range, std::
 
 /// Reads `(T([batch, 128], f32), T([batch], i64, low=0, high=1000))`, a tuple in the notation of recorded operators, or
 /// `((args), {kwargs})`. Throws InputError at `where`.
-[[nodiscard]] inline InputText parse_input_text(std::string_view text, const Sizes& sizes, const Location& where) {
-  detail::TextReader reader(text, sizes, where);
+[[nodiscard]] inline InputText parse_input_text(std::string_view text, const Sizes& sizes, const Location& where,
+                                                SizeNames names_of_sizes = SizeNames::swept) {
+  detail::TextReader reader(text, sizes, names_of_sizes, where);
   reader.read();
   const bool has_keywords = reader.plain.starts_with("((") && reader.plain.ends_with("})");
   InputText parsed{.call = {}, .ranges = std::move(reader.ranges), .names = std::move(reader.names)};
   try {
     parsed.call = corpus::parse_call(has_keywords ? reader.plain : '(' + reader.plain + ", {})", Location{});
   } catch (const Error& error) {
-    throw InputError(
-        where, "the inputs " + reader.plain + ": " + error.what() + "; expected a tuple such as (T([8, 128], f32),)");
+    throw InputError(where, "the inputs " + detail::beginning(reader.plain) + ": " + detail::beginning(error.what()) +
+                                "; expected a tuple such as (T([8, 128], f32),)");
   }
   std::size_t number = 0;
   const auto check = [&](const corpus::TensorSpec& tensor) {

@@ -18,10 +18,10 @@
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/Device.h>
 
-#include "benches/operators/backends/arguments.hpp"
-#include "benches/operators/backends/former_names.hpp"
-#include "benches/operators/backends/operator_name.hpp"
-#include "benches/operators/backends/signature.hpp"
+#include "benches/operators/calls/arguments.hpp"
+#include "benches/operators/calls/former_names.hpp"
+#include "benches/operators/calls/operator_name.hpp"
+#include "benches/operators/calls/signature.hpp"
 #include "pace/core/error.hpp"
 #include "pace/inputs/generate.hpp"
 

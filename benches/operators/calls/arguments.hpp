@@ -15,7 +15,7 @@
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
 
-#include "benches/operators/backends/coerce.hpp"
+#include "benches/operators/calls/coerce.hpp"
 #include "pace/core/error.hpp"
 #include "pace/corpus/cursor.hpp"
 #include "pace/inputs/generate.hpp"

@@ -22,7 +22,7 @@
 #include <c10/core/ScalarType.h>
 #include <nlohmann/json.hpp>
 
-#include "benches/files/loaders/content.hpp"
+#include "benches/loaders/content.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/corpus/dtype.hpp"
@@ -261,8 +261,9 @@ class ProgramFacts {
     }
   }
 
-  /// Throws InputError, with the argument, what was expected and what was found, unless the leaves fit.
-  void check(const std::vector<c10::IValue>& leaves) const {
+  /// Throws InputError, with the argument, what was expected and what was found, unless the leaves fit. `on_device`:
+  /// whether they have to be where the program takes them.
+  void check(const std::vector<c10::IValue>& leaves, bool on_device = true) const {
     const auto refuse = [&](const std::string& message) { throw InputError({path_}, message); };
     if (leaves.size() != inputs_.size())
       refuse("it takes " + std::to_string(inputs_.size()) + " values, and the inputs have " +
@@ -282,7 +283,8 @@ class ProgramFacts {
       if (!leaves[i].isTensor()) refuse_this(detail::value_text(leaves[i]));
       const at::Tensor& tensor = leaves[i].toTensor();
       const std::string found = detail::tensor_text(tensor);
-      if ((expected.dtype && tensor.scalar_type() != *expected.dtype) || tensor.device().type() != expected.device ||
+      if ((expected.dtype && tensor.scalar_type() != *expected.dtype) ||
+          (on_device && tensor.device().type() != expected.device) ||
           tensor.dim() != static_cast<std::int64_t>(expected.sizes.size()))
         refuse_this(found);
       for (std::size_t d = 0; d < expected.sizes.size(); ++d) {

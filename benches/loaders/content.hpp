@@ -21,7 +21,7 @@
 #include <c10/util/Exception.h>
 #include <caffe2/serialize/inline_container.h>
 
-#include "benches/files/loaders/checksums.hpp"
+#include "benches/loaders/checksums.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::files {

@@ -21,9 +21,9 @@
 #include "benches/aot/package_key.hpp"
 #include "benches/aot/package_model.hpp"
 #include "benches/aot/package_options.hpp"
-#include "benches/files/loaders/exported.hpp"
-#include "benches/files/loaders/loader.hpp"
-#include "benches/files/loaders/package.hpp"
+#include "benches/loaders/exported.hpp"
+#include "benches/loaders/loader.hpp"
+#include "benches/loaders/package.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/read_file.hpp"
@@ -34,7 +34,7 @@ namespace pace::benches::files {
 namespace detail {
 
 inline constexpr std::string_view exported_script_body =
-#include "benches/files/loaders/compile_exported.py"
+#include "benches/loaders/compile_exported.py"
     ;
 
 [[nodiscard]] inline aot::CompileScript exported_script() {
@@ -49,8 +49,9 @@ inline constexpr std::string_view exported_script_body =
 /// file, of the libraries that register its operators, and of all that the code depends on.
 class ExportedPackages {
  public:
-  ExportedPackages(aot::InductorOptions inductor, std::vector<std::string> libraries)
-      : libraries_(std::move(libraries)), store_(options_with(std::move(inductor)), detail::exported_script()) {}
+  /// `libraries`: those that register operators of the programs.
+  ExportedPackages(aot::PackageOptions options, std::vector<std::string> libraries)
+      : libraries_(std::move(libraries)), store_(std::move(options), detail::exported_script()) {}
 
   /// The path of the package, compiled now if there is none. Throws Unsupported with the reason if there can be none.
   [[nodiscard]] std::string find(const Content& content, const std::string& model, c10::Device device) {
@@ -67,12 +68,6 @@ class ExportedPackages {
   [[nodiscard]] std::optional<double> compile_seconds() const { return seconds_; }
 
  private:
-  [[nodiscard]] static aot::PackageOptions options_with(aot::InductorOptions inductor) {
-    auto options = aot::definition_package_options();
-    options.inductor = std::move(inductor);
-    return options;
-  }
-
   [[nodiscard]] aot::PackageCase describe(const Content& content, const std::string& model, c10::Device device) const {
     const std::string path = content.path();
     std::string subject = "exported program " + model + ' ' + digest_of_file(path);

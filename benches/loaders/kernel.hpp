@@ -26,13 +26,13 @@
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 
-#include "benches/files/kernels/formula.hpp"
-#include "benches/files/kernels/image.hpp"
-#include "benches/files/kernels/kernel_device.hpp"
-#include "benches/files/kernels/kernel_file.hpp"
-#include "benches/files/kernels/nvrtc.hpp"
-#include "benches/files/kernels/triton.hpp"
-#include "benches/files/loaders/loader.hpp"
+#include "benches/loaders/kernels/formula.hpp"
+#include "benches/loaders/kernels/image.hpp"
+#include "benches/loaders/kernels/kernel_device.hpp"
+#include "benches/loaders/kernels/kernel_file.hpp"
+#include "benches/loaders/kernels/nvrtc.hpp"
+#include "benches/loaders/kernels/triton.hpp"
+#include "benches/loaders/loader.hpp"
 #include "pace/core/demangle.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"

@@ -12,8 +12,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "benches/operators/backends/coerce.hpp"
-#include "benches/operators/backends/operator_name.hpp"
+#include "benches/operators/calls/coerce.hpp"
+#include "benches/operators/calls/operator_name.hpp"
 #include "pace/core/error.hpp"
 #include "pace/inputs/generate.hpp"
 

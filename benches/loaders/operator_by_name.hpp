@@ -10,8 +10,8 @@
 
 #include <ATen/core/stack.h>
 
-#include "benches/files/loaders/loader.hpp"
-#include "benches/operators/backends/operator_call.hpp"
+#include "benches/loaders/loader.hpp"
+#include "benches/operators/calls/operator_call.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::files {

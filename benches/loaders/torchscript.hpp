@@ -14,8 +14,8 @@
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/import.h>
 
-#include "benches/files/loaders/loader.hpp"
-#include "benches/operators/backends/arguments.hpp"
+#include "benches/loaders/loader.hpp"
+#include "benches/operators/calls/arguments.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::files {
@@ -72,6 +72,37 @@ class LoadedScript final : public Loaded {
 
 }  // namespace detail
 
+/// Throws InputError: a name behind that of a file has no meaning for TorchScript.
+[[noreturn]] inline void refuse_program_of_script(const Content& content, const std::string& program) {
+  throw InputError({content.path()}, "a TorchScript file holds one module; expected its name without ':" + program +
+                                         "', which is for archives of several programs");
+}
+
+/// The module of a TorchScript file, which has a method forward. Throws InputError, which names the file.
+[[nodiscard]] inline torch::jit::Module load_script(const Content& content, const LoadOptions& options) {
+  if (!options.model.empty()) refuse_program_of_script(content, options.model);
+  try {
+    auto module = torch::jit::load(content.path(), options.device);
+    if (!module.find_method("forward"))
+      throw InputError({content.path()},
+                       "the TorchScript file has no method forward, as one that torch::save wrote; expected a module");
+    return module;
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    const auto* const torch = dynamic_cast<const c10::Error*>(&error);
+    std::string text = torch != nullptr ? torch->what_without_backtrace() : error.what();
+    // What follows is where in the file it stands.
+    while (text.starts_with('\n')) text.erase(0, 1);
+    const std::string line = text.substr(0, text.find('\n'));
+    const bool lacks_operator = line.find("Unknown builtin op") != std::string::npos;
+    throw InputError({content.path()}, "the TorchScript file does not load: " + line +
+                                           (lacks_operator ? " Expected --library with the shared library that "
+                                                             "registers this operator"
+                                                           : ""));
+  }
+}
+
 class TorchScriptLoader final : public Loader {
  public:
   [[nodiscard]] std::string name() const override { return "TorchScript"; }
@@ -82,27 +113,7 @@ class TorchScriptLoader final : public Loader {
     return "a program in TorchScript, which may call every operator, those that read and write files among them";
   }
   [[nodiscard]] std::unique_ptr<Loaded> load(const Content& content, const LoadOptions& options) const override {
-    try {
-      auto module = torch::jit::load(content.path(), options.device);
-      if (!module.find_method("forward"))
-        throw InputError(
-            {content.path()},
-            "the TorchScript file has no method forward, as one that torch::save wrote; expected a module");
-      return std::make_unique<detail::LoadedScript>(std::move(module), content.path());
-    } catch (const Error&) {
-      throw;
-    } catch (const std::exception& error) {
-      const auto* const torch = dynamic_cast<const c10::Error*>(&error);
-      std::string text = torch != nullptr ? torch->what_without_backtrace() : error.what();
-      // What follows is where in the file it stands.
-      while (text.starts_with('\n')) text.erase(0, 1);
-      const std::string line = text.substr(0, text.find('\n'));
-      const bool lacks_operator = line.find("Unknown builtin op") != std::string::npos;
-      throw InputError({content.path()}, "the TorchScript file does not load: " + line +
-                                             (lacks_operator ? " Expected --library with the shared library that "
-                                                               "registers this operator"
-                                                             : ""));
-    }
+    return std::make_unique<detail::LoadedScript>(load_script(content, options), content.path());
   }
 };
 

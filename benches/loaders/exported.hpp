@@ -13,10 +13,10 @@
 
 #include "benches/aot/libtorch_parts.hpp"
 #include "benches/aot/package_key.hpp"
-#include "benches/files/loaders/call_spec.hpp"
-#include "benches/files/loaders/captured_errors.hpp"
-#include "benches/files/loaders/loader.hpp"
-#include "benches/files/loaders/program_facts.hpp"
+#include "benches/loaders/call_spec.hpp"
+#include "benches/loaders/captured_errors.hpp"
+#include "benches/loaders/loader.hpp"
+#include "benches/loaders/program_facts.hpp"
 #include "pace/core/error.hpp"
 
 #if PACE_HAS_NATIVERT
@@ -39,16 +39,17 @@ namespace pace::benches::files {
   return "a call of " + name + ", which is none of ATen's operators and may do anything";
 }
 
-/// The leaves of `inputs` as the program takes them. Throws InputError, which names the file and the argument.
+/// The leaves of `inputs` as the program takes them; `on_device`: also where it takes them. Throws InputError, which
+/// names the file and the argument.
 [[nodiscard]] inline std::vector<c10::IValue> leaves_for(const std::string& path, const ProgramFacts& facts,
-                                                         const CallInputs& inputs) {
+                                                         const CallInputs& inputs, bool on_device = true) {
   std::vector<c10::IValue> leaves;
   try {
     leaves = CallSpec(facts.in_spec(), facts.argument_names()).flatten(inputs.inputs());
   } catch (const Error& error) {
     throw InputError({path}, error.what());
   }
-  facts.check(leaves);
+  facts.check(leaves, on_device);
   return leaves;
 }
 

@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 
-#include "benches/files/loaders/exported.hpp"
-#include "benches/files/loaders/kernel.hpp"
-#include "benches/files/loaders/loader.hpp"
-#include "benches/files/loaders/package.hpp"
-#include "benches/files/loaders/torchscript.hpp"
+#include "benches/loaders/exported.hpp"
+#include "benches/loaders/kernel.hpp"
+#include "benches/loaders/loader.hpp"
+#include "benches/loaders/package.hpp"
+#include "benches/loaders/torchscript.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::files {

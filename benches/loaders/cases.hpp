@@ -21,9 +21,9 @@
 #include <torch/csrc/jit/serialization/storage_context.h>
 #include <torch/csrc/jit/serialization/unpickler.h>
 
-#include "benches/files/input_text.hpp"
-#include "benches/files/loaders/content.hpp"
-#include "benches/files/sweep.hpp"
+#include "benches/loaders/content.hpp"
+#include "benches/loaders/input_text.hpp"
+#include "benches/loaders/sweep.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/corpus/corpus.hpp"
@@ -48,6 +48,9 @@ struct InputOptions {
   /// The operator whose recorded calls are taken from a file with several, such as `aten.add.Tensor`; empty: none is
   /// named.
   std::string operator_name = {};
+  /// How a file with calls of several operators is read after all; empty: it is not.
+  std::string names_operator = "; or --baseline op:NAME with the name of one of them";
+  SizeNames size_names = SizeNames::swept;
 };
 
 /// Whether a file of tensors is what torch::save of C++ writes, a TorchScript module with the attributes `0`, `1`, ...
@@ -159,7 +162,7 @@ struct Line {
 }
 
 /// The lines of a file: recorded calls, or tuples one a line.
-[[nodiscard]] inline std::vector<Line> lines_of(const std::string& path, const std::string& operator_name) {
+[[nodiscard]] inline std::vector<Line> lines_of(const std::string& path, const InputOptions& options) {
   const std::string text = read_file(path, "the text of inputs", {.text_only = true});
   const std::string stem = std::filesystem::path(path).stem().string();
   std::vector<Line> lines;
@@ -169,11 +172,14 @@ struct Line {
     std::string names;
     for (const auto& each : corpus.operators()) {
       names += (names.empty() ? "" : ", ") + each.name;
-      if (each.name == operator_name || corpus.operators().size() == 1) chosen = &each;
+      if (each.name == options.operator_name || corpus.operators().size() == 1) chosen = &each;
     }
+    if (corpus.operators().empty() || (chosen != nullptr && chosen->samples.empty()))
+      throw InputError({path}, "the recording has no calls" + (names.empty() ? "" : " of " + detail::beginning(names)) +
+                                   "; expected at least one, as in cnt: 1, ((T([8, 128], f32),), {})");
     if (chosen == nullptr)
-      throw InputError({path}, "these are calls of several operators (" + names +
-                                   "); expected calls of one, or --baseline op:NAME with the name of one of them");
+      throw InputError({path}, "these are calls of several operators (" + detail::beginning(names) +
+                                   "); expected calls of one" + options.names_operator);
     for (std::size_t i = 0; i < chosen->samples.size(); ++i)
       lines.push_back({chosen->samples[i].text, name_of(stem, i, chosen->samples.size()), chosen->samples[i].where});
     return lines;
@@ -203,7 +209,7 @@ inline void add_text(const Line& line, const InputOptions& options, std::vector<
                      std::set<std::string>& used) {
   std::set<std::string> known;
   for (const auto& sizes : combinations(options.sweeps)) {
-    auto parsed = parse_input_text(line.text, sizes, line.where);
+    auto parsed = parse_input_text(line.text, sizes, line.where, options.size_names);
     // A name that this text does not have makes no case of its own.
     std::vector<Sweep> named;
     for (const auto& sweep : options.sweeps)
@@ -226,7 +232,7 @@ inline void add_file(const std::string& path, const std::string& stem, const Inp
     cases.push_back({.name = stem, .description = path, .file = path});
     return;
   }
-  for (const auto& line : lines_of(path, options.operator_name)) add_text(line, options, cases, used);
+  for (const auto& line : lines_of(path, options)) add_text(line, options, cases, used);
 }
 
 }  // namespace detail

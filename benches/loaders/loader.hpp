@@ -11,8 +11,8 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <c10/core/Device.h>
 
-#include "benches/files/loaders/call_inputs.hpp"
-#include "benches/files/loaders/content.hpp"
+#include "benches/loaders/call_inputs.hpp"
+#include "benches/loaders/content.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::files {
@@ -80,7 +80,7 @@ class Loader {
   if (has(name)) return name;
   std::string all;
   for (const auto& each : models) all += (all.empty() ? "" : ", ") + each;
-  throw InputError({content.path()}, "the archive has no model '" + name + "'; expected --model with one of " + all);
+  throw InputError({content.path()}, "the archive has no model '" + name + "'; expected FILE:NAME with one of " + all);
 }
 
 namespace detail {

@@ -1,0 +1,21 @@
+// Shared libraries that register operators.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <string>
+
+#include "pace/core/error.hpp"
+
+namespace pace::benches::files {
+
+/// Loads a library of `--library`, for the life of the process. Throws InputError, which names it.
+inline void load_library(const std::string& path) {
+  if (!std::filesystem::exists(path)) throw InputError({path}, "--library: no such file; expected a shared library");
+  // A bare name would be looked for in the system's folders.
+  if (::dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr)
+    throw InputError({path}, std::string("--library: it does not load: ") + ::dlerror());
+}
+
+}  // namespace pace::benches::files
