@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Exports a module of PyTorch with its inputs, as files that `//benches/files` compares.
+"""Exports a module of PyTorch with its inputs, as files that `//benches/files` and `//benches/models` run.
 
 In a program or a notebook:
 

@@ -9,6 +9,7 @@
 #include "benches/models/driver/json_record.hpp"
 #include "benches/models/driver/result_files.hpp"
 #include "benches/models/driver/selection.hpp"
+#include "benches/models/model_file.hpp"
 #include "benches/models/settings.hpp"
 #include "pace/args/command_line.hpp"
 #include "pace/core/options.hpp"
@@ -22,6 +23,14 @@ struct CommandLine {
   Packages packages = Packages::kept;
   /// None: a GPU if there is one, else the CPU.
   std::vector<std::string> devices;
+  /// Models by name, or as files; empty: all that are selected.
+  std::vector<std::string> models;
+  /// For the files among them: one for all, or one each.
+  std::vector<std::string> inputs;
+  std::vector<std::string> libraries;
+  bool trust = false;
+  /// The files among `models`, once they are known from names.
+  std::vector<ModelFile> files;
   /// The model to run in this process; empty: all that are selected, each in one of its own.
   std::string only;
   /// In the process of one model: the file for its rows.

@@ -29,6 +29,9 @@ struct Dependencies {
   std::string config_file = {};
   /// Devices where no option names one.
   std::function<std::vector<std::string>()> default_devices = [] { return std::vector<std::string>{"cpu"}; };
+  /// Adds the files of a command line to the models that `run` takes, and returns what is to be known of them; empty:
+  /// files are refused. Throws InputError for files, inputs and options that do not go together.
+  std::function<std::vector<KnownModel>(const std::vector<ModelFile>& files, const CommandLine&)> add_files = {};
   /// Called in the process that runs a model, before it does.
   std::function<void(const CommandLine&)> prepare = [](const CommandLine&) {};
   /// Compiles packages of these models on their devices, into a folder or, if it is empty, to where they are kept.

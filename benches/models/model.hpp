@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -14,10 +16,16 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
+#include <c10/core/Device.h>
 #include <torch/nn/module.h>
 
 #include "benches/models/suite.hpp"
 #include "pace/check/ivalue.hpp"
+#include "pace/core/error.hpp"
+
+namespace pace::benches::aot {
+struct PackageOptions;
+}
 
 namespace pace::benches::models {
 
@@ -29,6 +37,24 @@ struct ModelRequest {
   ModelSize size = ModelSize::published;
   /// First size of its inputs.
   std::int64_t batch_size = 1;
+  /// Where it is going to run; what cannot be moved, such as a compiled program, is made there.
+  c10::Device device = c10::kCPU;
+};
+
+/// Thrown where the file of a model, or the inputs for it, cannot be used: the user's mistake, and the model's row.
+class FileRefused : public Unsupported {
+ public:
+  using Unsupported::Unsupported;
+};
+
+/// How a back end runs a model that cannot be traced.
+struct OtherForward {
+  std::function<c10::IValue(const torch::jit::Stack& inputs)> forward;
+  /// What compiling took, if that was done now.
+  std::optional<double> compile_seconds = {};
+  /// The batches that it takes.
+  std::int64_t least_batch = 1, most_batch = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::string> notes = {};
 };
 
 /// One instance of a model. Everything drawn for it comes from LibTorch's default generator, so that equal seeds make
@@ -42,6 +68,10 @@ struct Model {
   std::function<c10::IValue(const torch::jit::Stack& inputs)> forward;
   /// A scalar made of what `forward` returned. Empty: the mean of all its elements (see reduce_to_scalar_loss).
   std::function<at::Tensor(const c10::IValue& output)> loss = {};
+  /// Of a model that cannot be traced, has no parameters, and runs in one precision (a program in a file of another
+  /// runtime): how the back end of that name runs it. `packages`: how they are compiled, and where they are kept.
+  /// Throws Unsupported with the reason where it cannot. Empty: back ends trace `forward`.
+  std::function<OtherForward(std::string_view backend, const aot::PackageOptions& packages)> by_backend = {};
 };
 
 namespace detail {
@@ -82,6 +112,8 @@ struct ModelEntry {
   std::int64_t training_batch = 1, inference_batch = 1;
   /// The parameters of the published size, as its authors or the common implementation count them; none: not published.
   std::optional<std::int64_t> published_parameters = {};
+  /// Whether its inputs are given, so that accuracy runs have its own batch size rather than their suite's.
+  bool inputs_are_given = false;
   /// Whether in training mode two calls with equal inputs give different outputs, by dropout or stochastic depth.
   bool draws = false;
   std::function<Model(const ModelRequest&)> make;

@@ -9,6 +9,8 @@
 #include <ATen/detail/CUDAHooksInterface.h>
 
 #include "benches/aot/fuser.hpp"
+#include "benches/loaders/library.hpp"
+#include "benches/models/from_files/register_files.hpp"
 #include "benches/models/model.hpp"
 #include "benches/models/run/compile_packages.hpp"
 #include "benches/models/run/run_model.hpp"
@@ -35,6 +37,7 @@ namespace models = pace::benches::models;
 }
 
 void prepare(const pace::benches::models::CommandLine& line) {
+  for (const auto& library : line.libraries) pace::benches::files::load_library(library);
   pace::run_context().options = line.measuring;
   pace::benches::aot::use_fuser(pace::benches::aot::parse_fuser(line.fuser));
 }
@@ -80,6 +83,7 @@ int main(int argc, char** argv) {
     dependencies.models.push_back({entry.name, entry.suite, entry.family, entry.training_batch, entry.inference_batch});
   dependencies.config_file = pace::shipped_file("benches/models/models.yaml");
   dependencies.default_devices = default_devices;
+  dependencies.add_files = models::register_files;
   dependencies.prepare = prepare;
   dependencies.identity = identity;
   dependencies.user_path = pace::user_path;

@@ -180,15 +180,19 @@ struct Effect {
 
        "--backend aot_inductor or nativert"},
       {{"--dynamic-batch-only"},
-       (packages || scripts) && !eager_alone,
+       (packages || scripts || (kept && !line.models.empty())) && !eager_alone,
 
-       "--backend aot_inductor or torchscript"},
+       "--backend aot_inductor or torchscript, or nativert with a file of torch.export as --model"},
       {{"--nnc"}, scripts && !eager_alone, "--backend torchscript"},
       {{"--filter", "--exclude", "--exclude-exact", "--suite", "--total-partitions", "--partition-id", "--fast",
         "--no-skip"},
        line.only.empty(),
 
        "no --only"},
+      {{"--filter", "--exclude", "--exclude-exact", "--suite", "--total-partitions", "--partition-id", "--fast"},
+       line.models.empty(),
+
+       "no --model, which chooses models itself"},
       {{"--timeout", "--memory-limit", "--progress", "--print-dataframe-summary"},
        !one_here,
 
@@ -353,14 +357,13 @@ inline void refuse_without_effect(const CommandLine& line, const args::Arguments
 
 /// Throws InputError for options beside --list that are not about which models there are.
 inline void refuse_beside_list(const args::Arguments& arguments) {
-  static constexpr std::array<std::string_view, 5> heeded{"--list", "--filter", "--exclude", "--exclude-exact",
-                                                          "--suite"};
+  static constexpr std::array<std::string_view, 8> heeded{"--list",  "--filter", "--exclude", "--exclude-exact",
+                                                          "--suite", "--model",  "--inputs",  "--trust"};
   for (const auto& name : arguments.given)
     if (std::ranges::find(heeded, name) == heeded.end())
-      refuse(
-          name +
-          ": expected no --list, which runs nothing and lists the models of --filter, --exclude, --exclude-exact and "
-          "--suite");
+      refuse(name +
+             ": expected no --list, which runs nothing and lists the models of --model, --filter, --exclude, "
+             "--exclude-exact and --suite");
 }
 
 }  // namespace detail

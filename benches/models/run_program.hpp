@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "benches/loaders/named_file.hpp"
 #include "benches/models/command_line.hpp"
 #include "benches/models/config_file.hpp"
 #include "benches/models/dependencies.hpp"
@@ -34,6 +35,7 @@
 #include "benches/models/driver/summary.hpp"
 #include "benches/models/resolve.hpp"
 #include "benches/models/row.hpp"
+#include "pace/core/bazel.hpp"
 #include "pace/core/digest.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/exit_code.hpp"
@@ -71,6 +73,73 @@ inline void resolve_paths(CommandLine& line, const Dependencies& dependencies) {
   if (line.devices.empty()) line.devices = dependencies.default_devices();
   line.several_devices = line.devices.size() > 1;
   if (!line.rows_of.empty()) line.devices = line.rows_of;
+}
+
+/// Whether a word of --model is the name of a file, be it there or not.
+[[nodiscard]] inline bool names_file(const std::string& word, const files::NamedFile& file) {
+  std::error_code ignored;
+  return std::filesystem::exists(file.path, ignored) || word.ends_with(".pt") || word.ends_with(".pt2") ||
+         word.find(".pt:") != std::string::npos || word.find(".pt2:") != std::string::npos;
+}
+
+/// Takes the words of --model apart: names of models, which are chosen, and files, each with its inputs. Throws
+/// InputError for a word that is neither, and for inputs that are not there.
+inline void resolve_models(CommandLine& line, const std::vector<KnownModel>& models) {
+  auto& exactly = line.selection.exactly;
+  const auto known = names_of(models);
+  for (const auto& word : line.models) {
+    std::string name = word;
+    if (!known.contains(word)) {
+      files::NamedFile file = files::named_file(word);
+      if (!names_file(word, file))
+        throw InputError(
+            {}, "--model: no model is called '" + word + "', and there is no such file; there are " + listed(known));
+      name = std::filesystem::path(file.path).filename().string() + (file.model.empty() ? "" : ':' + file.model);
+      line.files.push_back({.name = name, .path = std::move(file.path), .program = std::move(file.model)});
+    }
+    if (!exactly.insert(name).second || (name != word && known.contains(name)))
+      throw InputError({}, "--model: two models are called '" + name + "'; expected another name for one of them");
+  }
+  if (!exactly.empty() && !line.only.empty() && !exactly.contains(line.only))
+    throw InputError({}, "--only: '" + line.only + "' is none of --model; expected one of " + listed(exactly));
+  const auto count = [](std::size_t number) { return std::to_string(number); };
+  if (line.files.empty()) {
+    for (const auto& [option, given] : {std::pair{"--inputs", !line.inputs.empty()}, std::pair{"--trust", line.trust},
+                                        std::pair{"--library", !line.libraries.empty()}})
+      if (given) throw InputError({}, std::string(option) + " has no meaning here; expected --model FILE");
+    return;
+  }
+  if (line.inputs.empty())
+    throw InputError({}, "--inputs is missing, for " + line.files.front().name +
+                             ": tensors that torch.save wrote, or text such as \"(T([8, 128], f32),)\"");
+  if (line.inputs.size() != 1 && line.inputs.size() != line.files.size())
+    throw InputError({}, "--inputs: found " + count(line.inputs.size()) + " for " + count(line.files.size()) +
+                             " files of --model; expected one for all, or one each in the same order");
+  for (std::size_t i = 0; i < line.files.size(); ++i) {
+    const auto& inputs = line.inputs[line.inputs.size() == 1 ? 0 : i];
+    line.files[i].inputs = inputs.starts_with('(') ? inputs : user_path(inputs);
+  }
+  for (auto& library : line.libraries) library = user_path(library);
+}
+
+/// `dependencies` with the files of the command line among their models.
+[[nodiscard]] inline Dependencies with_files(CommandLine& line, Dependencies dependencies) {
+  resolve_models(line, dependencies.models);
+  if (line.files.empty()) return dependencies;
+  if (!dependencies.add_files) throw InputError({}, "--model: this program runs no files");
+  for (auto& model : dependencies.add_files(line.files, line)) dependencies.models.push_back(std::move(model));
+  return dependencies;
+}
+
+/// The hash of a file's bytes.
+[[nodiscard]] inline std::string digest_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError({path}, "the file cannot be read");
+  Digest digest;
+  std::string piece(std::size_t{1} << 20, '\0');
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0)
+    digest.add(std::string_view(piece).substr(0, static_cast<std::size_t>(file.gcount())));
+  return digest.text();
 }
 
 /// What is wrong with paths, back ends and devices is found before a model is run. Throws InputError.
@@ -180,6 +249,11 @@ class Run {
     // Processes of single models write no records.
     if (!line_.rows_to.empty()) return;
     for (const auto& [name, value] : dependencies_.identity()) configuration[name] = value;
+    for (const auto& file : line_.files) {
+      configuration["content of " + file.name] = digest_of_file(file.path);
+      if (!file.inputs.starts_with('('))
+        configuration["content of the inputs of " + file.name] = digest_of_file(file.inputs);
+    }
     configuration["program"] = digest_of_text(read_file(program_, "the file of this program"));
   }
 
@@ -363,7 +437,7 @@ class Run {
   [[nodiscard]] int judge(const RowCounts& rows) const {
     const auto& settings = line_.settings;
     const bool gate = line_.gate || dependencies_.is_test || settings.no_slower_than.has_value() ||
-                      (has_statuses(settings.mode) && !settings.compat);
+                      ((has_statuses(settings.mode) || !line_.models.empty()) && !settings.compat);
     using enum RowResult;
     const auto bad = rows.of(failed) + rows.of(unmeasured);
     const bool none_good = bad > 0 && bad == rows.all();
@@ -520,18 +594,21 @@ inline void list_models(const Dependencies& dependencies, const Selection& selec
                                      const Dependencies& dependencies, std::ostream& out, std::ostream& errors) {
   try {
     CommandLine line = parse_command_line(words);
+    if (!line.help && !line.list) {
+      if (!line.device_index.empty()) ::setenv("CUDA_VISIBLE_DEVICES", line.device_index.c_str(), 1);
+      detail::resolve_paths(line, dependencies);
+      if (line.rows_to.empty()) detail::require_usable(line, dependencies.backends);
+    }
+    const Dependencies all = line.help ? dependencies : detail::with_files(line, dependencies);
     if (line.help) out << help_of_models();
-    if (line.list) detail::list_models(dependencies, line.selection, out);
+    if (line.list) detail::list_models(all, line.selection, out);
     if (line.help || line.list) {
       if (!out.flush()) throw Error("what is printed cannot be written");
       return 0;
     }
-    if (!line.device_index.empty()) ::setenv("CUDA_VISIBLE_DEVICES", line.device_index.c_str(), 1);
-    detail::resolve_paths(line, dependencies);
-    if (line.rows_to.empty()) detail::require_usable(line, dependencies.backends);
     // The process that has started this one says it, if it has one for this model alone.
     const bool for_driver = !line.rows_to.empty();
-    const int code = detail::Run(std::move(line), dependencies, program, words, out, errors).run();
+    const int code = detail::Run(std::move(line), all, program, words, out, errors).run();
     if (for_driver || out.flush()) return code;
     errors << "pace: not all that was printed could be written: the standard output is closed or full\n" << std::flush;
     return code == 0 ? exit_bad_input : code;

@@ -272,6 +272,38 @@ TEST_CASE("rows that are undecided or could not be measured are told apart from 
   CHECK(bench.performance({"-k", "crashes", "--allow-unmeasured=on"}) == 42);
 }
 
+TEST_CASE("--model chooses models by their names, and each of these must run") {
+  Bench bench;
+  CHECK(bench.performance({"--model", "better", "--model=good"}) == 0);
+  CHECK_THAT(bench.csv(), ContainsSubstring("cpu,better,4") && ContainsSubstring("cpu,good,4"));
+  CHECK_THAT(bench.csv(), !ContainsSubstring("compares"));
+  CHECK(bench.performance({"-k", "^good$", "-k", "^throws$"}) == 0);
+  CHECK(bench.performance({"--model", "good", "--model", "throws"}) == 42);
+  CHECK_THAT(bench.csv(), ContainsSubstring("cpu,good,4"));
+  CHECK(bench.performance({"--model", "good", "--model", "throws", "--compat"}) == 0);
+  CHECK(bench.run({"--list", "--model", "good"}, false) == 0);
+  CHECK_THAT(bench.printed, ContainsSubstring("good") && !ContainsSubstring("better"));
+  const auto refused = [&](const Strings& words, const std::string& message) {
+    CHECK(bench.performance(words) == 1);
+    CHECK_THAT(bench.printed, ContainsSubstring(message));
+  };
+  refused({"--model", "zebra"}, "--model: no model is called 'zebra', and there is no such file; there are better, ");
+  refused({"--model", "good", "--model", "good"}, "--model: two models are called 'good'");
+  refused({"--model", "good", "-k", "better"}, "--filter has no meaning here; expected no --model");
+  refused({"--model", "good", "--inputs", "x"}, "--inputs has no meaning here; expected --model FILE");
+  refused({"--model", "good", "--trust"}, "--trust has no meaning here; expected --model FILE");
+  refused({"--model", "good", "--library", "x"}, "--library has no meaning here; expected --model FILE");
+  refused({"--model", "good", "--only", "better"}, "--only: 'better' is none of --model; expected one of good");
+  // Files are told from names by what they are called, or by being there.
+  refused({"--model", "a.pt", "--inputs", "x"}, "--model: this program runs no files");
+  refused({"--model", "a.pt2:two", "--inputs", "x"}, "--model: this program runs no files");
+  refused({"--model", bench.scratch.write("a.file", "x"), "--inputs", "x"}, "--model: this program runs no files");
+  refused({"--model", "a.pt"}, "--inputs is missing, for a.pt");
+  refused({"--model", "a.pt", "--model", "b.pt", "--model", "c.pt", "--inputs", "x", "--inputs", "y"},
+          "--inputs: found 2 for 3 files of --model; expected one for all");
+  refused({"--model", "a/a.pt", "--model", "b/a.pt", "--inputs", "x"}, "two models are called 'a.pt'");
+}
+
 TEST_CASE("--only runs in this process and adds to the file") {
   Bench bench;
   CHECK(bench.performance({"--only=good"}) == 0);

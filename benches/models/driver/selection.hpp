@@ -25,6 +25,8 @@ struct Selection {
   /// Regular expressions, searched for without regard to case. No filter: every model; no exclusion: none.
   std::vector<std::string> filters = {}, excluded = {};
   std::set<std::string, std::less<>> excluded_exactly = {};
+  /// Empty: those that filters leave.
+  std::set<std::string, std::less<>> exactly = {};
   std::int64_t partitions = 1, partition = 0;
   /// None: all.
   std::optional<Suite> suite = {};
@@ -161,9 +163,12 @@ class SelectedNames {
   const std::set<std::string, std::less<>>& unwanted_exactly_;
 };
 
-[[nodiscard]] inline std::vector<KnownModel> models_of_suite(std::vector<KnownModel> models,
-                                                             const std::optional<Suite>& suite) {
-  if (suite) std::erase_if(models, [&](const KnownModel& model) { return model.suite != *suite; });
+/// Those of the suite, and of the names that are given.
+[[nodiscard]] inline std::vector<KnownModel> models_of(std::vector<KnownModel> models, const Selection& selection) {
+  std::erase_if(models, [&](const KnownModel& model) {
+    return (selection.suite && model.suite != *selection.suite) ||
+           (!selection.exactly.empty() && !selection.exactly.contains(model.name));
+  });
   return models;
 }
 
@@ -172,7 +177,7 @@ class SelectedNames {
 /// All models that filters, exclusions and suite leave. Throws InputError as select_models().
 [[nodiscard]] inline std::vector<KnownModel> matching_models(const std::vector<KnownModel>& all,
                                                              const Selection& selection) {
-  auto models = detail::models_of_suite(all, selection.suite);
+  auto models = detail::models_of(all, selection);
   const detail::SelectedNames selected(selection, all, models);
   std::erase_if(models, [&](const KnownModel& model) { return !selected.has(model.name); });
   return models;
@@ -185,7 +190,7 @@ class SelectedNames {
 [[nodiscard]] inline Chosen select_models(const std::vector<KnownModel>& all, const Selection& selection,
                                           const Config& config, const Settings& settings,
                                           const std::vector<std::string>& devices) {
-  auto models = detail::models_of_suite(all, selection.suite);
+  auto models = detail::models_of(all, selection);
   std::ranges::sort(models, {}, &KnownModel::name);
   const auto [first, last] = detail::slice_of(models.size(), selection, settings.compat);
   const detail::SelectedNames selected(selection, all, models);

@@ -1,6 +1,7 @@
 // Back ends of whole models, by name: each derives its way to run from the one definition.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -108,7 +109,10 @@ inline void describe_capture(Runnable& made, const aot::TracedModel& traced) {
     made.calls_captured += node->kind().is_aten() ? 1 : 0;
 }
 
+[[nodiscard]] inline Runnable make_untraced(std::string_view backend, Instance instance, const MakeOptions& options);
+
 [[nodiscard]] inline Runnable make_torchscript(Instance instance, const MakeOptions& options) {
+  if (instance.model.by_backend) return make_untraced("torchscript", std::move(instance), options);
   const auto traced = trace_instance(instance, options);
   const auto began = std::chrono::steady_clock::now();
   auto opened = traced.model->open_script();
@@ -169,7 +173,31 @@ struct PackageSource {
   return source;
 }
 
+/// A model that cannot be traced, as the back end of that name runs it.
+[[nodiscard]] inline Runnable make_untraced(std::string_view backend, Instance instance, const MakeOptions& options) {
+  const auto began = std::chrono::steady_clock::now();
+  auto other = instance.model.by_backend(backend, package_options(*options.settings));
+  Runnable made{.instance = std::move(instance), .model = {}};
+  made.model = eager_step(made.instance);
+  made.load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  if (other.compile_seconds) {
+    made.compiling = {.whole = *other.compile_seconds};
+    made.load_seconds = std::max(0.0, made.load_seconds - *other.compile_seconds);
+  }
+  made.model.step.forward = [forward = std::move(other.forward)](torch::jit::Stack& inputs) {
+    const at::NoGradGuard values_alone;
+    return forward(inputs);
+  };
+  made.notes = std::move(other.notes);
+  if (!options.settings->dynamic_batch) return made;
+  made.batches = {other.least_batch, other.most_batch};
+  const std::int64_t size = made.instance.options.batch_size;
+  check_other_batch(made.instance, made.model, size < made.batches.high ? size + 1 : size - 1);
+  return made;
+}
+
 [[nodiscard]] inline Runnable make_aot_inductor(Instance instance, const MakeOptions& options) {
+  if (instance.model.by_backend) return make_untraced("aot_inductor", std::move(instance), options);
   const auto source = package_source(instance, options);
   const auto& traced = source.traced;
   benches::aot::DefinitionStore store(source.options);
@@ -207,6 +235,7 @@ struct PackageSource {
 }
 
 [[nodiscard]] inline Runnable make_nativert(Instance instance, const MakeOptions& options) {
+  if (instance.model.by_backend) return make_untraced("nativert", std::move(instance), options);
   const auto source = program_source(instance, options);
   benches::aot::DefinitionStore store(source.options);
   auto opened = source.traced.model->open_exported(store);

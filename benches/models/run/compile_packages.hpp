@@ -38,6 +38,13 @@ class PackageSet {
       const RunPlan plan = plan_run(entry, settings, config);
       auto loaded = load_model(entry, plan.instance);
       if (!loaded.instance) throw Unsupported(loaded.message);
+      if (loaded.instance->model.by_backend) {
+        // What a program of torch.export needs for NativeRT is its file.
+        if (any_has(settings.backends, &BackendTraits::has_package))
+          others_.push_back({*loaded.instance, package_options(settings),
+                             make_row(entry, settings, plan.instance.batch_size, "aot_inductor")});
+        return;
+      }
       const MakeOptions options{&settings, make_scaler(plan, settings)};
       // Rows have the name of the first back end that needs the package.
       const auto want = [&](const benches::aot::Traced& traced, const benches::aot::PackageOptions& package,
@@ -74,6 +81,7 @@ class PackageSet {
   /// be compiled is told to `log`; for each package that was compiled now `take` gets a row with what that took. Throws
   /// Unsupported where there is nothing to compile with.
   void compile(const std::filesystem::path& directory, const std::function<void(const Row&)>& take, std::ostream& log) {
+    for (Other& other : others_) compile(other, directory, take, log);
     for (Group& group : groups_) {
       if (!directory.empty()) group.options.directories = {directory};
       benches::aot::DefinitionStore store(group.options);
@@ -117,6 +125,29 @@ class PackageSet {
     std::vector<Wanted> wanted;
   };
 
+  /// A model that cannot be traced. `aot_inductor` is the one back end that compiles it.
+  struct Other {
+    Instance instance;
+    benches::aot::PackageOptions options;
+    Row row;
+  };
+
+  void compile(Other& other, const std::filesystem::path& directory, const std::function<void(const Row&)>& take,
+               std::ostream& log) {
+    if (!directory.empty()) {
+      std::filesystem::create_directories(directory);
+      other.options.cache = std::filesystem::absolute(directory);
+    }
+    try {
+      const auto made = other.instance.model.by_backend("aot_inductor", other.options);
+      if (!made.compile_seconds) return;
+      other.row.compilation = phases_of({.whole = *made.compile_seconds});
+      take(other.row);
+    } catch (const Unsupported& refusal) {
+      fail(log, other.instance.name(), refusal.what());
+    }
+  }
+
   [[nodiscard]] Group& group_of(const benches::aot::PackageOptions& options) {
     for (Group& group : groups_)
       if (group.options.inductor == options.inductor) return group;
@@ -129,6 +160,7 @@ class PackageSet {
   }
 
   std::list<Group> groups_;
+  std::list<Other> others_;
   std::size_t failed_ = 0;
 };
 

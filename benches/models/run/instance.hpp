@@ -96,7 +96,8 @@ inline void require_usable_input(const std::string& model, const c10::IValue& in
     throw InputError({},
                      entry.name + ": expected a batch size of at least 1, found " + std::to_string(options.batch_size));
   at::manual_seed(options.seed);
-  Instance instance{.entry = &entry, .options = options, .model = entry.make({options.size, options.batch_size})};
+  Instance instance{
+      .entry = &entry, .options = options, .model = entry.make({options.size, options.batch_size, options.device})};
   if (!instance.model.module || !instance.model.forward)
     throw Error(entry.name + ": expected a model with a module and a forward, found none");
   for (const auto& input : instance.model.inputs) require_usable_input(entry.name, input);
@@ -146,8 +147,9 @@ inline void require_usable_input(const std::string& model, const c10::IValue& in
 
 [[nodiscard]] inline Instance copy_instance(const Instance& from) { return copy_instance(from, from.options); }
 
-/// In float64, without autocast.
+/// In float64, without autocast. Throws Unsupported for a model that has one precision.
 [[nodiscard]] inline Instance float64_copy(const Instance& from) {
+  if (from.model.by_backend) throw Unsupported("its weights are in the file, in the type that it was exported with");
   InstanceOptions options = from.options;
   options.cast = at::kDouble;
   options.autocast = std::nullopt;

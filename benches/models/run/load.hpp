@@ -37,6 +37,8 @@ struct Loaded {
     loaded.instance.emplace(instance);
   } catch (const InputError&) {
     throw;
+  } catch (const FileRefused& refusal) {
+    loaded = {.status = "model_fail_to_load", .message = refusal.what()};
   } catch (...) {
     const Failed failed = current_failed();
     loaded.status = failed.not_implemented ? "model_fail_to_load" : "eager_fail_to_run";

@@ -97,8 +97,10 @@ namespace pace::benches::models::detail {
       std::vector<std::unique_ptr<Iterating>> iteratings;
       std::vector<std::function<void()>> callers;
       for (std::int64_t i = 0; i < settings.callers; ++i) {
-        auto& mine = *iteratings.emplace_back(
-            std::make_unique<Iterating>(Iterating{.runnable = find_backend(name).make(base, {&settings, {}})}));
+        // Compiled code of a file has one caller at a time.
+        Instance instance = base.model.by_backend ? copy_instance(base) : base;
+        auto& mine = *iteratings.emplace_back(std::make_unique<Iterating>(
+            Iterating{.runnable = find_backend(name).make(std::move(instance), {&settings, {}})}));
         callers.push_back([&mine, inputs = clone_inputs(base.model.inputs)] { (void)iterate(mine, inputs, false); });
       }
       const auto device = base.options.device;

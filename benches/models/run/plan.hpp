@@ -34,7 +34,7 @@ namespace pace::benches::models {
   return 1;
 }
 
-/// As torchbench: what was asked for; in accuracy runs the suite's; else the list's; else the model's own. In accuracy
+/// As torchbench: what was asked for; in accuracy runs the suite's, unless inputs are given; else the list's; else the model's own. In accuracy
 /// runs never above the list's bound. A model whose batch size must not change has its own.
 [[nodiscard]] inline std::int64_t choose_batch_size(const ModelEntry& entry, const Settings& settings,
                                                     const Config& config) {
@@ -45,7 +45,7 @@ namespace pace::benches::models {
   std::int64_t size = own;
   if (settings.batch_size)
     size = *settings.batch_size;
-  else if (accuracy)
+  else if (accuracy && !entry.inputs_are_given)
     size = accuracy_batch_size(entry.suite, settings.mode);
   else if (const auto found = listed.find(entry.name); found != listed.end())
     size = found->second;

@@ -172,7 +172,13 @@ class Threads {
   }
   report_step({.what = "making the model"});
   auto loaded = load_model(entry, plan.instance);
-  if (!loaded.instance) return run.status_rows(loaded.status, loaded.message);
+  if (!loaded.instance) {
+    auto rows = run.status_rows(loaded.status, loaded.message);
+    // The inputs are wrong, or the model is: neither is the machine's fault.
+    for (auto& row : rows)
+      if (entry.inputs_are_given) row.result = RowResult::failed;
+    return rows;
+  }
   Instance base = std::move(*loaded.instance);
   switch (settings.mode) {
     case Mode::performance:

@@ -1,0 +1,262 @@
+// FileModel: a file that Python wrote (TorchScript, torch.export, AOTInductor) as a model like those of the zoo.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+#include <ATen/ops/cat.h>
+#include <c10/core/Device.h>
+#include <torch/csrc/jit/frontend/tracer.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+
+#include "benches/aot/map_tensors.hpp"
+#include "benches/aot/package_options.hpp"
+#include "benches/loaders/call_inputs.hpp"
+#include "benches/loaders/cases.hpp"
+#include "benches/loaders/content.hpp"
+#include "benches/loaders/exported.hpp"
+#include "benches/loaders/exported_packages.hpp"
+#include "benches/loaders/loaders.hpp"
+#include "benches/loaders/package.hpp"
+#include "benches/loaders/torchscript.hpp"
+#include "benches/models/from_files/script_module.hpp"
+#include "benches/models/model.hpp"
+#include "benches/models/model_file.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/core/error.hpp"
+
+namespace pace::benches::models {
+
+/// What the kinds of files can do as models.
+enum class FileKind {
+  script,    ///< TorchScript: parameters that can be trained and cast, code that can be traced
+  exported,  ///< torch.export: weights as constants, run by NativeRT or compiled
+  compiled   ///< AOTInductor: compiled code, which runs as it is
+};
+
+/// One set of inputs, whose batch may have other sizes.
+class BatchedInputs {
+ public:
+  /// The batch is the first size of the first tensor that has one, and of all tensors with the same first size.
+  explicit BatchedInputs(files::CallInputs inputs) : inputs_(std::move(inputs)) {
+    const auto& tensors = inputs_.tensors();
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].dim() == 0) continue;
+      if (batch_.empty()) size_ = tensors[i].size(0);
+      if (tensors[i].size(0) == size_) batch_.push_back(i);
+    }
+  }
+  /// `batch`: the numbers of the tensors that are batches, of which there is at least one.
+  BatchedInputs(files::CallInputs inputs, std::vector<std::size_t> batch)
+      : inputs_(std::move(inputs)), batch_(std::move(batch)), size_(inputs_.tensors().at(batch_.front()).size(0)) {}
+
+  [[nodiscard]] const files::CallInputs& whole() const { return inputs_; }
+  /// 1 where no tensor is a batch.
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  [[nodiscard]] bool has_batch() const { return !batch_.empty() && size_ > 0; }
+
+  /// The inputs for `size` samples: batches are cut, or their last sample is repeated, as torchbench varies them. Throws
+  /// FileRefused where no tensor is a batch.
+  [[nodiscard]] files::CallInputs of_size(std::int64_t size, std::optional<c10::Device> device = std::nullopt) const {
+    if (size != size_ && !has_batch()) throw FileRefused("no tensor of its inputs has a first size that is a batch");
+    std::vector<at::Tensor> tensors = inputs_.tensors();
+    if (size != size_)
+      for (const std::size_t i : batch_) tensors[i] = resized(tensors[i], size);
+    std::size_t next = 0;
+    const auto replace = [&](const at::Tensor&) { return tensors[next++]; };
+    inputs::Inputs made;
+    for (const auto& value : inputs_.inputs().args) made.args.push_back(aot::map_tensors(value, replace));
+    for (const auto& [name, value] : inputs_.inputs().kwargs)
+      made.kwargs.emplace_back(name, aot::map_tensors(value, replace));
+    return files::CallInputs(made, device);
+  }
+
+ private:
+  [[nodiscard]] static at::Tensor resized(const at::Tensor& tensor, std::int64_t size) {
+    const std::int64_t own = tensor.size(0);
+    if (size <= own) return tensor.narrow(0, 0, size).contiguous();
+    auto added = tensor.sizes().vec();
+    added.front() = size - own;
+    return at::cat({tensor, tensor.narrow(0, own - 1, 1).expand(added)});
+  }
+
+  files::CallInputs inputs_;
+  std::vector<std::size_t> batch_;
+  std::int64_t size_ = 1;
+};
+
+/// A file with its inputs, from which any number of instances is made.
+class FileModel : public std::enable_shared_from_this<FileModel> {
+ public:
+  /// Reads the inputs and, of an exported program, what it says of itself; runs no code of the file. `libraries`: those
+  /// that register operators of it. Throws InputError for a file of no known kind, for inputs that cannot be read, and
+  /// for those that an exported program does not take.
+  FileModel(ModelFile file, std::uint64_t seed, std::vector<std::string> libraries)
+      : file_(std::move(file)), libraries_(std::move(libraries)) {
+    const files::Content content(file_.path);
+    const files::Loader& loader = files::loader_of(content);
+    family_ = loader.name();
+    const bool is_script = dynamic_cast<const files::TorchScriptLoader*>(&loader) != nullptr;
+    if (is_script && !file_.program.empty()) files::refuse_program_of_script(content, file_.program);
+    const bool is_exported = dynamic_cast<const files::ExportedLoader*>(&loader) != nullptr;
+    kind_ = is_script ? FileKind::script : is_exported ? FileKind::exported : FileKind::compiled;
+    inputs_.emplace(read_inputs(seed));
+    if (is_exported) read_facts(content);
+  }
+
+  [[nodiscard]] const ModelFile& file() const { return file_; }
+  [[nodiscard]] FileKind kind() const { return kind_; }
+  [[nodiscard]] const BatchedInputs& inputs() const { return *inputs_; }
+  /// Where an exported program runs; none: anywhere, or not known before it is loaded.
+  [[nodiscard]] std::optional<c10::DeviceType> device() const {
+    return facts_ ? std::optional(facts_->device()) : std::nullopt;
+  }
+
+  /// Throws InputError, with the argument, what was expected and what was found, where the file says that it does not
+  /// take a batch of that size.
+  void require_batch(std::int64_t size) const {
+    if (size != inputs_->size() && !inputs_->has_batch())
+      throw InputError({file_.path}, "no tensor of its inputs has a first size that is a batch");
+    if (facts_) (void)files::leaves_for(file_.path, *facts_, inputs_->of_size(size), /*on_device=*/false);
+  }
+
+  /// The entry by which a program finds it, which keeps this object.
+  [[nodiscard]] ModelEntry entry() {
+    return {.name = file_.name,
+            .suite = Suite::own,
+            .family = family_,
+            .training_batch = inputs_->size(),
+            .inference_batch = inputs_->size(),
+            .inputs_are_given = true,
+            .make = [self = shared_from_this()](const ModelRequest& request) { return self->make(request); }};
+  }
+
+ private:
+  struct Bound {
+    std::shared_ptr<files::Loaded> loaded;  // what `call` refers to; null: nothing
+    std::shared_ptr<files::BoundCall> call;
+
+    [[nodiscard]] c10::IValue operator()(const torch::jit::Stack& inputs) const {
+      // What the interpreter fuses, or differentiates by itself, is in no trace.
+      std::optional<torch::jit::GraphOptimizerEnabledGuard> plain;
+      if (torch::jit::tracer::isTracing()) plain.emplace(false);
+      std::vector<at::Tensor> tensors;
+      for (const auto& input : inputs)
+        check::for_each_tensor(input, [&](const at::Tensor& tensor) { tensors.push_back(tensor); });
+      auto outputs = call->run(tensors);
+      if (outputs.size() == 1) return std::move(outputs.front());
+      return outputs;
+    }
+  };
+
+  [[nodiscard]] BatchedInputs read_inputs(std::uint64_t seed) const {
+    const files::InputOptions options{
+        .inputs = file_.inputs, .names_operator = "", .size_names = files::SizeNames::refused};
+    const auto cases = files::find_cases(options, [](const std::string&) {});
+    if (cases.size() != 1)
+      throw InputError({file_.inputs}, "these are " + std::to_string(cases.size()) +
+                                           " sets of inputs; expected one for a model, as a file or as text");
+    try {
+      // The inputs themselves, and those of some instances.
+      return BatchedInputs(files::make_inputs(cases.front(), c10::kCPU, seed, 4));
+    } catch (const InputError&) {
+      throw;
+    } catch (const std::exception& error) {
+      const bool own = dynamic_cast<const Error*>(&error) != nullptr;
+      throw InputError({"--inputs " + file_.inputs}, own ? error.what() : files::first_line(error));
+    }
+  }
+
+  void read_facts(const files::Content& content) {
+    facts_.emplace(content, files::choose_model(content, files::exported_models(content), file_.program));
+    const files::CallInputs whole = inputs_->whole();
+    const auto leaves = files::leaves_for(file_.path, *facts_, whole, /*on_device=*/false);
+    // It names the sizes that may vary: those called as the first of them are the batch.
+    std::vector<std::size_t> batch;
+    std::string symbol;
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      const auto& expected = facts_->inputs()[i];
+      if (!expected.is_tensor || expected.sizes.empty() || expected.sizes.front().symbol.empty()) continue;
+      const auto& size = expected.sizes.front();
+      if (batch.empty()) std::tie(symbol, least_batch_, most_batch_) = std::tuple(size.symbol, size.low, size.high);
+      if (size.symbol == symbol) batch.push_back(whole.index_of(leaves[i].toTensor()));
+    }
+    if (!batch.empty()) inputs_.emplace(whole, std::move(batch));
+  }
+
+  /// Throws FileRefused for a file that does not load here, and for inputs that it does not take.
+  [[nodiscard]] Model make(const ModelRequest& request) const {
+    try {
+      const auto inputs =
+          std::make_shared<const files::CallInputs>(inputs_->of_size(request.batch_size, request.device));
+      const files::Content content(file_.path);
+      const files::LoadOptions options{.device = request.device, .model = file_.program};
+      Model model;
+      Bound bound;
+      if (kind_ == FileKind::script) {
+        const auto module = std::make_shared<ScriptModule>(files::load_script(content, options));
+        bound.call = std::make_shared<files::detail::BoundScript>(module->script(), *inputs, file_.path);
+        model.module = module;
+      } else {
+        bound.loaded = files::loader_of(content).load(content, options);
+        bound.call = bound.loaded->bind(*inputs);
+        model.module = std::make_shared<torch::nn::Module>();
+        model.by_backend = [self = shared_from_this(), inputs, options, bound](std::string_view backend,
+                                                                               const aot::PackageOptions& packages) {
+          return self->by_backend(backend, packages, *inputs, options, bound);
+        };
+      }
+      model.forward = bound;
+      model.inputs = inputs->inputs().args;
+      for (const auto& [name, value] : inputs->inputs().kwargs) model.inputs.push_back(value);
+      return model;
+    } catch (const FileRefused&) {
+      throw;
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      throw FileRefused(text.starts_with(file_.path) ? text : file_.path + ": " + text);
+    }
+  }
+
+  [[nodiscard]] OtherForward by_backend(std::string_view backend, const aot::PackageOptions& packages,
+                                        const files::CallInputs& inputs, files::LoadOptions options,
+                                        const Bound& as_it_is) const {
+    if (kind_ == FileKind::compiled)
+      throw Unsupported(file_.path + " is compiled code, from which no other back end can be derived");
+    OtherForward made{.forward = as_it_is, .least_batch = least_batch_, .most_batch = most_batch_};
+    if (backend == "nativert") return made;
+    if (backend != "aot_inductor")
+      throw Unsupported(file_.path + " is run by NativeRT, and no TorchScript can be traced of that");
+    files::ExportedPackages store(packages, libraries_);
+    Bound bound;
+    bound.loaded = files::load_compiled(files::Content(file_.path), options, store);
+    bound.call = bound.loaded->bind(inputs);
+    made.notes = bound.loaded->notes();
+    made.compile_seconds = store.compile_seconds();
+    made.forward = std::move(bound);
+    return made;
+  }
+
+  ModelFile file_;
+  std::vector<std::string> libraries_;
+  FileKind kind_ = FileKind::script;
+  std::string family_;
+  std::optional<BatchedInputs> inputs_;
+  std::optional<files::ProgramFacts> facts_;
+  /// The batches that an exported program takes.
+  std::int64_t least_batch_ = 1, most_batch_ = std::numeric_limits<std::int64_t>::max();
+};
+
+}  // namespace pace::benches::models

@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# benches/models with files that Python wrote as models: rows, statuses, batches, dry runs, and input that is wrong.
+#
+#   file_models_program_test.sh PROGRAM
+set -uo pipefail
+program=$1
+work=${TEST_TMPDIR:?}
+pair=benches/files/two_layers
+files=tests/files
+source tests/support/program_checks.sh
+
+# model OPTIONS...: as run, for a CPU, with results in $work.
+model() { run --device cpu --output-directory "$work" --no-progress "$@"; }
+timed() { model --performance --inference --repeat 3 --max-interference 1 "$@"; }
+checked() { model --accuracy --inference "$@"; }
+has_row() { holds "$work/$1" "$2"; }
+# refuses OPTIONS... MESSAGE: before anything runs.
+refuses() {
+  model "${@:1:$#-1}"; ends_with 1; says "${!#}"
+  [[ -z $output ]] || complain "it ran"
+}
+inputs=(--inputs $pair.inputs.pt)
+classifier=(--inputs $files/classifier.inputs.pt)
+
+case="files are listed beside models, and nothing of them is loaded"
+run --list --model $pair.pt --model $pair.pt2 --model resnet18 "${inputs[@]}"; ends_with 0
+holds "$work/out" '^resnet18 +torchbench +cnn '
+holds "$work/out" '^two_layers.pt +own +TorchScript +32 +32$'
+holds "$work/out" '^two_layers.pt2 +own +torch.export +32 +32$'
+[[ $output != *resnet50* ]] || complain "other models are listed"
+
+case="a dry run says what would be run"
+timed --backend torchscript --model $pair.pt --model dlrm "${inputs[@]}" --dry-run; ends_with 0
+prints "two_layers.pt  cpu  performance, inference  torchscript"; prints "2 models would be run"
+
+case="accuracy and times of TorchScript, in inference and training, are rows of the same files"
+checked --trust --backend torchscript --model $pair.pt "${inputs[@]}" --output r.csv; ends_with 0
+has_row r.csv '^cpu,two_layers.pt,32,pass,[0-9.]+,0,passed$'
+prints "TorchScript  100.00%  1 of 1 pass"
+model --accuracy --training --trust --backend torchscript --model $pair.pt "${inputs[@]}" --output r.csv; ends_with 0
+has_row r.csv '^cpu,two_layers.pt,32,pass,'
+model --performance --training --repeat 3 --max-interference 1 --trust --backend torchscript --model $pair.pt \
+  "${inputs[@]}" --output p.csv --print-memory --json "$work/samples.json"
+ends_with 0; prints "memory: eager: 0.00 GB"
+has_row p.csv '^dev,name,batch_size,speedup,.*eager_peak_mem'; has_row p.csv '^cpu,two_layers.pt,32,[0-9.]+,.*,pass,passed$'
+holds "$work/samples.json" '"name":"two_layers.pt".*"samples_ns":\['
+
+case="sizes that a trace makes of tensors are none of a tensor's values"
+checked --trust --backend torchscript --model tests/models/reshaped.pt --inputs tests/models/reshaped.inputs.pt \
+  --output r.csv; ends_with 0
+has_row r.csv '^cpu,reshaped.pt,4,pass,'
+
+case="an exported program needs no trust, and is run by NativeRT"
+checked --backend nativert --model $pair.pt2 "${inputs[@]}" --output r.csv; ends_with 0
+has_row r.csv '^cpu,two_layers.pt2,32,pass,[0-9.]+,1,passed$'
+says "there is no float64 reference (its weights are in the file, in the type that it was exported with)"
+timed --backend nativert --batch-size 7 --model $pair.pt2 "${inputs[@]}" --output r.csv; ends_with 0
+has_row r.csv '^cpu,two_layers.pt2,7,[0-9.]+,.*,pass,passed$'
+timed --backend nativert --dynamic-batch-only --batch-size 10 --model $pair.pt2 "${inputs[@]}" --output r.csv; ends_with 0
+has_row r.csv '^cpu,two_layers.pt2,10,.*,10 8 9 11 12,passed$'
+
+case="a package runs as it is"
+checked --trust --nothing --model $files/classifier.aot.pt2 "${classifier[@]}" --output r.csv; ends_with 0
+has_row r.csv '^cpu,classifier.aot.pt2,8,pass,'
+timed --trust --backend eager --model $files/classifier.aot.pt2 "${classifier[@]}" --batch-size 4 --output r.csv; ends_with 42
+prints "classifier.aot.pt2: the package refuses the inputs"; prints "expected: 8, but got: 4"
+
+case="several callers of a package"
+model --throughput --inference --trust --nothing --repeat 20 --callers 3 --model $files/classifier.aot.pt2 "${classifier[@]}" \
+  --output r.csv; ends_with 0
+has_row r.csv '^cpu,classifier.aot.pt2,8,3,60,'
+
+case="the programs of an archive, and files with inputs of their own"
+python3 $files/two_programs.py $pair.pt2 "$work/both.pt2" || complain "the file could not be written"
+checked --backend nativert --model "$work/both.pt2:one" "${inputs[@]}" --model $files/classifier.pt2 "${classifier[@]}" \
+  --output r.csv; ends_with 0
+has_row r.csv '^cpu,both.pt2:one,32,pass,'; has_row r.csv '^cpu,classifier.pt2,8,pass,'
+refuses --accuracy --inference --backend nativert --model "$work/both.pt2" "${inputs[@]}" \
+  "both.pt2: the archive has no model 'model'; expected FILE:NAME with one of one, two"
+refuses --accuracy --inference --trust --model $pair.pt:one "${inputs[@]}" "a TorchScript file holds one module"
+
+case="a file that does not run leaves the others their rows"
+checked --trust --backend torchscript --model $pair.pt --inputs "(T([8, 64], f32),)" --model tests/models/reshaped.pt \
+  --inputs tests/models/reshaped.inputs.pt --output r.csv; ends_with 42
+has_row r.csv '^cpu,two_layers.pt,8,model_fail_to_load,.*,failed$'; has_row r.csv '^cpu,reshaped.pt,4,pass,.*,passed$'
+prints "two_layers.pt: forward is missing argument 'scale', expected Tensor"
+
+case="a run does not go on from one of another file of the same name"
+cp $pair.pt2 "$work/mine.pt2"
+mine=(--backend nativert --model "$work/mine.pt2" "${inputs[@]}" --output mine.csv)
+checked "${mine[@]}"; ends_with 0
+checked "${mine[@]}" --resume; ends_with 0; says "1 model of the earlier run kept"
+cp $files/classifier.pt2 "$work/mine.pt2"
+checked --backend nativert --model "$work/mine.pt2" "${inputs[@]}" --output mine.csv --resume; ends_with 1
+
+case="code needs --trust"
+refuses --accuracy --inference --backend torchscript --model $pair.pt "${inputs[@]}" \
+  "--trust was not given:"$'\n'"  $pair.pt holds a program in TorchScript"
+refuses --accuracy --inference --model $pair.pt2 "${inputs[@]}" "$pair.pt2 holds values that Python unpickles to compile it"
+refuses --accuracy --inference --nothing --model $files/classifier.aot.pt2 "${classifier[@]}" \
+  "classifier.aot.pt2 holds compiled code"
+
+case="options that cannot act on a file"
+refuses --accuracy --training --backend nativert --model $pair.pt2 "${inputs[@]}" \
+  "--training: two_layers.pt2 holds its weights as constants, which cannot be trained"
+refuses --accuracy --inference --float16 --backend nativert --model $pair.pt2 "${inputs[@]}" "--float16: two_layers.pt2 holds"
+refuses --accuracy --inference --channels-last --backend nativert --model $pair.pt2 "${inputs[@]}" "--channels-last: two_layers.pt2 holds"
+refuses --accuracy --inference --backend torchscript --model $pair.pt2 "${inputs[@]}" "--backend torchscript: two_layers.pt2 is run by NativeRT"
+package=(--inference --trust --model $files/classifier.aot.pt2 "${classifier[@]}")
+refuses --accuracy --freezing "${package[@]}" "--freezing: classifier.aot.pt2 is compiled already"
+refuses --accuracy -c max_autotune=true "${package[@]}" "--inductor-config: classifier.aot.pt2 is compiled already"
+refuses --accuracy "${package[@]}" "--backend aot_inductor: classifier.aot.pt2 is compiled code"
+refuses --log-operator-inputs "${package[@]}" "--log-operator-inputs: classifier.aot.pt2 is compiled code"
+fixed=(--inference --model $files/classifier.pt2 "${classifier[@]}")
+found="classifier.pt2: argument 'indices': expected int64[8, 12] on cpu, found int64"
+refuses --accuracy --backend nativert "${fixed[@]}" --batch-size 4 "--batch-size 4: $files/$found[4, 12] on cpu"
+refuses --performance --backend nativert,aot_inductor --dynamic-batch-only --trust "${fixed[@]}" "--dynamic-batch-only: $files/$found[9, 12]"
+refuses --accuracy --batch-invariant --backend nativert "${fixed[@]}" "--batch-invariant: $files/$found[4, 12]"
+refuses --performance --find-batch-sizes "${fixed[@]}" "--find-batch-sizes: $files/$found[9, 12]"
+
+case="inputs that do not fit: the argument, what was found and what was expected"
+of_pair=(--accuracy --inference --backend nativert --model $pair.pt2 --inputs)
+refuses "${of_pair[@]}" "(T([8, 63], f32), T([64], f32))" "argument 'x': expected float32["
+says "64] on cpu, found float32[8, 63] on cpu"
+refuses "${of_pair[@]}" "(T([8, 64], f32), T([64], f64))" "argument 'scale': expected float32[64] on cpu, found float64[64] on cpu"
+refuses "${of_pair[@]}" "(T([8, 64], f32),)" "it takes 2 arguments (x, scale), and the inputs have 1"
+
+case="files that are none, and words that do not go together"
+printf 'hello' >"$work/text.pt"
+head -c 3000 $pair.pt2 >"$work/cut.pt2"
+plain=(--accuracy --inference --backend nativert)
+refuses "${plain[@]}" --model "$work/text.pt" "${inputs[@]}" "text.pt: this is neither an archive of LibTorch's nor a shared library"
+refuses "${plain[@]}" --model "$work/cut.pt2" "${inputs[@]}" "cut.pt2: this archive was cut or damaged"
+refuses "${plain[@]}" --model "$work/none.pt2" "${inputs[@]}" "none.pt2: no such file"
+refuses "${plain[@]}" --model $pair.inputs.pt "${inputs[@]}" "this is values that torch.save has written"
+python3 - $pair.pt2 "$work/other.pt2" <<'PYTHON' || complain "the file could not be changed"
+import sys, zipfile
+given = zipfile.ZipFile(sys.argv[1])
+with zipfile.ZipFile(sys.argv[2], "w") as other:
+    for name in given.namelist():
+        data = given.read(name)
+        if name.endswith("models/model.json"):
+            data = data.replace(b'"major": 8', b'"major": 7').replace(b'"torch_version": "2', b'"torch_version": "1')
+        other.writestr(name, data)
+PYTHON
+refuses "${plain[@]}" --model "$work/other.pt2" "${inputs[@]}" "in version 7 of the format; expected version 8"
+refuses "${plain[@]}" --model $pair.pt2 "--inputs is missing, for two_layers.pt2"
+refuses "${plain[@]}" --model $pair.pt2 --inputs "$work/none.pt" "none.pt: no such file"
+refuses "${plain[@]}" --model $pair.pt2 "${inputs[@]}" "${inputs[@]}" "found 2 for 1 files of --model"
+refuses "${plain[@]}" --model $pair.pt2 --model $pair.pt2 "${inputs[@]}" "two models are called 'two_layers.pt2'"
+refuses "${plain[@]}" --model $pair.pt2 "${inputs[@]}" --library "$work/none.so" --trust --only two_layers.pt2 "none.so: --library: no such file"
+
+((failures == 0)) && echo "all as expected"
+exit $((failures > 0))
