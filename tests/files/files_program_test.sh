@@ -97,16 +97,7 @@ compares --trust --baseline $files/classifier.aot.pt2 --candidate $files/classif
 ends_with 42; shows "classifier.aot.pt2: the package refuses the inputs"; shows "input_handles[0]"
 
 case="an exported program of another torch"
-python3 - $pair.pt2 "$work/other.pt2" <<'EOF' || complain "the file could not be changed"
-import sys, zipfile
-given = zipfile.ZipFile(sys.argv[1])
-with zipfile.ZipFile(sys.argv[2], "w") as other:
-    for name in given.namelist():
-        data = given.read(name)
-        if name.endswith("models/model.json"):
-            data = data.replace(b'"major": 8', b'"major": 7').replace(b'"torch_version": "2', b'"torch_version": "1')
-        other.writestr(name, data)
-EOF
+python3 $files/other_torch.py $pair.pt2 "$work/other.pt2" || complain "the file could not be changed"
 compares --trust --baseline $pair.pt --candidate "$work/other.pt2" --candidate $pair.pt2 --inputs $inputs; ends_with 42
 shows "it was exported by torch 1."; shows "in version 7 of the format; expected version 8"; shows "2 measured, 1 refused"
 
@@ -185,7 +176,7 @@ compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "$work/three
 ends_with 42; shows "3 cases"; shows "three/b.pt"; shows "4 measured"
 
 case="the programs of an archive"
-python3 tests/files/two_programs.py $pair.pt2 "$work/both.pt2" || complain "the file could not be written"
+python3 $files/two_programs.py $pair.pt2 "$work/both.pt2" || complain "the file could not be written"
 compares --trust --baseline "$work/both.pt2:one" --candidate "$work/both.pt2:two" --candidate $pair.pt2:model \
   --candidate $pair.pt --candidate "$work/both.pt2" --candidate "$work/both.pt2:three" --candidate $pair.pt:one --inputs $inputs
 ends_with 42; shows "7 implementations: 4 measured, 3 refused"; shows "both.pt2:two over both.pt2:one:"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # benches/models with files that Python wrote as models: rows, statuses, batches, dry runs, and input that is wrong.
 #
-#   file_models_program_test.sh PROGRAM
+#   file_models_program_test.sh PROGRAM SUMMARY
 set -uo pipefail
-program=$1
+program=$1 summary=$2
 work=${TEST_TMPDIR:?}
 pair=benches/files/two_layers
 files=tests/files
@@ -44,6 +44,14 @@ model --performance --training --repeat 3 --max-interference 1 --trust --backend
 ends_with 0; prints "memory: eager: 0.00 GB"
 has_row p.csv '^dev,name,batch_size,speedup,.*eager_peak_mem'; has_row p.csv '^cpu,two_layers.pt,32,[0-9.]+,.*,pass,passed$'
 holds "$work/samples.json" '"name":"two_layers.pt".*"samples_ns":\['
+
+case="a dashboard has the files of these rows"
+mkdir "$work/runs"
+for what in accuracy:r performance:p; do
+  cp "$work/${what#*:}.csv" "$work/runs/torchscript_own_as_made_training_cpu_${what%:*}.csv"
+done
+program=$summary run dashboard "$work/runs"; ends_with 0
+holds "$work/runs/passrate.csv" '^torchscript.*100%, 1/1'
 
 case="sizes that a trace makes of tensors are none of a tensor's values"
 checked --trust --backend torchscript --model tests/models/reshaped.pt --inputs tests/models/reshaped.inputs.pt \
@@ -106,6 +114,8 @@ refuses --accuracy --training --backend nativert --model $pair.pt2 "${inputs[@]}
 refuses --accuracy --inference --float16 --backend nativert --model $pair.pt2 "${inputs[@]}" "--float16: two_layers.pt2 holds"
 refuses --accuracy --inference --channels-last --backend nativert --model $pair.pt2 "${inputs[@]}" "--channels-last: two_layers.pt2 holds"
 refuses --accuracy --inference --backend torchscript --model $pair.pt2 "${inputs[@]}" "--backend torchscript: two_layers.pt2 is run by NativeRT"
+refuses --compile-only --performance --inference --backend nativert --model $pair.pt2 "${inputs[@]}" \
+  "--compile-only: two_layers.pt2 is what NativeRT opens"
 package=(--inference --trust --model $files/classifier.aot.pt2 "${classifier[@]}")
 refuses --accuracy --freezing "${package[@]}" "--freezing: classifier.aot.pt2 is compiled already"
 refuses --accuracy -c max_autotune=true "${package[@]}" "--inductor-config: classifier.aot.pt2 is compiled already"
@@ -133,16 +143,7 @@ refuses "${plain[@]}" --model "$work/text.pt" "${inputs[@]}" "text.pt: this is n
 refuses "${plain[@]}" --model "$work/cut.pt2" "${inputs[@]}" "cut.pt2: this archive was cut or damaged"
 refuses "${plain[@]}" --model "$work/none.pt2" "${inputs[@]}" "none.pt2: no such file"
 refuses "${plain[@]}" --model $pair.inputs.pt "${inputs[@]}" "this is values that torch.save has written"
-python3 - $pair.pt2 "$work/other.pt2" <<'PYTHON' || complain "the file could not be changed"
-import sys, zipfile
-given = zipfile.ZipFile(sys.argv[1])
-with zipfile.ZipFile(sys.argv[2], "w") as other:
-    for name in given.namelist():
-        data = given.read(name)
-        if name.endswith("models/model.json"):
-            data = data.replace(b'"major": 8', b'"major": 7').replace(b'"torch_version": "2', b'"torch_version": "1')
-        other.writestr(name, data)
-PYTHON
+python3 $files/other_torch.py $pair.pt2 "$work/other.pt2" || complain "the file could not be changed"
 refuses "${plain[@]}" --model "$work/other.pt2" "${inputs[@]}" "in version 7 of the format; expected version 8"
 refuses "${plain[@]}" --model $pair.pt2 "--inputs is missing, for two_layers.pt2"
 refuses "${plain[@]}" --model $pair.pt2 --inputs "$work/none.pt" "none.pt: no such file"

@@ -81,6 +81,8 @@ class FileOptions {
       if (!eager_alone && any_has({backend}, &BackendTraits::has_script))
         refuse("--backend " + backend, "is run by NativeRT, and no TorchScript can be traced of that",
                "--backend aot_inductor or nativert, or the module in TorchScript");
+    if (line_.compile_only && !any_has(settings_.backends, &BackendTraits::has_package))
+      refuse("--compile-only", "is what NativeRT opens, and nothing of it is compiled", "--backend aot_inductor");
     for (const auto& device : line_.devices)
       if (c10::Device(device).type() != *model_.device())
         refuse("--device " + device,
