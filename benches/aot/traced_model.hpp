@@ -220,7 +220,10 @@ class TracedModel {
       for (const auto& input : like) stack.push_back(detail::rebuild(input, inputs, next));
       return check::tensors_of(model_.step.forward(stack));
     };
-    definition.differentiated = {differentiated(name)};
+    const std::size_t start = differentiated(name);
+    // Without parameters nothing can be differentiated.
+    definition.differentiated.clear();
+    if (!definition.parameters.empty()) definition.differentiated = {start};
     return benches::aot::trace(definition);
   }
 

@@ -110,6 +110,11 @@ TEST_CASE("accuracy of a TorchScript file: pass, in inference and training, in e
     }
 }
 
+TEST_CASE("accuracy of a TorchScript file without parameters that are trained") {
+  const Scratch scratch;
+  CHECK(text(row_of(entry_of(save(scratch, "a.pt", linear, /*trains=*/false)), accuracy()), "accuracy") == "pass");
+}
+
 TEST_CASE("accuracy of a TorchScript file: a back end that answers otherwise is fail_accuracy") {
   const Scratch scratch;
   // The trace has the number of one call.
