@@ -111,6 +111,9 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
     const bool is_script = dynamic_cast<const files::TorchScriptLoader*>(&loader) != nullptr;
     if (is_script && !file_.program.empty()) files::refuse_program_of_script(content, file_.program);
     const bool is_exported = dynamic_cast<const files::ExportedLoader*>(&loader) != nullptr;
+    if (!is_script && !is_exported && dynamic_cast<const files::PackageLoader*>(&loader) == nullptr)
+      throw InputError({file_.path}, "this is a file of the kind " + family_ +
+                                         ", which is no model; expected TorchScript, torch.export or AOTInductor");
     kind_ = is_script ? FileKind::script : is_exported ? FileKind::exported : FileKind::compiled;
     inputs_.emplace(read_inputs(seed));
     if (is_exported) read_facts(content);
@@ -202,6 +205,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
       const auto inputs =
           std::make_shared<const files::CallInputs>(inputs_->of_size(request.batch_size, request.device));
       const files::Content content(file_.path);
+      content.require_intact();
       const files::LoadOptions options{.device = request.device, .model = file_.program};
       Model model;
       Bound bound;
