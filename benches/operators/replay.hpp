@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,7 @@
 #include "pace/check/check_options.hpp"
 #include "pace/check/outputs.hpp"
 #include "pace/compare/comparison.hpp"
+#include "pace/compare/expected.hpp"
 #include "pace/compare/publish.hpp"
 #include "pace/core/activity.hpp"
 #include "pace/core/planned_case.hpp"
@@ -44,6 +46,9 @@
 #include "pace/training/implementation.hpp"
 
 namespace pace::benches::operators {
+
+/// How the note of a result begins whose baseline has outputs with nothing to compare, as compare/verify.hpp writes it.
+inline constexpr std::string_view nothing_compared = "Nothing was compared of the outputs of '";
 
 /// Hears of a replay as it goes.
 class ReplayListener {
@@ -343,7 +348,7 @@ class Replay {
         row.outcome = Outcome::unreached;
         row.message = deadline->reason;
       } else {
-        count_instructions(call, i, expected, row);
+        count_instructions(call, i, expected, row, result.notes);
       }
       add_ratios(result.implementations[0], row);
       if (i > 0 && options_.instructions_at_most)
@@ -352,9 +357,10 @@ class Replay {
     return result;
   }
 
-  /// Enters how checking and counting one back end ended. `expected`: outputs of the first one, which sets them.
+  /// Enters how checking and counting one back end ended. `expected`: outputs of the first one, which sets them, with a
+  /// note if there was nothing to compare.
   void count_instructions(const benches::operators::OperatorCall& call, std::size_t backend, c10::IValue& expected,
-                          ImplementationResult& row) {
+                          ImplementationResult& row, std::vector<std::string>& notes) {
     try {
       const auto executable = make_ready(backend, call);
       CountedCalls calls(call, *executable, static_cast<std::int64_t>(backend), run_context().options.seed);
@@ -370,6 +376,9 @@ class Replay {
       if (backend == 0) expected = std::move(outputs);
       row.checked = match.compared > 0;
       row.max_abs_error = match.max_abs_error;
+      const pace::detail::Agreement agreement{.only_nan = match.only_nan, .empty = match.empty};
+      if (const auto why = agreement.why_uncompared(); backend == 0 && !row.checked && match.correct && !why.empty())
+        notes.push_back(std::string(nothing_compared) + row.name + "': " + why + '.');
       if (!match.correct) {
         row.outcome = Outcome::wrong;
         row.message = match.message;

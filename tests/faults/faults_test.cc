@@ -311,14 +311,21 @@ TEST_CASE("without a fault, the claim passes and the guard fails") {
   CHECK(against(lines::text_of(stored(0.1))).judgements.at(0).verdict == pace::Verdict::failed);
 }
 
-TEST_CASE("the deadline of the program ends the rounds, and what was seen by then may suffice") {
+TEST_CASE(
+    "the deadline of the program ends the rounds: a guard is decided by then, a claim lacks questions after them") {
+  {
+    FaultyMachine machine;
+    const Deadline deadline(machine.now() + 300 * ms);
+    CHECK(compare(machine, Subject::slow)["new"].judgements.at(0).verdict == pace::Verdict::failed);
+  }
   FaultyMachine machine;
   const Deadline deadline(machine.now() + 300 * ms);
   const auto result = compare(machine, Subject::fast);
   CHECK(result.stop_reason == pace::StopReason::deadline);
   CHECK(machine.now() - (s + 300 * ms) < 20 * ms);
   CHECK(result["new"].context.cut_short == "the test's time is over");
-  CHECK(result["new"].judgements.at(0).verdict == pace::Verdict::passed);
+  CHECK_THAT(result["new"].context.unasked, Catch::Matchers::ContainsSubstring("since the time limit had passed"));
+  CHECK(result["new"].judgements.at(0).verdict == pace::Verdict::undecided);
 }
 
 TEST_CASE("a comparison that is not reached is told all the same, is not incorrect, and passes no claim") {

@@ -223,8 +223,9 @@ TEST_CASE("what speaks against a file is said before it is loaded") {
   CHECK_THAT(refusal(with({"--trust"}), path, scratch.write("two.txt", "(T([2], f32),)\n(T([3], f32),)\n")),
              ContainsSubstring("two.txt: these are 2 sets of inputs; expected one for a model"));
   CHECK_THAT(refusal(with({"--trust"}), path, scratch / "none.pt"), ContainsSubstring("none.pt: no such file"));
-  // A dry run loads nothing, and needs no trust.
-  CHECK(refusal(with({"--dry-run"}), path, inputs_of_five).empty());
+  CHECK_THAT(refusal(with({"--dry-run"}), path, inputs_of_five), ContainsSubstring("--trust was not given"));
+  CHECK(refusal(with({"--trust", "--dry-run"}), path, inputs_of_five).empty());
+  REQUIRE_FALSE(registered_models().empty());
   CHECK(registered_models().back().name == "a.pt");
 }
 

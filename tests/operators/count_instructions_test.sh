@@ -60,6 +60,11 @@ for _ in {1..100}; do
 done
 [[ -z $(ls "$work/scratch") ]] || complain "left: $(ls "$work/scratch")"
 
+case="outputs without elements are counted, and no reason to fail"
+printf 'Operator: aten.relu.default\ncnt: 1, ((T([0, 4], f32),), {})\n' >"$work/empty.txt"
+run --inp-file "$work/empty.txt" --backends eager --count-instructions --csv "$work/e.csv"; ends_with 0
+holds "$work/e.csv" '^aten.relu.default\[0\],eager,true,measured,,'
+
 case="more instructions than the limit allows fail"
 run "${counting[@]}" --instructions-at-most 0.01; ends_with 42
 prints "ratio of instructions of at most 0.0100000x: failed"

@@ -113,17 +113,19 @@ class FileOptions {
   const std::string& name_;
 };
 
-/// Throws InputError, which lists the files that hold code, unless the command line trusts them.
-inline void require_trust(const std::vector<ModelFile>& files, const CommandLine& line, bool runs) {
+/// Throws InputError, which lists the files that hold code, unless the command line trusts them. A list runs none of it;
+/// a dry run fails for what the run would fail for.
+inline void require_trust(const std::vector<ModelFile>& files, const CommandLine& line) {
   if (line.trust) return;
   files::CodeInFiles code;
   const bool eager_alone = line.settings.mode == Mode::find_batch_size || line.settings.mode == Mode::operator_inputs;
   const bool compiles = !eager_alone && any_has(line.settings.backends, &BackendTraits::has_package);
-  for (const auto& library : line.libraries)
-    if (runs) code.add_library(library);
+  if (!line.list)
+    for (const auto& library : line.libraries) code.add_library(library);
   for (const auto& file : files) {
-    if (runs && compiles && !files::exported_models(files::Content(file.path)).empty()) code.add_compiled(file.path);
-    if (runs) code.look_into(file.path);
+    if (!line.list && compiles && !files::exported_models(files::Content(file.path)).empty())
+      code.add_compiled(file.path);
+    if (!line.list) code.look_into(file.path);
     code.look_into_inputs(file.inputs);
   }
   code.require_none();
@@ -138,7 +140,7 @@ inline void require_trust(const std::vector<ModelFile>& files, const CommandLine
                                                             const CommandLine& line) {
   // A file of no known kind is named before all else.
   for (const auto& file : files) (void)files::loader_of(files::Content(file.path));
-  detail::require_trust(files, line, !line.list && !line.dry_run);
+  detail::require_trust(files, line);
   std::vector<KnownModel> known;
   for (const auto& file : files) {
     const auto model = std::make_shared<FileModel>(file, line.settings.seed, line.libraries);
