@@ -362,6 +362,18 @@ for file in "$work/two words/.bazelrc" "$root/etc/bazel.bazelrc" "$work/place/.b
   succeeds; is "bazel <test> <//a>"
   rm "$file"
 done
+# Files that import each other are left to Bazel, too.
+echo "import %workspace%/other.bazelrc" >"$work/place/.bazelrc"
+printf 'import %%workspace%%/third.bazelrc\nimport %%workspace%%/.bazelrc\n' >"$work/place/other.bazelrc"
+echo "import %workspace%/other.bazelrc" >"$work/place/third.bazelrc"
+cd "$work/place/below" || exit 1
+on_machine "${given[@]}" -- test //a
+fails; says "HOME=$work/two words has a blank"
+echo "startup --output_base=/a" >>"$work/place/other.bazelrc"
+on_machine "${given[@]}" -- test //a
+succeeds; is "bazel <test> <//a>"
+cd "$OLDPWD" || exit 1
+rm "$work/place/"{.,other.,third.}bazelrc
 echo "startup --output_base=/a" >"$work/a.bazelrc"
 on_machine "${given[@]}" -- --bazelrc="$work/a.bazelrc" test //a
 succeeds; is "bazel <--bazelrc=$work/a.bazelrc> <test> <//a>"

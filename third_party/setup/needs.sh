@@ -265,6 +265,7 @@ environment_installed() {
 needs_check_home() {
   [[ ${HOME:-} == *' '* && " $*" != *' --output_user_root'* && " $*" != *' --output_base'* ]] || return 0
   local workspace word files
+  local -A files_read=()
   needs_find_workspace
   files=("$sysroot/etc/bazel.bazelrc" "$HOME/.bazelrc")
   [[ -z $workspace ]] || files+=("$workspace/.bazelrc")
@@ -281,15 +282,15 @@ needs_check_home() {
 }
 
 # needs_names_output FILE: whether a file of Bazel's options, or one that it imports, names the folder to build below.
+# Files that import themselves or each other are read once: keys of files_read. What they mean is left to Bazel.
 needs_names_output() {
   local command place
-  [[ -f $1 ]] || return 1
+  [[ -f $1 && -z ${files_read[$1]:-} ]] || return 1
+  files_read[$1]=read
   ! grep -qE '^[[:space:]]*startup[[:space:]](.*[[:space:]])?--output_(user_root|base)' "$1" || return 0
   while read -r command place; do
     [[ $command == import || $command == try-import ]] || continue
     place=${place//%workspace%/${workspace:-}}
-    # A file that imports itself is an error of Bazel's.
-    [[ $place != "$1" ]] || continue
     ! needs_names_output "$place" || return 0
   done <"$1"
   return 1
