@@ -642,7 +642,7 @@ class View:
         warnings = [
             each
             for key, each in row["context"].items()
-            if key in ("impossible", "unproven", "cut_short", "too_brief") and each
+            if key in ("impossible", "unproven", "unasked", "cut_short", "too_brief") and each
         ]
         if row["outcome"] == "measured" and row["warm_up_iterations"] and row["warmed_up"] is False:
             warnings.append("Its times had not settled when the warm-up ended.")

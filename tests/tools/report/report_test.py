@@ -69,6 +69,14 @@ class Figures(program.ReportCase):
             page, _ = self.page_of(made_up.write(self.folder / "a.json", results))
             self.assertIn(f"Exit code {code}:", page.text)
 
+    def test_a_row_has_why_no_gate_may_rest_on_its_figures(self):
+        for key in ("impossible", "unproven", "unasked", "cut_short", "too_brief"):
+            result = made_up.comparison("a", 1.2, "passed")
+            result["implementations"][1]["context"][key] = f"{key}, for a reason"
+            page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
+            remarks = [each["text"] for each in page.all("tr", css="remark")]
+            self.assertTrue(any(f"{key}, for a reason" in each for each in remarks), key)
+
     def test_intervals_are_drawn_without_a_script(self):
         page, _ = self.page_of(made_up.write(self.folder / "a.json", [made_up.comparison("a", 1.2, "passed")]))
         titles = [each["text"] for each in page.all("title")]
