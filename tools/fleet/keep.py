@@ -41,7 +41,11 @@ OPTIONS, TARGETS = "resume.bazelrc", "resume.targets"
 # In the outputs of a part that a resuming run leaves out.
 LEFT_OUT = "left_out"
 
-_FILES = ("test.log", "test.xml", "test.outputs/" + gather.ARCHIVE)
+_OUTPUTS = "test.outputs/" + gather.ARCHIVE
+_FILES = ("test.log", "test.xml", _OUTPUTS)
+
+# Where Bazel moves the files of an attempt that another one follows.
+_ATTEMPTS = "test_attempts"
 
 
 @dataclasses.dataclass
@@ -51,8 +55,8 @@ class Part:
     part: list
     """Its shard, their number, its run and their number."""
     status: str
-    folder: str
-    """Where its files are; empty where it has none."""
+    files: dict = dataclasses.field(default_factory=dict)
+    """Where its files are, by their names in the folder of a test; empty where it has none."""
 
 
 @dataclasses.dataclass
@@ -123,15 +127,16 @@ def _expect(found, event):
     for each in all_:
         parts = found.tests.setdefault(each["label"], {})
         words = [each["shard"], shards, each["run"], runs]
-        parts.setdefault(_name(each["shard"], each["run"]), Part(words, "NO_STATUS", ""))
+        parts.setdefault(_name(each["shard"], each["run"]), Part(words, "NO_STATUS"))
 
 
 def _add_result(found, identity, event):
     part = found.tests.setdefault(identity["label"], {}).setdefault(
-        _name(identity["shard"], identity["run"]), Part([identity["shard"], 1, identity["run"], 1], "NO_STATUS", "")
+        _name(identity["shard"], identity["run"]), Part([identity["shard"], 1, identity["run"], 1], "NO_STATUS")
     )
-    if "testResult" not in event:
-        # Aborted.
+    # The attempts of a part have an event each, in their order. The first one with a verdict counts: a gate that is
+    # measured again until it passes has lost its error rates.
+    if "testResult" not in event or part.status in ENDED:
         return
     part.status = event["testResult"].get("status", "NO_STATUS")
     if part.status not in ENDED:
@@ -140,51 +145,62 @@ def _add_result(found, identity, event):
     for file in event["testResult"].get("testActionOutput", []):
         name = file["name"].replace("test.outputs__", "test.outputs/")
         if name in _FILES:
-            _require_own(found, os.path.join(folder, name), file.get("uri", ""))
-            part.folder = folder
+            part.files[name] = _own(found, folder, name, identity.get("attempt", 1), file.get("uri", ""))
 
 
 def folder_of(label, part):
     """Returns the folder of a part below bazel-testlogs, as Bazel calls it."""
     shard, shards, run_, runs = part
-    place = re.sub(r"^@([^/]*)//", r"external/\1/", label).replace("//", "").replace(":", "/").lstrip("/")
+    # The main repository has the name "", if any.
+    place = re.sub(r"^@@?([^/@]+)//", r"external/\1/", re.sub(r"^@{0,2}//", "", label)).replace(":", "/").lstrip("/")
     words = [f"shard_{shard}_of_{shards}"] * (shards > 1) + [f"run_{run_}_of_{runs}"] * (runs > 1)
     return "/".join([place, "_".join(words)] if words else [place])
 
 
-def _require_own(found, path, uri):
-    """Throws Refused if a file is not that of this run of Bazel: another one may have written it since."""
+def _own(found, folder, name, attempt, uri):
+    """Returns where a file of an attempt is: Bazel moves it to a folder of its own before the next attempt begins.
+    Throws Refused if it is not that of this run of Bazel: another one may have written it since."""
+    moved = os.path.join(folder, _ATTEMPTS, re.sub(r"^test", f"attempt_{attempt}", name))
     where = urllib.parse.urlsplit(uri)
-    expected = "expected the files of this run; keep them before another run"
-    if not os.path.exists(path):
-        raise origin.Refused(f"{found.path}: {path} is not there; {expected} (and --remote_download_outputs=all)")
     if where.scheme == "bytestream":
-        # Of remote execution, where the name has the content's hash: .../blobs/HASH/SIZE.
-        with open(path, "rb") as file:
-            own = hashlib.sha256(file.read()).hexdigest() == where.path.rsplit("/", 2)[-2]
+        # Remote execution names no place, only the hash of the content: .../blobs/HASH/SIZE.
+        places = [os.path.join(folder, name), moved]
     else:
-        # Bazel has waited for all of its files.
-        own = os.stat(path).st_mtime <= found.ended
-    if not own:
-        raise origin.Refused(f"{found.path}: {path} is of another run of Bazel; {expected}")
+        places = [moved if where.path.endswith(os.path.relpath(moved, folder)) else os.path.join(folder, name)]
+    there = [each for each in places if os.path.exists(each)]
+    expected = "expected the files of this run; keep them before another run"
+    if not there:
+        raise origin.Refused(f"{found.path}: {places[0]} is not there; {expected} (and --remote_download_outputs=all)")
+    for path in there:
+        if _is_own(found, path, where):
+            return path
+    raise origin.Refused(f"{found.path}: {there[0]} is of another run of Bazel; {expected}")
 
 
-def _outputs(folder):
+def _is_own(found, path, where):
+    if where.scheme == "bytestream":
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest() == where.path.rsplit("/", 2)[-2]
+    # Bazel has waited for all of its files.
+    return os.stat(path).st_mtime <= found.ended
+
+
+def _outputs(part):
     """Returns the names in the undeclared outputs of a part."""
-    try:
-        with zipfile.ZipFile(os.path.join(folder, _FILES[2])) as archive:
-            return archive.namelist()
-    except FileNotFoundError:
+    if _OUTPUTS not in part.files:
         return []
+    try:
+        with zipfile.ZipFile(part.files[_OUTPUTS]) as archive:
+            return archive.namelist()
     except zipfile.BadZipFile as error:
-        raise origin.Refused(f"{os.path.join(folder, _FILES[2])}: cannot be unpacked: {error}") from None
+        raise origin.Refused(f"{part.files[_OUTPUTS]}: cannot be unpacked: {error}") from None
 
 
-def _code(folder, names):
+def _code(part, names):
     """Returns the code that measured a part, as origin.code() has it, or None for a part without results."""
     for name in sorted(names):
         if gather.RESULTS.fullmatch(name):
-            place = gather.Packed(os.path.join(folder, _FILES[2]), name)
+            place = gather.Packed(part.files[_OUTPUTS], name)
             with place.open() as file:
                 line = file.readline(read.LONGEST_LINE)
             try:
@@ -224,31 +240,30 @@ def add(record, events, folder):
             entry = test["parts"].setdefault(name, {"part": part.part, "attempt": 0, "folder": "", "status": ""})
             if entry["folder"]:
                 continue
-            names = _outputs(part.folder) if part.folder else []
+            names = _outputs(part)
             if LEFT_OUT in names:
                 continue
             entry["status"] = part.status
-            if not part.folder:
+            if not part.files:
                 continue
-            if code := _code(part.folder, names):
-                _require_same_code(label, part.folder, code, test)
+            if code := _code(part, names):
+                _require_same_code(label, part.files[_OUTPUTS], code, test)
             entry |= {"attempt": attempt, "folder": folder_of(label, part.part)}
-            chosen.append((part.folder, entry["folder"]))
-    for source, name in chosen:
-        _copy(source, os.path.join(folder, name))
+            chosen.append((part.files, entry["folder"]))
+    for files, name in chosen:
+        _copy(files, os.path.join(folder, name))
 
 
-def _copy(source, target):
+def _copy(files, target):
     """Copies the files of a part as a whole or not at all."""
     os.makedirs(os.path.dirname(target), exist_ok=True)
     new = tempfile.mkdtemp(dir=os.path.dirname(target), prefix=".new-")
     try:
-        for name in _FILES:
-            if os.path.exists(os.path.join(source, name)):
-                os.makedirs(os.path.dirname(os.path.join(new, name)), exist_ok=True)
-                shutil.copyfile(os.path.join(source, name), os.path.join(new, name))
+        for name, source in files.items():
+            os.makedirs(os.path.dirname(os.path.join(new, name)), exist_ok=True)
+            shutil.copyfile(source, os.path.join(new, name))
         os.chmod(new, 0o755)
-        # Of a run that was ended before its record was written.
+        # A run that was ended before its record was written may have left one.
         shutil.rmtree(target, ignore_errors=True)
         os.rename(new, target)
     except BaseException:

@@ -71,7 +71,7 @@ class Known:
     packed_share: float
     """Bytes of packed results, as a share of the bytes of results."""
     database_bytes: float
-    """Of one comparison."""
+    """Bytes in a database for each comparison."""
 
 
 def read(options):

@@ -14,7 +14,7 @@ class Comparison:
     seconds: float
     """All that it took, checks included."""
     bytes: int
-    """Of its line in the results file."""
+    """Length of its line in the results file."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Outcome:
     lost: int
     """Shards that were lost and begun again."""
     bytes: int
-    """Of all results."""
+    """Length of all results."""
 
 
 def simulate(known, comparisons, fleet, rng):

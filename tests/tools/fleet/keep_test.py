@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shlex
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -15,6 +16,7 @@ import machines
 import made_up
 from fleet import keep
 from report import __main__ as report
+from report import gather
 
 GATES, UNIT = "//tests/suite:gates", "//tests/suite:unit"
 
@@ -52,6 +54,11 @@ class Keep(unittest.TestCase):
         """Where events say that a file is: on this machine."""
         return path.as_uri()
 
+    def remote_uri(self, path):
+        """Where events of remote execution say that it is."""
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        return f"bytestream://127.0.0.1:8990/blobs/{digest}/{path.stat().st_size}"
+
     def events(self, number, statuses, shards=2, configured=(GATES,), cut=""):
         """The events of run `number`: a status by shard, or None for a test that has not begun."""
         events = [{"id": {"started": {}}, "started": self.began(number)}]
@@ -65,8 +72,12 @@ class Keep(unittest.TestCase):
                 {"id": {"targetCompleted": {"label": GATES}}, "children": children, "completed": {"success": True}}
             )
             for shard, status in statuses.items():
-                log = self.logs / "gates" / f"shard_{shard}_of_{shards}" / "test.log"
-                result = {"status": status, "testActionOutput": [{"name": "test.log", "uri": self.uri(log)}]}
+                place = self.logs / "gates" / f"shard_{shard}_of_{shards}"
+                outputs = [{"name": "test.log", "uri": self.uri(place / "test.log")}]
+                for name in ("test.xml", "test.outputs/outputs.zip"):
+                    if (place / name).exists():
+                        outputs.append({"name": name.replace("/", "__"), "uri": self.uri(place / name)})
+                result = {"status": status, "testActionOutput": outputs}
                 events.append({"id": {"testResult": ids[shard - 1]}, "testResult": result})
         path = self.folder / f"events-{number}.json"
         path.write_text("".join(json.dumps(each) + "\n" for each in events) + cut, "utf-8")
@@ -95,7 +106,7 @@ class Keep(unittest.TestCase):
             with self.subTest(lost):
                 self.into = self.folder / f"a suite {number}"
                 self.measured(1)
-                # Of a run before, which is not this run's.
+                # These files are of a run before, not of this one.
                 self.measured(2, number=9)
                 out = self.keep(self.events(1, lost), 43)
                 self.assertIn("1 of 2 parts of 1 tests are kept", out)
@@ -144,6 +155,58 @@ class Keep(unittest.TestCase):
         self.assertIn("shard 1 of 2: FAILED", out)
         kept = self.into / "tests/suite/gates/shard_1_of_2/test.log"
         self.assertEqual(kept.read_text("utf-8"), "log 1 of shard 1\n")
+
+    def attempts(self, statuses, remote):
+        """The events of attempts at shard 1, and its files as Bazel leaves them: those of the last attempt are where a
+        test's files are, and those of an attempt before it are in a folder of their own."""
+        path, lines = self.events(1, {}), []
+        place = self.logs / "gates" / "shard_1_of_2"
+        for attempt, status in enumerate(statuses, 1):
+            files = []
+            if status != "REMOTE_FAILURE":
+                self.measured(1, number=attempt)
+                archive = place / "test.outputs" / gather.ARCHIVE
+                files = [("test.log", place / "test.log"), ("test.outputs__outputs.zip", archive)]
+                if attempt < len(statuses):
+                    old = place / "test_attempts"
+                    moved = [old / f"attempt_{attempt}.log", old / f"attempt_{attempt}.outputs" / gather.ARCHIVE]
+                    moved[1].parent.mkdir(parents=True)
+                    files = [(name, file.rename(to)) for (name, file), to in zip(files, moved)]
+            outputs = []
+            for name, file in files:
+                outputs.append({"name": name, "uri": self.remote_uri(file) if remote else self.uri(file)})
+            identity = {"label": GATES, "run": 1, "shard": 1, "attempt": attempt}
+            result = {"status": status, "testActionOutput": outputs}
+            lines.append(json.dumps({"id": {"testResult": identity}, "testResult": result}) + "\n")
+        path.write_text(path.read_text("utf-8") + "".join(lines), "utf-8")
+        return path
+
+    def test_the_first_attempt_with_a_verdict_counts(self):
+        for number, (statuses, counts, code) in enumerate(
+            (
+                (("FAILED", "PASSED"), 1, 42),
+                (("FAILED", "FAILED", "PASSED"), 1, 42),
+                (("FAILED", "REMOTE_FAILURE"), 1, 42),
+                (("TIMEOUT", "PASSED"), 1, 42),
+                (("REMOTE_FAILURE", "FAILED", "PASSED"), 2, 42),
+                (("REMOTE_FAILURE", "PASSED"), 2, 43),
+                (("REMOTE_FAILURE", "REMOTE_FAILURE"), 0, 43),
+            )
+        ):
+            for remote in (False, True):
+                with self.subTest(statuses=statuses, remote=remote):
+                    shutil.rmtree(self.logs, ignore_errors=True)
+                    self.into = self.folder / f"suite {number} {remote}"
+                    out = self.keep(self.attempts(statuses, remote), code)
+                    self.assertIn(f"{int(counts > 0)} of 2 parts", out)
+                    part = json.loads((self.into / "kept.json").read_text("utf-8"))["tests"][GATES]["parts"]["1.1"]
+                    self.assertEqual(part["status"], statuses[counts - 1])
+                    kept = self.into / "tests/suite/gates/shard_1_of_2"
+                    self.assertEqual(kept.exists(), counts > 0)
+                    if counts:
+                        self.assertEqual((kept / "test.log").read_text("utf-8"), f"log {counts} of shard 1\n")
+                        with zipfile.ZipFile(kept / "test.outputs/outputs.zip") as archive:
+                            self.assertIn(f'"seed": {counts},', archive.read("results.json").decode())
 
     def test_a_test_that_has_not_begun_and_events_that_were_cut_off(self):
         out = self.keep(self.events(1, None, cut='{"id":{"targetCom'), 43)
@@ -194,8 +257,7 @@ class Keep(unittest.TestCase):
 
     def test_files_of_remote_execution_are_known_by_their_content(self):
         log = self.measured(1) / "test.log"
-        digest = hashlib.sha256(log.read_bytes()).hexdigest()
-        with mock.patch.object(self, "uri", lambda path: f"bytestream://127.0.0.1:8990/blobs/{digest}/17"):
+        with mock.patch.object(self, "uri", self.remote_uri):
             events = self.events(1, {1: "PASSED"})
         log.write_text("log of another run\n", "utf-8")
         self.assertIn("test.log is of another run of Bazel", self.keep(events, 1))
@@ -211,6 +273,9 @@ class Keep(unittest.TestCase):
             (GATES, [2, 3, 4, 5], "tests/suite/gates/shard_2_of_3_run_4_of_5"),
             ("//:top", [1, 1, 1, 1], "top"),
             ("@other//a/b:c", [1, 1, 1, 1], "external/other/a/b/c"),
+            ("@@repo+//a:b", [1, 1, 1, 1], "external/repo+/a/b"),
+            ("@//a:b", [1, 1, 1, 1], "a/b"),
+            ("@@//a:b", [1, 1, 1, 1], "a/b"),
         ):
             self.assertEqual(keep.folder_of(label, part), expected)
 
