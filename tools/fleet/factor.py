@@ -17,6 +17,9 @@ from scipy import special
 # number as in include/pace/report/processes.hpp.
 FEWEST_FREEDOM = 3
 
+# Means of equal log ratios differ by no more than this, by the rounding of their sums.
+_ROUNDING = 1e-12
+
 
 def _tail(distance, freedom):
     """Returns the probability that Student's t exceeds `distance`; of infinite degrees of freedom, a normal number."""
@@ -30,7 +33,11 @@ def _quantile(level, freedom):
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """A normal estimate with Student's degrees of freedom; infinite ones make it exactly normal."""
+    """A normal estimate with Student's degrees of freedom; infinite ones make it exactly normal.
+
+    An error of 0 is that of numbers which are all equal. Normal numbers never are: a clock was too coarse to show how
+    far they scatter, so that nothing is proven.
+    """
 
     centre: float
     error: float
@@ -38,10 +45,9 @@ class Estimate:
 
     def above(self, threshold):
         """Returns the p-value of "the true centre is at or below the threshold"."""
-        distance = self.centre - threshold
         if not self.error > 0:
-            return 0.0 if distance > 0 else 1.0
-        return _tail(distance / self.error, self.freedom)
+            return 1.0
+        return _tail((self.centre - threshold) / self.error, self.freedom)
 
     def below(self, threshold):
         """Returns the p-value of "the true centre is at or above the threshold"."""
@@ -50,7 +56,7 @@ class Estimate:
     def interval(self, low_level, high_level):
         """Returns the limits that the true centre is below or above with at most these probabilities."""
         if not self.error > 0:
-            return self.centre, self.centre
+            return -math.inf, math.inf
         return (
             self.centre - self.error * _quantile(low_level, self.freedom),
             self.centre + self.error * _quantile(high_level, self.freedom),
@@ -69,12 +75,12 @@ class Machine:
 @dataclasses.dataclass(frozen=True)
 class Layout:
     machines: tuple
-    # The mean of the machines' means, for the pool. None of one machine.
+    # The mean of the machines' means, for the pool; None for one machine.
     whole: Estimate | None
     # Standard deviation of the processes of one machine, and how it is known.
     scatter: float | None
     freedom: float
-    # Of Fisher's test of "all machines have one mean"; None where it cannot be made.
+    # The p-value of "all machines have one mean" by Fisher's test; None where it cannot be made.
     p_equal: float | None
 
     @property
@@ -90,8 +96,9 @@ def lay_out(numbers, spread=None):
 
     The whole is judged by the means of the machines alone, each counted once, with one degree of freedom less than
     there are machines: exact where each machine has as many processes, and whatever their variance, which is what makes
-    machines a random factor. That machines have one mean is judged by the F test of the analysis of variance, or with a
-    known spread by its limit, the chi-squared test that is Cochran's Q.
+    machines a random factor. With a known spread the means count as scattering no less than such processes make them,
+    also where all of them are equal. That machines have one mean is judged by the F test of the analysis of variance,
+    or with a known spread by its limit, the chi-squared test that is Cochran's Q.
     """
     names = sorted(numbers)
     means = {name: float(numpy.mean(numbers[name])) for name in names}
@@ -100,7 +107,7 @@ def lay_out(numbers, spread=None):
     freedom = math.inf if spread is not None else count - several
     scatter = spread
     if spread is None and freedom >= FEWEST_FREEDOM:
-        scatter = math.sqrt(squares / freedom)
+        scatter = _deviation(math.sqrt(squares / freedom))
     machines = []
     for name in names:
         error = None if scatter is None else scatter / math.sqrt(len(numbers[name]))
@@ -108,9 +115,15 @@ def lay_out(numbers, spread=None):
         machines.append(Machine(name, tuple(numbers[name]), means[name], own))
     whole = None
     if several > 1:
-        deviation = float(numpy.std(list(means.values()), ddof=1))
+        deviation = _deviation(float(numpy.std(list(means.values()), ddof=1)))
+        if spread is not None:
+            deviation = max(deviation, spread * math.sqrt(statistics.fmean(1 / len(numbers[name]) for name in names)))
         whole = Estimate(sum(means.values()) / several, deviation / math.sqrt(several), several - 1)
     return Layout(tuple(machines), whole, scatter, freedom, _p_equal(numbers, means, scatter, freedom))
+
+
+def _deviation(value):
+    return value if value > _ROUNDING else 0.0
 
 
 def _p_equal(numbers, means, scatter, freedom):
@@ -120,7 +133,7 @@ def _p_equal(numbers, means, scatter, freedom):
     centre = sum(len(numbers[name]) * means[name] for name in means) / count
     between = sum(len(numbers[name]) * (means[name] - centre) ** 2 for name in means)
     if not scatter > 0:
-        return 0.0 if between > 0 else 1.0
+        return None if _deviation(math.sqrt(between)) else 1.0
     if math.isinf(freedom):
         return float(special.chdtrc(len(means) - 1, between / scatter**2))
     return float(special.fdtrc(len(means) - 1, freedom, between / (len(means) - 1) / scatter**2))
@@ -133,7 +146,7 @@ class Outlier:
     name: str
     # Its mean less the mean of the others' means.
     difference: float
-    # Of "it differs by at most the margin", times the machines of its step (Bonferroni).
+    # The p-value of "it differs by at most the margin", times the machines of its step (Bonferroni).
     p: float
 
 
@@ -143,10 +156,10 @@ def outliers(layout, margin, level):
 
     The machine farthest from the median of the machines' means is held against the mean of the others (two t tests,
     with the pooled deviation of processes), named if that is beyond the margin, and taken out before the next one is
-    looked at, since it would move the others' mean. Of the last two that differ none is the odd one, and both are named. None
-    for a layout without an estimate.
+    looked at, since it would move the others' mean. Of the last two that differ none is the odd one: both are named.
+    None for a layout without an estimate, or whose machines differ while their processes do not scatter at all.
     """
-    if layout.scatter is None:
+    if layout.scatter is None or (layout.p_equal is None and len(layout.machines) > 1):
         return None
     left, found = list(layout.machines), []
     while len(left) > 1:

@@ -267,7 +267,7 @@ def run(options):
     if not known:
         print(
             f"Whether machines differ is not known: expected {len(machines) + factor.FEWEST_FREEDOM} processes at "
-            "least (--runs_per_test), or --process-spread"
+            "least whose figures are not all equal (--runs_per_test), or --process-spread"
         )
         return NOT_KNOWN
     print(

@@ -268,6 +268,11 @@ def answer(judged):
     else:
         on = "every machine" if not of[PASSED] else _names(of[UNDECIDED])
         where = f"Undecided on {on}" + (f"; {good} on the whole." if judged.whole == PASSED else ".")
+    if layout.p_equal is None and layout.scatter is not None:
+        return (
+            f"{where} Whether machines differ is not known: the processes of each machine have one number, by a clock "
+            "too coarse to show how far they scatter; expected --process-spread, or longer samples."
+        )
     if layout.p_equal is None:
         fewest = factor.FEWEST_FREEDOM + len(layout.machines)
         return (

@@ -18,14 +18,24 @@ class Pool(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.count = 0
 
-    def process(self, machine, slower=None, scatter=0.001, supported=0.005, alarms=0, works=("exp", "add"), **facts):
-        """The results of one process of the self-test: times of each work, and verdicts of each margin."""
+    def process(
+        self,
+        machine,
+        slower=None,
+        scatter=0.001,
+        supported=0.005,
+        alarms=0,
+        works=("exp", "add"),
+        step=0.001,
+        **facts,
+    ):
+        """The results of one process of the self-test: times of each work, and verdicts of each margin. Times of
+        processes differ by `step`."""
         self.count += 1
         results = []
         for work in works:
             for repeat in (1, 2):
-                # Processes differ by thousandths.
-                time = 8000.0 * (slower or {}).get(work, 1.0) * (1 + 0.001 * (self.count % 3))
+                time = 8000.0 * (slower or {}).get(work, 1.0) * (1 + step * (self.count % 3))
                 limits = [1 + each for each in MARGINS]
                 seed = 100 * self.count + 10 * repeat + len(work)
                 result = machines.comparison(
@@ -66,6 +76,13 @@ class Pool(unittest.TestCase):
         self.assertRegex(out, r"m4 .* differs")
         # What is within the margin is let be.
         self.assertEqual(self.run_on(files, "--margin", 0.25, machines_=4)[2], 0)
+
+    def test_times_that_a_coarse_clock_makes_equal(self):
+        files = [self.process(name, {"add": slow}, step=0) for name, slow in (("m1", 1), ("m2", 1.2)) for _ in "abc"]
+        out, _, code = self.run_on(files, machines_=2)
+        self.assertEqual(code, 43, out)
+        self.assertIn("Whether machines differ is not known: expected 5 processes at least", out)
+        self.assertEqual(self.run_on(files, "--process-spread", 0.001, machines_=2)[2], 42)
 
     def test_a_noisy_machine(self):
         files = self.pool() + [self.process("m4", scatter=0.02, supported=0.05) for _ in range(3)]

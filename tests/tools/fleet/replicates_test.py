@@ -77,11 +77,28 @@ class Factor(unittest.TestCase):
         self.assertIsNone(few.scatter)
         self.assertIsNone(factor.outliers(few, 0, 0.01))
         self.assertIsNotNone(few.whole)
-        same = factor.lay_out({"a": [1.0] * 3, "b": [1.0] * 3})
-        self.assertEqual(same.p_equal, 1.0)
-        self.assertEqual((same.whole.above(0.9), same.whole.above(1.0), same.whole.below(1.1)), (0.0, 1.0, 0.0))
-        self.assertEqual(factor.lay_out({"a": [1.0] * 3, "b": [2.0] * 3}).p_equal, 0.0)
         self.assertIsNone(factor.lay_out({"a": [1.0] * 9}).whole)
+
+    def test_numbers_without_scatter_prove_nothing(self):
+        # The mean of three times 0.1 differs from 0.1 by a rounding.
+        for centre in (1.0, 0.1):
+            same = factor.lay_out({"a": [centre] * 3, "b": [centre] * 3, "c": [centre] * 2})
+            self.assertEqual(same.p_equal, 1.0)
+            for each in (same.whole, same.machines[0].own):
+                self.assertEqual((each.above(0.05), each.below(2.0)), (1.0, 1.0))
+                self.assertEqual(each.interval(0.01, 0.01), (-math.inf, math.inf))
+        apart = factor.lay_out({"a": [1.0] * 3, "b": [2.0] * 3})
+        self.assertIsNone(apart.p_equal)
+        self.assertIsNone(factor.outliers(apart, 0, 0.01))
+        self.assertEqual(factor.outliers(same, 0, 0.01), [])
+
+    def test_a_known_spread_stands_for_the_scatter_that_is_missing(self):
+        # The means of two and of eight processes have variances of 0.01 / 2 and 0.01 / 8.
+        same = factor.lay_out({"a": [1.0] * 2, "b": [1.0] * 8}, spread=0.1)
+        error = math.sqrt((0.01 / 2 + 0.01 / 8) / 2) / math.sqrt(2)
+        self.assertAlmostEqual(same.whole.error, error)
+        self.assertAlmostEqual(same.whole.above(0.9), stats.t.sf(0.1 / error, 1))
+        self.assertAlmostEqual(same.machines[1].own.above(0.9), stats.norm.sf(0.1 / 0.1 * math.sqrt(8)))
 
     def test_error_rates_by_simulation(self):
         # Effects of machines three times those of processes: a mean over all processes would err at half of the tries.
@@ -190,6 +207,23 @@ class Replicates(unittest.TestCase):
         out = self.run_on(3, "--process-spread", 0.001)[0]
         self.assertIn("(Cochran's Q: p = 0.99)", out)
         self.assertIn("Within the limit on every machine.", out)
+
+    def test_a_coarse_clock_proves_no_gate(self):
+        for number in range(6):
+            self.write("m1" if number < 3 else "m2", number, 0.0, scatter=0.0)
+        out, _, code = self.run_on(2)
+        self.assertEqual(code, 43, out)
+        self.assertIn("Undecided on every machine.", out)
+        self.assertRegex(out, r"m1 +3 +1x +\[0, inf\] +undecided")
+        out, _, code = self.run_on(2, "--process-spread", 0.001)
+        self.assertEqual(code, 0, out)
+
+    def test_machines_whose_numbers_do_not_scatter_are_not_said_to_differ(self):
+        for number in range(6):
+            self.write("m1" if number < 3 else "m2", number, 0.0 if number < 3 else 0.1, scatter=0.0)
+        out, _, code = self.run_on(2)
+        self.assertEqual(code, 43, out)
+        self.assertIn("Whether machines differ is not known: the processes of each machine have one number", out)
 
     def test_implementations_at_fault_and_gates_of_each_process_close(self):
         self.write_all({"m1": 0.0, "m2": 0.0})
