@@ -176,7 +176,7 @@ PY
 
 # 6. Each of two machines runs the self-test of the pool, and their results are judged together. With one process each,
 # and limits that two workers of one machine keep.
-remote "$scratch/pool" --runs_per_test=2 --test_arg=--budget=0.1 --test_arg=--max-interference=1 \
+remote "$scratch/pool" --runs_per_test=2 --test_arg=--budget=0.1 --test_arg=--stop=budget --test_arg=--max-interference=1 \
   --test_arg=--case=pool/exp/1 --test_arg=--case=pool/add/1 //benches/selftest:pool_trial || fail "the self-test of the pool failed" "$scratch/pool"
 machines=("$results/benches/selftest/pool_trial" --process-spread 0.2)
 fleet "$scratch/compared" 0 pool "${machines[@]}" --machines 2 --margin 5 --noise 100

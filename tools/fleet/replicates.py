@@ -1,5 +1,6 @@
 """fleet replicates: the gates of one test, run on several machines, judged with the machine as a factor."""
 
+import collections
 import dataclasses
 import math
 import statistics
@@ -19,7 +20,7 @@ EPILOG = (
     "cannot be judged together, 2 for a bad command line."
 )
 
-PASSED, FAILED, UNDECIDED = "passed", "failed", "undecided"
+PASSED, FAILED, UNDECIDED, NOT_PROVEN = "passed", "failed", "undecided", "not proven"
 
 CLOSED, OPEN_QUESTION = 42, 43
 
@@ -47,7 +48,7 @@ class Demand:
 
     @property
     def threshold(self):
-        """Of ln(baseline time / own time), which must lie above."""
+        """What ln(baseline time / own time) must lie above."""
         return (-1 if self.guard else 1) * math.log(self.limit)
 
     @property
@@ -64,8 +65,10 @@ class Gate:
     demand: Demand
     # Numbers of processes by machine: ln(baseline time / own time), by the median over rounds.
     numbers: dict
-    # Machines of which a process has no figure, with the reason.
+    # Reasons by machine, one for each process that has no number.
     without: dict
+    # Machines of which a process says that the gate cannot be proven, whatever the numbers of the others are.
+    refused: set
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,27 +146,66 @@ def _number(result, row):
         return None, row["message"] or row["outcome"]
     if result["conditions"]["disturbances"]:
         return None, result["conditions"]["disturbances"][0]
-    if row["context"]["impossible"]:
-        return None, row["context"]["impossible"]
     ratios = row["log_ratios"]
     if not ratios:
         return None, "has no cycles"
     return statistics.median(ratios), ""
 
 
+def _impossible(result, row):
+    """Returns why the times of a row, or of the baseline that it is compared with, cannot be true."""
+    both = (row, *(each for each in result["implementations"] if each["baseline"]))
+    return next((each["context"]["impossible"] for each in both if each["context"]["impossible"]), "")
+
+
+def _refuses(result, row, demand):
+    """Returns why no number of processes proves a gate of a row, or an empty text. ReplicateSink, in
+    include/pace/runner/replicate_sink.hpp, has the same rule for claims."""
+    context = row["context"]
+    return _impossible(result, row) or ("" if demand.guard else context["unproven"] or context["unasked"])
+
+
+def _require_budget(run, result):
+    """Throws Refused for rounds that have ended by their own verdict, and not by a fault that an audit has found."""
+    if result["stop_reason"] != "rule" or any(row["outcome"] in _AT_FAULT for row in result["implementations"]):
+        return
+    raise origin.Refused(
+        f"{run.path}: the rounds of '{result['name']}' ended once their gates were decided, which they do where chance "
+        "has led the ratio away from the limit: the medians of such processes are biased; expected --stop budget, with "
+        "a --budget that is long enough for a verdict"
+    )
+
+
+@dataclasses.dataclass
+class Collected:
+    """What all runs say of their gates."""
+
+    gates: list
+    """In the order of the first run that has them."""
+    faults: list
+    """Sentences about what no further process mends: implementations at fault, gates that each process judges by
+    itself, times that cannot be true and claims that are not proven."""
+    used: set
+    """Paths of the runs that have a number of any gate."""
+    machines: set
+    """Names of the machines that these were measured on."""
+
+
 def collect(runs, options):
-    """Returns the gates of all runs, in the order of the first one that has them, and sentences about what no further
-    process mends: implementations at fault, and gates that each process judges by itself. Throws Refused where
-    runs ask different questions.
+    """Returns what is Collected of runs. Throws Refused where they ask different questions, or have ended by their own
+    verdict.
     """
-    gates, faults, asked = {}, [], {}
+    gates, faults, asked, used, machines = {}, [], {}, set(), set()
     for run in runs:
         name = origin.machine(run)
         for result in run.results:
             for row in result["implementations"]:
+                at = f"{name}: '{result['name']}': '{row['name']}'"
                 if row["outcome"] in _AT_FAULT:
-                    faults.append(f"{name}: '{result['name']}': '{row['name']}' {row['outcome']}: {row['message']}")
+                    faults.append(f"{at} {row['outcome']}: {row['message']}")
                     continue
+                if row["context"]["impossible"]:
+                    faults.append(f"{at}: {row['context']['impossible']}")
                 if row["baseline"] or row["outcome"] == "refused":
                     continue
                 faults += [
@@ -179,14 +221,23 @@ def collect(runs, options):
                         f"{path} and {run.path}: '{row['name']}' in '{result['name']}' has other gates or another "
                         f"baseline: {_in_words(first)} and {_in_words(demands)}; expected one question"
                     )
+                if demands:
+                    _require_budget(run, result)
                 for demand in demands:
-                    gate = gates.setdefault(demand, Gate(demand, {}, {}))
+                    gate = gates.setdefault(demand, Gate(demand, {}, {}, set()))
                     number, why = _number(result, row)
+                    if refusal := _refuses(result, row, demand):
+                        gate.refused.add(name)
+                        number, why = None, refusal
+                        if refusal != _impossible(result, row):
+                            faults.append(f"{at}: {demand.expectation} is not proven: {refusal}")
                     if number is None:
-                        gate.without.setdefault(name, why)
+                        gate.without.setdefault(name, []).append(why)
                     else:
                         gate.numbers.setdefault(name, []).append(number)
-    return list(gates.values()), faults
+                        used.add(run.path)
+                        machines.add(name)
+    return Collected(list(gates.values()), faults, used, machines)
 
 
 def _in_words(demands):
@@ -194,13 +245,13 @@ def _in_words(demands):
 
 
 def require_machines(gates, wanted):
-    """Throws Refused if a gate has figures of fewer machines."""
+    """Throws Refused if a gate has figures of fewer machines. A machine that refuses it has answered, too."""
     for gate in gates:
-        if len(gate.numbers) >= wanted:
+        if len({*gate.numbers, *gate.refused}) >= wanted:
             continue
         demand = gate.demand
         missing = "".join(
-            f"; none of '{name}': {why}" for name, why in gate.without.items() if name not in gate.numbers
+            f"; none of '{name}': {why[0]}" for name, why in gate.without.items() if name not in gate.numbers
         )
         names = ", ".join(f"'{name}'" for name in sorted(gate.numbers)) or "none"
         raise origin.Refused(
@@ -317,6 +368,13 @@ def rows(judged):
     return found
 
 
+def _without(gate):
+    """Returns a line for each reason why processes of a machine have no number."""
+    for name, reasons in sorted(gate.without.items()):
+        for why, count in collections.Counter(reasons).items():
+            yield f"  without {count} {'process' if count == 1 else 'processes'} of '{name}': {why}"
+
+
 def lines_of(table, indent="  "):
     """Returns the lines of a table whose first row are its titles."""
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
@@ -340,7 +398,8 @@ def run(options):
     runs = read_runs(options.files)
     origin.require_same_code(runs)
     origin.require_each_once(runs)
-    gates, faults = collect(runs, options)
+    collected = collect(runs, options)
+    gates, faults = collected.gates, collected.faults
     if not gates and not faults:
         raise origin.Refused(
             "no implementation has a gate on its speed-up; state one: --no-slower-than FACTOR or --speedup-at-least "
@@ -349,15 +408,24 @@ def run(options):
     require_machines(gates, options.machines)
     commit = runs[0].header["environment"].get("commit", "")
     print(
-        f"commit {commit or 'unknown (PACE_COMMIT names it)'}, {len(runs)} processes on "
-        f"{len({origin.machine(each) for each in runs})} machines"
+        f"commit {commit or 'unknown (PACE_COMMIT names it)'}, "
+        f"{f'{len(collected.used)} of ' if len(collected.used) < len(runs) else ''}{len(runs)} processes on "
+        f"{len(collected.machines)} machines"
     )
-    found = [judge(gate, options.process_spread) for gate in gates if gate.numbers]
-    for judged in found:
-        demand = judged.gate.demand
-        print(f"\n{demand.comparison}: {demand.implementation}, {demand.expectation}: {judged.verdict}")
-        print("\n".join(lines_of(rows(judged))))
-        print(f"  {answer(judged)}")
+    found = []
+    for gate in gates:
+        demand = gate.demand
+        judged = judge(gate, options.process_spread) if gate.numbers else None
+        verdict = NOT_PROVEN if gate.refused else judged.verdict
+        print(f"\n{demand.comparison}: {demand.implementation}, {demand.expectation}: {verdict}")
+        if judged:
+            found.append(judged)
+            print("\n".join(lines_of(rows(judged))))
+        for line in _without(gate):
+            print(line)
+        # What the others found is no answer where one process refuses the gate.
+        if not gate.refused:
+            print(f"  {answer(judged)}")
     for fault in faults:
         print(f"\n{fault}")
     if faults or not all(each.acceptable for each in found):

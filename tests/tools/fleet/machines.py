@@ -21,8 +21,20 @@ def header(machine, process=1, **environment):
     return first
 
 
-def comparison(name, centre, limits=(1.02,), verdict="undecided", scatter=0.001, time=8000.0, seed=1, guard=True):
-    """A comparison whose median log ratio is `centre`, and whose log ratios have this deviation."""
+def comparison(
+    name,
+    centre,
+    limits=(1.02,),
+    verdict="undecided",
+    scatter=0.001,
+    time=8000.0,
+    seed=1,
+    guard=True,
+    disturbed="",
+    **context,
+):
+    """A comparison whose median log ratio is `centre`, and whose log ratios have this deviation. `context` is why no
+    gate may rest on them, such as `unproven`."""
     random_ = random.Random(f"{name} {centre} {seed}")
     half = [random_.gauss(0, scatter) for _ in range(20)]
     baseline = made_up.row("by_steps", [time] * 82)
@@ -31,7 +43,10 @@ def comparison(name, centre, limits=(1.02,), verdict="undecided", scatter=0.001,
     own = made_up.row("fused", [time * math.exp(-each) for each in ratios for _ in (1, 2)], baseline)
     own["log_ratios"] = ratios
     own["expectations"] = [made_up.expectation(verdict, limit, guard) for limit in limits]
-    return made_up.result(name, [baseline, own], check_seed=seed)
+    own["context"] |= context
+    found = made_up.result(name, [baseline, own], check_seed=seed, stop_reason="budget")
+    found["conditions"]["disturbances"] = [disturbed] if disturbed else []
+    return found
 
 
 def run(*words):

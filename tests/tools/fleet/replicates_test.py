@@ -225,6 +225,93 @@ class Replicates(unittest.TestCase):
         self.assertEqual(code, 43, out)
         self.assertIn("Whether machines differ is not known: the processes of each machine have one number", out)
 
+    def test_a_claim_that_a_process_refuses_is_not_proven(self):
+        for key, why in (("unproven", "its outputs are NaN throughout"), ("unasked", "it was not asked for more")):
+            with self.subTest(key):
+                shutil.rmtree(self.folder / "gate", ignore_errors=True)
+                for number in range(9):
+                    self.write(f"m{number // 3 + 1}", number, 1.0 + 0.001 * number, guard=False, **{key: why})
+                for words in ((), ("--speedup-at-least", 1.5)):
+                    out, _, code = self.run_on(3, *words)
+                    self.assertEqual(code, 42, out)
+                    self.assertNotIn("passed", out)
+                    self.assertNotIn("ast enough", out)
+                    self.assertIn("0 of 9 processes on 0 machines", out)
+                    self.assertRegex(out, r"add: fused, speed-up of at least 1.*x: not proven\n")
+                    self.assertIn(f"  without 3 processes of 'm2': {why}\n", out)
+                    self.assertRegex(out, rf"m3: 'add': 'fused': speed-up of at least 1.*x is not proven: {why}\n")
+                # A guard asks nothing that such a row leaves open.
+                out, _, code = self.run_on(3, "--no-slower-than", 1.05)
+                self.assertEqual(code, 0, out)
+
+    def test_a_claim_that_one_process_refuses_is_not_proven(self):
+        for number in range(9):
+            why = "its outputs are NaN throughout" if number == 4 else ""
+            self.write(f"m{number // 3 + 1}", number, 1.0 + 0.001 * number, guard=False, unproven=why)
+        out, _, code = self.run_on(3)
+        self.assertEqual(code, 42, out)
+        self.assertIn("8 of 9 processes on 3 machines", out)
+        self.assertIn("x: not proven\n", out)
+        self.assertRegex(out, r"m2 +2 .*passed")
+        self.assertIn("  without 1 process of 'm2': its outputs are NaN throughout\n", out)
+        self.assertNotIn("Fast enough", out)
+
+    def test_times_that_cannot_be_true_close(self):
+        for number in range(9):
+            why = "its calls take 1 ns, and this machine needs 1 us" if number % 3 == 0 else ""
+            self.write(f"m{number // 3 + 1}", number, 0.001 * number, impossible=why)
+        for words in ((), ("--no-slower-than", 1.05), ("--speedup-at-least", 0.9)):
+            out, _, code = self.run_on(3, *words)
+            self.assertEqual(code, 42, out)
+            self.assertIn("6 of 9 processes on 3 machines", out)
+            self.assertIn("  without 1 process of 'm1': its calls take 1 ns", out)
+            self.assertIn("m1: 'add': 'fused': its calls take 1 ns, and this machine needs 1 us", out)
+            self.assertNotIn("Within the limit", out)
+
+    def test_a_baseline_whose_times_cannot_be_true_closes(self):
+        self.write_all({"m1": 0.0, "m2": 0.0})
+        slowed = machines.comparison("add", 0.0, seed=57)
+        slowed["implementations"][0]["context"]["impossible"] = "the baseline was slowed"
+        extra = made_up.write(self.folder / "slowed.json", [slowed], machines.header("m2", 57))
+        out, _, code = machines.run("replicates", self.folder / "gate", extra, "--machines", 2)
+        self.assertEqual(code, 42, out)
+        self.assertIn("6 of 7 processes on 2 machines", out)
+        self.assertIn("  without 1 process of 'm2': the baseline was slowed\n", out)
+        self.assertIn("m2: 'add': 'by_steps': the baseline was slowed", out)
+
+    def test_what_a_gate_is_without_is_printed(self):
+        for number in range(15):
+            disturbed = number % 5 < 2
+            self.write(f"m{number // 5 + 1}", number, 1.0 + 0.001 * number, disturbed="other processes" * disturbed)
+        for words in ((), ("--speedup-at-least", 1.5)):
+            out, _, code = self.run_on(3, *words)
+            self.assertEqual(code, 0, out)
+            self.assertIn("9 of 15 processes on 3 machines", out)
+            for name in ("m1", "m2", "m3"):
+                self.assertIn(f"  without 2 processes of '{name}': other processes\n", out)
+
+    def test_rounds_that_a_verdict_has_ended_are_refused(self):
+        self.write_all({"m1": 0.0, "m2": 0.0})
+        decided = machines.comparison("add", 0.0, seed=58)
+        decided["stop_reason"] = "rule"
+        extra = made_up.write(self.folder / "decided.json", [decided], machines.header("m2", 58))
+        for words in ((), ("--speedup-at-least", 0.9)):
+            errors = self.refused(
+                *machines.run("replicates", self.folder / "gate", extra, "--machines", 2, *words)
+            )
+            self.assertIn("decided.json: the rounds of 'add' ended once their gates were decided", errors)
+            self.assertIn("expected --stop budget", errors)
+
+    def test_rounds_that_an_audit_has_ended_are_a_fault(self):
+        self.write_all({"m1": 0.0, "m2": 0.0})
+        audited = machines.comparison("add", 0.0, seed=58)
+        audited["stop_reason"] = "rule"
+        audited["implementations"].append({**audited["implementations"][1], "name": "cheat", "outcome": "wrong"})
+        extra = made_up.write(self.folder / "audited.json", [audited], machines.header("m2", 58))
+        out, _, code = machines.run("replicates", self.folder / "gate", extra, "--machines", 2)
+        self.assertEqual(code, 42, out)
+        self.assertIn("m2: 'add': 'cheat' wrong", out)
+
     def test_implementations_at_fault_and_gates_of_each_process_close(self):
         self.write_all({"m1": 0.0, "m2": 0.0})
         wrong = machines.comparison("add", 0.0, seed=50)
