@@ -28,6 +28,7 @@
 #include "benches/loaders/named_file.hpp"
 #include "benches/loaders/operator_by_name.hpp"
 #include "benches/loaders/trust.hpp"
+#include "benches/loaders/whole_weights.hpp"
 #include "pace/core/bazel.hpp"
 #include "pace/core/error.hpp"
 
@@ -183,7 +184,7 @@ class LoadedSides {
     if (side.path.empty())
       return std::make_unique<LoadedOperator>(std::string_view(side.spelled).substr(operator_prefix.size()));
     const Content content(side.path);
-    content.require_intact();
+    require_whole(content);
     const LoadOptions options{.device = device, .model = side.model};
     if (!side.compiled) return loader_of(content).load(content, options);
     auto compiling = aot::definition_package_options();

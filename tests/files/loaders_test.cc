@@ -26,6 +26,7 @@
 #include "benches/loaders/captured_errors.hpp"
 #include "benches/loaders/named_file.hpp"
 #include "benches/loaders/operator_by_name.hpp"
+#include "benches/loaders/whole_weights.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {
@@ -146,6 +147,40 @@ TEST_CASE("checksums are those of zip archives, and a damaged archive is refused
   CHECK_THROWS_WITH(Content(scratch.write("damaged.pt", bytes)).require_intact(),
                     ContainsSubstring("damaged.pt: the record code/__torch__.py is damaged: expected bytes with "
                                       "the checksum "));
+}
+
+/// An archive of torch.export with one weight of `bytes` bytes that is described by `sizes` and `strides`.
+std::string weight_of(const pace::test::Scratch& scratch, std::size_t bytes, const std::string& sizes,
+                      const std::string& strides) {
+  const auto list = [](const std::string& numbers) {
+    std::string text;
+    for (const char c : numbers) text += c == ' ' ? std::string(", ") : R"({"as_int": )" + std::string(1, c) + "}";
+    return "[" + text + "]";
+  };
+  const std::string config = R"({"config": {"w": {"path_name": "weight_0", "use_pickle": false, "tensor_meta": )"
+                             R"({"dtype": 7, "sizes": )" +
+                             list(sizes) + R"(, "strides": )" + list(strides) +
+                             R"(, "storage_offset": {"as_int": 1}}}}})";
+  const std::string path = scratch / "weight.pt2", weight(bytes, 'x');
+  caffe2::serialize::PyTorchStreamWriter writer(path);
+  writer.writeRecord("data/weights/weight_0", weight.data(), weight.size());
+  writer.writeRecord("data/weights/model_weights_config.json", config.data(), config.size());
+  writer.writeEndOfFile();
+  return path;
+}
+
+TEST_CASE("a weight whose record is shorter than its tensor is refused with the record") {
+  using pace::benches::files::require_whole;
+  const pace::test::Scratch scratch;
+  // The offset, two rows of three, and the last element: 1 + 3 + 2 + 1 elements of four bytes.
+  CHECK_NOTHROW(require_whole(Content(weight_of(scratch, 28, "2 3", "3 1"))));
+  CHECK_THROWS_WITH(require_whole(Content(weight_of(scratch, 27, "2 3", "3 1"))),
+                    ContainsSubstring("weight.pt2: the record data/weights/weight_0 is too short: 'w' needs 28 bytes, "
+                                      "found 27"));
+  CHECK_NOTHROW(require_whole(Content(weight_of(scratch, 4, "0 3", "3 1"))));
+  CHECK_NOTHROW(require_whole(Content(weight_of(scratch, 8, "9 9", "0 0"))));
+  CHECK_THROWS_WITH(require_whole(Content(weight_of(scratch, 28, "2 3", "3"))),
+                    ContainsSubstring("model_weights_config.json describes a tensor with other numbers of sizes and"));
 }
 
 /// What a program says that takes `x` of the size `first` and `y` of the size `second`, as sympy prints both.

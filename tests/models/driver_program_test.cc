@@ -333,9 +333,16 @@ TEST_CASE("a run goes on from an interrupted one") {
   CHECK(bench.csv() == header + "cpu,better" + good_figures + "cpu,good" + good_figures +
                            "cpu,throws,0,0.000000,0.000000,0,0,0,0,fail_to_run,failed\n");
   CHECK(bench.log().size() == 4);
+  // What is left of a row is no row.
+  const auto whole = bench.csv();
+  std::filesystem::resize_file(bench.scratch / "r.csv", whole.size() - 8);
+  CHECK(bench.performance({"-k", "better|good|throws", "--resume"}) == 0);
+  CHECK_THAT(bench.printed, ContainsSubstring("pace: 2 models of the earlier run kept\n"));
+  CHECK(bench.csv() == whole);
+  CHECK(bench.log().size() == 5);
   // One that failed then fails a gate now, without being run again.
   CHECK(bench.performance({"-k", "good|throws", "--resume", "--gate"}) == 42);
-  CHECK(bench.log().size() == 4);
+  CHECK(bench.log().size() == 5);
   CHECK(bench.performance({"-k", "good", "--resume", "--gate"}) == 0);
 
   CHECK(bench.performance({"-k", "good", "--resume", "--repeat=7"}) == 1);
@@ -366,11 +373,11 @@ TEST_CASE("a run goes on from an interrupted one") {
   CHECK_THAT(
       bench.printed,
       ContainsSubstring("r.json: --resume: expected the records of the earlier run, with its options; found none"));
-  CHECK(bench.log().size() == 4);
+  CHECK(bench.log().size() == 5);
   // Where there is nothing yet, everything is run.
   ::unlink((bench.scratch / "r.csv").c_str());
   CHECK(bench.performance({"-k", "good", "--resume"}) == 0);
-  CHECK(bench.log().size() == 5);
+  CHECK(bench.log().size() == 6);
 }
 
 TEST_CASE("what compiling took: of the models that compiled, also where nothing else is done") {

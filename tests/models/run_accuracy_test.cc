@@ -335,16 +335,44 @@ TEST_CASE("not_bitwise_equivalent: outputs of another run", "[models]") {
   pace::detail::remove_tree(folder);
 }
 
-TEST_CASE("NaNs are equal, but not where float32 is asked for", "[models]") {
-  const auto nan = restless([](int) {},
-                            [](int, c10::IValue value) {
-                              return c10::IValue(at::full_like(value.toTupleRef().elements()[0].toTensor(),
-                                                               std::numeric_limits<float>::quiet_NaN()));
-                            });
-  REQUIRE(check(nan, accuracy(false, "eager")).status == "pass");
+TEST_CASE("NaNs are equal, but not where float32 is asked for, and NaN throughout is no accuracy", "[models]") {
+  const auto with = [](auto change) {
+    return restless([](int) {},
+                    [change](int, c10::IValue value) {
+                      auto output = value.toTupleRef().elements()[0].toTensor();
+                      return c10::IValue(change(output));
+                    });
+  };
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto some = with([](const at::Tensor& x) { return x.masked_fill(x.gt(x.median()), nan); });
+  const auto all = with([](const at::Tensor& x) { return at::full_like(x, nan); });
+  const auto none = with([](const at::Tensor& x) { return x.narrow(0, 0, 0); });
   auto settings = accuracy(false, "eager");
+  REQUIRE(check(some, settings).status == "pass");
+  REQUIRE(check(all, settings).status == "fail_accuracy");
+  REQUIRE(check(all, settings).result == RowResult::failed);
+  REQUIRE(check(all, settings).message.starts_with("eager's outputs are NaN throughout"));
+  REQUIRE(check(none, settings).message.starts_with("eager's outputs have no elements"));
+  settings.compat = true;
+  REQUIRE(check(all, settings).status == "pass");
+  settings.compat = false;
   settings.precision = Precision::float32;
-  REQUIRE(check(nan, settings).status == "eager_two_runs_differ");
+  REQUIRE(check(some, settings).status == "eager_two_runs_differ");
+}
+
+TEST_CASE("a model that writes to its input is given the same one after it was traced", "[models]") {
+  auto entry = pace::test::small_net(0);
+  entry.make = [make = entry.make](const ModelRequest& request) {
+    auto model = make(request);
+    model.forward = [forward = model.forward](const torch::jit::Stack& inputs) {
+      inputs[0].toTensor().mul_(0.5);
+      return forward(inputs);
+    };
+    return model;
+  };
+  const auto found = check(entry, accuracy());
+  INFO(found.message << found.log);
+  REQUIRE(found.status == "pass");
 }
 
 TEST_CASE("determinism is put back", "[models]") {

@@ -22,11 +22,27 @@
 
 namespace pace::benches::models {
 
+namespace detail {
+
+/// Cuts a row off that an interrupted run has left without its end, so that its model is run again and the next row
+/// begins a line. Throws what the file system says against it.
+inline void drop_unfinished_row(const std::string& path) {
+  const std::string text = read_file(path, "the results of the run that --resume goes on from");
+  bool quoted = false;
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') quoted = !quoted;
+    if (text[i] == '\n' && !quoted) end = i + 1;
+  }
+  if (end < text.size()) std::filesystem::resize_file(path, end);
+}
+
+}  // namespace detail
+
 class EarlierRun {
  public:
-  /// Nothing where there are no files. They must have been claimed (EarlierResults::kept), so that no line of theirs is
-  /// cut off. Throws InputError if the records beside them were made with other options, or
-  /// are no records.
+  /// Nothing where there are no files. They must have been claimed (EarlierResults::kept); what is left of a last row is
+  /// cut off. Throws InputError if the records beside them were made with other options, or are no records.
   EarlierRun(const ResultFiles& files, const Settings& settings, const Configuration& configuration)
       : backends_(candidates(settings)) {
     for (const auto& path : files.paths()) {
@@ -34,6 +50,7 @@ class EarlierRun {
       if (!std::filesystem::exists(path, ignored)) continue;
       const auto records = ResultFiles::records_path(path);
       read_records(records, configuration);
+      detail::drop_unfinished_row(path);
       const report::CsvTable table = settings.mode == Mode::find_batch_size ? sizes(path) : report::read_csv(path);
       for (std::size_t i = 0; i < table.rows.size(); ++i) {
         // Batch sizes are those of whichever device was asked for.

@@ -31,6 +31,7 @@
 #include "benches/loaders/loaders.hpp"
 #include "benches/loaders/package.hpp"
 #include "benches/loaders/torchscript.hpp"
+#include "benches/loaders/whole_weights.hpp"
 #include "benches/models/from_files/script_module.hpp"
 #include "benches/models/model.hpp"
 #include "benches/models/model_file.hpp"
@@ -205,7 +206,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
       const auto inputs =
           std::make_shared<const files::CallInputs>(inputs_->of_size(request.batch_size, request.device));
       const files::Content content(file_.path);
-      content.require_intact();
+      files::require_whole(content);
       const files::LoadOptions options{.device = request.device, .model = file_.program};
       Model model;
       Bound bound;

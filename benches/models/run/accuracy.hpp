@@ -19,6 +19,8 @@
 #include "benches/models/run/outputs_file.hpp"
 #include "benches/models/run/plan.hpp"
 #include "benches/models/run/tolerance_policy.hpp"
+#include "pace/check/check_options.hpp"
+#include "pace/check/outputs.hpp"
 #include "pace/check/same.hpp"
 
 namespace pace::benches::models {
@@ -50,6 +52,7 @@ class AccuracyRun {
       if (!output) return AccuracyStatus{which + (failed.out_of_memory ? "_OOM" : "_fail"), failed.message, false};
       (run == 1 ? first_ : second_) = std::move(*output);
     }
+    if (auto why = why_nothing_compares(); !why.empty()) return AccuracyStatus{"fail_accuracy", std::move(why)};
     if (!eager_may_differ() && !eager_repeats())
       return forgiven("eager_two_runs_differ",
                       last_reason_.empty() ? "two eager runs answer differently" : last_reason_);
@@ -180,6 +183,18 @@ class AccuracyRun {
     options.cos_similarity = false;
     options.tol = 0;
     return are_same(first_, second_, std::nullopt, options);
+  }
+
+  /// Why no back end's outputs can be compared with eager's; empty if some can. Any that fails in the same way would
+  /// agree, which is no accuracy; torchbench calls it `pass`.
+  [[nodiscard]] std::string why_nothing_compares() const {
+    if (settings_.compat) return {};
+    check::CheckOptions options;
+    options.equal_nan = true;
+    const auto match = check::outputs_match(first_, first_, options);
+    if (match.compared > 0 || match.only_nan + match.empty == 0) return {};
+    return match.only_nan > 0 ? "eager's outputs are NaN throughout, so that nothing can be compared with them"
+                              : "eager's outputs have no elements, so that nothing can be compared with them";
   }
 
   [[nodiscard]] std::int64_t runs_of() const {

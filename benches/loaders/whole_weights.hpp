@@ -1,0 +1,86 @@
+// Whether an archive's records are what they should be: undamaged, and as long as the tensors that are made of them.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+
+#include <c10/core/ScalarType.h>
+#include <nlohmann/json.hpp>
+
+#include "benches/loaders/content.hpp"
+#include "benches/loaders/program_facts.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/parse_json.hpp"
+
+namespace pace::benches::files {
+
+namespace detail {
+
+/// The bytes of a storage that a tensor needs, by torch.export's description of it (TensorMeta of its schema); 0 where a
+/// size is no number, or the type is not known here. Throws what nlohmann's library throws for another format, and Error
+/// for sizes that no tensor has.
+[[nodiscard]] inline std::uint64_t bytes_needed(const nlohmann::json& meta) {
+  const auto dtype = exported_dtype(meta.at("dtype").get<int>());
+  const auto &sizes = meta.at("sizes"), &strides = meta.at("strides"), &offset = meta.at("storage_offset");
+  if (!dtype || !offset.contains("as_int")) return 0;
+  std::uint64_t elements = 0;
+  const auto add = [&](std::uint64_t count, std::uint64_t each) {
+    std::uint64_t product = 0;
+    if (__builtin_mul_overflow(count, each, &product) || __builtin_add_overflow(elements, product, &elements))
+      throw Error("describes a tensor of more elements than can be counted");
+  };
+  const auto number = [](const nlohmann::json& value) {
+    const auto found = value.at("as_int").get<std::int64_t>();
+    if (found < 0) throw Error("describes a tensor with the size, stride or offset " + std::to_string(found));
+    return static_cast<std::uint64_t>(found);
+  };
+  if (sizes.size() != strides.size()) throw Error("describes a tensor with other numbers of sizes and strides");
+  add(number(offset), 1);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (!sizes[i].contains("as_int") || !strides[i].contains("as_int")) return 0;
+    const std::uint64_t size = number(sizes[i]);
+    if (size == 0) return 0;
+    add(size - 1, number(strides[i]));
+  }
+  add(1, 1);
+  const std::uint64_t of_element = c10::elementSize(*dtype);
+  const std::uint64_t before = elements;
+  elements = 0;
+  add(before, of_element);
+  return elements;
+}
+
+}  // namespace detail
+
+/// Throws InputError for the first record whose checksum is wrong, and for a weight or a constant of an exported program
+/// whose record is shorter than its tensor: LibTorch reads as many bytes as the program says.
+inline void require_whole(const Content& content) {
+  content.require_intact();
+  for (const std::string folder : {"data/weights/", "data/constants/"})
+    for (const auto& record : content.records()) {
+      if (!record.starts_with(folder) || !record.ends_with("_config.json")) continue;
+      try {
+        const auto described = parse_json<nlohmann::json>(content.read(record));
+        for (const auto& [name, entry] : described.at("config").items()) {
+          // What was pickled has the sizes that its pickle says, which no reader of weights takes from here.
+          if (entry.value("use_pickle", false) || !entry.contains("tensor_meta") || entry.at("tensor_meta").is_null())
+            continue;
+          const std::string weight = folder + entry.at("path_name").get<std::string>();
+          const std::uint64_t expected = detail::bytes_needed(entry.at("tensor_meta"));
+          if (!content.has(weight))
+            throw InputError({content.path()}, "there is no record " + weight + ", of which '" + name + "' is made");
+          if (const std::uint64_t found = content.reader().getRecordSize(weight); found < expected)
+            throw InputError({content.path()}, "the record " + weight + " is too short: '" + name + "' needs " +
+                                                   std::to_string(expected) + " bytes, found " +
+                                                   std::to_string(found));
+        }
+      } catch (const InputError&) {
+        throw;
+      } catch (const std::exception& error) {
+        throw InputError({content.path()}, "the record " + record + " " + first_line(error));
+      }
+    }
+}
+
+}  // namespace pace::benches::files
