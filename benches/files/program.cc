@@ -63,13 +63,7 @@ void resolve_paths() {
 
 /// Throws InputError for a file of results that is one of the files that are compared, or their inputs.
 void refuse_to_overwrite(const pace::runner::SessionOptions& session) {
-  std::vector<std::string> read = line.libraries;
-  if (!line.inputs.starts_with('(')) read.push_back(line.inputs);
-  for (const auto& side : work.sides)
-    if (!side.path.empty()) {
-      read.push_back(side.path);
-      for (auto& other : files::also_read(side.path)) read.push_back(std::move(other));
-    }
+  const auto read = files::files_read(line, work.sides);
   for (const auto& [option, path] : {std::pair{"--csv", session.csv}, std::pair{"--json", session.json},
                                      std::pair{"--junit", session.junit}, std::pair{"--html", session.html}}) {
     for (const auto& each : read)
@@ -129,6 +123,10 @@ pace::report::Configuration configuration() {
   list("--inductor-config", line.inductor_configs);
   list("--library", line.libraries);
   all["--inputs"] = line.inputs;
+  // Names stay the same when what they name has changed.
+  if (runs || is_dry_run)
+    for (const auto& [path, digest] : files::digests_of(files::files_read(line, work.sides)))
+      all["content of " + path] = digest;
   for (const auto& sweep : line.sweeps) {
     text << sweep.name << '=';
     for (const auto value : sweep.values) text << value << ' ';

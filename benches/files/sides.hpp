@@ -23,6 +23,7 @@
 #include "benches/loaders/content.hpp"
 #include "benches/loaders/exported.hpp"
 #include "benches/loaders/exported_packages.hpp"
+#include "benches/loaders/file_digest.hpp"
 #include "benches/loaders/loader.hpp"
 #include "benches/loaders/loaders.hpp"
 #include "benches/loaders/named_file.hpp"
@@ -149,6 +150,32 @@ inline void require_trust(const CommandLine& line, const std::vector<Side>& side
   } catch (const Error&) {
     return {};
   }
+}
+
+/// The paths of all files that a run reads.
+[[nodiscard]] inline std::vector<std::string> files_read(const CommandLine& line, const std::vector<Side>& sides) {
+  std::vector<std::string> paths = line.libraries;
+  for (const auto& side : sides)
+    if (!side.path.empty()) {
+      paths.push_back(side.path);
+      for (auto& other : also_read(side.path)) paths.push_back(std::move(other));
+    }
+  for (auto& path : files_of_inputs(line.inputs)) paths.push_back(std::move(path));
+  return paths;
+}
+
+/// The hashes of these files, by their paths; "none" for one that cannot be read, which its row will say.
+[[nodiscard]] inline std::map<std::string, std::string> digests_of(const std::vector<std::string>& paths) {
+  std::map<std::string, std::string> digests;
+  for (const auto& path : paths) {
+    if (digests.contains(path)) continue;
+    try {
+      digests[path] = digest_of_file(path);
+    } catch (const InputError&) {
+      digests[path] = "none";
+    }
+  }
+  return digests;
 }
 
 /// Sides that are loaded when they are first needed, once for all cases on a device.

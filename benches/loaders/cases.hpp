@@ -237,6 +237,17 @@ inline void add_file(const std::string& path, const std::string& stem, const Inp
 
 }  // namespace detail
 
+/// The files that `inputs` names: none where it is text, those of a folder in their order, or the file itself.
+[[nodiscard]] inline std::vector<std::string> files_of_inputs(const std::string& inputs) {
+  if (inputs.starts_with('(')) return {};
+  if (!std::filesystem::is_directory(inputs)) return {inputs};
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(inputs))
+    if (detail::is_input(entry)) files.push_back(entry.path().string());
+  std::ranges::sort(files);
+  return files;
+}
+
 /// The cases that the options name. `warn` gets a sentence for each file of a folder that is left out. Throws
 /// InputError for inputs that cannot be read, and for sweeps that have no effect.
 template <class Warn>
@@ -247,17 +258,12 @@ template <class Warn>
   if (options.inputs.starts_with('(')) {
     detail::add_text({options.inputs, "", Location{"--inputs"}}, options, cases, used);
   } else if (fs::is_directory(options.inputs)) {
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(options.inputs)) {
-      if (detail::is_input(entry))
-        files.push_back(entry.path());
-      else
-        warn(entry.path().string() + " is left out; expected files named *.pt or *.txt");
-    }
+    for (const auto& entry : fs::directory_iterator(options.inputs))
+      if (!detail::is_input(entry)) warn(entry.path().string() + " is left out; expected files named *.pt or *.txt");
+    const auto files = files_of_inputs(options.inputs);
     if (files.empty())
       throw InputError({options.inputs}, "expected files named *.pt or *.txt in the folder, found none");
-    std::ranges::sort(files);
-    for (const auto& file : files) detail::add_file(file.string(), file.stem().string(), options, cases, used);
+    for (const auto& file : files) detail::add_file(file, fs::path(file).stem().string(), options, cases, used);
   } else {
     detail::add_file(options.inputs, fs::path(options.inputs).stem().string(), options, cases, used);
   }

@@ -59,7 +59,8 @@ def compile_case(case, manifest, scratch):
             "package_bytes": size,
         }
     except Exception as error:  # a program that cannot be compiled is a result, whatever the compiler raised
-        return compile_packages.failure([compile_packages.problem(error, as_exported, "load" if program is None else "compile")])
+        stage = "load" if program is None else "compile"
+        return compile_packages.failure([compile_packages.problem(error, as_exported, stage)])
 
 
 if __name__ == "__main__":

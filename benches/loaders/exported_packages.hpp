@@ -12,7 +12,6 @@
 #include <vector>
 
 #include <c10/core/Device.h>
-#include <c10/util/hash.h>
 #include <nlohmann/json.hpp>
 
 #include "benches/aot/case_store.hpp"
@@ -22,11 +21,11 @@
 #include "benches/aot/package_model.hpp"
 #include "benches/aot/package_options.hpp"
 #include "benches/loaders/exported.hpp"
+#include "benches/loaders/file_digest.hpp"
 #include "benches/loaders/loader.hpp"
 #include "benches/loaders/package.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
-#include "pace/core/read_file.hpp"
 #include "pace/core/units.hpp"
 
 namespace pace::benches::files {
@@ -79,10 +78,6 @@ class ExportedPackages {
               std::filesystem::copy_file(path, script, std::filesystem::copy_options::overwrite_existing);
               return nlohmann::json{{"model", model}, {"libraries", libraries}};
             }};
-  }
-
-  [[nodiscard]] static std::string digest_of_file(const std::string& path) {
-    return c10::sha1(read_file(path, "a file")).str();
   }
 
   std::vector<std::string> libraries_;

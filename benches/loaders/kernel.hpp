@@ -1,9 +1,10 @@
-// Kernels: a YAML file that names an image (a cubin, PTX, a fatbin, a kernel of Triton's cache, CUDA source), and how one
-// of its kernels is launched.
+// Kernels: a YAML file that names an image (a cubin, PTX, a fatbin, a kernel of Triton's cache, CUDA source), and how
+// one of its kernels is launched.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -45,13 +46,10 @@ namespace detail {
 /// An image of a kernel file, before it is loaded.
 struct FoundImage {
   std::string path, bytes;
-  std::vector<KernelCode> codes = {};  ///< empty: source
+  bool is_source = false;              ///< CUDA source, whose bytes and codes NVRTC makes
+  std::vector<KernelCode> codes = {};  ///< none of source that was not compiled yet
   std::optional<TritonFacts> triton = {};
 };
-
-[[nodiscard]] inline bool is_source(const std::string& path) {
-  return std::filesystem::path(path).extension() == ".cu";
-}
 
 /// The paths of an entry of `image`: those of Triton's cubin and PTX beside its JSON, or the entry itself. `json` gets
 /// the path of the JSON.
@@ -75,6 +73,18 @@ struct FoundImage {
   return found;
 }
 
+/// The files of an entry of `image`; the entry itself where they are not there.
+[[nodiscard]] inline std::vector<std::string> files_of_image(const std::string& entry) {
+  try {
+    std::string json;
+    auto files = image_paths(entry, json);
+    if (!json.empty()) files.insert(files.begin(), json);
+    return files;
+  } catch (const InputError&) {
+    return {entry};
+  }
+}
+
 [[nodiscard]] inline std::vector<FoundImage> find_images(const KernelFile& file) {
   std::vector<FoundImage> images;
   for (const auto& entry : file.images) {
@@ -83,12 +93,15 @@ struct FoundImage {
     const auto paths = image_paths(entry, json);
     if (!json.empty()) facts = read_triton_facts(json);
     for (const auto& path : paths) {
-      FoundImage image{.path = path, .bytes = read_file(path, "the image of a kernel"), .triton = facts};
-      if (!is_source(path)) image.codes = read_image(image.bytes, path);
+      FoundImage image{.path = path,
+                       .bytes = read_file(path, "the image of a kernel"),
+                       .is_source = std::filesystem::path(path).extension() == ".cu",
+                       .triton = facts};
+      if (!image.is_source) image.codes = read_image(image.bytes, path);
       images.push_back(std::move(image));
     }
   }
-  const auto sources = std::ranges::count_if(images, [](const auto& image) { return image.codes.empty(); });
+  const auto sources = std::ranges::count_if(images, &FoundImage::is_source);
   if (sources > 0 && images.size() > 1)
     throw InputError(file.where_images, "key 'image': CUDA source is compiled for each GPU; expected it alone, found " +
                                             std::to_string(images.size()) + " files");
@@ -97,13 +110,25 @@ struct FoundImage {
   return images;
 }
 
-/// The name of a kernel as it stands in C++, without parameters: `scale` of `_Z5scalePfi`; the symbol itself where it is
-/// not mangled.
+/// The name of a kernel as it stands in C++, without parameters and anonymous namespaces: `scale` of `_Z5scalePfi`; the
+/// symbol itself where it is not mangled.
 [[nodiscard]] inline std::string source_name(const std::string& symbol) {
   std::string name = demangled(symbol);
+  constexpr std::string_view anonymous = "(anonymous namespace)::";
+  for (auto at = name.find(anonymous); at != std::string::npos; at = name.find(anonymous, at))
+    name.erase(at, anonymous.size());
   // That of an instance of a template has its result before it.
   if (name.starts_with("void ")) name.erase(0, 5);
-  return name.substr(0, name.find('('));
+  // The arguments of a template may have brackets, too: `k<(Mode)1>(float*)`. In brackets `>` may be an operator.
+  std::size_t parameters = name.size();
+  std::string open;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '(' && open.empty()) parameters = i;
+    if (name[i] == '(' || name[i] == '<') open += name[i];
+    if (name[i] == '>' && open.ends_with('<')) open.pop_back();
+    if (name[i] == ')') open.resize(std::min(open.rfind('('), open.size()));
+  }
+  return name.substr(0, parameters);
 }
 
 /// The symbol of the kernel that the file names among those of the image. Throws InputError, which lists them.
@@ -192,6 +217,18 @@ class BoundKernel final : public BoundCall {
   std::array<unsigned char, 8> bytes{};
   const auto keep = [&](auto value) { std::memcpy(bytes.data(), &value, sizeof(value)); };
   const int bits = static_cast<int>(8 * type.bytes);
+  // `rounded` is the number in this type, or in one that holds more.
+  const auto require_held = [&](double number, double rounded) {
+    if (std::isfinite(number) && !std::isfinite(rounded))
+      expression.refuse("expected a number that " + std::string(type.name) + " holds, found one that it rounds to " +
+                        (number < 0 ? "-infinity" : "infinity"));
+  };
+  const auto real = [&] {
+    const double number = expression.value(scope).real;
+    const auto rounded = static_cast<float>(number);
+    require_held(number, rounded);
+    return rounded;
+  };
   switch (type.kind) {
     case ScalarKind::boolean:
       keep(static_cast<unsigned char>(expression.whole(scope, 0, 1)));
@@ -210,14 +247,22 @@ class BoundKernel final : public BoundCall {
       if (type.bytes == 8)
         keep(expression.value(scope).real);
       else
-        keep(static_cast<float>(expression.value(scope).real));
+        keep(real());
       break;
-    case ScalarKind::half:
-      keep(c10::Half(static_cast<float>(expression.value(scope).real)).x);
+    case ScalarKind::half: {
+      const float number = real();
+      const c10::Half rounded(number);
+      require_held(number, rounded);
+      keep(rounded.x);
       break;
-    case ScalarKind::brain:
-      keep(c10::BFloat16(static_cast<float>(expression.value(scope).real)).x);
+    }
+    case ScalarKind::brain: {
+      const float number = real();
+      const c10::BFloat16 rounded(number);
+      require_held(number, rounded);
+      keep(rounded.x);
       break;
+    }
   }
   return bytes;
 }
@@ -228,7 +273,11 @@ class KernelBinder {
   KernelBinder(const KernelFile& file, const CallInputs& inputs, c10::Device device)
       : file_(file), inputs_(inputs), device_(device) {
     number_inputs();
+    // A size may have the name of a number that comes after it, and must be it.
     for (std::size_t i = 0; i < values_.size(); ++i) describe(i);
+    for (std::size_t i = 0; file_.inputs && i < values_.size(); ++i)
+      if (const auto& described = (*file_.inputs)[i]; described.shape)
+        match_shape(*described.shape, values_[i]->toTensor(), "input '" + described.name + "': ", described.where);
   }
 
   [[nodiscard]] const Scope& scope() const { return scope_; }
@@ -325,7 +374,6 @@ class KernelBinder {
     if (described->dtype && inputs::scalar_type(*described->dtype) != tensor.scalar_type())
       refuse(where, input + "expected " + c10::toString(inputs::scalar_type(*described->dtype)) + ", found " +
                         c10::toString(tensor.scalar_type()));
-    if (described->shape) match_shape(*described->shape, tensor, input, where);
   }
 
   void match_shape(const std::vector<Expression>& shape, const at::Tensor& tensor, const std::string& input,
@@ -408,7 +456,7 @@ class LoadedKernelFile final : public Loaded {
       : file_(std::move(file)), torch_device_(device) {
     auto images = find_images(file_);
     device_ = open(device);
-    if (images.front().codes.empty()) compile(images.front());
+    if (images.front().is_source) compile(images.front());
     const FoundImage& image = choose(images);
     require_launch_keys(image);
     std::string wanted = file_.kernel;
@@ -443,7 +491,12 @@ class LoadedKernelFile final : public Loaded {
     // As many as Triton's grid has elements, for each block of a cluster.
     const auto& grid = call->launch.grid;
     for (auto each : scratch) {
-      each.bytes *= static_cast<std::int64_t>(grid[0]) * grid[1] * grid[2];
+      const std::int64_t bytes = each.bytes;
+      for (const auto blocks : grid)
+        if (__builtin_mul_overflow(each.bytes, std::int64_t{blocks}, &each.bytes))
+          file_.grid.front().refuse("Triton's scratch memory, " + std::to_string(bytes) +
+                                    " bytes for each block, is too large for a grid of " + std::to_string(grid[0]) +
+                                    " x " + std::to_string(grid[1]) + " x " + std::to_string(grid[2]) + " blocks");
       call->scratch.push_back(each);
     }
     return call;
@@ -499,7 +552,7 @@ class LoadedKernelFile final : public Loaded {
     auto at = static_cast<std::size_t>(best - all.data());
     for (auto& image : images) {
       if (at < image.codes.size()) {
-        if (best->is_ptx && compiled_kernel_.empty())
+        if (best->is_ptx && !image.is_source)
           notes_.push_back(image.path + ": the driver compiles its " + best->text() + " for sm_" +
                            std::to_string(device_->compute_capability()));
         return image;
@@ -606,11 +659,14 @@ class KernelLoader final : public Loader {
   }
   [[nodiscard]] std::string code_in(const Content& content) const override {
     std::string images;
-    for (const auto& image : also_reads(content)) images += (images.empty() ? "" : ", ") + image;
+    for (const auto& image : read_kernel_file(content.path()).images) images += (images.empty() ? "" : ", ") + image;
     return "a kernel, which may read and write all memory of this program on the GPU (" + images + ')';
   }
   [[nodiscard]] std::vector<std::string> also_reads(const Content& content) const override {
-    return read_kernel_file(content.path()).images;
+    std::vector<std::string> all;
+    for (const auto& image : read_kernel_file(content.path()).images)
+      for (auto& each : detail::files_of_image(image)) all.push_back(std::move(each));
+    return all;
   }
   [[nodiscard]] std::unique_ptr<Loaded> load(const Content& content, const LoadOptions& options) const override {
     return std::make_unique<detail::LoadedKernelFile>(read_kernel_file(content.path()), open_, options.device);

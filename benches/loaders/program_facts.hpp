@@ -48,6 +48,19 @@ struct ExpectedSize {
     const std::int64_t value = (actual - plus) / times;
     return value < low || value > high ? std::nullopt : std::optional(value);
   }
+  /// The smallest and the largest size of the range. 0 and the largest integer where they are not known.
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> range() const {
+    constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+    if (fixed) return {*fixed, *fixed};
+    const auto size_of = [&](std::int64_t value) {
+      std::int64_t size = 0;
+      const bool fits = value != largest && !__builtin_mul_overflow(value, times, &size) &&
+                        !__builtin_add_overflow(size, plus, &size);
+      return fits ? size : (times < 0 ? 0 : largest);
+    };
+    const auto [least, most] = std::minmax({size_of(low), size_of(high)});
+    return {std::max<std::int64_t>(least, 0), most};
+  }
   /// As `8`, `1 to 64`, or `2 * (1 or more) + 1`.
   [[nodiscard]] std::string to_string() const {
     if (fixed) return std::to_string(*fixed);

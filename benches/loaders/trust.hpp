@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,7 +24,7 @@ class CodeInFiles {
     if (std::ranges::find(found_, text) == found_.end()) found_.push_back(std::move(text));
   }
   void add_library(const std::string& path) { add(path, "compiled code (a shared library)"); }
-  /// Of an exported program that is to be compiled.
+  /// An exported program that is to be compiled.
   void add_compiled(const std::string& path) {
     add(path, "values that Python unpickles to compile it, which may run any code");
   }
@@ -48,12 +47,7 @@ class CodeInFiles {
   }
   /// Looks into the files of `--inputs`: a file, a folder, or text, which holds none.
   void look_into_inputs(const std::string& inputs) {
-    if (std::filesystem::is_directory(inputs)) {
-      for (const auto& entry : std::filesystem::directory_iterator(inputs))
-        if (detail::is_input(entry)) look_into_tensors(entry.path().string());
-    } else if (!inputs.starts_with('(')) {
-      look_into_tensors(inputs);
-    }
+    for (const auto& path : files_of_inputs(inputs)) look_into_tensors(path);
   }
 
   /// Throws InputError, which lists the files, unless there are none.

@@ -72,8 +72,7 @@ inline void require_whole(const Content& content) {
             throw InputError({content.path()}, "there is no record " + weight + ", of which '" + name + "' is made");
           if (const std::uint64_t found = content.reader().getRecordSize(weight); found < expected)
             throw InputError({content.path()}, "the record " + weight + " is too short: '" + name + "' needs " +
-                                                   std::to_string(expected) + " bytes, found " +
-                                                   std::to_string(found));
+                                                   std::to_string(expected) + " bytes, found " + std::to_string(found));
         }
       } catch (const InputError&) {
         throw;

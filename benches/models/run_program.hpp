@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <ios>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -22,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "benches/loaders/file_digest.hpp"
 #include "benches/loaders/named_file.hpp"
 #include "benches/models/command_line.hpp"
 #include "benches/models/config_file.hpp"
@@ -117,7 +117,11 @@ inline void resolve_models(CommandLine& line, const std::vector<KnownModel>& mod
                              " files of --model; expected one for all, or one each in the same order");
   for (std::size_t i = 0; i < line.files.size(); ++i) {
     const auto& inputs = line.inputs[line.inputs.size() == 1 ? 0 : i];
-    line.files[i].inputs = inputs.starts_with('(') ? inputs : user_path(inputs);
+    auto& of_file = line.files[i].inputs;
+    of_file = inputs.starts_with('(') ? inputs : user_path(inputs);
+    std::error_code ignored;
+    if (!of_file.starts_with('(') && std::filesystem::is_directory(of_file, ignored))
+      throw InputError({of_file}, "--inputs: expected a file or text with one set of inputs, found a folder");
   }
   for (auto& library : line.libraries) library = user_path(library);
 }
@@ -129,17 +133,6 @@ inline void resolve_models(CommandLine& line, const std::vector<KnownModel>& mod
   if (!dependencies.add_files) throw InputError({}, "--model: this program runs no files");
   for (auto& model : dependencies.add_files(line.files, line)) dependencies.models.push_back(std::move(model));
   return dependencies;
-}
-
-/// The hash of a file's bytes.
-[[nodiscard]] inline std::string digest_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError({path}, "the file cannot be read");
-  Digest digest;
-  std::string piece(std::size_t{1} << 20, '\0');
-  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0)
-    digest.add(std::string_view(piece).substr(0, static_cast<std::size_t>(file.gcount())));
-  return digest.text();
 }
 
 /// What is wrong with paths, back ends and devices is found before a model is run. Throws InputError.
@@ -250,9 +243,9 @@ class Run {
     if (!line_.rows_to.empty()) return;
     for (const auto& [name, value] : dependencies_.identity()) configuration[name] = value;
     for (const auto& file : line_.files) {
-      configuration["content of " + file.name] = digest_of_file(file.path);
+      configuration["content of " + file.name] = files::digest_of_file(file.path);
       if (!file.inputs.starts_with('('))
-        configuration["content of the inputs of " + file.name] = digest_of_file(file.inputs);
+        configuration["content of the inputs of " + file.name] = files::digest_of_file(file.inputs);
     }
     configuration["program"] = digest_of_text(read_file(program_, "the file of this program"));
   }

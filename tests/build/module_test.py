@@ -33,7 +33,8 @@ file, extension = module["extension"]
 if f"{extension} = module_extension(" not in (ROOT / file.replace("//", "").replace(":", "/")).read_text():
     problems.append(f"{file} has no extension {extension}")
 
-numbers = re.findall(r"#define PACE_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", (ROOT / "include/pace/version.hpp").read_text())
+version = (ROOT / "include/pace/version.hpp").read_text()
+numbers = re.findall(r"#define PACE_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", version)
 if module["version"] != ".".join(numbers):
     problems.append(f"MODULE.bazel is of version {module['version']}, include/pace/version.hpp of {'.'.join(numbers)}")
 

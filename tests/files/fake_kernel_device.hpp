@@ -57,6 +57,9 @@ class FakeKernel final : public files::LaunchableKernel {
     if (gpu_.static_shared_bytes + bytes > gpu_.most_shared_bytes) throw Unsupported("the driver refuses this");
   }
   void launch(const files::KernelLaunch& launch, void** arguments) override {
+    constexpr std::int64_t without_asking = 48 * 1024;
+    if (gpu_.static_shared_bytes + launch.shared_bytes > without_asking && gpu_.asked_shared < launch.shared_bytes)
+      throw Unsupported("the launch needs more shared memory than was asked for");
     gpu_.launches.push_back(launch);
     gpu_.run(launch, arguments);
   }

@@ -156,6 +156,31 @@ for option in --json --csv --junit; do
   cmp -s $pair.pt2 "$work/mine.pt2" || complain "the file was changed"
 done
 
+case="--resume goes on with the files that were measured, and with no others"
+mkdir "$work/again"
+cp $pair.pt2 "$work/again.pt2"
+cp $inputs "$work/again/a.pt"
+cp $files/libmy_operator.so "$work/again.so"
+again=(--trust --baseline $pair.pt2 --backend nativert --candidate "$work/again.pt2" --inputs "$work/again"
+  --library "$work/again.so" --json "$work/again.json")
+compares "${again[@]}"; ends_with 0; shows "2 measured"
+compares "${again[@]}" --resume; ends_with 0; shows "2 measured"
+# changes FILE: one byte more, for one run.
+changes() {
+  cp "$1" "$work/before"
+  chmod u+w "$1"
+  printf ' ' >>"$1"
+  compares "${again[@]}" --resume; refuses "content of $1"
+  cp "$work/before" "$1"
+}
+changes "$work/again.pt2"; changes "$work/again/a.pt"; changes "$work/again.so"
+cp $inputs "$work/again/b.pt"
+compares "${again[@]}" --resume; refuses "content of $work/again/b.pt"
+rm -f "$work/again/b.pt"
+compares "${again[@]}" --resume; ends_with 0
+printf 'no archive' >"$work/again.pt2"
+compares "${again[@]}" --resume; refuses "content of $work/again.pt2"
+
 case="inputs whose memory is smaller than they say leave the other cases their figures"
 mkdir -p "$work/three"
 cp $inputs "$work/three/a.pt"
@@ -287,5 +312,11 @@ case="results overwrite no image of a kernel"
 sed -i 's/grid: ceil_div(n)/grid: ceil_div(n, 256)/' "$work/add.yaml"
 compares --trust "${adds[@]}" --json "$work/add.ptx"; refuses "--json: this file is read"
 [[ $(<"$work/add.ptx") == .version* ]] || complain "the image is gone"
+
+case="--resume keeps no results of a kernel whose image was changed"
+again=(--trust "${adds[@]}" --json "$work/adds.json")
+compares "${again[@]}"; ends_with 42
+compares "${again[@]}" --resume; ends_with 42; shows "2 measured"
+changes "$work/add.ptx"; changes "$work/add.yaml"
 
 ((failures == 0)) && echo "all as expected"

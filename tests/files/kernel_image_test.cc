@@ -159,6 +159,14 @@ TEST_CASE("CUDA source is compiled for the device, with its templates and what i
   here.gpu.compute_capability = 990;
   here.call(axpy_yaml("kernels.cu"));
   CHECK(files::read_image(here.gpu.image, "compiled").at(0).is_ptx);
+  // That the driver compiles PTX is said of images that are PTX, not of source, whether its kernel is named or not.
+  here.scratch.write("one.cu", "extern \"C\" __global__ void one() {}\n");
+  for (const char* const kernel : {"", "kernel: one\n"}) {
+    CAPTURE(kernel);
+    const auto one_kernel = here.load(std::string("image: one.cu\nblock: 1\ngrid: 1\narguments: []\n") + kernel);
+    CHECK(files::read_image(here.gpu.image, "compiled").at(0).is_ptx);
+    for (const auto& note : one_kernel->notes()) CHECK_THAT(note, !ContainsSubstring("the driver compiles"));
+  }
   here.gpu.compute_capability = 20;
   CHECK_THROWS_WITH(here.load(axpy_yaml("kernels.cu")), ContainsSubstring("this NVRTC compiles nothing for a GPU of "
                                                                           "architecture sm_20; it compiles for 75"));

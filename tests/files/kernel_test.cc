@@ -136,6 +136,10 @@ TEST_CASE("PTX says its architecture, its kernels and the sizes of their paramet
   CHECK_THROWS_WITH(refusal("\x7f"
                             "ELF"),
                     ContainsSubstring("it was cut"));
+  // The header of a fatbin, with nothing behind it.
+  CHECK_THROWS_WITH(
+      refusal(std::string("\x50\xed\x55\xba\1\0\x10\0\0\0\0\0\0\0\0\0", 16)),
+      ContainsSubstring("a.ptx: expected compiled kernels") && ContainsSubstring("it is a fatbin without code"));
 }
 
 files::KernelCode code(int number, bool is_ptx, char suffix = '\0') {
@@ -287,6 +291,15 @@ TEST_CASE("numbers have the bytes of their types") {
   CHECK_THROWS_WITH(bytes("-1", "u64"), ContainsSubstring("from 0 to"));
   CHECK_THROWS_WITH(bytes("2", "b8"), ContainsSubstring("from 0 to 1"));
   CHECK_THROWS_WITH(bytes("0.5", "i32"), ContainsSubstring("expected a whole number, found 0.5"));
+  CHECK(as(std::uint16_t{}, "65504", "f16") == c10::Half(65504.0F).x);
+  CHECK(as(float{}, "3.4e38", "f32") == 3.4e38F);
+  for (const auto& [formula, type] : {std::pair{"1e300", "f32"}, std::pair{"-1e39", "f32"}, std::pair{"1e6", "f16"},
+                                      std::pair{"1e300", "f16"}, std::pair{"3.4e38", "bf16"}}) {
+    CAPTURE(formula, type);
+    CHECK_THROWS_WITH(bytes(formula, type),
+                      ContainsSubstring(std::string("key 'arguments[0].scalar', '") + formula +
+                                        "': expected a number that " + type + " holds, found one that it rounds to "));
+  }
 }
 
 TEST_CASE("a YAML file that is wrong is refused with its line and key") {
@@ -362,6 +375,45 @@ TEST_CASE("inputs that do not fit are named, with what was found and expected") 
   CHECK_THROWS_WITH(refusal({.args = {x, y, x}, .kwargs = {}}), ContainsSubstring("input 'alpha': expected a number"));
   CHECK_THROWS_WITH(refusal({.args = {x, "text", 1}, .kwargs = {}}), ContainsSubstring("found a String"));
   CHECK(here.gpu.launches.empty());
+}
+
+TEST_CASE("a number of a size's name is that size") {
+  Fixture here;
+  const std::string yaml =
+      "image: axpy.ptx\nkernel: bare\ninputs: {x: {shape: [n]}, n: number}\narguments: []\ngrid: n\nblock: 1\n";
+  here.gpu.run = [](const files::KernelLaunch&, void**) {};
+  CHECK_THROWS_WITH(here.call(yaml, {.args = {at::ones({8}), 4}, .kwargs = {}}),
+                    ContainsSubstring("kernel.yaml:3: input 'x': size 0 is not n = 4; expected [n], found [8]"));
+  CHECK(here.gpu.launches.empty());
+  (void)here.call(yaml, {.args = {at::ones({8}), 8}, .kwargs = {}});
+  REQUIRE(here.gpu.launches.size() == 1);
+  CHECK(here.gpu.launches[0].grid[0] == 8);
+}
+
+TEST_CASE("static and dynamic shared memory count together") {
+  Fixture here;
+  here.gpu.static_shared_bytes = 40 * 1024;
+  (void)here.call(with("shared: 1000", "shared: 20480"), {.args = {x, y, 1}, .kwargs = {}});
+  REQUIRE(here.gpu.launches.size() == 1);
+  CHECK(here.gpu.asked_shared == 20480);
+}
+
+TEST_CASE("kernels have the names of their source, whatever is in their templates and namespaces") {
+  const std::map<std::string, std::string> expected = {
+      {"axpy", "axpy"},
+      {"_Z5scalePfi", "scale"},
+      {"_ZN12_GLOBAL__N_15scaleEPfi", "scale"},
+      {"_ZN2ns12_GLOBAL__N_15scaleEPfi", "ns::scale"},
+      {"_ZN12_GLOBAL__N_15scaleINS_1TEEEvPT_", "scale<T>"},
+      {"_Z1kIL4Mode1EEvPf", "k<(Mode)1>"},
+      {"_Z1kIFvPfEEvPT_i", "k<void (float*)>"},
+      {"_Z1kPFvPfE", "k"},
+      {"_Z1kILb1EEvv", "k<true>"},
+  };
+  for (const auto& [symbol, name] : expected) {
+    CAPTURE(symbol, pace::demangled(symbol));
+    CHECK(files::detail::source_name(symbol) == name);
+  }
 }
 
 TEST_CASE("a list of arguments that is not the kernel's, and a launch that no GPU can make, are refused") {
@@ -467,7 +519,14 @@ grid: 3
   CHECK_THROWS_WITH(json("{"), ContainsSubstring("expected the JSON of a kernel in Triton's cache"));
   CHECK_THROWS_WITH(json("[]"), ContainsSubstring("the key 'num_warps' is missing"));
   CHECK_THROWS_WITH(json(R"({"num_warps": 4, "shared": 0})"), ContainsSubstring("the key 'name' is missing"));
-  CHECK_THROWS_WITH(json(R"({"num_warps": -4})"), ContainsSubstring("key 'num_warps': expected a whole number from 0"));
+  CHECK_THROWS_WITH(json(R"({"num_warps": -4})"), ContainsSubstring("key 'num_warps': expected a whole number from 1"));
+  // A grid is divided by the one, and a block has the threads of the other.
+  CHECK_THROWS_WITH(json(R"({"num_warps": 0, "shared": 0, "name": "f"})"),
+                    ContainsSubstring("kernel.json: key 'num_warps': expected a whole number from 1 to 64, found 0"));
+  CHECK_THROWS_WITH(json(R"({"num_warps": 1, "num_ctas": 0, "shared": 0, "name": "f"})"),
+                    ContainsSubstring("kernel.json: key 'num_ctas': expected a whole number from 1 to 8, found 0"));
+  CHECK_THROWS_WITH(json(R"({"num_warps": 1, "shared": 0, "name": "f", "target": {"warp_size": 0}})"),
+                    ContainsSubstring("key 'warp_size': expected a whole number from 1 to 64, found 0"));
   CHECK_THROWS_WITH(json(R"({"num_warps": 4, "shared": 0, "name": "f", "target": {"backend": "hip"}})"),
                     ContainsSubstring("the kernel is for \"hip\""));
   CHECK_THROWS_WITH(json(R"({"num_warps": 4, "shared": 0, "name": "f", "tensordesc_meta": [{}]})"),
@@ -510,6 +569,13 @@ TEST_CASE("clusters of Triton's multiply its grid, and its scratch memory follow
   const auto one_more = files::KernelLoader(open_fake(here.gpu)).load(content, {});
   CHECK_THROWS_WITH(one_more->bind(inputs), ContainsSubstring("takes 3 parameters of 8, 8, 8 bytes, found 4 arguments; "
                                                               "constexpr arguments"));
+  std::string large = yaml;
+  large.replace(large.find("grid: 3"), 7, "grid: [1000000000, 65535, 65535]");
+  here.scratch.write("kernel.yaml", large);
+  const auto too_large = files::KernelLoader(open_fake(here.gpu)).load(content, {});
+  CHECK_THROWS_WITH(too_large->bind(inputs),
+                    ContainsSubstring("kernel.yaml:2: key 'grid', '1000000000': Triton's scratch memory, 100 bytes for "
+                                      "each block, is too large for a grid of 2000000000 x 65535 x 65535 blocks"));
 }
 
 TEST_CASE("a YAML file is a kernel, which is code, and images alone are refused with what is missing") {
@@ -521,6 +587,18 @@ TEST_CASE("a YAML file is a kernel, which is code, and images alone are refused 
   CHECK_THAT(loader.code_in(content),
              ContainsSubstring("a kernel, which may read and write all memory") && ContainsSubstring("axpy.ptx"));
   CHECK(loader.also_reads(content) == std::vector<std::string>{scratch / "axpy.ptx"});
+  // What Triton's cache has of a kernel are several files.
+  scratch.write("cache/axpy.json", triton_json);
+  scratch.write("cache/axpy.ptx", axpy_ptx);
+  scratch.write("cache/axpy.cubin", "machine code");
+  for (const char* const image : {"cache", "cache/axpy.json"}) {
+    const files::Content of_triton(scratch.write("triton.yaml", std::string("image: ") + image + "\n" + axpy_launch));
+    CHECK(loader.also_reads(of_triton) == std::vector<std::string>{scratch / "cache/axpy.json",
+                                                                   scratch / "cache/axpy.cubin",
+                                                                   scratch / "cache/axpy.ptx"});
+  }
+  const files::Content of_none(scratch.write("none.yaml", "image: [none, none.json]\n" + axpy_launch));
+  CHECK(loader.also_reads(of_none) == std::vector<std::string>{scratch / "none", scratch / "none.json"});
   // The inputs are on the CPU; or there is no CUDA in this program.
   CHECK_THROWS_WITH(loader.load(content, {}), ContainsSubstring("a kernel runs on a GPU"));
 #ifndef PACE_CUDA

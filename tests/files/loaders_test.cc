@@ -6,10 +6,14 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <ATen/TensorOperators.h>
@@ -24,8 +28,10 @@
 
 #include "benches/loaders/call_spec.hpp"
 #include "benches/loaders/captured_errors.hpp"
+#include "benches/loaders/file_digest.hpp"
 #include "benches/loaders/named_file.hpp"
 #include "benches/loaders/operator_by_name.hpp"
+#include "benches/loaders/program_facts.hpp"
 #include "benches/loaders/whole_weights.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -49,6 +55,30 @@ std::string script(const pace::test::Scratch& scratch, const std::string& name, 
 std::string pickled(const pace::test::Scratch& scratch, const std::string& name, const c10::IValue& value) {
   const auto bytes = torch::jit::pickle_save(value);
   return scratch.write(name, std::string_view(bytes.data(), bytes.size()));
+}
+
+TEST_CASE("the range of a size is that of its formula") {
+  using pace::benches::files::ExpectedSize;
+  using Range = std::pair<std::int64_t, std::int64_t>;
+  constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+  CHECK(ExpectedSize{.fixed = 8}.range() == Range{8, 8});
+  CHECK(ExpectedSize{.symbol = "s", .low = 1, .high = 512}.range() == Range{1, 512});
+  CHECK(ExpectedSize{.symbol = "s", .times = 2, .low = 1, .high = 256}.range() == Range{2, 512});
+  CHECK(ExpectedSize{.symbol = "s", .times = 2, .plus = 1, .low = 0}.range() == Range{1, largest});
+  CHECK(ExpectedSize{.symbol = "s", .times = -1, .plus = 64, .low = 2, .high = 32}.range() == Range{32, 62});
+  CHECK(ExpectedSize{.symbol = "s", .times = -1, .plus = 64, .low = 2}.range() == Range{0, 62});
+  CHECK(ExpectedSize{.symbol = "s", .times = 4, .low = 1, .high = largest / 2}.range() == Range{4, largest});
+}
+
+TEST_CASE("the hash of a file is that of its bytes, and a folder has none") {
+  using pace::benches::files::digest_of_file;
+  const pace::test::Scratch scratch;
+  const std::string large(std::size_t{3} << 20, 'a');
+  CHECK(digest_of_file(scratch.write("large", large)) == digest_of_file(scratch.write("same", large)));
+  CHECK(digest_of_file(scratch / "large") != digest_of_file(scratch.write("other", large + 'b')));
+  CHECK(digest_of_file(scratch.write("empty", "")) != digest_of_file(scratch / "other"));
+  CHECK_THROWS_WITH(digest_of_file(scratch / "none"), ContainsSubstring("none: the file cannot be read"));
+  CHECK_THROWS_WITH(digest_of_file(scratch / "."), ContainsSubstring("expected a file, found a folder"));
 }
 
 TEST_CASE("a TorchScript file is called with tensors in the order of the inputs") {

@@ -67,6 +67,25 @@ has_row r.csv '^cpu,two_layers.pt2,7,[0-9.]+,.*,pass,passed$'
 timed --backend nativert --dynamic-batch-only --batch-size 10 --model $pair.pt2 "${inputs[@]}" --output r.csv; ends_with 0
 has_row r.csv '^cpu,two_layers.pt2,10,.*,10 8 9 11 12,passed$'
 
+case="a batch at the end of a program's range varies below it"
+python3 - $pair.pt2 "$work/bounded.pt2" <<'PYTHON' || complain "the file could not be written"
+import json, sys, zipfile
+given = zipfile.ZipFile(sys.argv[1])
+with zipfile.ZipFile(sys.argv[2], "w") as bounded:
+    for name in given.namelist():
+        data = given.read(name)
+        if name.endswith("models/model.json"):
+            program = json.loads(data)
+            for constraint in program["range_constraints"].values():
+                constraint["max_val"] = 32
+            data = json.dumps(program)
+        bounded.writestr(name, data)
+PYTHON
+at_most_32=(--backend nativert --dynamic-batch-only --model "$work/bounded.pt2" "${inputs[@]}" --output r.csv)
+timed "${at_most_32[@]}"; ends_with 0
+has_row r.csv '^cpu,bounded.pt2,32,.*,32( 2[0-9]| 3[01])+,passed$'
+refuses --performance --inference "${at_most_32[@]}" --batch-size 33 "--batch-size 33: $work/bounded.pt2: argument 'x': expected float32["
+
 case="a package runs as it is"
 checked --trust --nothing --model $files/classifier.aot.pt2 "${classifier[@]}" --output r.csv; ends_with 0
 has_row r.csv '^cpu,classifier.aot.pt2,8,pass,'
@@ -153,6 +172,9 @@ python3 $files/other_torch.py $pair.pt2 "$work/other.pt2" || complain "the file 
 refuses "${plain[@]}" --model "$work/other.pt2" "${inputs[@]}" "in version 7 of the format; expected version 8"
 refuses "${plain[@]}" --model $pair.pt2 "--inputs is missing, for two_layers.pt2"
 refuses "${plain[@]}" --model $pair.pt2 --inputs "$work/none.pt" "none.pt: no such file"
+mkdir "$work/folder" && cp $pair.inputs.pt "$work/folder/one.pt"
+refuses "${plain[@]}" --model $pair.pt2 --inputs "$work/folder" \
+  "folder: --inputs: expected a file or text with one set of inputs, found a folder"
 refuses "${plain[@]}" --model $pair.pt2 "${inputs[@]}" "${inputs[@]}" "found 2 for 1 files of --model"
 refuses "${plain[@]}" --model $pair.pt2 --model $pair.pt2 "${inputs[@]}" "two models are called 'two_layers.pt2'"
 refuses "${plain[@]}" --model $pair.pt2 "${inputs[@]}" --library "$work/none.so" --trust --only two_layers.pt2 "none.so: --library: no such file"

@@ -1,8 +1,13 @@
 // Files of TorchScript as models: their parameters, batches and inputs, and the rows of runs.
 #include "benches/models/from_files/register_files.hpp"
 
+#include <functional>
+#include <list>
 #include <memory>
+#include <sstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,6 +18,7 @@
 #include <torch/csrc/jit/api/module.h>
 
 #include "benches/models/resolve.hpp"
+#include "benches/models/run/compile_packages.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -189,6 +195,37 @@ def forward(self, x, scale):
   const auto rows = run(entry, varied);
   CHECK(text(rows[0], "status") == "pass");
   CHECK(text(rows[0], "batch_sizes") == "10 8 9 11 12");
+}
+
+TEST_CASE("a file that cannot be compiled leaves the others their packages") {
+  const Scratch scratch;
+  std::list<ModelEntry> entries;  // instances refer to them
+  PackageSet packages;
+  std::ostringstream log;
+  int compiled = 0;
+  const auto add = [&](const std::string& name, std::function<OtherForward()> compile) {
+    auto& entry = entries.emplace_back(entry_of(save(scratch, name + ".pt", linear)));
+    entry.name = name;
+    entry.make = [make = entry.make, compile = std::move(compile)](const ModelRequest& request) {
+      Model model = make(request);
+      model.by_backend = [compile](std::string_view, const pace::benches::aot::PackageOptions&) { return compile(); };
+      return model;
+    };
+    Settings settings;
+    settings.backends = {"aot_inductor"};
+    packages.add(entry, settings, {}, log);
+  };
+  add("changed", []() -> OtherForward { throw pace::InputError({"changed.pt2"}, "this archive was cut"); });
+  add("broken", []() -> OtherForward { throw std::runtime_error("an error of LibTorch's"); });
+  add("whole", [&] { return ++compiled, OtherForward{.forward = {}, .compile_seconds = 2}; });
+  std::vector<Row> rows;
+  packages.compile({}, [&](const Row& row) { rows.push_back(row); }, log);
+  CHECK(packages.failed() == 2);
+  CHECK(compiled == 1);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].name == "whole");
+  CHECK_THAT(log.str(), ContainsSubstring("changed is not compiled: changed.pt2: this archive was cut") &&
+                            ContainsSubstring("broken is not compiled: an error of LibTorch's"));
 }
 
 /// What registering a file says to the words of a command line.

@@ -101,8 +101,8 @@ inline constexpr unsigned char cuda_abi_8 = 8;
 inline constexpr std::uint32_t accelerated_7 = 0x800, accelerated_8 = 0x8;
 inline constexpr unsigned char entry_symbol = 0x10;  // STO_CUDA_ENTRY
 
-/// Sizes of parameters in a section `.nv.info.KERNEL`, whose records are a form, a key, and 16 bits that are the value or
-/// the size of what follows. Nothing if it has a record that is not known, or parameters of no size.
+/// Sizes of parameters in a section `.nv.info.KERNEL`, whose records are a form, a key, and 16 bits that are the value
+/// or the size of what follows. Nothing if it has a record that is not known, or parameters of no size.
 [[nodiscard]] inline std::optional<std::vector<std::size_t>> parameters_in(const Bytes& info) {
   constexpr unsigned char sized_form = 4, parameter_key = 0x17, bank_key = 0x0a;
   std::map<std::size_t, std::size_t> sizes;
@@ -280,8 +280,8 @@ class PtxWords {
 inline constexpr std::uint32_t fatbin_magic = 0xba55ed50;
 
 /// A fatbin: code for several architectures one behind the other, each behind a header: its kind (16 bits), a version
-/// (16), the header's size (32), the size of the code (64), at 28 the architecture, at 40 flags. PTX is compressed, unless
-/// nvcc was called with --no-compress; so may be machine code.
+/// (16), the header's size (32), the size of the code (64), at 28 the architecture, at 40 flags. PTX is compressed,
+/// unless nvcc was called with --no-compress; so may be machine code. Throws Error where it finds none.
 [[nodiscard]] inline std::vector<KernelCode> read_fatbin(std::string_view image) {
   constexpr std::uint16_t ptx_kind = 1, machine_kind = 2;
   constexpr std::uint64_t compressed_flags = 0xf000, accelerated_flag = std::uint64_t{1} << 20;
@@ -306,6 +306,7 @@ inline constexpr std::uint32_t fatbin_magic = 0xba55ed50;
     if ((flags & accelerated_flag) != 0) code.architecture.suffix = 'a';
     all.push_back(std::move(code));
   }
+  if (all.empty()) throw Error("it is a fatbin without code");
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,6 +101,7 @@ class CudaKernel final : public LaunchableKernel {
     return cuda::function_attribute(function_, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   }
   void allow_shared_bytes(std::uint32_t bytes) override {
+    const c10::cuda::CUDAGuard guard(device_);
     function_ = module_.function(symbol_, static_cast<int>(bytes));
   }
   void launch(const KernelLaunch& launch, void** arguments) override {
@@ -130,14 +132,28 @@ class CudaKernel final : public LaunchableKernel {
 class CudaKernels final : public LoadedKernels {
  public:
   CudaKernels(const std::string& path, const std::string& image, c10::DeviceIndex device)
-      : module_(path, image), device_(device) {}
-  [[nodiscard]] std::vector<std::string> names() const override { return module_.kernels(); }
+      : module_(std::in_place, path, image), device_(device) {}
+  CudaKernels(const CudaKernels&) = delete;
+  CudaKernels& operator=(const CudaKernels&) = delete;
+  ~CudaKernels() override {
+    // The driver unloads from the current context.
+    try {
+      const c10::cuda::CUDAGuard guard(device_);
+      module_.reset();
+    } catch (...) {  // the device is lost, and its memory with it
+    }
+  }
+  [[nodiscard]] std::vector<std::string> names() const override {
+    const c10::cuda::CUDAGuard guard(device_);
+    return module_->kernels();
+  }
   [[nodiscard]] std::unique_ptr<LaunchableKernel> get(const std::string& symbol) const override {
-    return std::make_unique<CudaKernel>(module_, symbol, device_);
+    const c10::cuda::CUDAGuard guard(device_);
+    return std::make_unique<CudaKernel>(*module_, symbol, device_);
   }
 
  private:
-  cuda::KernelModule module_;
+  std::optional<cuda::KernelModule> module_;
   c10::DeviceIndex device_;
 };
 

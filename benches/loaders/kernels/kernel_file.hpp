@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>

@@ -63,7 +63,7 @@ namespace detail {
 [[nodiscard]] inline TritonFacts read_triton_facts(const std::string& path) {
   const auto json = read_json_file<nlohmann::json>(path, "the JSON of a kernel in Triton's cache");
   const auto number = [&](const nlohmann::json& in, const char* key, std::int64_t otherwise,
-                          std::int64_t most = 1 << 30) -> std::int64_t {
+                          std::int64_t most = 1 << 30, std::int64_t least = 0) -> std::int64_t {
     const auto found = in.is_object() ? in.find(key) : in.end();
     if (!in.is_object() || found == in.end() || found->is_null()) {
       if (otherwise < 0)
@@ -72,9 +72,9 @@ namespace detail {
                                      "Triton's cache");
       return otherwise;
     }
-    if (!found->is_number_integer() || found->get<std::int64_t>() < 0 || found->get<std::int64_t>() > most)
-      throw InputError({path}, std::string("key '") + key + "': expected a whole number from 0 to " +
-                                   std::to_string(most) + ", found " + found->dump());
+    if (!found->is_number_integer() || found->get<std::int64_t>() < least || found->get<std::int64_t>() > most)
+      throw InputError({path}, std::string("key '") + key + "': expected a whole number from " + std::to_string(least) +
+                                   " to " + std::to_string(most) + ", found " + found->dump());
     return found->get<std::int64_t>();
   };
   const auto flag = [&](const char* key) {
@@ -82,14 +82,14 @@ namespace detail {
     return found != json.end() && found->is_boolean() && found->get<bool>();
   };
   TritonFacts facts;
-  const auto warps = number(json, "num_warps", -1, 64);
+  const auto warps = number(json, "num_warps", -1, 64, 1);
   const auto target = json.value("target", nlohmann::json::object());
   if (const auto backend = target.is_object() ? target.find("backend") : target.end();
       target.is_object() && backend != target.end() && *backend != "cuda")
     throw Unsupported(path + ": the kernel is for " + backend->dump() + "; expected \"cuda\"");
-  facts.threads = static_cast<std::uint32_t>(warps * number(target, "warp_size", 32, 64));
+  facts.threads = static_cast<std::uint32_t>(warps * number(target, "warp_size", 32, 64, 1));
   facts.shared = static_cast<std::uint32_t>(number(json, "shared", -1));
-  facts.blocks = static_cast<std::uint32_t>(number(json, "num_ctas", 1, most_blocks_of_cluster));
+  facts.blocks = static_cast<std::uint32_t>(number(json, "num_ctas", 1, most_blocks_of_cluster, 1));
   if (const auto name = json.find("name"); name == json.end() || !name->is_string())
     throw InputError({path}, "the key 'name' is missing; expected the JSON of a kernel in Triton's cache");
   else

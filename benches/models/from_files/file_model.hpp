@@ -194,7 +194,10 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
       const auto& expected = facts_->inputs()[i];
       if (!expected.is_tensor || expected.sizes.empty() || expected.sizes.front().symbol.empty()) continue;
       const auto& size = expected.sizes.front();
-      if (batch.empty()) std::tie(symbol, least_batch_, most_batch_) = std::tuple(size.symbol, size.low, size.high);
+      if (batch.empty()) {
+        symbol = size.symbol;
+        std::tie(least_batch_, most_batch_) = size.range();
+      }
       if (size.symbol == symbol) batch.push_back(whole.index_of(leaves[i].toTensor()));
     }
     if (!batch.empty()) inputs_.emplace(whole, std::move(batch));

@@ -44,7 +44,7 @@ class FileOptions {
     throw InputError({}, option + ": " + name_ + ' ' + what + "; expected " + expected);
   }
 
-  /// Of programs whose weights are constants.
+  /// Throws for options that have no effect on programs whose weights are constants.
   void require_constants() const {
     const std::string holds = "holds its weights as constants, ";
     if (settings_.training)
@@ -94,9 +94,17 @@ class FileOptions {
     if (settings_.batch_size)
       require_batch("--batch-size " + std::to_string(*settings_.batch_size), *settings_.batch_size);
     const std::int64_t own = settings_.batch_size.value_or(model_.inputs().size());
-    if (settings_.dynamic_batch) require_batch("--dynamic-batch-only", own + 1);
+    if (settings_.dynamic_batch && !(own > 1 && takes_batch(own - 1))) require_batch("--dynamic-batch-only", own + 1);
     if (settings_.mode == Mode::find_batch_size) require_batch("--find-batch-sizes", own + 1);
     if (settings_.mode == Mode::batch_invariance && own > 1) require_batch("--batch-invariant", own / 2);
+  }
+  [[nodiscard]] bool takes_batch(std::int64_t size) const {
+    try {
+      model_.require_batch(size);
+      return true;
+    } catch (const InputError&) {
+      return false;
+    }
   }
   void require_batch(const std::string& option, std::int64_t size) const {
     try {

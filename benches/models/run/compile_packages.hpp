@@ -143,8 +143,9 @@ class PackageSet {
       if (!made.compile_seconds) return;
       other.row.compilation = phases_of({.whole = *made.compile_seconds});
       take(other.row);
-    } catch (const Unsupported& refusal) {
-      fail(log, other.instance.name(), refusal.what());
+    } catch (...) {
+      // What is wrong with one file, such as a change since it was added, is no reason to leave out the others.
+      fail(log, other.instance.name(), current_failed().message);
     }
   }
 

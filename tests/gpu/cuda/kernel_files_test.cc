@@ -143,6 +143,19 @@ TEST_CASE("a kernel has more shared memory than it gets without asking, and no m
   CHECK_THROWS_WITH(here.call(yaml("1000000"), {}), ContainsSubstring("key 'shared', '1000000': expected at most "));
 }
 
+TEST_CASE("static and dynamic shared memory may be more together than a kernel gets without asking") {
+  Fixture here;
+  here.scratch.write("both.cu",
+                     "extern \"C\" __global__ void both(int* out, int n) {\n  extern __shared__ int all[];\n"
+                     "  __shared__ int own[10240];\n  own[n] = 3; all[n - 1] = 4;\n  __syncthreads();\n"
+                     "  out[0] = own[n] + all[n - 1];\n}\n");
+  const auto outputs = here.call(
+      "image: both.cu\nkernel: both\ngrid: 1\nblock: 1\nshared: 20480\n"
+      "arguments: [{output: {shape: [1], dtype: i32}}, {scalar: 20480 / 4, type: i32}]\n",
+      {});
+  CHECK(outputs.at(0).item<int>() == 7);
+}
+
 TEST_CASE("templates, clusters and cooperative launches") {
   Fixture here;
   here.scratch.write("more.cu", R"(

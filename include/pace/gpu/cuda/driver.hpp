@@ -24,29 +24,19 @@ template <class Function>
   return reinterpret_cast<Function>(found);
 }
 
-/// Throws Unsupported with the driver's message unless `code` is success, and DeviceLost if a kernel did something
-/// illegal before. `what` names the operation, such as `loading FILE`.
+/// Throws Unsupported with the driver's message unless `code` is success, and DeviceLost where loses_device() is true of
+/// it. `what` names the operation, such as `loading FILE`.
 inline void require(CUresult code, const std::string& what) {
   if (code == CUDA_SUCCESS) return;
+  static_assert(CUDA_ERROR_ILLEGAL_ADDRESS == static_cast<CUresult>(cudaErrorIllegalAddress) &&
+                CUDA_ERROR_LAUNCH_FAILED == static_cast<CUresult>(cudaErrorLaunchFailure) &&
+                CUDA_ERROR_ECC_UNCORRECTABLE == static_cast<CUresult>(cudaErrorECCUncorrectable));
   using ErrorText = CUresult (*)(CUresult, const char**);
   static const auto text_of = driver_function<ErrorText>("cuGetErrorString");
   const char* text = nullptr;
   if (text_of(code, &text) != CUDA_SUCCESS || text == nullptr) text = "an error that the driver has no words for";
-  switch (code) {
-    case CUDA_ERROR_ILLEGAL_ADDRESS:
-    case CUDA_ERROR_MISALIGNED_ADDRESS:
-    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-    case CUDA_ERROR_INVALID_PC:
-    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-    case CUDA_ERROR_HARDWARE_STACK_ERROR:
-    case CUDA_ERROR_LAUNCH_FAILED:
-    case CUDA_ERROR_LAUNCH_TIMEOUT:
-    case CUDA_ERROR_ASSERT:
-    case CUDA_ERROR_ECC_UNCORRECTABLE:
-      throw DeviceLost(what + ": " + text + "; a kernel did something illegal, and the device is lost to this process");
-    default:
-      throw Unsupported(what + ": " + text);
-  }
+  if (loses_device(static_cast<cudaError_t>(code))) throw DeviceLost(what + ": " + text + "; " + device_is_lost);
+  throw Unsupported(what + ": " + text);
 }
 
 }  // namespace pace::cuda

@@ -13,6 +13,30 @@ namespace pace::cuda {
 inline constexpr const char* cannot_be_captured =
     "a call that waits for the device, copies to the host, or leaves work on another stream cannot be captured";
 
+/// What messages say where loses_device() is true.
+inline constexpr const char* device_is_lost =
+    "a kernel did something illegal or ran for too long, or the hardware failed, and the device is lost to this "
+    "process";
+
+/// Whether no call on the device succeeds in this process after `code`. The driver's codes have the same numbers.
+[[nodiscard]] constexpr bool loses_device(cudaError_t code) {
+  switch (code) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorHardwareStackError:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorECCUncorrectable:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Throws the exception for `code`, unless it is success. `what` names the operation, such as `recording an event`.
 ///
 ///  - DeviceMissing: there is no device, or no driver for this toolkit.
@@ -50,18 +74,8 @@ inline void check(cudaError_t code, const char* what) {
     case cudaErrorStreamCaptureUnmatched:
     case cudaErrorStreamCaptureMerge:
       throw Unsupported(text + "; " + cannot_be_captured);
-    case cudaErrorIllegalAddress:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorHardwareStackError:
-    case cudaErrorLaunchFailure:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorAssert:
-    case cudaErrorECCUncorrectable:
-      throw DeviceLost(text + "; a kernel did something illegal, and the device is lost to this process");
     default:
+      if (loses_device(code)) throw DeviceLost(text + "; " + device_is_lost);
       throw Error(text);
   }
 }

@@ -13,6 +13,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/gpu/cuda/driver.hpp"
+#include "pace/gpu/cuda/launch_kernel.hpp"
 
 namespace pace::cuda {
 
@@ -69,9 +70,10 @@ class KernelModule {
     static const auto set = driver_function<SetAttribute>("cuFuncSetAttribute");
     CUfunction found = nullptr;
     require(find(&found, module_, symbol.c_str()), "looking for " + symbol + " in " + name_);
-    // The driver requires an explicit request for more than this.
+    // The driver requires an explicit request where static and dynamic shared memory together are more than this.
     constexpr int without_asking = 48 * 1024;
-    if (shared_bytes > without_asking)
+    if (shared_bytes > 0 &&
+        function_attribute(found, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) + std::int64_t{shared_bytes} > without_asking)
       require(set(found, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes),
               "asking for " + std::to_string(shared_bytes) + " bytes of shared memory for " + symbol);
     return found;

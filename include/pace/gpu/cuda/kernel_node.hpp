@@ -106,20 +106,18 @@ class KernelNode {
   using GetParams = CUresult (*)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*);
   using GetFunction = CUresult (*)(CUfunction*, CUkernel);
   using GetName = CUresult (*)(const char**, CUfunction);
-  using GetAttribute = CUresult (*)(int*, CUfunction_attribute, CUfunction);
   using GetOccupancy = CUresult (*)(int*, CUfunction, int, std::size_t);
   using GetNodeAttribute = CUresult (*)(CUgraphNode, CUkernelNodeAttrID, CUkernelNodeAttrValue*);
 
   /// The cluster that a kernel was compiled for (`__cluster_dims__`), in blocks; all 1 where it has none, or where the
   /// driver does not know the attributes.
   [[nodiscard]] static std::array<std::uint32_t, 3> compiled_cluster_of(CUfunction function) {
-    static const auto attribute_of = driver_function<GetAttribute>("cuFuncGetAttribute");
     std::array<std::uint32_t, 3> cluster{1, 1, 1};
     const CUfunction_attribute which[] = {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
                                           CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
                                           CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH};
     for (std::size_t i = 0; i < cluster.size(); ++i)
-      if (int blocks = 0; attribute_of(&blocks, which[i], function) == CUDA_SUCCESS && blocks > 0)
+      if (const int blocks = function_attribute_if_known(function, which[i]).value_or(0); blocks > 0)
         cluster[i] = static_cast<std::uint32_t>(blocks);
     return cluster;
   }
