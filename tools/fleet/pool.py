@@ -242,7 +242,7 @@ def table(machines, found):
 
 
 def run(options):
-    runs = read_runs(options.files)
+    runs = [each for each in read_runs(options.files) if each.results]
     origin.require_same_code(runs)
     origin.require_each_once(runs)
     machines = dict(sorted(collect(runs).items()))

@@ -70,6 +70,11 @@ class Gate:
     # Machines of which a process says that the gate cannot be proven, whatever the numbers of the others are.
     refused: set
 
+    @property
+    def silent(self):
+        """Machines that have measured, and of which no process has a number."""
+        return sorted({*self.without} - {*self.numbers} - self.refused)
+
 
 @dataclasses.dataclass(frozen=True)
 class Judged:
@@ -111,33 +116,52 @@ def add_to(commands):
     add("--allow-undecided", action="store_true", help="exit code 0, not 43")
 
 
-def _demands(result, row, options):
-    baseline = next((each["name"] for each in result["implementations"] if each["baseline"]), "")
-    known = (result["name"], row["name"])
-    guard = options.no_slower_than
-    if guard or options.speedup_at_least:
-        text = (
-            f"time of at most {guard:.3g}x the baseline's"
-            if guard
-            else (f"speed-up of at least {options.speedup_at_least:.3g}x")
-        )
-        limit = guard or options.speedup_at_least
-        yield Demand(*known, text, baseline, bool(guard), limit, 1e-3, 1e-2, not guard, False)
-        return
-    for each in row["expectations"]:
-        speed = each["demanded_speed"]
-        if speed:
-            yield Demand(
-                *known,
-                each["expectation"],
-                baseline,
-                speed["guard"],
-                speed["limit"],
-                speed["alpha"],
-                speed["beta"],
-                bool(speed["closes_when_undecided"]),
-                bool(speed["allowed_undecided"]),
-            )
+def _baseline(result):
+    return next((each["name"] for each in result["implementations"] if each["baseline"]), "")
+
+
+def _demand(result, row, expectation):
+    """Returns what an expectation demands of the speed-up over the baseline, or None."""
+    speed = expectation["demanded_speed"]
+    if not speed:
+        return None
+    return Demand(
+        result["name"],
+        row["name"],
+        expectation["expectation"],
+        _baseline(result),
+        speed["guard"],
+        speed["limit"],
+        speed["alpha"],
+        speed["beta"],
+        bool(speed["closes_when_undecided"]),
+        bool(speed["allowed_undecided"]),
+    )
+
+
+def _stated(runs):
+    """Returns the demands of each row that a run states, by comparison and name, with the path of the first such run. A
+    row that was not measured has its expectations without what they demand, so that another run has to say it."""
+    found = {}
+    for run in runs:
+        for result in run.results:
+            for row in result["implementations"]:
+                demands = [each for each in (_demand(result, row, of) for of in row["expectations"]) if each]
+                if demands:
+                    found.setdefault((result["name"], row["name"]), (demands, run.path))
+    return found
+
+
+def _demands(result, row, stated, options):
+    """Returns the demands on a row: those of the options, or its own ones. `stated`: those that some run has."""
+    guard, limit = options.no_slower_than, options.no_slower_than or options.speedup_at_least
+    if limit:
+        text = f"time of at most {limit:.3g}x the baseline's" if guard else f"speed-up of at least {limit:.3g}x"
+        of = (result["name"], row["name"], text, _baseline(result))
+        return [Demand(*of, bool(guard), limit, 1e-3, 1e-2, not guard, False)]
+    known = {each.expectation: dataclasses.replace(each, baseline=_baseline(result)) for each in stated}
+    found = (_demand(result, row, each) or known.get(each["expectation"]) for each in row["expectations"])
+    return [each for each in found if each]
 
 
 def _number(result, row):
@@ -161,8 +185,18 @@ def _impossible(result, row):
 def _refuses(result, row, demand):
     """Returns why no number of processes proves a gate of a row, or an empty text. ReplicateSink, in
     include/pace/runner/replicate_sink.hpp, has the same rule for claims."""
+    if row["outcome"] == "refused":
+        return f"it was refused: {row['message']}"
     context = row["context"]
-    return _impossible(result, row) or ("" if demand.guard else context["unproven"] or context["unasked"])
+    why = _impossible(result, row) or ("" if demand.guard else context["unproven"] or context["unasked"])
+    return why or next(
+        (
+            each["message"] or "its verdict is invalid"
+            for each in row["expectations"]
+            if each["verdict"] == "invalid" and _demand(result, row, each) == demand
+        ),
+        "",
+    )
 
 
 def _require_budget(run, result):
@@ -180,41 +214,41 @@ def _require_budget(run, result):
 class Collected:
     """What all runs say of their gates."""
 
-    gates: list
-    """In the order of the first run that has them."""
-    faults: list
+    gates: dict = dataclasses.field(default_factory=dict)
+    """By their demand, in the order of the first run that has them."""
+    faults: list = dataclasses.field(default_factory=list)
     """Sentences about what no further process mends: implementations at fault, gates that each process judges by
     itself, times that cannot be true and claims that are not proven."""
-    used: set
+    left_open: dict = dataclasses.field(default_factory=dict)
+    """Names of the machines, one for each process, by a guard of another kind that these let through undecided."""
+    used: set = dataclasses.field(default_factory=set)
     """Paths of the runs that have a number of any gate."""
-    machines: set
+    machines: set = dataclasses.field(default_factory=set)
     """Names of the machines that these were measured on."""
 
 
 def collect(runs, options):
-    """Returns what is Collected of runs. Throws Refused where they ask different questions, or have ended by their own
-    verdict.
+    """Returns what is Collected of runs, of which some may have no results. Throws Refused where they ask different
+    questions, or have ended by their own verdict.
     """
-    gates, faults, asked, used, machines = {}, [], {}, set(), set()
+    found, stated, asked, at_fault = Collected(), _stated(runs), {}, []
     for run in runs:
         name = origin.machine(run)
         for result in run.results:
+            if result["lost_device"]:
+                found.faults.append(f"{name}: '{result['name']}': the device was lost: {result['lost_device']}")
             for row in result["implementations"]:
-                at = f"{name}: '{result['name']}': '{row['name']}'"
-                if row["outcome"] in _AT_FAULT:
-                    faults.append(f"{at} {row['outcome']}: {row['message']}")
-                    continue
-                if row["context"]["impossible"]:
-                    faults.append(f"{at}: {row['context']['impossible']}")
-                if row["baseline"] or row["outcome"] == "refused":
-                    continue
-                faults += [
-                    f"{name}: {each['message']}"
-                    for each in row["expectations"]
-                    if each["acceptable"] is False and not each["demanded_speed"]
-                ]
-                demands = list(_demands(result, row, options))
                 case = (result["name"], row["name"])
+                known = stated.get(case, ([], ""))[0]
+                demands = [] if row["baseline"] else _demands(result, row, known, options)
+                if row["outcome"] in _AT_FAULT:
+                    why = f"{row['outcome']}: {row['message']}"
+                    found.faults.append(f"{name}: '{result['name']}': '{row['name']}' {why}")
+                    at_fault += [(name, demand, why) for demand in demands]
+                    continue
+                _add_judgements(found, name, result, row, {each.expectation for each in known})
+                if row["baseline"]:
+                    continue
                 first, path = asked.setdefault(case, (demands, run.path))
                 if demands != first:
                     raise origin.Refused(
@@ -224,20 +258,57 @@ def collect(runs, options):
                 if demands:
                     _require_budget(run, result)
                 for demand in demands:
-                    gate = gates.setdefault(demand, Gate(demand, {}, {}, set()))
-                    number, why = _number(result, row)
-                    if refusal := _refuses(result, row, demand):
-                        gate.refused.add(name)
-                        number, why = None, refusal
-                        if refusal != _impossible(result, row):
-                            faults.append(f"{at}: {demand.expectation} is not proven: {refusal}")
-                    if number is None:
-                        gate.without.setdefault(name, []).append(why)
-                    else:
-                        gate.numbers.setdefault(name, []).append(number)
-                        used.add(run.path)
-                        machines.add(name)
-    return Collected(list(gates.values()), faults, used, machines)
+                    _add_number(found, name, run, result, row, demand)
+    for name, demand, why in at_fault:
+        if demand in found.gates:
+            _add_without(found, name, demand, why)
+    processes = collections.Counter(map(origin.machine, runs))
+    for gate in found.gates.values():
+        for name in processes.keys() - gate.numbers.keys() - gate.without.keys():
+            gate.without[name] = ["its results have no such row"] * processes[name]
+    return found
+
+
+def _gate(found, demand):
+    return found.gates.setdefault(demand, Gate(demand, {}, {}, set()))
+
+
+def _add_without(found, name, demand, why):
+    _gate(found, demand).without.setdefault(name, []).append(why)
+
+
+def _add_judgements(found, name, result, row, gates):
+    """Adds what a process judges by itself. `gates`: expectations that all processes judge together."""
+    at = f"{name}: '{result['name']}': '{row['name']}'"
+    if row["context"]["impossible"]:
+        found.faults.append(f"{at}: {row['context']['impossible']}")
+    for each in row["expectations"]:
+        if each["demanded_speed"] or each["expectation"] in gates:
+            continue
+        if each["acceptable"] is False:
+            found.faults.append(f"{name}: {each['message'] or each['expectation']}")
+        elif each["unresolved"]:
+            key = (result["name"], row["name"], each["expectation"])
+            found.left_open.setdefault(key, []).append(name)
+
+
+def _add_number(found, name, run, result, row, demand):
+    """Adds the number of a process to a gate, or why it has none."""
+    gate = _gate(found, demand)
+    number, why = _number(result, row)
+    if refusal := _refuses(result, row, demand):
+        gate.refused.add(name)
+        number, why = None, refusal
+        if refusal != _impossible(result, row):
+            found.faults.append(
+                f"{name}: '{result['name']}': '{row['name']}': {demand.expectation} is not proven: {refusal}"
+            )
+    if number is None:
+        _add_without(found, name, demand, why)
+    else:
+        gate.numbers.setdefault(name, []).append(number)
+        found.used.add(run.path)
+        found.machines.add(name)
 
 
 def _in_words(demands):
@@ -275,16 +346,19 @@ def _share(layout):
 
 def judge(gate, spread=None):
     """Judges one gate. Half of each error rate is the whole's, the other half is shared by the machines (Bonferroni):
-    all of them together err no more often than one gate may."""
+    all of them together err no more often than one gate may. A gate does not pass without a figure of each
+    machine."""
     demand = gate.demand
     layout = factor.lay_out(gate.numbers, spread)
     by_machine = {each.name: _verdict(each.own, demand, _share(layout)) for each in layout.machines}
     whole = _verdict(layout.whole, demand, 0.5)
+    by_machine |= {name: UNDECIDED for name in gate.silent}
     verdicts = set(by_machine.values())
     if FAILED in verdicts or whole == FAILED:
         verdict = FAILED
     else:
-        verdict = PASSED if whole == PASSED or verdicts == {PASSED} else UNDECIDED
+        # A machine without a figure may be the slow one.
+        verdict = PASSED if verdicts == {PASSED} or (whole == PASSED and not gate.silent) else UNDECIDED
     acceptable = verdict == PASSED or (verdict == UNDECIDED and not demand.closes_when_undecided)
     different = []
     if layout.p_equal is not None and layout.p_equal <= DIFFERENT:
@@ -309,7 +383,7 @@ def answer(judged):
     if not of[PASSED] + of[UNDECIDED]:
         where = f"{bad} on every machine."
     elif of[FAILED]:
-        where = f"{bad} on {_names(of[FAILED])} of {len(layout.machines)} machines"
+        where = f"{bad} on {_names(of[FAILED])} of {len(judged.by_machine)} machines"
         where += f"; {good} on {_names(of[PASSED])}" if of[PASSED] else ""
         where += f"; undecided on {_names(of[UNDECIDED])}." if of[UNDECIDED] else "."
     elif judged.whole == FAILED:
@@ -319,6 +393,8 @@ def answer(judged):
     else:
         on = "every machine" if not of[PASSED] else _names(of[UNDECIDED])
         where = f"Undecided on {on}" + (f"; {good} on the whole." if judged.whole == PASSED else ".")
+    if judged.gate.silent:
+        where += f" No process of {_names(judged.gate.silent)} has a figure."
     if layout.p_equal is None and layout.scatter is not None:
         return (
             f"{where} Whether machines differ is not known: the processes of each machine have one number, by a clock "
@@ -362,8 +438,9 @@ def rows(judged):
                 remark,
             ]
         )
+    found += [[name, "0", "", "", judged.by_machine[name], "has no figure"] for name in judged.gate.silent]
     if layout.whole is not None:
-        count = f"all {len(layout.machines)} machines"
+        count = f"{f'{len(layout.machines)} of' if judged.gate.silent else 'all'} {len(judged.by_machine)} machines"
         found.append([count, str(layout.processes), *figures(layout.whole, layout.whole.centre, 0.5), judged.whole, ""])
     return found
 
@@ -382,25 +459,26 @@ def lines_of(table, indent="  "):
 
 
 def read_runs(names):
-    """Returns the runs of files and folders. Throws Refused if anything of them cannot be read."""
+    """Returns the runs of files and folders, of which one at least has results. Throws Refused if anything of them
+    cannot be read."""
     inputs = read.read([user_path(name) for name in names])
     for note in inputs.notes:
         print(f"fleet: {note}", file=sys.stderr)
     if inputs.problems:
         raise origin.Refused("; ".join(inputs.problems))
-    runs = [run for run in inputs.runs if run.results]
-    if not runs:
+    if not any(run.results for run in inputs.runs):
         raise origin.Refused(f"{', '.join(map(schema.text_of, names))}: no file has results of a comparison")
-    return runs
+    return inputs.runs
 
 
 def run(options):
-    runs = read_runs(options.files)
+    all_runs = read_runs(options.files)
+    runs = [each for each in all_runs if each.results]
     origin.require_same_code(runs)
     origin.require_each_once(runs)
-    collected = collect(runs, options)
-    gates, faults = collected.gates, collected.faults
-    if not gates and not faults:
+    collected = collect(all_runs, options)
+    gates, faults = [*collected.gates.values()], collected.faults
+    if not gates and not faults and not collected.left_open:
         raise origin.Refused(
             "no implementation has a gate on its speed-up; state one: --no-slower-than FACTOR or --speedup-at-least "
             "FACTOR"
@@ -426,8 +504,14 @@ def run(options):
         # What the others found is no answer where one process refuses the gate.
         if not gate.refused:
             print(f"  {answer(judged)}")
+    for (comparison, implementation, expectation), names in collected.left_open.items():
+        print(
+            f"\n{comparison}: {implementation}, {expectation}: undecided in {len(names)} of {len(runs)} processes, "
+            f"each of which judges it by itself: {_names(sorted(set(names)))}"
+        )
     for fault in faults:
         print(f"\n{fault}")
     if faults or not all(each.acceptable for each in found):
         return CLOSED
-    return OPEN_QUESTION if any(each.unresolved for each in found) and not options.allow_undecided else 0
+    unresolved = collected.left_open or any(each.unresolved for each in found)
+    return OPEN_QUESTION if unresolved and not options.allow_undecided else 0

@@ -329,6 +329,127 @@ class Replicates(unittest.TestCase):
         self.assertEqual(code, 42)
         self.assertIn("m2: made 3", out)
 
+    def changed(self, change, names, guard=True):
+        """Writes three processes of each machine, whose comparison `change` has changed."""
+        for name in names:
+            for process in range(3):
+                run = len(list(self.folder.glob("gate/*"))) + 1
+                place = self.folder / "gate" / f"run_{run}_of_12" / "test.outputs"
+                place.mkdir(parents=True)
+                result = machines.comparison("add", 0.001 * (process - 1), seed=run, guard=guard)
+                change(result)
+                made_up.write(place / "results.json", [result], machines.header(name, run))
+
+    @staticmethod
+    def refuse(result):
+        """As a program writes a row that was refused: `demanded_speed` is null."""
+        row = result["implementations"][1]
+        row |= {"outcome": "refused", "message": "not on this machine", "log_ratios": [], "samples_ns": []}
+        for each in row["expectations"]:
+            each |= {"verdict": "invalid", "acceptable": False, "unresolved": False, "demanded_speed": None}
+            each["message"] = "'fused' could not be run here: not on this machine"
+
+    def test_a_refused_candidate_closes(self):
+        self.changed(self.refuse, ("m1", "m2"))
+        for words in ((), ("--no-slower-than", 1.05)):
+            out, _, code = self.run_on(2, *words)
+            self.assertEqual(code, 42, out)
+            self.assertIn("not on this machine", out)
+        self.write_all({"m4": 0.0, "m5": 0.0})
+        for words in ((), ("--no-slower-than", 1.05)):
+            out, _, code = self.run_on(2, *words)
+            self.assertEqual(code, 42, out)
+            self.assertIn("the baseline's: not proven\n", out)
+            self.assertIn("  without 3 processes of 'm2': it was refused: not on this machine\n", out)
+
+    def test_an_invalid_verdict_closes(self):
+        def invalid(result):
+            result["implementations"][1]["expectations"][0] |= {"verdict": "invalid", "message": "cannot be"}
+
+        self.changed(invalid, ("m1", "m2"))
+        out, _, code = self.run_on(2)
+        self.assertEqual(code, 42, out)
+        self.assertIn("is not proven: cannot be", out)
+
+    def test_gates_of_the_baseline_and_lost_devices_close(self):
+        def count(result):
+            result["implementations"][0]["expectations"] = [
+                {"expectation": "at most 2 allocations", "verdict": "failed", "acceptable": False, "message": "made 3"}
+            ]
+
+        self.changed(count, ("m1", "m2"))
+        out, _, code = self.run_on(2)
+        self.assertEqual(code, 42, out)
+        self.assertIn("m1: made 3", out)
+        shutil.rmtree(self.folder / "gate")
+        self.changed(lambda result: result.update(lost_device="GPU 0 fell off the bus"), ("m1", "m2"))
+        out, _, code = self.run_on(2)
+        self.assertEqual(code, 42, out)
+        self.assertIn("m2: 'add': the device was lost: GPU 0 fell off the bus", out)
+
+    def test_a_machine_without_a_figure_is_named_and_proves_nothing(self):
+        def disturb(result):
+            result["conditions"]["disturbances"] = ["other processes used 95 % of the cores"]
+
+        def drop(result):
+            result["implementations"].pop()
+
+        def unreached(result):
+            row = result["implementations"][1]
+            row |= {"outcome": "unreached", "message": "the time was over", "log_ratios": []}
+            row["expectations"][0]["demanded_speed"] = None
+
+        for change, why in (
+            (disturb, "other processes used 95 % of the cores"),
+            (drop, "its results have no such row"),
+            (unreached, "the time was over"),
+        ):
+            for guard in (True, False):
+                with self.subTest(why, guard=guard):
+                    shutil.rmtree(self.folder / "gate", ignore_errors=True)
+                    fast = 0.0 if guard else 1.0
+                    self.write_all({"m1": fast, "m2": fast + 0.001, "m3": fast - 0.001}, guard=guard)
+                    self.changed(change, ("m4",), guard)
+                    out, _, code = self.run_on(3)
+                    self.assertEqual(code, 43 if guard else 42, out)
+                    self.assertEqual(self.run_on(3, "--allow-undecided")[2], 0 if guard else 42)
+                    self.assertRegex(out, r"the baseline's: undecided\n|at least 1.02x: undecided\n")
+                    self.assertIn(f"  without 3 processes of 'm4': {why}\n", out)
+                    self.assertRegex(out, r"\n  m4 +0 +undecided +has no figure\n")
+                    self.assertRegex(out, r"\n  3 of 4 machines +9 .*passed")
+                    self.assertRegex(out, r"Undecided on 'm4'; .* on the whole\.")
+                    self.assertIn("No process of 'm4' has a figure.", out)
+                    self.assertNotIn("on every machine", out)
+                    self.assertIn("has figures of 3", self.refused(4))
+
+    def test_a_machine_whose_files_have_no_results_is_named(self):
+        self.write_all({"m1": 0.0, "m2": 0.0})
+        place = self.folder / "gate/run_7_of_12/test.outputs"
+        place.mkdir(parents=True)
+        made_up.write(place / "results.json", [], machines.header("m3", 50))
+        out, _, code = self.run_on(2)
+        self.assertEqual(code, 43, out)
+        self.assertIn("  without 1 process of 'm3': its results have no such row\n", out)
+
+    def test_an_undecided_guard_of_another_kind_is_no_success(self):
+        def mean(result):
+            result["implementations"][1]["expectations"].append(
+                {
+                    "expectation": "mean time of at most 1.02x the baseline's",
+                    "verdict": "undecided",
+                    "acceptable": True,
+                    "unresolved": True,
+                    "message": "it is open",
+                }
+            )
+
+        self.changed(mean, ("m1", "m2"))
+        for words in ((), ("--no-slower-than", 1.05)):
+            out, _, code = self.run_on(2, *words)
+            self.assertEqual(code, 43, out)
+            self.assertIn("fused, mean time of at most 1.02x the baseline's: undecided in 6 of 6 processes", out)
+            self.assertEqual(self.run_on(2, "--allow-undecided", *words)[2], 0)
+
     def refused(self, *words):
         out, errors, code = words if len(words) == 3 else self.run_on(*words)
         self.assertEqual((code, out), (1, ""))
