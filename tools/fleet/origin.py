@@ -6,6 +6,9 @@ import json
 # What in the environment says that two programs are the same code.
 _OF_CODE = ("commit", "compiler", "build_flags", "optimized", "libtorch")
 
+# What in the configuration says so: the hash that the linker gives a program. Code that was not committed has no other.
+_BUILD = "the build"
+
 # Options of which each process may draw its own.
 _DRAWN = ("seed", "check_seed")
 
@@ -29,7 +32,9 @@ def code(run):
     found |= {key: header["environment"].get(key, "") for key in _OF_CODE}
     found |= {key: each for key, each in header["options"].items() if key not in _DRAWN}
     # What else is there is the machine's.
-    found |= {key: each for key, each in header["configuration"].items() if key.startswith("--")}
+    found |= {
+        key: each for key, each in header["configuration"].items() if key.startswith("--") or key == _BUILD
+    }
     return found | {"suite_alpha": "" if header["suite_alpha"] is None else f"{header['suite_alpha']:g}"}
 
 
@@ -43,7 +48,7 @@ def require_same_code(runs):
             if one != another:
                 raise Refused(
                     f"{runs[0].path} and {run.path} differ in {key}: '{one or 'nothing'}' and "
-                    f"'{another or 'nothing'}'; expected results of one commit, by one command"
+                    f"'{another or 'nothing'}'; expected results of one commit, of one build, by one command"
                 )
 
 

@@ -489,6 +489,11 @@ class Replicates(unittest.TestCase):
         self.assertIn(
             "differ in --suite", with_header(lambda first: first["configuration"].update({"--suite": "timm"}))
         )
+        for commit in (machines.COMMIT, ""):
+            self.assertIn(
+                "differ in the build: '0123' and '4567'; expected",
+                self.refused(*machines.run("replicates", *self.of_builds(commit), "--machines", 2)),
+            )
         self.assertIn("does not name its machine", with_header(lambda first: first["environment"].update(hostname="")))
         result["implementations"][0]["name"] = "eager"
         self.assertIn("other gates or another baseline", with_header(lambda first: None))
@@ -498,6 +503,13 @@ class Replicates(unittest.TestCase):
         self.assertIn("and none; expected one question", self.refused(2))
         last.write_text("{}", "utf-8")
         self.assertIn("results.json:1", self.refused(2))
+
+    def of_builds(self, commit):
+        """Files of two builds."""
+        for machine, build in (("m1", "0123"), ("m2", "4567")):
+            first = machines.header(machine, 7, commit=commit)
+            first["configuration"]["the build"] = build
+            yield made_up.write(self.folder / f"{machine}.json", [machines.comparison("add", 0.0, seed=7)], first)
 
     def test_no_gate_on_a_speed_up(self):
         self.write_all({"m1": 0.0, "m2": 0.0}, limits=())
