@@ -44,6 +44,9 @@ LEFT_OUT = "left_out"
 _OUTPUTS = "test.outputs/" + gather.ARCHIVE
 _FILES = ("test.log", "test.xml", _OUTPUTS)
 
+# Files have whole seconds on some disks, and Bazel's clocks of a test and of its files differ by some.
+_SLACK = 2.0
+
 # Where Bazel moves the files of an attempt that another one follows.
 _ATTEMPTS = "test_attempts"
 
@@ -64,7 +67,7 @@ class Events:
     path: str
     identity: str = ""
     began: str = ""
-    ended: float = math.inf
+    ended: float | None = None
     """Seconds of the clock; of a run that was killed not known."""
     testlogs: str = ""
     tests: dict = dataclasses.field(default_factory=dict)
@@ -97,33 +100,55 @@ def read_events(path):
                     f"{path}:{number}: is no event of Bazel; expected what --build_event_json_file has written"
                 ) from None
     found = Events(path)
-    for event in events:
-        if "finished" in event:
-            # Files have whole seconds on some disks.
-            found.ended = int(event["finished"]["finishTimeMillis"]) / 1e3 + 1
-    for event in events:
-        identity = event["id"]
-        if "started" in event:
-            found.identity = event["started"]["uuid"]
-            found.testlogs = os.path.join(event["started"]["workspaceDirectory"], "bazel-testlogs")
-            moment = int(event["started"]["startTimeMillis"]) / 1e3
-            found.began = datetime.datetime.fromtimestamp(moment, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        elif "testSize" in event.get("configured", {}):
-            found.tests.setdefault(identity["targetConfigured"]["label"], {})
-        elif "completed" in event:
-            _expect(found, event)
-        elif "testResult" in identity:
-            _add_result(found, identity["testResult"], event)
+    # The results' files are looked for by the time at which the run has ended.
+    for take in (_take_end, _take):
+        for number, event in enumerate(events, 1):
+            try:
+                take(found, event)
+            except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+                what = f"it has no \"{error.args[0]}\"" if isinstance(error, KeyError) else str(error)
+                raise origin.Refused(
+                    f"{path}:{number}: is no event that this program reads: {what}; expected what "
+                    "--build_event_json_file has written"
+                ) from None
     if not found.tests:
         raise origin.Refused(f"{path}: names no test; expected the events of a `bazel test`")
     return found
 
 
+def _take_end(found, event):
+    if "finished" in event:
+        # Files have whole seconds on some disks.
+        found.ended = int(event["finished"]["finishTimeMillis"]) / 1e3 + 1
+
+
+def _take(found, event):
+    identity = event["id"]
+    if "started" in event:
+        found.identity = event["started"]["uuid"]
+        found.testlogs = os.path.join(event["started"]["workspaceDirectory"], "bazel-testlogs")
+        moment = int(event["started"]["startTimeMillis"]) / 1e3
+        found.began = datetime.datetime.fromtimestamp(moment, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    elif "testSize" in event.get("configured", {}):
+        found.tests.setdefault(identity["targetConfigured"]["label"], {})
+    elif "completed" in event:
+        _expect(found, event)
+    elif "testResult" in identity:
+        _add_result(found, identity["testResult"], event)
+
+
+def _number(identity, key):
+    value = identity[key]
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{key} is {value!r}, and no whole number")
+    return value
+
+
 def _expect(found, event):
     """Adds all parts of a test, of which no result is known yet."""
     all_ = [each["testResult"] for each in event.get("children", []) if "testResult" in each]
-    shards = max((each["shard"] for each in all_), default=0)
-    runs = max((each["run"] for each in all_), default=0)
+    shards = max((_number(each, "shard") for each in all_), default=0)
+    runs = max((_number(each, "run") for each in all_), default=0)
     for each in all_:
         parts = found.tests.setdefault(each["label"], {})
         words = [each["shard"], shards, each["run"], runs]
@@ -131,8 +156,9 @@ def _expect(found, event):
 
 
 def _add_result(found, identity, event):
+    shard, run_ = _number(identity, "shard"), _number(identity, "run")
     part = found.tests.setdefault(identity["label"], {}).setdefault(
-        _name(identity["shard"], identity["run"]), Part([identity["shard"], 1, identity["run"], 1], "NO_STATUS")
+        _name(shard, run_), Part([shard, 1, run_, 1], "NO_STATUS")
     )
     # The attempts of a part have an event each, in their order. The first one with a verdict counts: a gate that is
     # measured again until it passes has lost its error rates.
@@ -142,10 +168,40 @@ def _add_result(found, identity, event):
     if part.status not in ENDED:
         return
     folder = os.path.join(found.testlogs, folder_of(identity["label"], part.part))
+    ended = _ended(found, event["testResult"])
     for file in event["testResult"].get("testActionOutput", []):
         name = file["name"].replace("test.outputs__", "test.outputs/")
         if name in _FILES:
-            part.files[name] = _own(found, folder, name, identity.get("attempt", 1), file.get("uri", ""))
+            where = urllib.parse.urlsplit(file.get("uri", ""))
+            if where.scheme != "bytestream" and ended is None:
+                raise origin.Refused(
+                    f"{found.path}: was cut off, and {identity['label']} has no time at which its attempt ended, so "
+                    "that its files cannot be told from those of another run; expected the events of a run that was not "
+                    "killed: run the tests again, and keep those"
+                )
+            # Some versions of Bazel make it after the attempt, whose log is looked at.
+            last = math.inf if name == "test.xml" and found.ended is None else ended
+            part.files[name] = _own(found, folder, name, identity.get("attempt", 1), where, last)
+
+
+def _ended(found, result):
+    """Returns the last moment at which this run may have written the files of an attempt, in seconds of the clock, or
+    None where the events do not say."""
+    if found.ended is not None:
+        return found.ended
+    if result.get("executionInfo", {}).get("cachedRemotely"):
+        # It was measured before this run, which has written its files before it wrote this event.
+        return os.stat(found.path).st_mtime + _SLACK
+    if "testAttemptStartMillisEpoch" in result and "testAttemptDurationMillis" in result:
+        took = int(result["testAttemptStartMillisEpoch"]) + int(result["testAttemptDurationMillis"])
+        return took / 1e3 + _SLACK
+    # Later versions of Bazel.
+    if "testAttemptStart" in result and "testAttemptDuration" in result:
+        # Python 3.10 reads no other number of digits than six.
+        moment, _, fraction = result["testAttemptStart"].removesuffix("Z").partition(".")
+        began = datetime.datetime.fromisoformat(moment).replace(tzinfo=datetime.timezone.utc).timestamp()
+        return began + float(f"0.{fraction or 0}") + float(result["testAttemptDuration"].removesuffix("s")) + _SLACK
+    return None
 
 
 def folder_of(label, part):
@@ -157,11 +213,10 @@ def folder_of(label, part):
     return "/".join([place, "_".join(words)] if words else [place])
 
 
-def _own(found, folder, name, attempt, uri):
+def _own(found, folder, name, attempt, where, ended):
     """Returns where a file of an attempt is: Bazel moves it to a folder of its own before the next attempt begins.
     Throws Refused if it is not that of this run of Bazel: another one may have written it since."""
     moved = os.path.join(folder, _ATTEMPTS, re.sub(r"^test", f"attempt_{attempt}", name))
-    where = urllib.parse.urlsplit(uri)
     if where.scheme == "bytestream":
         # Remote execution names no place, only the hash of the content: .../blobs/HASH/SIZE.
         places = [os.path.join(folder, name), moved]
@@ -172,17 +227,17 @@ def _own(found, folder, name, attempt, uri):
     if not there:
         raise origin.Refused(f"{found.path}: {places[0]} is not there; {expected} (and --remote_download_outputs=all)")
     for path in there:
-        if _is_own(found, path, where):
+        if _is_own(path, where, ended):
             return path
     raise origin.Refused(f"{found.path}: {there[0]} is of another run of Bazel; {expected}")
 
 
-def _is_own(found, path, where):
+def _is_own(path, where, ended):
     if where.scheme == "bytestream":
         with open(path, "rb") as file:
             return hashlib.sha256(file.read()).hexdigest() == where.path.rsplit("/", 2)[-2]
     # Bazel has waited for all of its files.
-    return os.stat(path).st_mtime <= found.ended
+    return os.stat(path).st_mtime <= ended
 
 
 def _outputs(part):
@@ -254,6 +309,18 @@ def add(record, events, folder):
         _copy(files, os.path.join(folder, name))
 
 
+def _require_folders(record, folder):
+    """Throws Refused if what the record calls kept has gone."""
+    for label, test in sorted(record["tests"].items()):
+        for part in test["parts"].values():
+            place = os.path.join(folder, part["folder"])
+            if part["folder"] and not (os.path.isdir(place) and os.listdir(place)):
+                raise origin.Refused(
+                    f"{place} is not there, though it was kept: {label}: {kept.part_in_words(part['part'])}; expected "
+                    "the folder as keep has left it, or another --into"
+                )
+
+
 def _copy(files, target):
     """Copies the files of a part as a whole or not at all."""
     os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -315,6 +382,7 @@ def run(options):
         record = kept.read(folder) or {"kept_version": kept.VERSION, "attempts": [], "tests": {}}
     except kept.BadRecord as error:
         raise origin.Refused(str(error)) from None
+    _require_folders(record, folder)
     add(record, read_events(user_path(options.events)), folder)
     os.makedirs(folder, exist_ok=True)
     output.write(os.path.join(folder, kept.NAME), json.dumps(record, indent=1) + "\n")

@@ -50,6 +50,11 @@ class Keep(unittest.TestCase):
             "workspaceDirectory": str(self.folder),
         }
 
+    def took(self, log):
+        """When events say that an attempt began, and how long it took: until its log was written."""
+        end = int(1e3 * log.stat().st_mtime) if log.exists() else 1795679190000
+        return {"testAttemptStartMillisEpoch": str(end - 4500), "testAttemptDurationMillis": "4500"}
+
     def uri(self, path):
         """Where events say that a file is: on this machine."""
         return path.as_uri()
@@ -77,7 +82,7 @@ class Keep(unittest.TestCase):
                 for name in ("test.xml", "test.outputs/outputs.zip"):
                     if (place / name).exists():
                         outputs.append({"name": name.replace("/", "__"), "uri": self.uri(place / name)})
-                result = {"status": status, "testActionOutput": outputs}
+                result = {"status": status, "testActionOutput": outputs, **self.took(place / "test.log")}
                 events.append({"id": {"testResult": ids[shard - 1]}, "testResult": result})
         path = self.folder / f"events-{number}.json"
         path.write_text("".join(json.dumps(each) + "\n" for each in events) + cut, "utf-8")
@@ -176,7 +181,8 @@ class Keep(unittest.TestCase):
             for name, file in files:
                 outputs.append({"name": name, "uri": self.remote_uri(file) if remote else self.uri(file)})
             identity = {"label": GATES, "run": 1, "shard": 1, "attempt": attempt}
-            result = {"status": status, "testActionOutput": outputs}
+            took = self.took(files[0][1]) if files else {}
+            result = {"status": status, "testActionOutput": outputs, **took}
             lines.append(json.dumps({"id": {"testResult": identity}, "testResult": result}) + "\n")
         path.write_text(path.read_text("utf-8") + "".join(lines), "utf-8")
         return path
@@ -255,6 +261,47 @@ class Keep(unittest.TestCase):
         os.utime(log, (1795679190, 1795679190))
         self.keep(events, 43)
 
+    def test_files_that_another_run_has_written_after_a_run_was_killed(self):
+        log = self.measured(1) / "test.log"
+        events = self.events(1, {1: "PASSED"})
+        # A run of other code ends a minute later.
+        self.measured(1, number=2, header=machines.header("worker 1", 2, commit="c0ffee"))
+        for path in log.parent.rglob("*"):
+            os.utime(path, (log.stat().st_mtime + 60,) * 2)
+        out = self.keep(events, 1)
+        self.assertIn("test.log is of another run of Bazel", out)
+        self.assertFalse(self.into.exists())
+
+        def without(*keys, **more):
+            lines = [json.loads(line) for line in events.read_text("utf-8").splitlines()]
+            for line in lines:
+                if "testResult" in line:
+                    line["testResult"] = {k: v for k, v in line["testResult"].items() if k not in keys} | more
+            path = self.folder / "changed.json"
+            path.write_text("".join(json.dumps(each) + "\n" for each in lines), "utf-8")
+            return path
+
+        # Later versions of Bazel write both in another form.
+        keys = ("testAttemptStartMillisEpoch", "testAttemptDurationMillis")
+        later = {"testAttemptStart": "2026-11-26T02:53:01.25Z", "testAttemptDuration": "3.500s"}
+        changed = without(*keys, **later)
+        self.assertIn("test.log is of another run of Bazel", self.keep(changed, 1))
+        end = 1795661584.75
+        for path in log.parent.rglob("*"):
+            os.utime(path, (end + 1, end + 1))
+        self.keep(changed, 43)
+        self.into = self.folder / "another"
+        out = self.keep(without(*keys), 1)
+        self.assertIn(f"changed.json: was cut off, and {GATES} has no time at which its attempt ended", out)
+        self.assertIn("expected", out)
+        # What comes from a cache was measured long before it was written.
+        cached = without(executionInfo={"cachedRemotely": True})
+        os.utime(cached, (end, end))
+        self.keep(cached, 43)
+        self.into = self.folder / "a third"
+        os.utime(cached, (end - 60, end - 60))
+        self.assertIn("is of another run of Bazel", self.keep(cached, 1))
+
     def test_files_of_remote_execution_are_known_by_their_content(self):
         log = self.measured(1) / "test.log"
         with mock.patch.object(self, "uri", self.remote_uri):
@@ -295,6 +342,40 @@ class Keep(unittest.TestCase):
         for record in ("[]", "{", '{"kept_version":2}', '{"kept_version":1,"attempts":[],"tests":{"//a:b":{}}}'):
             (self.into / "kept.json").write_text(record, "utf-8")
             self.assertIn("kept.json", self.keep(self.events(1, {1: "PASSED"}), 1))
+
+    def test_events_that_lack_a_field(self):
+        self.measured(1)
+        path = self.events(1, {1: "PASSED"})
+        lines = path.read_text("utf-8").splitlines()
+        result = next(i for i, line in enumerate(lines) if '"status"' in line)
+        finished = '{"id":{"buildFinished":{}},"finished":{}}'
+        for number, line, what in (
+            (1, lines[0].replace('"uuid"', '"other"'), 'it has no "uuid"'),
+            (1, lines[0].replace('"startTimeMillis": "', '"startTimeMillis": "x'), "invalid literal"),
+            (result + 1, lines[result].replace('"shard"', '"other"'), 'it has no "shard"'),
+            (result + 1, lines[result].replace('"shard": 1', '"shard": "1"'), "shard is '1'"),
+            (result + 1, lines[result].replace('"label"', '"other"'), 'it has no "label"'),
+            (3, lines[2].replace('"run"', '"other"'), 'it has no "run"'),
+            (len(lines) + 1, finished, 'it has no "finishTimeMillis"'),
+        ):
+            with self.subTest(what):
+                changed = [*lines, ""]
+                changed[number - 1] = line
+                path.write_text("".join(each + "\n" for each in changed if each), "utf-8")
+                out = self.keep(path, 1)
+                self.assertIn(f"events-1.json:{number}: is no event that this program reads: {what}", out)
+
+    def test_folders_that_have_gone(self):
+        for shard in (1, 2):
+            self.measured(shard)
+        events = self.events(1, {1: "PASSED", 2: "PASSED"})
+        self.keep(events)
+        before = (self.into / "kept.json").read_bytes()
+        shutil.rmtree(self.into / "tests/suite/gates/shard_2_of_2")
+        out = self.keep(events, 1)
+        self.assertNotIn("are kept", out)
+        self.assertIn("tests/suite/gates/shard_2_of_2 is not there, though it was kept", out)
+        self.assertEqual((self.into / "kept.json").read_bytes(), before)
 
     def test_only_what_is_missing_runs(self):
         words = shlex.split(keep.run_under({GATES: ["2.1", "12.1"], UNIT: [], "//a:b$c": ["1.3"]}))
