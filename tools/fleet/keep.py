@@ -176,8 +176,8 @@ def _add_result(found, identity, event):
             if where.scheme != "bytestream" and ended is None:
                 raise origin.Refused(
                     f"{found.path}: was cut off, and {identity['label']} has no time at which its attempt ended, so "
-                    "that its files cannot be told from those of another run; expected the events of a run that was not "
-                    "killed: run the tests again, and keep those"
+                    "that its files cannot be told from those of another run; expected the events of a run that was "
+                    "not killed: run the tests again, and keep those"
                 )
             # Some versions of Bazel make it after the attempt, whose log is looked at.
             last = math.inf if name == "test.xml" and found.ended is None else ended

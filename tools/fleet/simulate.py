@@ -7,7 +7,7 @@ import os
 import tempfile
 import zlib
 
-from fleet import simulation
+from fleet import origin, simulation
 from fleet.options import command, count, number
 from history import database, results
 from report.options import file_name, user_path
@@ -16,7 +16,10 @@ DESCRIPTION = (
     "Simulates a suite on a fleet, from comparisons as they were measured: how long it takes, how many bytes come "
     "back, how large the database of tools/history becomes, and how often a gate errs."
 )
-EPILOG = "Exit code: 0, or 1 if a file cannot be read or has no comparison; 2 for a bad command line."
+EPILOG = (
+    "Exit code: 0, or 1 if a file cannot be read or has no comparison, or if the suite would not end; 2 for a bad "
+    "command line."
+)
 
 # What Bazel's zip does to undeclared outputs.
 LEVEL = 6
@@ -130,7 +133,14 @@ def figures(options, known):
         spread=options.spread,
         losses_per_hour=options.losses,
     )
-    found = simulation.run(known.comparisons, options.comparisons, fleet, options.runs, options.seed)
+    try:
+        found = simulation.run(known.comparisons, options.comparisons, fleet, options.runs, options.seed)
+    except simulation.Endless as error:
+        raise origin.Refused(
+            f"--losses {options.losses:g}: a shard of {duration(error.seconds)} would be begun {error.times:.2g} times "
+            f"before a machine outlives it, since each is lost once in {duration(3600 / options.losses)}; expected at "
+            f"most {simulation.MOST_TIMES} times: fewer losses, or shorter shards (--per-shard, --start)"
+        ) from None
     gates = options.comparisons * options.gates
     return {
         "comparisons": options.comparisons,

@@ -46,12 +46,39 @@ class Outcome:
     """Length of all results."""
 
 
+# A shard that is begun more often is none that anything could measure.
+MOST_TIMES = 1000
+
+
+class Endless(Exception):
+    """A shard would be begun more than MOST_TIMES times before a machine outlives it."""
+
+    def __init__(self, seconds, times):
+        super().__init__(seconds, times)
+        self.seconds = seconds
+        self.times = times
+
+
+def _require_end(shards, speeds, fleet):
+    longest = max(map(_seconds, shards))
+    lengths = [fleet.start_seconds + longest * each for each in speeds]
+    survives = statistics.fmean(math.exp(-each * fleet.losses_per_hour / 3600) for each in lengths)
+    if survives * MOST_TIMES < 1:
+        raise Endless(statistics.median(lengths), 1 / survives if survives else math.inf)
+
+
+def _seconds(shard):
+    return sum(each.seconds for each in shard)
+
+
 def simulate(known, comparisons, fleet, rng):
     """Draws a suite of so many comparisons from `known`, with replacement, and runs it once. Shards are handed out in
-    their order, each to the machine that is free first, as an engine with one queue does."""
+    their order, each to the machine that is free first, as an engine with one queue does. Throws Endless where machines
+    are lost so often that the suite would not end."""
     drawn = rng.choices(known, k=comparisons)
     speeds = [math.exp(rng.gauss(0, fleet.spread)) for _ in range(fleet.machines)]
     shards = [drawn[first : first + fleet.per_shard] for first in range(0, comparisons, fleet.per_shard)]
+    _require_end(shards, speeds, fleet)
     free = [(0.0, machine) for machine in range(fleet.machines)]
     work, lost, end = 0.0, 0, 0.0
     waiting = shards
@@ -62,7 +89,7 @@ def simulate(known, comparisons, fleet, rng):
         heapq.heapify(free)
         for shard in waiting:
             begun, machine = heapq.heappop(free)
-            seconds = fleet.start_seconds + sum(each.seconds for each in shard) * speeds[machine]
+            seconds = fleet.start_seconds + _seconds(shard) * speeds[machine]
             survives = rng.expovariate(fleet.losses_per_hour / 3600) if fleet.losses_per_hour else math.inf
             if survives < seconds:
                 again.append(shard)
@@ -99,7 +126,7 @@ def summarize(outcomes):
 
 
 def run(known, comparisons, fleet, runs, seed):
-    """Returns the summary of so many simulated suites. Equal seeds give equal summaries."""
+    """Returns the summary of so many simulated suites. Equal seeds give equal summaries. Throws Endless."""
     rng = random.Random(seed)
     return summarize([simulate(known, comparisons, fleet, rng) for _ in range(runs)])
 

@@ -1,6 +1,7 @@
 """tools/fleet: a simulated suite takes what can be worked out by hand, and its figures are those of the files."""
 
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -44,6 +45,17 @@ class Simulation(unittest.TestCase):
         # A shard of 12 s outlives a machine that is lost every 12 s in mean with probability 1/e: it is begun e times.
         found = simulation.run(self.second, 1000, fleet(machines=10, losses_per_hour=300.0), 100, 1)
         self.assertAlmostEqual(found.lost / 100, 2.718 - 1, delta=0.1)
+
+    def test_shards_that_outlive_no_machine(self):
+        # A shard of 12 s, of machines that are lost every 2 s in mean, is begun e^6 = 403 times; every second, e^12.
+        self.assertGreater(simulation.run(self.second, 10, fleet(losses_per_hour=1800.0), 1, 1).lost, 0)
+        with self.assertRaises(simulation.Endless) as raised:
+            simulation.run(self.second, 10, fleet(losses_per_hour=3600.0), 1, 1)
+        self.assertAlmostEqual(raised.exception.seconds, 12.0)
+        self.assertAlmostEqual(math.log(raised.exception.times), 12.0)
+        # Such a short shard as no double counts.
+        with self.assertRaises(simulation.Endless):
+            simulation.run(self.second, 10, fleet(losses_per_hour=3.6e6), 1, 1)
 
     def test_equal_seeds_give_equal_figures(self):
         several = [simulation.Comparison(seconds, 1) for seconds in (0.5, 1.0, 4.0)]
@@ -92,6 +104,18 @@ class Program(unittest.TestCase):
         self.assertGreater(found["database_bytes"], 0)
         self.assertAlmostEqual(found["expected_false_alarms"], 0.4)
         self.assertAlmostEqual(400 * found["alpha_for_one_in_twenty"], 0.0513, delta=1e-4)
+
+    def test_a_fleet_that_loses_more_than_it_measures_is_refused(self):
+        words = ("--wall", 10, "--losses", 1000, "--machines", 1, "--comparisons", 100, "--runs", 2, "--start", 100)
+        ended = self.run_fleet(self.good, *words, code=1)
+        self.assertEqual(ended.stdout, "")
+        # A shard of 20 comparisons takes 100 s and 20 times 2.5 s, and a machine is lost every 3.6 s.
+        self.assertRegex(
+            ended.stderr,
+            r"--losses 1000: a shard of [\d.]+ min would be begun [\d.]+e\+\d+ times .* once in 3\.6 s; expected at "
+            r"most 1000 times: fewer losses, .*--per-shard",
+        )
+        self.run_fleet(self.good, *words[:2], "--losses", 30, *words[4:])
 
     def test_bad_input(self):
         self.assertIn("the rounds alone took 10 s", self.run_fleet(self.good, "--wall", 5, code=1).stderr)
