@@ -15,8 +15,9 @@ DESCRIPTION = (
     "supports, how many gates between identical code raised an alarm, and in what it differs from the others."
 )
 EPILOG = (
-    "Exit code: 0 if no machine differs, 42 if one does or raises more false alarms than promised, 43 if too few "
-    "processes were measured to know, 1 if results cannot be compared, 2 for a bad command line."
+    "Exit code: 0 if no machine differs, 42 if one does or raises more false alarms than promised, 43 if too little "
+    "was measured to know, or a machine was disturbed throughout or supports no margin, 1 if results cannot be "
+    "compared, 2 for a bad command line."
 )
 
 DIFFERENT, NOT_KNOWN = 42, 43
@@ -26,6 +27,8 @@ PREFIX = "pool/"
 
 # A margin is supported if so many of the gates pass within their time.
 SUPPORTED = 0.99
+
+_EXPECTED = "expected what //benches/selftest:pool_NAME has measured"
 
 # Facts that machines of one pool have in common.
 _FACTS = ("cpu", "cores", "cpu_quota", "governor", "turbo", "kernel", "gpu", "gpu_driver", "libtorch_cpu_capability")
@@ -40,6 +43,8 @@ class Machine:
     processes: int = 0
     comparisons: int = 0
     alarms: int = 0
+    # What each disturbed comparison was disturbed by.
+    disturbances: list = dataclasses.field(default_factory=list)
     # Passed gates by margin, and all.
     passed: dict = dataclasses.field(default_factory=dict)
     gates: dict = dataclasses.field(default_factory=dict)
@@ -129,11 +134,18 @@ def _add(machine, run):
                 "//benches/selftest:pool_NAME alone"
             )
         baseline, other = result["implementations"]
+        if not baseline["time"]:
+            raise origin.Refused(f"{run.path}: '{result['name']}': time of '{baseline['name']}' is null; {_EXPECTED}")
         if other["outcome"] != "measured" or len(other["log_ratios"]) < 2 or not baseline["time"]["median_ns"] > 0:
             raise origin.Refused(f"{run.path}: '{result['name']}' was not measured: {other['message'] or 'no cycles'}")
         machine.comparisons += 1
+        machine.disturbances += result["conditions"]["disturbances"][:1]
         machine.alarms += any(each["verdict"] == "failed" for each in other["expectations"])
         for each in other["expectations"]:
+            if not each["demanded_speed"]:
+                raise origin.Refused(
+                    f"{run.path}: '{result['name']}': demanded_speed of '{each['expectation']}' is null; {_EXPECTED}"
+                )
             margin = round(each["demanded_speed"]["limit"] - 1, 9)
             machine.gates[margin] = machine.gates.get(margin, 0) + 1
             machine.passed[margin] = machine.passed.get(margin, 0) + (each["verdict"] == "passed")
@@ -167,8 +179,8 @@ def _facts(machines):
 
 
 def differences(machines, options, alpha):
-    """Returns what machines differ in, and whether all of it could be tested. Times of each kind of work, deviations
-    and alarms share the level equally (Bonferroni)."""
+    """Returns what machines differ in, whether times could be tested, and whether deviations could. Times of each kind
+    of work, deviations and alarms share the level equally (Bonferroni)."""
     found, known = list(_facts(machines)), True
     work = sorted({each for machine in machines.values() for each in machine.times})
     level = options.level / (len(work) + 2)
@@ -187,10 +199,9 @@ def differences(machines, options, alpha):
             )
             for each in slow or []
         ]
+    # A known spread of times says nothing of deviations, whose scatter only several processes show.
     noise = factor.lay_out({each.name: each.noise for each in machines.values()})
     noisy = factor.outliers(noise, math.log(options.noise), level)
-    # A known spread of times says nothing of deviations, whose scatter only several processes show.
-    known = known and (noisy is not None or options.process_spread is not None)
     found += [
         Difference(
             each.name,
@@ -211,7 +222,31 @@ def differences(machines, options, alpha):
         for each in machines.values()
         if chances[each.name] <= level
     ]
-    return found, known
+    return found, known, noisy is not None
+
+
+def _unanswered(machines, runs):
+    """Returns sentences about machines of which no figure says that they are as the others."""
+    for name in sorted({origin.machine(each) for each in runs} - machines.keys()):
+        yield f"'{name}' has no results: its files hold no comparison"
+    for each in machines.values():
+        if len(each.disturbances) == each.comparisons:
+            yield f"'{each.name}' was disturbed in all of its {each.comparisons} comparisons: {each.disturbances[0]}"
+        if each.margin is None:
+            gates = f"{sum(each.passed.values())} of {sum(each.gates.values())} gates passed"
+            yield f"'{each.name}' supports none of the margins: {gates}"
+
+
+def _option(run, name, default):
+    """Returns a number of the header's options, which are texts."""
+    text = run.header["options"].get(name) or default
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise origin.Refused(f"{run.path}: options: {name} is '{text}'; expected a number")
+    return value
 
 
 def table(machines, found):
@@ -242,18 +277,17 @@ def table(machines, found):
 
 
 def run(options):
-    runs = [each for each in read_runs(options.files) if each.results]
+    all_runs = read_runs(options.files)
+    runs = [each for each in all_runs if each.results]
     origin.require_same_code(runs)
     origin.require_each_once(runs)
     machines = dict(sorted(collect(runs).items()))
     if len(machines) < options.machines:
         names = ", ".join(f"'{name}'" for name in machines)
         raise origin.Refused(f"--machines {options.machines}: results of {len(machines)}: {names}")
-    header = runs[0].header
-    alpha = float(header["options"].get("alpha") or 0.001)
-    found, known = differences(machines, options, alpha)
-    budget = float(header["options"].get("budget_ns") or 0) / 1e9
-    pool = header["environment"].get("pool", "")
+    budget = _option(runs[0], "budget_ns", 0) / 1e9
+    found, times_known, scatter_known = differences(machines, options, _option(runs[0], "alpha", 0.001))
+    pool = runs[0].header["environment"].get("pool", "")
     print(f"pool {pool or 'without a name'}: {len(machines)} machines, {len(runs)} processes")
     print("\n".join(lines_of(table(machines, found), indent="")))
     print(
@@ -262,13 +296,21 @@ def run(options):
     )
     for each in found:
         print(f"'{each.machine}' differs: {each.what}")
+    unanswered = list(_unanswered(machines, all_runs))
+    print("".join(f"{each}\n" for each in unanswered), end="")
     if found:
         return DIFFERENT
-    if not known:
+    fewest = (
+        f"{len(machines) + factor.FEWEST_FREEDOM} processes at least whose figures are not all equal (--runs_per_test)"
+    )
+    if not times_known:
+        print(f"Whether machines differ is not known: expected {fewest}, or --process-spread")
+    elif not scatter_known:
         print(
-            f"Whether machines differ is not known: expected {len(machines) + factor.FEWEST_FREEDOM} processes at "
-            "least whose figures are not all equal (--runs_per_test), or --process-spread"
+            f"Whether log ratios scatter more on a machine is not known: expected {fewest}; --process-spread is about "
+            "times alone"
         )
+    if unanswered or not times_known or not scatter_known:
         return NOT_KNOWN
     print(
         f"No machine is proven to differ: by more than {100 * options.margin:g} % in a time, or by a factor of "

@@ -27,6 +27,9 @@ class Pool(unittest.TestCase):
         alarms=0,
         works=("exp", "add"),
         step=0.001,
+        disturbed="",
+        change=None,
+        options=None,
         **facts,
     ):
         """The results of one process of the self-test: times of each work, and verdicts of each margin. Times of
@@ -39,7 +42,14 @@ class Pool(unittest.TestCase):
                 limits = [1 + each for each in MARGINS]
                 seed = 100 * self.count + 10 * repeat + len(work)
                 result = machines.comparison(
-                    f"pool/{work}/{repeat}", 0.0, limits, "passed", scatter, time=time, seed=seed
+                    f"pool/{work}/{repeat}",
+                    0.0,
+                    limits,
+                    "passed",
+                    scatter,
+                    time=time,
+                    seed=seed,
+                    disturbed=disturbed,
                 )
                 result["check_seed"] = len(results)
                 expectations = result["implementations"][1]["expectations"]
@@ -48,9 +58,13 @@ class Pool(unittest.TestCase):
                         expectations[i] = made_up.expectation("undecided", 1 + margin)
                 if alarms > len(results):
                     expectations[0] = made_up.expectation("failed", 1 + MARGINS[0])
+                if change:
+                    change(*result["implementations"])
                 results.append(result)
         name = self.folder / f"{machine}-{self.count}.json"
-        return made_up.write(name, results, machines.header(machine, self.count, **{"pool": "quiet", **facts}))
+        first = machines.header(machine, self.count, **{"pool": "quiet", **facts})
+        first["options"] |= options or {}
+        return made_up.write(name, results, first)
 
     def pool(self, equal=("m1", "m2", "m3"), processes=3):
         return [self.process(machine) for machine in equal for _ in range(processes)]
@@ -94,7 +108,23 @@ class Pool(unittest.TestCase):
 
     def test_a_machine_that_supports_no_margin(self):
         files = self.pool() + [self.process("m4", supported=1.0)]
-        self.assertRegex(self.run_on(files)[0], r"m4 .*none +none +0 of 4")
+        out, _, code = self.run_on(files)
+        self.assertRegex(out, r"m4 .*none +none +0 of 4")
+        self.assertEqual(code, 43, out)
+        self.assertIn("'m4' supports none of the margins: 0 of 24 gates passed", out)
+
+    def test_a_machine_that_was_disturbed_throughout(self):
+        files = self.pool() + [self.process("m4", disturbed="other processes used 95 %")]
+        out, _, code = self.run_on(files)
+        self.assertEqual(code, 43, out)
+        self.assertIn("'m4' was disturbed in all of its 4 comparisons: other processes used 95 %", out)
+        self.assertNotIn("No machine is proven to differ", out)
+
+    def test_a_machine_without_results(self):
+        files = [*self.pool(), made_up.write(self.folder / "empty.json", [], machines.header("m4", 50, pool="quiet"))]
+        out, _, code = self.run_on(files)
+        self.assertEqual(code, 43, out)
+        self.assertIn("'m4' has no results", out)
 
     def test_false_alarms(self):
         files = self.pool() + [self.process("m4", alarms=2)]
@@ -130,7 +160,13 @@ class Pool(unittest.TestCase):
         out, _, code = self.run_on(files)
         self.assertEqual(code, 43)
         self.assertIn("Whether machines differ is not known: expected 6 processes at least", out)
-        self.assertEqual(self.run_on(files, "--process-spread", 0.002)[2], 0)
+        # A known spread of times says nothing of deviations.
+        scattered = [*files, self.process("m4", scatter=0.1)]
+        for each in (files, scattered):
+            out, _, code = self.run_on(each, "--process-spread", 0.002)
+            self.assertEqual(code, 43, out)
+            self.assertIn("Whether log ratios scatter more on a machine is not known: expected ", out)
+            self.assertNotIn("No machine is proven to differ", out)
         files.append(self.process("m4", {"exp": 1.5}))
         out, _, code = self.run_on(files, "--process-spread", 0.002)
         self.assertEqual(code, 42)
@@ -154,6 +190,26 @@ class Pool(unittest.TestCase):
         )
         self.assertIn("'add' is no comparison of a pool's self-test", refused(files + [other]))
         self.assertIn("nowhere", refused([*files, self.folder / "nowhere"]))
+
+    def test_values_that_are_none(self):
+        def no_demand(_, other):
+            other["expectations"][1]["demanded_speed"] = None
+
+        def no_time(baseline, _):
+            baseline["time"] = None
+
+        for changes, what in (
+            ({"change": no_demand}, "'pool/exp/1': demanded_speed of 'time of at most 1.00x the baseline's' is null"),
+            ({"change": no_time}, "'pool/exp/1': time of 'by_steps' is null"),
+            ({"options": {"alpha": "often"}}, "options: alpha is 'often'; expected a number"),
+            ({"options": {"alpha": "nan"}}, "options: alpha is 'nan'; expected a number"),
+            ({"options": {"budget_ns": "long"}}, "options: budget_ns is 'long'; expected a number"),
+        ):
+            with self.subTest(what):
+                files = [self.process(machine, **changes) for machine in ("m1", "m2")]
+                out, errors, code = self.run_on(files, machines_=2)
+                self.assertEqual((code, out), (1, ""))
+                self.assertIn(f"{files[0]}: {what}", errors)
 
     def copy_of(self, path):
         copy = self.folder / "copy.json"
