@@ -376,7 +376,7 @@ class Replay {
       if (backend == 0) expected = std::move(outputs);
       row.checked = match.compared > 0;
       row.max_abs_error = match.max_abs_error;
-      const pace::detail::Agreement agreement{.only_nan = match.only_nan, .empty = match.empty};
+      const pace::detail::Agreement agreement{.only_nan = match.only_nan, .empty = match.empty, .message = {}};
       if (const auto why = agreement.why_uncompared(); backend == 0 && !row.checked && match.correct && !why.empty())
         notes.push_back(std::string(nothing_compared) + row.name + "': " + why + '.');
       if (!match.correct) {
