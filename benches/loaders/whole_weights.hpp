@@ -24,11 +24,12 @@ namespace detail {
   const auto dtype = exported_dtype(meta.at("dtype").get<int>());
   const auto &sizes = meta.at("sizes"), &strides = meta.at("strides"), &offset = meta.at("storage_offset");
   if (!dtype || !offset.contains("as_int")) return 0;
+  constexpr const char* too_many = "describes a tensor of more elements than can be counted";
   std::uint64_t elements = 0;
   const auto add = [&](std::uint64_t count, std::uint64_t each) {
     std::uint64_t product = 0;
     if (__builtin_mul_overflow(count, each, &product) || __builtin_add_overflow(elements, product, &elements))
-      throw Error("describes a tensor of more elements than can be counted");
+      throw Error(too_many);
   };
   const auto number = [](const nlohmann::json& value) {
     const auto found = value.at("as_int").get<std::int64_t>();
@@ -44,11 +45,9 @@ namespace detail {
     add(size - 1, number(strides[i]));
   }
   add(1, 1);
-  const std::uint64_t of_element = c10::elementSize(*dtype);
-  const std::uint64_t before = elements;
-  elements = 0;
-  add(before, of_element);
-  return elements;
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(elements, c10::elementSize(*dtype), &bytes)) throw Error(too_many);
+  return bytes;
 }
 
 }  // namespace detail
