@@ -1340,4 +1340,30 @@ TEST_CASE("a thread pool that spins for a while after a call is no background wo
   CHECK(result["honest"].outcome == pace::Outcome::measured);
 }
 
+TEST_CASE("code that is slower after another implementation's calls, as it has left the caches, keeps no answers") {
+  cheats::FakeClock clock;
+  auto options = cheats::short_run();
+  options.budget = pace::Nanoseconds(1e9);
+  options.hard_limit = options.budget;
+  options.min_sample = pace::Nanoseconds(1e6);
+  int cold_calls = 0;
+  const auto result = pace::compare("cold", at::randn({8, 8}))
+                          .options(options)
+                          .baseline("eager",
+                                    [&](const at::Tensor& x) {
+                                      cold_calls = 4;
+                                      clock.advance(pace::Nanoseconds(30'000));
+                                      return x.sigmoid();
+                                    })
+                          .candidate("honest",
+                                     [&](const at::Tensor& x) {
+                                       clock.advance(pace::Nanoseconds(cold_calls > 0 ? 100'000 : 10'000));
+                                       cold_calls = std::max(cold_calls - 1, 0);
+                                       return x.sigmoid();
+                                     })
+                          .run(clock);
+  INFO(result["honest"].message);
+  CHECK(result["honest"].outcome == pace::Outcome::measured);
+}
+
 }  // namespace

@@ -860,7 +860,7 @@ inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementa
 /// repeated, and whether they are right there. The time for it is a share of the budget, or up to most_time_of_question()
 /// where few calls take as long. One trial at a time may take up to most_time_of_short_question().
 inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementation) {
-  constexpr double fewest_trials = 6, fewest_long_trials = 3, most_trials = 16, samples_of_trial = 6, attempts = 2,
+  constexpr double fewest_trials = 6, fewest_long_trials = 3, most_trials = 16, samples_of_trial = 7, attempts = 2,
                    most_calls = 16, most_bytes = 1 << 20, slack_in_resolutions = 20, calls_of_trial = 6,
                    bytes_in_nanosecond = 4;
   if (!answers_->renews()) return {};
@@ -884,7 +884,7 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   const std::int64_t repetitions = clock_.modes() != nullptr ? 1 : iterations_;
   const bool beside_given = clock_.modes() == nullptr && !prepared_.renew;
   NewValueSamples samples(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
-                          static_cast<std::size_t>(std::max(1.0, calls)), random_());
+                          static_cast<std::size_t>(std::max(1.0, calls)), /*warm=*/!one_by_one, random_());
 
   const OnOtherValues other = on_fresh_values();
   if (clock_.modes() != nullptr)

@@ -31,13 +31,15 @@ namespace pace::detail {
 class NewValueSamples {
  public:
   /// Samples of at most `calls` calls on operands like those of `like`. All must outlive it. Nothing else may use the
-  /// operands meanwhile.
+  /// operands meanwhile. `warm` says whether a sample comes before those on new values, which is of use for short calls:
+  /// code that has left the caches takes some microseconds more.
   NewValueSamples(timing::Clock& clock, OperandSets& operands, const OperandSet& like, FreshValues& source,
-                  Renewal renewal, std::size_t calls, std::uint64_t seed)
+                  Renewal renewal, std::size_t calls, bool warm, std::uint64_t seed)
       : clock_(clock),
         operands_(operands),
         source_(source),
         renewal_(renewal),
+        warm_(warm),
         random_(seed),
         elsewhere_(like),
         sink_(like) {
@@ -118,6 +120,8 @@ class NewValueSamples {
       implementation.prepare(0);
       implementation.run(0, 1);
     }
+    // The same sample as before the calls on known values, so that code, predictions of branches and the heap are as warm.
+    if (warm_) (void)again(new_values);
     for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, values_[i].tensors, kept);
     implementation.prepare(0);
     write_all(new_values);
@@ -211,6 +215,7 @@ class NewValueSamples {
   OperandSets& operands_;
   FreshValues& source_;
   Renewal renewal_;
+  bool warm_;
   SplitMix64 random_;
   bool owns_spares_ = false;
   decltype(OperandSets::spares)::value_type spares_aside_ = {};
