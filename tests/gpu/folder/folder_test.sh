@@ -93,6 +93,8 @@ case="programs are stripped, and a link is no second copy"
 [[ $(file -b "$folder/runfiles/pace/tests/gpu/folder/calls_library") == *", stripped" ]] || complain "expected no symbols"
 [[ $folder/runfiles/pace/tests/gpu/folder/passes -ef $folder/runfiles/pace/tests/gpu/folder/sample.sh ]] ||
   complain "expected one file of two names"
+[[ $(head -c 4 "$folder/runfiles/pace/tests/gpu/folder/image.cubin") == $'\x7fELF' ]] ||
+  complain "expected an image of a GPU, as it is"
 
 case="names and patterns"
 on_machine run passes 'tests/gpu/folder:calls_*'

@@ -22,6 +22,8 @@ chmod +x "$top/run"
 } >"$top/build.txt"
 
 is_elf() { [[ -f $1 && $(head -c 4 "$1" | tr -d '\0') == $'\x7fELF' ]]; }
+# The machine that an ELF file is for. An image of kernels is an ELF file for a GPU.
+machine_of() { od -An -j18 -N2 -tx1 "$1"; }
 
 declare -A placed=()
 while IFS=$'\t' read -r path place; do
@@ -36,7 +38,7 @@ while IFS=$'\t' read -r path place; do
   cp -RL "$path" "$to"
   chmod -R u+w "$to"
   [[ -d $to ]] || placed[$real]=$to
-  is_elf "$to" || continue
+  is_elf "$to" && [[ $(machine_of "$to") == "$(machine_of "$BASH")" ]] || continue
   "$strip" "$to"
   # The dynamic linker looks for a library by the name in it, which is not always the name that it was linked by.
   soname=$(readelf -d "$to" | sed -n 's/.*(SONAME).*\[\(.*\)\]$/\1/p')
