@@ -58,7 +58,7 @@ compares --candidate "$work/half.yaml" --sweep n=4096; ends_with 42; shows "half
 
 case="kernels that cannot be used leave the others their figures"
 compares --candidate "$work/wrong_list.yaml" --candidate "$work/add.yaml" --sweep n=4096
-ends_with 42; shows "wrong_list.yaml:9: key 'arguments[3]': the kernel 'add' takes 4 bytes there"; shows "2 measured"
+ends_with 42; shows "wrong_list.yaml:10: key 'arguments[3]': the kernel 'add' takes 4 bytes there"; shows "2 measured"
 if ! nvidia-smi --query-gpu=compute_cap --format=csv,noheader | grep -q '^8'; then
   compares --candidate "$work/other_gpu.yaml" --candidate "$work/add.yaml" --sweep n=4096
   ends_with 42; shows "the kernel is for another GPU: found sm_80"; shows "2 measured"

@@ -132,8 +132,8 @@ TEST_CASE("PTX that the driver cannot compile is refused with its compiler's mes
 TEST_CASE("a kernel has more shared memory than it gets without asking, and no more than the GPU has") {
   Fixture here;
   here.scratch.write("shared.cu",
-                     "extern \"C\" __global__ void last(int* out, int n) {\n  extern __shared__ int all[];\n"
-                     "  all[n - 1] = 7; out[0] = all[n - 1];\n}\n");
+                     "extern \"C\" __global__ void last(int* out, int n) {\n  extern __shared__ int words[];\n"
+                     "  words[n - 1] = 7; out[0] = words[n - 1];\n}\n");
   const auto yaml = [](const std::string& bytes) {
     return "image: shared.cu\nkernel: last\ngrid: 1\nblock: 1\nshared: " + bytes +
            "\narguments: [{output: {shape: [1], dtype: i32}}, {scalar: " + bytes + " / 4, type: i32}]\n";
@@ -146,9 +146,9 @@ TEST_CASE("a kernel has more shared memory than it gets without asking, and no m
 TEST_CASE("static and dynamic shared memory may be more together than a kernel gets without asking") {
   Fixture here;
   here.scratch.write("both.cu",
-                     "extern \"C\" __global__ void both(int* out, int n) {\n  extern __shared__ int all[];\n"
-                     "  __shared__ int own[10240];\n  own[n] = 3; all[n - 1] = 4;\n  __syncthreads();\n"
-                     "  out[0] = own[n] + all[n - 1];\n}\n");
+                     "extern \"C\" __global__ void both(int* out, int n) {\n  extern __shared__ int words[];\n"
+                     "  __shared__ int own[10240];\n  own[n] = 3; words[n - 1] = 4;\n  __syncthreads();\n"
+                     "  out[0] = own[n] + words[n - 1];\n}\n");
   const auto outputs = here.call(
       "image: both.cu\nkernel: both\ngrid: 1\nblock: 1\nshared: 20480\n"
       "arguments: [{output: {shape: [1], dtype: i32}}, {scalar: 20480 / 4, type: i32}]\n",

@@ -136,6 +136,8 @@ TEST_CASE("an update that a graph holds counts its steps, and parameters are wha
       auto plain = step(Options::Code::single, false);
       auto graphed = pace::graphed_step(at::Device(at::kCUDA), step(code, true));
       REQUIRE(graphed.capturable);
+      std::vector<at::Tensor> before;
+      for (const auto& parameter : plain.parameters) before.push_back(parameter.detach().clone());
       at::Tensor x = input();
       for (int i = 0; i < 5; ++i) {
         for (auto* each : {&plain, &graphed}) {
@@ -148,7 +150,12 @@ TEST_CASE("an update that a graph holds counts its steps, and parameters are wha
         }
         for (std::size_t which = 0; which < plain.parameters.size(); ++which) {
           INFO(i << ' ' << which);
-          CHECK(graphed.parameters[which].allclose(plain.parameters[which], 1e-4, 1e-5));
+          // As a whole: Adam's step of an element does not shrink with its gradient, so that where that is nearly zero the
+          // rounding of another order of sums moves the element by as much as a step. A step that was counted wrongly
+          // changes all of them.
+          const auto norm = [](const at::Tensor& of) { return of.norm().item<double>(); };
+          const double off = norm(graphed.parameters[which].sub(plain.parameters[which]));
+          CHECK(off <= 1e-2 * norm(plain.parameters[which].sub(before[which])));
         }
       }
     }
