@@ -70,6 +70,27 @@ TEST_CASE("equal options make equal instances; what is done to one is not done t
   REQUIRE_FALSE(make_instance(entry, {}).model.module->is_training());
 }
 
+TEST_CASE("buffers and inputs come back, whether their versions have advanced or not", "[models]") {
+  const auto entry = pace::test::small_net();
+  const auto instance = make_instance(entry, {.batch_size = 3, .training = true, .train_mode = true});
+  const auto expected = copy_instance(instance);
+  const at::NoGradGuard values_alone;
+  // Elements of an expanded input share memory.
+  const auto first = instance.model.inputs[0].toTensor();
+  const auto expanded = first.narrow(0, 0, 1).expand_as(first);
+  auto with_expanded = instance;
+  with_expanded.model.inputs.emplace_back(expanded);
+  {
+    const BuffersKept kept(with_expanded);
+    // As a CUDA graph does, which writes to memory alone.
+    static_cast<float*>(instance.model.module->buffers()[0].mutable_data_ptr())[0] = 7;
+    static_cast<float*>(first.mutable_data_ptr())[0] = 7;
+    (void)instance.model.module->buffers()[1].fill_(7);
+    REQUIRE_FALSE(equal_values(instance, expected));
+  }
+  REQUIRE(equal_values(instance, expected));
+}
+
 TEST_CASE("casts take what is floating, autocast takes nothing", "[models]") {
   const auto entry = pace::test::mlp();
   const auto base = make_instance(entry, {.batch_size = 4});

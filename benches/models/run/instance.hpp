@@ -19,6 +19,8 @@
 
 #include "benches/models/model.hpp"
 #include "benches/models/run/input_tensors.hpp"
+#include "pace/check/clone_input.hpp"
+#include "pace/check/restore.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::models {
@@ -185,33 +187,22 @@ namespace detail {
   return detail::without_repeats(std::move(all));
 }
 
-/// Holds the values that buffers and inputs have now, and puts them back when it ends: a model may write to its inputs.
+/// Holds the values that buffers and inputs have now, and puts them back when it ends: a model may write to its inputs,
+/// and what a CUDA graph writes advances no version.
 class BuffersKept {
  public:
   explicit BuffersKept(const Instance& instance) : tensors_(fixed_tensors(instance)) {
     for (auto& input : tensors_of_inputs(instance.model.inputs)) tensors_.push_back(std::move(input));
-    for (const auto& tensor : tensors_) {
-      values_.push_back(tensor.detach().clone());
-      versions_.push_back(version_of(tensor));
-    }
+    for (const auto& tensor : tensors_) values_.push_back(check::clone_input(tensor));
   }
   BuffersKept(const BuffersKept&) = delete;
   BuffersKept& operator=(const BuffersKept&) = delete;
   ~BuffersKept() {
-    const at::NoGradGuard values_alone;
-    // An expanded input, whose elements share memory, takes no copy, and nothing has written to it.
-    for (std::size_t i = 0; i < tensors_.size(); ++i)
-      if (versions_[i] < 0 || versions_[i] != version_of(tensors_[i])) tensors_[i].copy_(values_[i]);
+    for (std::size_t i = 0; i < tensors_.size(); ++i) check::restore_tensor(values_[i], tensors_[i]);
   }
 
  private:
-  /// -1 for tensors that count none.
-  [[nodiscard]] static std::int64_t version_of(const at::Tensor& tensor) {
-    return tensor.is_inference() ? -1 : static_cast<std::int64_t>(tensor._version());
-  }
-
   std::vector<at::Tensor> tensors_, values_;
-  std::vector<std::int64_t> versions_;
 };
 
 }  // namespace pace::benches::models
