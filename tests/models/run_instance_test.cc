@@ -228,7 +228,8 @@ TEST_CASE("inputs are lists, tuples and dicts of tensors: made, cast, copied, co
   REQUIRE(with(c10::ivalue::Tuple::create({c10::IValue(3), c10::IValue("text"), c10::IValue()})) ==
           "nothing was thrown");
   REQUIRE(with(c10::ivalue::Tuple::create({c10::IValue(at::Tensor())})) ==
-          "structured: expected inputs that are tensors, numbers, texts, None, or lists, tuples and dicts of these, "
+          "structured, input 4: expected inputs that are tensors, numbers, texts, None, or lists, tuples and dicts of "
+          "these, "
           "found an undefined tensor");
   REQUIRE_THAT(with(c10::Device("cpu")), ContainsSubstring("found Device"));
 }
