@@ -20,7 +20,7 @@ struct CommandLine {
   std::vector<std::string> inductor_configs;  ///< each is one more back end
   std::string inputs;
   std::vector<std::string> libraries;
-  std::vector<Sweep> sweeps;
+  std::vector<loaders::Sweep> sweeps;
   std::optional<std::string> device;
   bool trust = false;
   std::optional<double> speedup_at_least, no_slower_than, mean_no_slower_than;
@@ -56,7 +56,7 @@ inline const std::vector<std::string> replaced_options = {"--baseline", "--save-
         {"--sweep",
          "values for the name of a size in the text of inputs, such as batch=1:64:x2; again for another name",
          {"name=first:last:step", "NAME=FIRST:LAST:xFACTOR, NAME=FIRST:LAST:+STEP or NAME=VALUE,VALUE",
-          [&sweeps = line.sweeps](Text text) { return sweeps.push_back(parse_sweep(text)), true; }, ""}},
+          [&sweeps = line.sweeps](Text text) { return sweeps.push_back(loaders::parse_sweep(text)), true; }, ""}},
         {"--library", "a shared library that registers operators, loaded before the files; again for another",
          args::each(line.libraries, "file", "a file name")},
         Option::refused("--model", "it would be about every file; expected FILE:NAME for one program of an archive"),

@@ -43,7 +43,7 @@ class FileComparison {
 
   /// Measures and publishes a case; what goes wrong is a row. Returns nothing for a case that a dry run or `--case`
   /// passes over.
-  [[nodiscard]] std::optional<Result> run(const Case& one) {
+  [[nodiscard]] std::optional<Result> run(const loaders::Case& one) {
     if (run_context().cases != nullptr && !run_context().cases->passes_over(planned(one)).empty()) return std::nullopt;
     const AtWork at_work(one.name);
     if (progress() != nullptr) progress()->subject(one.name);
@@ -54,10 +54,10 @@ class FileComparison {
       return published(refusal(one.name, names_, failure->message, failure->outcome));
     if (const auto* failure = failures.of(0)) return published(without_baseline(one.name, names_, *failure));
     report_step({.what = "inputs"});
-    std::optional<CallInputs> inputs;
+    std::optional<loaders::CallInputs> inputs;
     try {
       // A set for each side, one to restore them from, and these.
-      inputs.emplace(make_inputs(one, device_, run_context().options.seed, names_.size() + 2));
+      inputs.emplace(loaders::make_inputs(one, device_, run_context().options.seed, names_.size() + 2));
     } catch (const std::exception& error) {
       return published(refusal(one.name, names_, error.what()));
     }
@@ -65,13 +65,13 @@ class FileComparison {
       return compare(one, *inputs, failures);
     } catch (const std::exception& error) {
       // Such as tensors whose memory is smaller than they say. The cases after this one are measured.
-      const std::string reason = dynamic_cast<const Error*>(&error) != nullptr ? error.what() : first_line(error);
+      const std::string reason = loaders::reason_of(error);
       return published(refusal(one.name, names_, (one.file.empty() ? "" : one.file + ": ") + reason));
     }
   }
 
  private:
-  [[nodiscard]] PlannedCase planned(const Case& one) const {
+  [[nodiscard]] PlannedCase planned(const loaders::Case& one) const {
     PlannedCase planned{.name = one.name, .implementations = names_, .inputs = one.description};
     for (const auto& expectation : expectations_) planned.expectations.push_back(expectation.describe());
     const Options& measuring = run_context().options;
@@ -79,7 +79,8 @@ class FileComparison {
     return planned;
   }
 
-  [[nodiscard]] Result compare(const Case& one, const CallInputs& inputs, const PriorFailures& failures) {
+  [[nodiscard]] Result compare(const loaders::Case& one, const loaders::CallInputs& inputs,
+                               const PriorFailures& failures) {
     auto comparison = pace::compare(one.name, inputs.tensors());
     comparison.inputs(one.description);
     comparison.check(line_.check);
@@ -90,7 +91,7 @@ class FileComparison {
         comparison.refused({.name = names_[i], .reason = failure->message, .outcome = failure->outcome});
         continue;
       }
-      std::shared_ptr<BoundCall> call;
+      std::shared_ptr<loaders::BoundCall> call;
       try {
         activity()->running(static_cast<std::int64_t>(i));
         report_step({.what = "loading " + names_[i]});
@@ -98,7 +99,7 @@ class FileComparison {
         call = loaded.bind(inputs);
         for (const auto& note : loaded.notes()) comparison.note(note);
       } catch (const std::exception& error) {
-        const std::string reason = dynamic_cast<const Error*>(&error) != nullptr ? error.what() : first_line(error);
+        const std::string reason = loaders::reason_of(error);
         if (i == 0)
           return published(without_baseline(one.name, names_, {.outcome = Outcome::refused, .message = reason}));
         comparison.refused({.name = names_[i], .reason = reason});

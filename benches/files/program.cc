@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <c10/core/Device.h>
 #include <c10/core/InferenceMode.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/catch_translate_exception.hpp>
@@ -31,6 +32,7 @@
 namespace {
 
 namespace files = pace::benches::files;
+namespace loaders = pace::benches::loaders;
 
 files::CommandLine line;
 /// Whether libraries are loaded: a list and a dry run call nothing. A dry run reads the inputs.
@@ -39,20 +41,61 @@ bool runs = false, is_dry_run = false;
 struct Work {
   std::vector<files::Side> sides;
   std::optional<c10::Device> device;
-  std::vector<files::Case> cases;
+  std::vector<loaders::Case> cases;
   std::vector<std::string> named;  ///< by --case; empty: all are measured
 };
 Work work;
 
+/// Whether --case leaves the case out.
+bool is_left_out(const loaders::Case& one) {
+  return !work.named.empty() && std::ranges::find(work.named, one.name) == work.named.end();
+}
+
 /// Why the inputs of a case that a dry run lists cannot be read; empty: they can.
-std::string problem_of_inputs(const files::Case& one) {
-  if (!work.named.empty() && std::ranges::find(work.named, one.name) == work.named.end()) return "";
+std::string problem_of_inputs(const loaders::Case& one) {
+  if (is_left_out(one)) return "";
   try {
-    files::require_readable(one);
+    loaders::require_readable(one);
     return "";
   } catch (const pace::Error& error) {
     return pace::report::printable_lines(error.what());
   }
+}
+
+/// Where the inputs of a dry run are, each device once. Those that cannot be read are nowhere.
+std::vector<c10::Device> devices_of_inputs() {
+  if (work.device) return {*work.device};
+  std::vector<c10::Device> devices;
+  for (const auto& one : work.cases) {
+    if (is_left_out(one)) continue;
+    c10::Device device = c10::kCPU;
+    try {
+      if (!one.file.empty())
+        if (const auto inputs = loaders::make_inputs(one, {}, 0, 1); !inputs.tensors().empty())
+          device = inputs.tensors().front().device();
+    } catch (const std::exception&) {
+      continue;
+    }
+    if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
+  }
+  return devices;
+}
+
+/// Why files of a dry run cannot be loaded, each once; empty: nothing was found without running their code.
+std::vector<std::string> problems_of_files() {
+  std::vector<std::string> problems;
+  const auto look = [&](const auto& check) {
+    try {
+      check();
+    } catch (const std::exception& error) {
+      auto problem = pace::report::printable_lines(loaders::reason_of(error));
+      if (std::ranges::find(problems, problem) == problems.end()) problems.push_back(std::move(problem));
+    }
+  };
+  for (const auto& library : line.libraries) look([&] { loaders::require_library(library); });
+  for (const auto& device : devices_of_inputs())
+    for (const auto& side : work.sides) look([&] { files::require_loadable(side, device, line.libraries.empty()); });
+  return problems;
 }
 
 /// Paths of the command line, once for all.
@@ -91,13 +134,13 @@ void resolve_options(pace::runner::SessionOptions& session) {
 
 void prepare(std::ostream& /*out*/, std::ostream& errors) {
   if (runs)
-    for (const auto& library : line.libraries) files::load_library(library);
-  files::InputOptions options{.inputs = line.inputs, .sweeps = line.sweeps};
+    for (const auto& library : line.libraries) loaders::load_library(library);
+  loaders::InputOptions options{.inputs = line.inputs, .sweeps = line.sweeps};
   for (const auto& side : work.sides)
     if (side.path.empty())
       options.operator_name =
-          files::recorded_name(std::string_view(side.spelled).substr(files::operator_prefix.size()));
-  work.cases = files::find_cases(options, [&](const std::string& text) {
+          loaders::recorded_name(std::string_view(side.spelled).substr(loaders::operator_prefix.size()));
+  work.cases = loaders::find_cases(options, [&](const std::string& text) {
     errors << "pace: " << pace::report::printable_lines(text) << '\n' << std::flush;
   });
 }
@@ -147,6 +190,8 @@ TEST_CASE("files compute the same, and fast enough", "[files]") {
   // As torch.inference_mode() in Python: no layer of autograd is called.
   const c10::InferenceMode inference;
   files::FileComparison comparison(line, work.sides, work.device);
+  if (is_dry_run)
+    for (const auto& problem : problems_of_files()) FAIL_CHECK(problem);
   for (const auto& one : work.cases)
     if (const auto result = comparison.run(one))
       CHECK_THAT(*result, pace::AsExpected());

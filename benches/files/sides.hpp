@@ -48,11 +48,13 @@ struct Side {
 
 namespace detail {
 
-[[nodiscard]] inline bool is_operator(std::string_view spelled) { return spelled.starts_with(operator_prefix); }
+[[nodiscard]] inline bool is_operator(std::string_view spelled) {
+  return spelled.starts_with(loaders::operator_prefix);
+}
 
 [[nodiscard]] inline Side side_of(const std::string& spelled) {
   if (is_operator(spelled)) return {.name = spelled, .spelled = spelled, .path = ""};
-  auto file = named_file(spelled);
+  auto file = loaders::named_file(spelled);
   return {.name = "", .spelled = spelled, .path = std::move(file.path), .model = std::move(file.model)};
 }
 
@@ -91,8 +93,8 @@ inline void name_sides(std::vector<Side>& sides) {
   const bool asks_for_backends = !line.backends.empty() || !line.inductor_configs.empty();
   bool exported = false;
   if (!baseline.path.empty()) {
-    const Content content(baseline.path);
-    exported = dynamic_cast<const ExportedLoader*>(&loader_of(content)) != nullptr;
+    const loaders::Content content(baseline.path);
+    exported = dynamic_cast<const loaders::ExportedLoader*>(&loaders::loader_of(content)) != nullptr;
   }
   if (asks_for_backends && !exported)
     throw InputError({}, "--backend and --inductor-config are for files of torch.export, and --baseline " +
@@ -131,7 +133,7 @@ inline void name_sides(std::vector<Side>& sides) {
 /// read is left to its row.
 inline void require_trust(const CommandLine& line, const std::vector<Side>& sides) {
   if (line.trust) return;
-  CodeInFiles code;
+  loaders::CodeInFiles code;
   for (const auto& library : line.libraries) code.add_library(library);
   for (const auto& side : sides) {
     if (side.path.empty()) continue;
@@ -142,11 +144,28 @@ inline void require_trust(const CommandLine& line, const std::vector<Side>& side
   code.require_none();
 }
 
+/// Throws InputError or Unsupported for what loading the side would throw for, as far as that can be found without
+/// running code of its file. `device`: where the inputs are. `has_libraries`: whether no operator is missing that
+/// --library would register.
+inline void require_loadable(const Side& side, c10::Device device, bool has_libraries) {
+  if (side.path.empty()) {
+    if (has_libraries)
+      (void)loaders::LoadedOperator(std::string_view(side.spelled).substr(loaders::operator_prefix.size()));
+    return;
+  }
+  const loaders::Content content(side.path);
+  const auto& loader = loaders::loader_of(content);
+  loaders::require_whole(content);
+  // Python compiles an exported program, with operators of its own.
+  loader.require_loadable(content,
+                          {.device = device, .model = side.model, .has_libraries = has_libraries && !side.compiled});
+}
+
 /// The files that a file of a side names; none of one that cannot be read, which its row will say.
 [[nodiscard]] inline std::vector<std::string> also_read(const std::string& path) {
   try {
-    const Content content(path);
-    return loader_of(content).also_reads(content);
+    const loaders::Content content(path);
+    return loaders::loader_of(content).also_reads(content);
   } catch (const Error&) {
     return {};
   }
@@ -160,7 +179,7 @@ inline void require_trust(const CommandLine& line, const std::vector<Side>& side
       paths.push_back(side.path);
       for (auto& other : also_read(side.path)) paths.push_back(std::move(other));
     }
-  for (auto& path : files_of_inputs(line.inputs)) paths.push_back(std::move(path));
+  for (auto& path : loaders::files_of_inputs(line.inputs)) paths.push_back(std::move(path));
   return paths;
 }
 
@@ -170,7 +189,7 @@ inline void require_trust(const CommandLine& line, const std::vector<Side>& side
   for (const auto& path : paths) {
     if (digests.contains(path)) continue;
     try {
-      digests[path] = digest_of_file(path);
+      digests[path] = loaders::digest_of_file(path);
     } catch (const InputError&) {
       digests[path] = "none";
     }
@@ -187,14 +206,14 @@ class LoadedSides {
   [[nodiscard]] const std::vector<Side>& all() const { return sides_; }
 
   /// Throws InputError or Unsupported; where loading has failed, the same again.
-  [[nodiscard]] Loaded& get(std::size_t side, c10::Device device) {
+  [[nodiscard]] loaders::Loaded& get(std::size_t side, c10::Device device) {
     auto& entry = loaded_[{side, device.str()}];
     if (!entry.problem.empty()) throw Unsupported(entry.problem);
     if (!entry.loaded) {
       try {
         entry.loaded = load(sides_[side], device);
       } catch (const std::exception& error) {
-        entry.problem = dynamic_cast<const Error*>(&error) != nullptr ? error.what() : first_line(error);
+        entry.problem = loaders::reason_of(error);
         throw;
       }
     }
@@ -203,21 +222,22 @@ class LoadedSides {
 
  private:
   struct Entry {
-    std::unique_ptr<Loaded> loaded;
+    std::unique_ptr<loaders::Loaded> loaded;
     std::string problem;
   };
 
-  [[nodiscard]] std::unique_ptr<Loaded> load(const Side& side, c10::Device device) const {
+  [[nodiscard]] std::unique_ptr<loaders::Loaded> load(const Side& side, c10::Device device) const {
     if (side.path.empty())
-      return std::make_unique<LoadedOperator>(std::string_view(side.spelled).substr(operator_prefix.size()));
-    const Content content(side.path);
-    require_whole(content);
-    const LoadOptions options{.device = device, .model = side.model};
-    if (!side.compiled) return loader_of(content).load(content, options);
+      return std::make_unique<loaders::LoadedOperator>(
+          std::string_view(side.spelled).substr(loaders::operator_prefix.size()));
+    const loaders::Content content(side.path);
+    loaders::require_whole(content);
+    const loaders::LoadOptions options{.device = device, .model = side.model};
+    if (!side.compiled) return loaders::loader_of(content).load(content, options);
     auto compiling = aot::definition_package_options();
     compiling.inductor = *side.compiled;
-    ExportedPackages packages(std::move(compiling), libraries_);
-    return load_compiled(content, options, packages);
+    loaders::ExportedPackages packages(std::move(compiling), libraries_);
+    return loaders::load_compiled(content, options, packages);
   }
 
   std::vector<Side> sides_;

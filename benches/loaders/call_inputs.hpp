@@ -17,7 +17,7 @@
 #include "pace/core/error.hpp"
 #include "pace/inputs/generate.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// Positional and keyword arguments, with all tensors in them in depth-first order.
 class CallInputs {
@@ -78,4 +78,4 @@ class CallInputs {
   std::unordered_map<const c10::TensorImpl*, std::size_t> index_;
 };
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

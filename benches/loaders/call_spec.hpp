@@ -13,7 +13,7 @@
 #include "pace/core/parse_json.hpp"
 #include "pace/inputs/generate.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 class CallSpec {
  public:
@@ -126,4 +126,4 @@ template <class Inputs>
   return positions;
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

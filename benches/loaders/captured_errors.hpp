@@ -11,7 +11,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// Keeps what this process writes to the standard error while the object lives, one object at a time; where that cannot
 /// be done, nothing changes. A signal that ends the process, as by abort(), first has it written to the standard error.
@@ -81,4 +81,4 @@ class CapturedErrors {
   int kept_, file_;
 };
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -24,12 +24,14 @@
 #include "benches/loaders/content.hpp"
 #include "benches/loaders/input_text.hpp"
 #include "benches/loaders/sweep.hpp"
+#include "benches/loaders/whole_weights.hpp"
+#include "benches/yaml/beginning.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/inputs/generate.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// One set of inputs, which is made when its turn comes.
 struct Case {
@@ -97,21 +99,6 @@ namespace detail {
   return inputs;
 }
 
-/// Throws InputError for a record that is shorter than the storage of the tensors that are made of it: LibTorch takes the
-/// size that the pickle says.
-inline void require_whole_storages(const Content& content, torch::jit::DeserializationStorageContext& storages) {
-  constexpr std::string_view folder = "data/";
-  for (const auto& record : content.records()) {
-    if (!record.starts_with(folder)) continue;
-    const std::string key = record.substr(folder.size());
-    if (!storages.hasStorage(key)) continue;
-    const std::size_t expected = storages.getStorage(key).nbytes(), found = content.reader().getRecordSize(record);
-    if (found < expected)
-      throw InputError({content.path()}, "the record " + record + " is too short: its tensors need " +
-                                             std::to_string(expected) + " bytes, found " + std::to_string(found));
-  }
-}
-
 /// Tensors that torch.save, torch::pickle_save or torch::save wrote. LibTorch's unpickler knows tensors and plain
 /// values alone, so that no code of the file runs, unless torch::save wrote it (is_module_of_tensors()).
 [[nodiscard]] inline inputs::Inputs read_tensors(const std::string& path) {
@@ -122,7 +109,7 @@ inline void require_whole_storages(const Content& content, torch::jit::Deseriali
                      "without _use_new_zipfile_serialization=False");
   if (!content.has("data.pkl"))
     throw InputError({path}, "this is " + content.describe() + "; expected tensors that torch.save has written");
-  content.require_intact();
+  require_whole(content);
   try {
     if (is_module_of_tensors(content)) {
       const auto module = torch::jit::load(path);
@@ -137,7 +124,7 @@ inline void require_whole_storages(const Content& content, torch::jit::Deseriali
     auto value =
         torch::jit::readArchiveAndTensors("data", "", "", std::nullopt, std::nullopt, std::nullopt, content.reader(),
                                           torch::jit::Unpickler::defaultTypeParser, storages);
-    require_whole_storages(content, *storages);
+    require_whole_storages(content, "data/", *storages);
     return arguments_in(value, path);
   } catch (const InputError&) {
     throw;
@@ -175,10 +162,10 @@ struct Line {
       if (each.name == options.operator_name || corpus.operators().size() == 1) chosen = &each;
     }
     if (corpus.operators().empty() || (chosen != nullptr && chosen->samples.empty()))
-      throw InputError({path}, "the recording has no calls" + (names.empty() ? "" : " of " + detail::beginning(names)) +
+      throw InputError({path}, "the recording has no calls" + (names.empty() ? "" : " of " + beginning(names)) +
                                    "; expected at least one, as in cnt: 1, ((T([8, 128], f32),), {})");
     if (chosen == nullptr)
-      throw InputError({path}, "these are calls of several operators (" + detail::beginning(names) +
+      throw InputError({path}, "these are calls of several operators (" + beginning(names) +
                                    "); expected calls of one" + options.names_operator);
     for (std::size_t i = 0; i < chosen->samples.size(); ++i)
       lines.push_back({chosen->samples[i].text, name_of(stem, i, chosen->samples.size()), chosen->samples[i].where});
@@ -291,4 +278,4 @@ inline void require_readable(const Case& one) {
   return CallInputs(detail::read_tensors(one.file), device);
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -14,7 +14,7 @@
 
 #include "pace/core/error.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 namespace detail {
 
@@ -76,4 +76,4 @@ namespace detail {
   return checksums;
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -24,13 +24,18 @@
 #include "benches/loaders/checksums.hpp"
 #include "pace/core/error.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// Returns the first line of what an exception says.
 [[nodiscard]] inline std::string first_line(const std::exception& error) {
   const auto* const torch = dynamic_cast<const c10::Error*>(&error);
   const std::string text = torch != nullptr ? torch->what_without_backtrace() : error.what();
   return text.substr(0, text.find('\n'));
+}
+
+/// Returns what an exception says, for a message: all of pace's own, and the first line of others.
+[[nodiscard]] inline std::string reason_of(const std::exception& error) {
+  return dynamic_cast<const Error*>(&error) != nullptr ? error.what() : first_line(error);
 }
 
 /// A file before it is loaded: its first bytes and, of a zip archive, the names of its records. Nothing of the file is
@@ -150,4 +155,4 @@ class Content {
   std::map<std::string, std::uint32_t> checksums_;
 };
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -23,7 +23,7 @@
 #include <torch/nativert/ModelRunnerHandle.h>
 #endif
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// The names of the exported programs in an archive.
 [[nodiscard]] inline std::vector<std::string> exported_models(const Content& content) {
@@ -121,6 +121,10 @@ class ExportedLoader final : public Loader {
     }
     return {};
   }
+  void require_loadable(const Content& content, const LoadOptions& options) const override {
+    const ProgramFacts facts(content, choose_model(content, exported_models(content), options.model));
+    if (options.has_libraries) facts.require_operators();
+  }
   [[nodiscard]] std::unique_ptr<Loaded> load([[maybe_unused]] const Content& content,
                                              [[maybe_unused]] const LoadOptions& options) const override {
 #if PACE_HAS_NATIVERT
@@ -141,4 +145,4 @@ class ExportedLoader final : public Loader {
   }
 };
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -28,7 +28,7 @@
 #include "pace/core/format.hpp"
 #include "pace/core/units.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 namespace detail {
 
@@ -133,4 +133,4 @@ class LoadedCompiled final : public Loaded {
                                                   std::move(notes));
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

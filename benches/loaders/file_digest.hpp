@@ -12,7 +12,7 @@
 #include "pace/core/digest.hpp"
 #include "pace/core/error.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// The hash of a file's bytes, which are read piece by piece. Throws InputError for a folder, and for a file that cannot
 /// be read.
@@ -29,4 +29,4 @@ namespace pace::benches::files {
   return digest.text();
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

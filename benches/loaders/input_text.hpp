@@ -24,13 +24,14 @@
 #include "benches/loaders/call_inputs.hpp"
 #include "benches/loaders/sweep.hpp"
 #include "benches/operators/calls/memory.hpp"
+#include "benches/yaml/beginning.hpp"
 #include "pace/args/value.hpp"
 #include "pace/core/error.hpp"
 #include "pace/corpus/parse.hpp"
 #include "pace/corpus/text.hpp"
 #include "pace/inputs/generate.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// Values of a tensor: from `low` on, below `high`.
 struct ValueRange {
@@ -53,13 +54,6 @@ enum class SizeNames {
 };
 
 namespace detail {
-
-/// The beginning of a text for a message, which may be as long as a file.
-[[nodiscard]] inline std::string beginning(std::string_view text) {
-  constexpr std::size_t most = 200;
-  if (text.size() <= most) return std::string(text);
-  return std::string(text.substr(0, most)) + "... (" + std::to_string(text.size()) + " characters)";
-}
 
 /// Replaces names of sizes by their values and takes ranges out of tensors, so that what is left is the text of a
 /// recorded call.
@@ -272,7 +266,7 @@ inline void draw_values(const at::Tensor& tensor, const ValueRange& range, std::
   try {
     parsed.call = corpus::parse_call(has_keywords ? reader.plain : '(' + reader.plain + ", {})", Location{});
   } catch (const Error& error) {
-    throw InputError(where, "the inputs " + detail::beginning(reader.plain) + ": " + detail::beginning(error.what()) +
+    throw InputError(where, "the inputs " + beginning(reader.plain) + ": " + beginning(error.what()) +
                                 "; expected a tuple such as (T([8, 128], f32),)");
   }
   std::size_t number = 0;
@@ -308,4 +302,4 @@ inline void draw_values(const at::Tensor& tensor, const ValueRange& range, std::
   return made;
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -39,7 +39,7 @@
 #include "pace/core/read_file.hpp"
 #include "pace/inputs/scalar_type.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 namespace detail {
 
@@ -85,22 +85,41 @@ struct FoundImage {
   }
 }
 
+/// Calls `work` on an image of the file. What it throws gets the place of the key before it.
+template <class Work>
+auto for_image(const KernelFile& file, const Work& work) {
+  const std::string key = "key 'image': ";
+  try {
+    return work();
+  } catch (const Unsupported& error) {
+    throw Unsupported(file.where_images.to_string() + ": " + key + error.what());
+  } catch (const Error& error) {
+    throw InputError(file.where_images, key + error.what());
+  }
+}
+
+/// The images of an entry of `image`.
+[[nodiscard]] inline std::vector<FoundImage> images_of(const std::string& entry) {
+  std::string json;
+  std::optional<TritonFacts> facts;
+  const auto paths = image_paths(entry, json);
+  if (!json.empty()) facts = read_triton_facts(json);
+  std::vector<FoundImage> images;
+  for (const auto& path : paths) {
+    FoundImage image{.path = path,
+                     .bytes = read_file(path, "the image of a kernel"),
+                     .is_source = std::filesystem::path(path).extension() == ".cu",
+                     .triton = facts};
+    if (!image.is_source) image.codes = read_image(image.bytes, path);
+    images.push_back(std::move(image));
+  }
+  return images;
+}
+
 [[nodiscard]] inline std::vector<FoundImage> find_images(const KernelFile& file) {
   std::vector<FoundImage> images;
-  for (const auto& entry : file.images) {
-    std::string json;
-    std::optional<TritonFacts> facts;
-    const auto paths = image_paths(entry, json);
-    if (!json.empty()) facts = read_triton_facts(json);
-    for (const auto& path : paths) {
-      FoundImage image{.path = path,
-                       .bytes = read_file(path, "the image of a kernel"),
-                       .is_source = std::filesystem::path(path).extension() == ".cu",
-                       .triton = facts};
-      if (!image.is_source) image.codes = read_image(image.bytes, path);
-      images.push_back(std::move(image));
-    }
-  }
+  for (const auto& entry : file.images)
+    for (auto& image : for_image(file, [&] { return images_of(entry); })) images.push_back(std::move(image));
   const auto sources = std::ranges::count_if(images, &FoundImage::is_source);
   if (sources > 0 && images.size() > 1)
     throw InputError(file.where_images, "key 'image': CUDA source is compiled for each GPU; expected it alone, found " +
@@ -450,6 +469,29 @@ inline void check_parameters(const KernelFile& file, const std::string& kernel,
   }
 }
 
+/// Throws InputError for keys that Triton's JSON has, and for those that are missing without it.
+inline void require_launch_keys(const KernelFile& file, const FoundImage& image) {
+  const auto refuse = [&](const std::string& key, const std::string& what) {
+    throw InputError(file.where, "key '" + key + "': " + what);
+  };
+  if (!image.triton) {
+    if (file.block.empty())
+      throw InputError(file.where, "the key 'block' is missing; expected one to three numbers of threads");
+    return;
+  }
+  const auto& triton = *image.triton;
+  if (!file.block.empty())
+    throw InputError(file.block.front().where, "key 'block': Triton's JSON says " + std::to_string(triton.threads) +
+                                                   " threads; expected no such key");
+  if (file.shared)
+    throw InputError(file.shared->where, "key 'shared': Triton's JSON says " + std::to_string(triton.shared) +
+                                             " bytes; expected no such key");
+  if (!file.cluster.empty())
+    throw InputError(file.cluster.front().where, "key 'cluster': Triton's JSON says " + std::to_string(triton.blocks) +
+                                                     " blocks; expected no such key");
+  if (file.cooperative) refuse("cooperative", "Triton's JSON says it; expected no such key");
+}
+
 class LoadedKernelFile final : public Loaded {
  public:
   LoadedKernelFile(KernelFile file, const OpenKernelDevice& open, c10::Device device)
@@ -458,13 +500,13 @@ class LoadedKernelFile final : public Loaded {
     device_ = open(device);
     if (images.front().is_source) compile(images.front());
     const FoundImage& image = choose(images);
-    require_launch_keys(image);
+    require_launch_keys(file_, image);
     std::string wanted = file_.kernel;
     if (!compiled_kernel_.empty()) wanted = compiled_kernel_;
     if (wanted.empty() && image.triton) wanted = image.triton->kernel;
     triton_ = image.triton;
     if (code_->kernels) symbol_ = choose_kernel(file_, wanted, symbols_of(*code_->kernels), image.path);
-    kernels_ = device_->load(image.bytes, image.path);
+    kernels_ = for_image(file_, [&] { return device_->load(image.bytes, image.path); });
     // Those of a compressed image are known to the driver alone.
     if (!code_->kernels) symbol_ = choose_kernel(file_, wanted, kernels_->names(), image.path);
     if (triton_ && triton_->programmatic)
@@ -510,19 +552,19 @@ class LoadedKernelFile final : public Loaded {
   }
 
   void compile(FoundImage& image) {
-    const Nvrtc nvrtc;
+    const auto nvrtc = for_image(file_, [] { return std::make_unique<const Nvrtc>(); });
     const SourceToCompile source{
         .text = image.bytes, .path = image.path, .kernel = file_.kernel, .options = file_.options};
     CompiledSource compiled;
     try {
-      compiled = nvrtc.compile(source, device_->compute_capability());
+      compiled = for_image(file_, [&] { return nvrtc->compile(source, device_->compute_capability()); });
     } catch (const InputError&) {
       if (source.kernel.empty()) throw;
       SourceToCompile all = source;
       all.kernel.clear();
       std::optional<CompiledSource> without_name;
       try {
-        without_name = nvrtc.compile(all, device_->compute_capability());
+        without_name = nvrtc->compile(all, device_->compute_capability());
       } catch (const Error&) {
       }
       if (!without_name) throw;
@@ -533,7 +575,7 @@ class LoadedKernelFile final : public Loaded {
       throw;
     }
     image.bytes = std::move(compiled.image);
-    image.codes = read_image(image.bytes, image.path);
+    image.codes = for_image(file_, [&] { return read_image(image.bytes, image.path); });
     compiled_kernel_ = std::move(compiled.kernel);
     if (!compiled.log.empty()) notes_.push_back(image.path + ": NVRTC: " + compiled.log);
   }
@@ -560,30 +602,6 @@ class LoadedKernelFile final : public Loaded {
       at -= image.codes.size();
     }
     throw Error(file_.path + ": no image was chosen");
-  }
-
-  /// Throws InputError for keys that Triton's JSON has, and for those that are missing without it.
-  void require_launch_keys(const FoundImage& image) const {
-    const auto refuse = [&](const std::string& key, const std::string& what) {
-      throw InputError(file_.where, "key '" + key + "': " + what);
-    };
-    if (!image.triton) {
-      if (file_.block.empty())
-        throw InputError(file_.where, "the key 'block' is missing; expected one to three numbers of threads");
-      return;
-    }
-    const auto& triton = *image.triton;
-    if (!file_.block.empty())
-      throw InputError(file_.block.front().where, "key 'block': Triton's JSON says " + std::to_string(triton.threads) +
-                                                      " threads; expected no such key");
-    if (file_.shared)
-      throw InputError(file_.shared->where, "key 'shared': Triton's JSON says " + std::to_string(triton.shared) +
-                                                " bytes; expected no such key");
-    if (!file_.cluster.empty())
-      throw InputError(
-          file_.cluster.front().where,
-          "key 'cluster': Triton's JSON says " + std::to_string(triton.blocks) + " blocks; expected no such key");
-    if (file_.cooperative) refuse("cooperative", "Triton's JSON says it; expected no such key");
   }
 
   [[nodiscard]] KernelLaunch launch_of(const KernelBinder& binder) const {
@@ -668,6 +686,16 @@ class KernelLoader final : public Loader {
       for (auto& each : detail::files_of_image(image)) all.push_back(std::move(each));
     return all;
   }
+  void require_loadable(const Content& content, const LoadOptions& options) const override {
+    const KernelFile file = read_kernel_file(content.path());
+    const auto images = detail::find_images(file);
+    const auto is_like_first = [&](const auto& image) {
+      return image.triton.has_value() == images.front().triton.has_value();
+    };
+    // The device chooses among images of both kinds.
+    if (std::ranges::all_of(images, is_like_first)) detail::require_launch_keys(file, images.front());
+    (void)open_(options.device);
+  }
   [[nodiscard]] std::unique_ptr<Loaded> load(const Content& content, const LoadOptions& options) const override {
     return std::make_unique<detail::LoadedKernelFile>(read_kernel_file(content.path()), open_, options.device);
   }
@@ -676,4 +704,4 @@ class KernelLoader final : public Loader {
   OpenKernelDevice open_;
 };
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -15,7 +15,7 @@
 #include "benches/loaders/content.hpp"
 #include "pace/core/error.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// What was loaded, bound to the arguments of one case.
 class BoundCall {
@@ -50,6 +50,8 @@ struct LoadOptions {
   /// The names of the arguments of the program that a package was compiled from, the positional ones first; the package
   /// itself has none. Empty: they are not known.
   std::vector<std::string> argument_names = {};
+  /// Whether this process has the operators of the libraries that are loaded before: a dry run loads none.
+  bool has_libraries = true;
 };
 
 /// One kind of file.
@@ -67,6 +69,9 @@ class Loader {
   [[nodiscard]] virtual std::string code_in(const Content& content) const = 0;
   /// Paths of other files that are read when it is loaded. Throws InputError.
   [[nodiscard]] virtual std::vector<std::string> also_reads(const Content& /*content*/) const { return {}; }
+  /// Throws InputError or Unsupported, which name the file, for what load() would throw for, as far as that can be found
+  /// without running code of the file. The archive itself was looked at before: require_whole().
+  virtual void require_loadable(const Content& content, const LoadOptions& options) const = 0;
   /// Throws InputError or Unsupported, which name the file.
   [[nodiscard]] virtual std::unique_ptr<Loaded> load(const Content& content, const LoadOptions& options) const = 0;
 };
@@ -116,4 +121,4 @@ inline void flatten_output(const c10::IValue& value, std::vector<at::Tensor>& te
   return tensors;
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -12,7 +12,7 @@
 #include "benches/loaders/torchscript.hpp"
 #include "pace/core/error.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// The kind of the file. Throws InputError, which says what the file is and what was expected.
 [[nodiscard]] inline const Loader& loader_of(const Content& content) {
@@ -30,4 +30,4 @@ namespace pace::benches::files {
                    "this is " + content.describe() + "; expected a file of one of these kinds: " + names);
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -8,7 +8,7 @@
 
 #include "pace/core/bazel.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 struct NamedFile {
   std::string path;
@@ -32,4 +32,4 @@ struct NamedFile {
   return {.path = std::move(whole)};
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -14,7 +14,7 @@
 #include "benches/operators/calls/operator_call.hpp"
 #include "pace/core/error.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// What stands before the name of an operator in the place of a file.
 inline constexpr std::string_view operator_prefix = "op:";
@@ -75,4 +75,4 @@ class LoadedOperator final : public Loaded {
   std::string name_;
 };
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -25,7 +25,7 @@
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 #endif
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 inline constexpr std::string_view package_folder = "data/aotinductor/";
 
@@ -120,12 +120,10 @@ class PackageLoader final : public Loader {
   [[nodiscard]] std::string code_in(const Content& /*content*/) const override {
     return "compiled code (a shared library)";
   }
-  [[nodiscard]] std::unique_ptr<Loaded> load([[maybe_unused]] const Content& content,
-                                             [[maybe_unused]] const LoadOptions& options) const override {
+  void require_loadable([[maybe_unused]] const Content& content,
+                        [[maybe_unused]] const LoadOptions& options) const override {
 #if PACE_HAS_AOT_INDUCTOR
-    const std::string model = choose_model(content, content.names_between(package_folder, "/"), options.model);
-    // Compiled code trusts its operands, unless it is told not to before its first run.
-    ::setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 1);
+    const std::string model = model_of(content, options);
     std::optional<std::string> device;
     try {
       const auto metadata = detail::AotiLoader::load_metadata_from_package(content.path(), model);
@@ -136,6 +134,16 @@ class PackageLoader final : public Loader {
     if (device && *device != c10::DeviceTypeName(options.device.type(), /*lower_case=*/true))
       throw InputError({content.path()},
                        "the package was compiled for " + *device + ", and the inputs are on " + options.device.str());
+#else
+    throw Unsupported(content.path() + ": this LibTorch does not load packages of AOTInductor");
+#endif
+  }
+  [[nodiscard]] std::unique_ptr<Loaded> load(const Content& content, const LoadOptions& options) const override {
+    require_loadable(content, options);
+#if PACE_HAS_AOT_INDUCTOR
+    const std::string model = model_of(content, options);
+    // Compiled code trusts its operands, unless it is told not to before its first run.
+    ::setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 1);
     try {
       return std::make_unique<detail::LoadedPackage>(content.path(), model, options);
     } catch (const std::exception& error) {
@@ -145,9 +153,14 @@ class PackageLoader final : public Loader {
                            aot::detail::torch_version() + "): " + first_line(error));
     }
 #else
-    throw Unsupported(content.path() + ": this LibTorch does not load packages of AOTInductor");
+    return nullptr;
 #endif
+  }
+
+ private:
+  [[nodiscard]] static std::string model_of(const Content& content, const LoadOptions& options) {
+    return choose_model(content, content.names_between(package_folder, "/"), options.model);
   }
 };
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

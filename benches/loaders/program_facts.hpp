@@ -28,7 +28,7 @@
 #include "pace/corpus/dtype.hpp"
 #include "pace/inputs/scalar_type.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// The major version of the format that this LibTorch's torch.export writes (SCHEMA_VERSION in
 /// torch/_export/serde/schema.py).
@@ -404,4 +404,4 @@ class ProgramFacts {
   c10::DeviceType device_ = c10::kCPU;
 };
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

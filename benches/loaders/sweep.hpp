@@ -15,7 +15,7 @@
 #include "pace/core/error.hpp"
 #include "pace/corpus/dtype.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// One name and its values, in the order in which they are measured.
 struct Sweep {
@@ -119,4 +119,4 @@ inline constexpr std::size_t most_sweep_values = 1000;
   return text;
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

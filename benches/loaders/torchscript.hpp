@@ -18,10 +18,9 @@
 #include "benches/operators/calls/arguments.hpp"
 #include "pace/core/error.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
-namespace detail {
-
+/// The method forward of a module, bound to the arguments of one case.
 class BoundScript final : public BoundCall {
  public:
   BoundScript(torch::jit::Module module, const CallInputs& inputs, const std::string& path)
@@ -30,7 +29,7 @@ class BoundScript final : public BoundCall {
     // The first argument is the module itself.
     const c10::FunctionSchema schema =
         whole.cloneWithArguments({whole.arguments().begin() + 1, whole.arguments().end()});
-    operators::detail::ArgumentBinder binder("forward", schema, Location{path});
+    operators::ArgumentBinder binder("forward", schema, Location{path});
     arguments_ = binder.bind(inputs.inputs());
     const auto indices = inputs.indices_of(binder.tensors);
     for (auto& argument : arguments_)
@@ -51,6 +50,8 @@ class BoundScript final : public BoundCall {
   torch::jit::Method method_;
   std::vector<operators::BoundArgument> arguments_;
 };
+
+namespace detail {
 
 class LoadedScript final : public Loaded {
  public:
@@ -112,9 +113,12 @@ class TorchScriptLoader final : public Loader {
   [[nodiscard]] std::string code_in(const Content& /*content*/) const override {
     return "a program in TorchScript, which may call every operator, those that read and write files among them";
   }
+  void require_loadable(const Content& content, const LoadOptions& options) const override {
+    if (!options.model.empty()) refuse_program_of_script(content, options.model);
+  }
   [[nodiscard]] std::unique_ptr<Loaded> load(const Content& content, const LoadOptions& options) const override {
     return std::make_unique<detail::LoadedScript>(load_script(content, options), content.path());
   }
 };
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

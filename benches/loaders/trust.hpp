@@ -13,7 +13,7 @@
 #include "benches/loaders/loaders.hpp"
 #include "pace/core/error.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// Collects the files of a command that hold code.
 class CodeInFiles {
@@ -70,4 +70,4 @@ class CodeInFiles {
   std::vector<std::string> found_;
 };
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

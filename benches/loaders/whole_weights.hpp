@@ -3,17 +3,28 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <string>
 
+#include <ATen/EmptyTensor.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/jit_type.h>
+#include <ATen/core/qualified_name.h>
 #include <c10/core/ScalarType.h>
+#include <torch/csrc/jit/api/compilation_unit.h>
+#include <torch/csrc/jit/serialization/import_read.h>
+#include <torch/csrc/jit/serialization/storage_context.h>
+#include <torch/csrc/jit/serialization/unpickler.h>
 #include <nlohmann/json.hpp>
 
 #include "benches/loaders/content.hpp"
 #include "benches/loaders/program_facts.hpp"
+#include "pace/check/ivalue.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/parse_json.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 namespace detail {
 
@@ -50,12 +61,74 @@ namespace detail {
   return bytes;
 }
 
+/// Throws InputError for a record of the folder that is shorter than the storage of the tensors that are made of it:
+/// LibTorch takes the size that the pickle says.
+inline void require_whole_storages(const Content& content, const std::string& folder,
+                                   torch::jit::DeserializationStorageContext& storages) {
+  for (const auto& record : content.records()) {
+    if (!record.starts_with(folder)) continue;
+    const std::string key = record.substr(folder.size());
+    if (!storages.hasStorage(key)) continue;
+    const std::size_t expected = storages.getStorage(key).nbytes(), found = content.reader().getRecordSize(record);
+    if (found < expected)
+      throw InputError({content.path()}, "the record " + record + " is too short: its tensors need " +
+                                             std::to_string(expected) + " bytes, found " + std::to_string(found));
+  }
+}
+
+/// Throws InputError for a tensor among `values`, which `record` describes, that reaches beyond the end of its storage.
+inline void require_within_storages(const Content& content, const std::string& record, const c10::IValue& values) {
+  check::for_each_tensor(values, [&](const at::Tensor& tensor) {
+    if (tensor.layout() != at::kStrided || !tensor.has_storage()) return;
+    const std::size_t expected = at::detail::computeStorageNbytes(
+        tensor.sizes(), tensor.strides(), tensor.dtype().itemsize(), static_cast<std::size_t>(tensor.storage_offset()));
+    if (const std::size_t found = tensor.storage().nbytes(); found < expected)
+      throw InputError({content.path()}, "the record " + record + " describes a tensor that needs " +
+                                             std::to_string(expected) +
+                                             " bytes, and the storage that it is made of has " + std::to_string(found));
+  });
+}
+
+/// Throws InputError for a storage or a tensor of a TorchScript archive (`data` or `constants`) that is larger than the
+/// bytes that it is made of. The pickle is read as LibTorch reads it, but with objects that hold nothing in the place of
+/// those of the file's classes, so that no code of the file runs. A pickle that cannot be read like that is left to the
+/// loader.
+inline void require_whole_script(const Content& content, const std::string& archive) {
+  const std::string record = archive + ".pkl";
+  const auto storages = std::make_shared<torch::jit::DeserializationStorageContext>();
+  const auto unit = std::make_shared<torch::jit::CompilationUnit>();
+  // Containers have their types beside them, whose elements may be of the file's classes.
+  const auto type_of = [&](const c10::QualifiedName& name) -> c10::StrongTypePtr {
+    if (name.qualifiedName().starts_with("Dict["))
+      return {unit, c10::DictType::create(c10::AnyType::get(), c10::AnyType::get())};
+    if (name.qualifiedName().starts_with("List[")) return {unit, c10::ListType::create(c10::AnyType::get())};
+    return {unit, c10::ClassType::create(name, unit)};
+  };
+  const auto object_of = [&](const c10::StrongTypePtr& type, const c10::IValue& state) {
+    require_within_storages(content, record, state);
+    return c10::ivalue::Object::create(type, 0);
+  };
+  try {
+    const auto values =
+        torch::jit::readArchiveAndTensors(archive, "", "", type_of, object_of, std::nullopt, content.reader(),
+                                          torch::jit::Unpickler::defaultTypeParser, storages);
+    require_within_storages(content, record, values);
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::exception&) {
+  }
+  require_whole_storages(content, archive + '/', *storages);
+}
+
 }  // namespace detail
 
-/// Throws InputError for the first record whose checksum is wrong, and for a weight or a constant of an exported program
-/// whose record is shorter than its tensor: LibTorch reads as many bytes as the program says.
+/// Throws InputError for the first record whose checksum is wrong, and for a weight or a constant of a TorchScript module
+/// or an exported program whose record is shorter than its tensor: LibTorch reads as many bytes as the program says.
 inline void require_whole(const Content& content) {
   content.require_intact();
+  if (content.has("constants.pkl"))
+    for (const std::string archive : {"data", "constants"})
+      if (content.has(archive + ".pkl")) detail::require_whole_script(content, archive);
   for (const std::string folder : {"data/weights/", "data/constants/"})
     for (const auto& record : content.records()) {
       if (!record.starts_with(folder) || !record.ends_with("_config.json")) continue;
@@ -81,4 +154,4 @@ inline void require_whole(const Content& content) {
     }
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -37,7 +37,7 @@ namespace models = pace::benches::models;
 }
 
 void prepare(const pace::benches::models::CommandLine& line) {
-  for (const auto& library : line.libraries) pace::benches::files::load_library(library);
+  for (const auto& library : line.libraries) pace::benches::loaders::load_library(library);
   pace::run_context().options = line.measuring;
   pace::benches::aot::use_fuser(pace::benches::aot::parse_fuser(line.fuser));
 }

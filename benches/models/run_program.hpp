@@ -76,7 +76,7 @@ inline void resolve_paths(CommandLine& line, const Dependencies& dependencies) {
 }
 
 /// Whether a word of --model is the name of a file, be it there or not.
-[[nodiscard]] inline bool names_file(const std::string& word, const files::NamedFile& file) {
+[[nodiscard]] inline bool names_file(const std::string& word, const loaders::NamedFile& file) {
   std::error_code ignored;
   return std::filesystem::exists(file.path, ignored) || word.ends_with(".pt") || word.ends_with(".pt2") ||
          word.find(".pt:") != std::string::npos || word.find(".pt2:") != std::string::npos;
@@ -90,11 +90,13 @@ inline void resolve_models(CommandLine& line, const std::vector<KnownModel>& mod
   for (const auto& word : line.models) {
     std::string name = word;
     if (!known.contains(word)) {
-      files::NamedFile file = files::named_file(word);
+      loaders::NamedFile file = loaders::named_file(word);
       if (!names_file(word, file))
         throw InputError(
             {}, "--model: no model is called '" + word + "', and there is no such file; there are " + listed(known));
-      name = std::filesystem::path(file.path).filename().string() + (file.model.empty() ? "" : ':' + file.model);
+      // It stands in rows, tables and messages, and names of files may have any characters.
+      name = report::printable(std::filesystem::path(file.path).filename().string() +
+                               (file.model.empty() ? "" : ':' + file.model));
       line.files.push_back({.name = name, .path = std::move(file.path), .program = std::move(file.model)});
     }
     if (!exactly.insert(name).second || (name != word && known.contains(name)))
@@ -243,9 +245,9 @@ class Run {
     if (!line_.rows_to.empty()) return;
     for (const auto& [name, value] : dependencies_.identity()) configuration[name] = value;
     for (const auto& file : line_.files) {
-      configuration["content of " + file.name] = files::digest_of_file(file.path);
+      configuration["content of " + file.name] = loaders::digest_of_file(file.path);
       if (!file.inputs.starts_with('('))
-        configuration["content of the inputs of " + file.name] = files::digest_of_file(file.inputs);
+        configuration["content of the inputs of " + file.name] = loaders::digest_of_file(file.inputs);
     }
     configuration["program"] = digest_of_text(read_file(program_, "the file of this program"));
   }
@@ -516,7 +518,7 @@ class Run {
     // A process that died may have left its line of progress on the terminal.
     const report::ClearsLeftLine clears(options.shows_parts);
     Driver driver(options, line_.settings, *files_, out_, errors_);
-    const auto outcome = driver.run(chosen, earlier ? &*earlier : nullptr);
+    const auto outcome = run_with(driver, chosen, earlier ? &*earlier : nullptr);
     if (outcome.output_lost) out_.setstate(std::ios::badbit);
     if (outcome.resumed > 0)
       note(std::to_string(outcome.resumed) + (outcome.resumed == 1 ? " model" : " models") +
@@ -528,7 +530,7 @@ class Run {
       }
       summarise();
       if (comparisons_) comparisons_->interrupt(errors_);
-      errors_ << "pace: interrupted; the rows so far are in " << joined(files_->paths(), ", ")
+      errors_ << "pace: interrupted; the rows so far are in " << report::printable(joined(files_->paths(), ", "))
               << ", and --resume goes on\n";
       return exit_signal + outcome.interrupted;
     }
@@ -540,6 +542,17 @@ class Run {
     return code;
   }
 
+  /// Runs the models. What was compared before bad input ended the run is kept, and its file named.
+  [[nodiscard]] DriverOutcome run_with(Driver& driver, const std::vector<ChosenModel>& chosen,
+                                       const EarlierRun* earlier) {
+    try {
+      return driver.run(chosen, earlier);
+    } catch (const InputError&) {
+      if (comparisons_) comparisons_->interrupt(errors_);
+      throw;
+    }
+  }
+
   void summarise() const {
     if (line_.settings.mode == Mode::find_batch_size) return;
     const auto paths = files_->paths();
@@ -547,7 +560,7 @@ class Run {
       std::error_code ignored;
       // Nothing can be read from /dev/null again.
       if (!std::filesystem::is_regular_file(path, ignored)) continue;
-      if (paths.size() > 1) out_ << '\n' << path << '\n';
+      if (paths.size() > 1) out_ << '\n' << report::printable(path) << '\n';
       print_summary(report::read_csv(path), dependencies_.models,
                     {.compat = line_.settings.compat, .rows = line_.print_rows}, out_);
     }

@@ -11,6 +11,7 @@
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -38,7 +39,9 @@
 #include "benches/operators/under_callgrind.hpp"
 #include "pace/catch2.hpp"
 #include "pace/core/bazel.hpp"
+#include "pace/core/digest.hpp"
 #include "pace/core/new_folders.hpp"
+#include "pace/core/read_file.hpp"
 #include "pace/report/text.hpp"
 #include "pace/runner/current_directory.hpp"
 #include "pace/runner/process_files.hpp"
@@ -467,10 +470,33 @@ void resolve_options(pace::runner::SessionOptions& session) {
   if (session.json.empty()) session.json = fs::absolute(stem + ".json").string();
 }
 
+/// The hash of the recorded inputs; empty of those that cannot be read, which Work finds.
+std::string digest_of_inputs(const operators::ReplayOptions& options) {
+  std::vector<fs::path> files;
+  std::error_code problem;
+  if (!options.inp_file.empty()) files = {options.inp_file};
+  if (!options.suite_dir.empty())
+    for (fs::directory_iterator entry(options.suite_dir, problem); !problem && entry != fs::directory_iterator();
+         entry.increment(problem))
+      if (entry->path().extension() == ".txt" && entry->is_regular_file(problem)) files.push_back(entry->path());
+  std::ranges::sort(files);
+  pace::Digest digest;
+  for (const auto& file : files) {
+    try {
+      digest.add(file.filename().string() + '\n' + pace::read_file(file.string(), "recorded inputs"));
+    } catch (const pace::InputError&) {
+      return "";
+    }
+  }
+  return digest.text();
+}
+
 pace::report::Configuration configuration() {
   const auto& options = line.replay;
   pace::report::Configuration all;
   all["inputs"] = options.inp_file.empty() ? options.suite_dir : options.inp_file;
+  // Names stay the same when what they name has changed.
+  all["content of inputs"] = digest_of_inputs(options);
   all["--compat"] = !line.compat                                             ? ""
                     : *line.compat == operators::Original::operatorbench_old ? "old"
                     : *line.compat == operators::Original::operatorbench_new ? "new"

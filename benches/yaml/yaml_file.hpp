@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 
+#include "benches/yaml/beginning.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches {
@@ -16,10 +17,10 @@ namespace pace::benches {
   return {file, mark.is_null() ? 0 : static_cast<std::size_t>(mark.line) + 1};
 }
 
-/// What a node is, for messages: its text, or `a map`, `a list`, `nothing`.
+/// What a node is, for messages: the beginning of its text, or `a map`, `a list`, `nothing`.
 [[nodiscard]] inline std::string kind_of(const YAML::Node& node) {
   if (!node.IsDefined()) return "nothing";
-  if (node.IsScalar()) return '\'' + node.Scalar() + '\'';
+  if (node.IsScalar()) return '\'' + beginning(node.Scalar()) + '\'';
   return node.IsNull() ? "nothing" : node.IsMap() ? "a map" : "a list";
 }
 

@@ -23,12 +23,12 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using pace::InputError;
-using pace::benches::files::Case;
-using pace::benches::files::find_cases;
-using pace::benches::files::InputOptions;
-using pace::benches::files::make_inputs;
-using pace::benches::files::parse_input_text;
-using pace::benches::files::parse_sweep;
+using pace::benches::loaders::Case;
+using pace::benches::loaders::find_cases;
+using pace::benches::loaders::InputOptions;
+using pace::benches::loaders::make_inputs;
+using pace::benches::loaders::parse_input_text;
+using pace::benches::loaders::parse_sweep;
 
 std::vector<Case> cases_of(const InputOptions& options) {
   return find_cases(options, [](const std::string& text) { FAIL("a warning: " << text); });
@@ -70,8 +70,9 @@ TEST_CASE("a message has the beginning of a text, however long that is") {
 }
 
 TEST_CASE("names of sizes are refused where nothing sweeps them") {
-  CHECK_THROWS_WITH(cases_of({.inputs = "(T([batch], f32),)", .size_names = pace::benches::files::SizeNames::refused}),
-                    ContainsSubstring("the size 'batch' has no value; expected a number in its place"));
+  CHECK_THROWS_WITH(
+      cases_of({.inputs = "(T([batch], f32),)", .size_names = pace::benches::loaders::SizeNames::refused}),
+      ContainsSubstring("the size 'batch' has no value; expected a number in its place"));
 }
 
 TEST_CASE("the text of a case gives types and sizes") {
@@ -248,9 +249,9 @@ TEST_CASE("only the inputs that a case has are read for --trust and for a dry ru
   CHECK_NOTHROW(require_trust(line, {}));
   module.save(scratch / "folder/b.pt");
   CHECK_THROWS_WITH(require_trust(line, {}), ContainsSubstring("b.pt holds TorchScript"));
-  pace::benches::files::require_readable({.file = scratch / "folder/a.pt"});
-  pace::benches::files::require_readable({.text = {}});
-  CHECK_THROWS_WITH(pace::benches::files::require_readable({.file = scratch.write("x.pt", "x")}),
+  pace::benches::loaders::require_readable({.file = scratch / "folder/a.pt"});
+  pace::benches::loaders::require_readable({.text = {}});
+  CHECK_THROWS_WITH(pace::benches::loaders::require_readable({.file = scratch.write("x.pt", "x")}),
                     ContainsSubstring("expected tensors that torch.save has written"));
 }
 

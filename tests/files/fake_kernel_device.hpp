@@ -16,7 +16,7 @@
 
 namespace pace::testing {
 
-namespace files = benches::files;
+namespace loaders = benches::loaders;
 
 /// What tests set, and what they look at.
 struct FakeGpu {
@@ -24,12 +24,12 @@ struct FakeGpu {
   std::int64_t most_shared_bytes = 232448, static_shared_bytes = 0, most_threads = 1024;
   /// What the driver knows of an image that does not say it.
   std::map<std::string, std::vector<std::size_t>> kernels = {};
-  std::function<void(const files::KernelLaunch&, void**)> run = [](const files::KernelLaunch&, void**) {};
+  std::function<void(const loaders::KernelLaunch&, void**)> run = [](const loaders::KernelLaunch&, void**) {};
 
   std::vector<std::string> loaded = {};  ///< paths
   std::string image = {}, symbol = {};   ///< what was loaded last
   std::uint32_t asked_shared = 0;        ///< for the kernel that was bound last
-  std::vector<files::KernelLaunch> launches = {};
+  std::vector<loaders::KernelLaunch> launches = {};
   int asked_driver = 0;  ///< how often the driver was asked for names or parameters
 };
 
@@ -43,7 +43,7 @@ template <class T>
 
 namespace detail {
 
-class FakeKernel final : public files::LaunchableKernel {
+class FakeKernel final : public loaders::LaunchableKernel {
  public:
   FakeKernel(FakeGpu& gpu, std::string symbol) : gpu_(gpu), symbol_(std::move(symbol)) {}
   [[nodiscard]] std::vector<std::size_t> parameters() const override {
@@ -56,7 +56,7 @@ class FakeKernel final : public files::LaunchableKernel {
     gpu_.asked_shared = bytes;
     if (gpu_.static_shared_bytes + bytes > gpu_.most_shared_bytes) throw Unsupported("the driver refuses this");
   }
-  void launch(const files::KernelLaunch& launch, void** arguments) override {
+  void launch(const loaders::KernelLaunch& launch, void** arguments) override {
     constexpr std::int64_t without_asking = 48 * 1024;
     if (gpu_.static_shared_bytes + launch.shared_bytes > without_asking && gpu_.asked_shared < launch.shared_bytes)
       throw Unsupported("the launch needs more shared memory than was asked for");
@@ -69,7 +69,7 @@ class FakeKernel final : public files::LaunchableKernel {
   std::string symbol_;
 };
 
-class FakeKernels final : public files::LoadedKernels {
+class FakeKernels final : public loaders::LoadedKernels {
  public:
   explicit FakeKernels(FakeGpu& gpu) : gpu_(gpu) {}
   [[nodiscard]] std::vector<std::string> names() const override {
@@ -78,7 +78,7 @@ class FakeKernels final : public files::LoadedKernels {
     for (const auto& [name, parameters] : gpu_.kernels) all.push_back(name);
     return all;
   }
-  [[nodiscard]] std::unique_ptr<files::LaunchableKernel> get(const std::string& symbol) const override {
+  [[nodiscard]] std::unique_ptr<loaders::LaunchableKernel> get(const std::string& symbol) const override {
     gpu_.symbol = symbol;
     return std::make_unique<FakeKernel>(gpu_, symbol);
   }
@@ -87,14 +87,14 @@ class FakeKernels final : public files::LoadedKernels {
   FakeGpu& gpu_;
 };
 
-class FakeKernelDevice final : public files::KernelDevice {
+class FakeKernelDevice final : public loaders::KernelDevice {
  public:
   explicit FakeKernelDevice(FakeGpu& gpu) : gpu_(gpu) {}
   [[nodiscard]] std::string name() const override { return "fake GPU"; }
   [[nodiscard]] int compute_capability() const override { return gpu_.compute_capability; }
   [[nodiscard]] std::int64_t most_shared_bytes() const override { return gpu_.most_shared_bytes; }
-  [[nodiscard]] std::unique_ptr<files::LoadedKernels> load(const std::string& image,
-                                                           const std::string& path) const override {
+  [[nodiscard]] std::unique_ptr<loaders::LoadedKernels> load(const std::string& image,
+                                                             const std::string& path) const override {
     gpu_.loaded.push_back(path);
     gpu_.image = image;
     return std::make_unique<FakeKernels>(gpu_);
@@ -107,8 +107,8 @@ class FakeKernelDevice final : public files::KernelDevice {
 }  // namespace detail
 
 /// `gpu` must outlive what is opened.
-[[nodiscard]] inline files::OpenKernelDevice open_fake(FakeGpu& gpu) {
-  return [&gpu](c10::Device) -> std::unique_ptr<files::KernelDevice> {
+[[nodiscard]] inline loaders::OpenKernelDevice open_fake(FakeGpu& gpu) {
+  return [&gpu](c10::Device) -> std::unique_ptr<loaders::KernelDevice> {
     return std::make_unique<detail::FakeKernelDevice>(gpu);
   };
 }

@@ -51,6 +51,32 @@ compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "$work/some"
 shows "2 cases would be measured"; shows "no.pt: this is TorchScript without tensors of torch::save"
 compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "$work/some" --dry-run --case good; ends_with 0
 
+case="a dry run fails for files that do not load, and runs no code of them"
+printf 'hello' >"$work/text.pt"
+python3 - $pair.pt "$work/short.pt" <<'EOF' || complain "the file could not be changed"
+import sys, zipfile
+given = zipfile.ZipFile(sys.argv[1])
+with zipfile.ZipFile(sys.argv[2], "w") as other:
+    for name in given.namelist():
+        data = given.read(name)
+        other.writestr(name, data[:-1] if name.endswith("/data/0") else data)
+EOF
+compares --trust --baseline $pair.pt --candidate "$work/missing.pt" --candidate "$work/text.pt" --candidate "$work/short.pt" \
+  --candidate $pair.pt2:other --candidate op:myops::fused --candidate $files/fused.pt2 --inputs $inputs --dry-run
+ends_with 42; shows "missing.pt: no such file"; shows "text.pt: this is neither an archive of LibTorch's nor a shared library"
+shows "short.pt: the record data/0 is too short: its tensors need"; shows "the archive has no model 'other'"
+shows "op:myops::fused: there is no such operator"; shows "the program calls the operator myops.fused.default"
+compares --trust --baseline $pair.pt --candidate $files/fused.pt2 --candidate op:myops::fused --inputs $inputs \
+  --library $files/libmy_operator.so --dry-run; ends_with 0
+compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs $inputs --library "$work/text.pt" --dry-run
+ends_with 42; shows "text.pt: --library: it does not load: this is neither"
+compares --trust --baseline $pair.pt --candidate $files/classifier.aot.pt2 --inputs "(T([2], f32),)" --device cpu --dry-run
+ends_with 0
+
+case="a weight whose record is too short is a row"
+compares --trust --baseline $pair.pt --candidate "$work/short.pt" --candidate $pair.pt2 --inputs $inputs; ends_with 42
+shows "2 measured, 1 refused"; shows "short.pt: the record data/0 is too short"
+
 case="indices, a pair, a keyword argument and a tuple of outputs, as files and as text"
 compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs $files/classifier.inputs.pt
 ends_with 0; shows "2 measured"
@@ -307,6 +333,20 @@ compares --trust "${adds[@]}"; ends_with 42; shows "2 measured"
 shows "add.yaml:4: key 'grid': 'ceil_div(n)': ceil_div: expected 2 arguments, found 1"
 compares --baseline "$work/add.ptx" --candidate op:aten::add.Tensor --inputs "(T([8], f32),)"
 refuses "expected a file of one of these kinds: TorchScript, torch.export, AOTInductor, kernel (a file *.yaml)"
+
+case="an image that is wrong has the line of the YAML file that names it"
+printf 'image: text.pt\n' >"$work/image.yaml"
+sed 1d "$work/add.yaml" >>"$work/image.yaml"
+sed -i 's/grid: ceil_div(n)/grid: 1/' "$work/image.yaml"
+for way in "" --dry-run; do
+  compares --trust "${adds[@]}" --candidate "$work/image.yaml" $way; ends_with 42
+  shows "image.yaml:1: key 'image': $work/text.pt: expected compiled kernels (a cubin, a fatbin or PTX): it has no line .target"
+done
+
+case="a long formula is not repeated"
+{ sed '/^grid/d' "$work/add.yaml"; printf 'grid: %0200000d + x y\n' 1; } >"$work/long.yaml"
+compares --trust "${adds[@]}" --candidate "$work/long.yaml"; ends_with 42; shows "long.yaml:5: key 'grid': '000"
+((${#text} < 20000)) || complain "it says ${#text} characters"
 
 case="results overwrite no image of a kernel"
 sed -i 's/grid: ceil_div(n)/grid: ceil_div(n, 256)/' "$work/add.yaml"

@@ -22,19 +22,21 @@ using Catch::Matchers::ContainsSubstring;
 using pace::test::read_file;
 using pace::testing::FakeGpu;
 using pace::testing::open_fake;
-namespace files = pace::benches::files;
+namespace loaders = pace::benches::loaders;
 using Sizes = std::vector<std::size_t>;
 
 const std::string folder = "tests/files/";
 
-std::vector<files::KernelCode> codes_of(const std::string& path) { return files::read_image(read_file(path), path); }
+std::vector<loaders::KernelCode> codes_of(const std::string& path) {
+  return loaders::read_image(read_file(path), path);
+}
 
 /// Requires the kernels of kernels.cu, with the sizes that C++ gives their parameters.
-void check_kernels(const files::KernelCode& code) {
+void check_kernels(const loaders::KernelCode& code) {
   REQUIRE(code.kernels);
   CHECK(code.kernels->size() == 5);
   const auto parameters = [&](const std::string& symbol) {
-    const auto found = std::ranges::find(*code.kernels, symbol, &files::KernelEntry::symbol);
+    const auto found = std::ranges::find(*code.kernels, symbol, &loaders::KernelEntry::symbol);
     CAPTURE(symbol);
     REQUIRE(found != code.kernels->end());
     REQUIRE(found->parameters);
@@ -66,10 +68,10 @@ TEST_CASE("PTX of nvcc says the same") {
 
 TEST_CASE("a fatbin has code for several GPUs, whose kernels are known where they are not compressed") {
   const auto codes = codes_of(folder + "images/kernels.fatbin");
-  CHECK(files::texts_of(codes) == "sm_80, sm_90a, PTX of compute_90a");
+  CHECK(loaders::texts_of(codes) == "sm_80, sm_90a, PTX of compute_90a");
   for (const auto& code : codes) check_kernels(code);
   const auto compressed = codes_of(folder + "images/kernels.compressed.fatbin");
-  CHECK(files::texts_of(compressed) == "sm_80, sm_90, PTX of compute_90");
+  CHECK(loaders::texts_of(compressed) == "sm_80, sm_90, PTX of compute_90");
   for (const auto& code : compressed) CHECK_FALSE(code.kernels);
 }
 
@@ -78,7 +80,7 @@ TEST_CASE("images that were cut are refused, wherever the cut is") {
     const std::string image = read_file(folder + "images/kernels." + name);
     for (std::size_t size = 0; size + 1 < image.size(); size += 61) {
       CAPTURE(name, size);
-      CHECK_THROWS_AS(files::read_image(image.substr(0, size), name), pace::InputError);
+      CHECK_THROWS_AS(loaders::read_image(image.substr(0, size), name), pace::InputError);
     }
   }
 }
@@ -94,16 +96,16 @@ std::string axpy_yaml(const std::string& image, const std::string& more = "kerne
 struct Fixture {
   pace::test::Scratch scratch;
   FakeGpu gpu = {};
-  const files::CallInputs inputs{{.args = {at::ones({2000}), at::ones({2000}), 3}, .kwargs = {}}};
+  const loaders::CallInputs inputs{{.args = {at::ones({2000}), at::ones({2000}), 3}, .kwargs = {}}};
 
   Fixture() {
     for (const char* const each : {"images", "triton", "kernels.cu", "kernels.cuh"})
       if (std::filesystem::exists(folder + each))
         std::filesystem::copy(folder + each, scratch / each, std::filesystem::copy_options::recursive);
   }
-  std::unique_ptr<files::Loaded> load(const std::string& yaml) {
-    const files::Content content(scratch.write("kernel.yaml", yaml));
-    return files::KernelLoader(open_fake(gpu)).load(content, {});
+  std::unique_ptr<loaders::Loaded> load(const std::string& yaml) {
+    const loaders::Content content(scratch.write("kernel.yaml", yaml));
+    return loaders::KernelLoader(open_fake(gpu)).load(content, {});
   }
   void call(const std::string& yaml) {
     const auto loaded = load(yaml);
@@ -147,24 +149,24 @@ TEST_CASE("of compressed code the driver is asked for names and parameters") {
 TEST_CASE("CUDA source is compiled for the device, with its templates and what it includes") {
   Fixture here;
   here.call(axpy_yaml("kernels.cu"));
-  CHECK(files::read_image(here.gpu.image, "compiled").at(0).text() == "sm_90");
+  CHECK(loaders::read_image(here.gpu.image, "compiled").at(0).text() == "sm_90");
   CHECK(here.gpu.symbol == "axpy");
   const auto loaded = here.load(
       "image: kernels.cu\nkernel: scale<double>\nblock: 1\ngrid: 1\n"
       "arguments: [{in_place: 0}, {scalar: 1, type: i64}, {scalar: 2, type: f64}]\n");
-  const files::CallInputs one({.args = {at::ones({1})}, .kwargs = {}});
+  const loaders::CallInputs one({.args = {at::ones({1})}, .kwargs = {}});
   (void)loaded->bind(one)->run(one.tensors());
   CHECK(here.gpu.symbol == "_Z5scaleIdEvPT_xS0_");
   // A GPU that is newer than NVRTC.
   here.gpu.compute_capability = 990;
   here.call(axpy_yaml("kernels.cu"));
-  CHECK(files::read_image(here.gpu.image, "compiled").at(0).is_ptx);
+  CHECK(loaders::read_image(here.gpu.image, "compiled").at(0).is_ptx);
   // That the driver compiles PTX is said of images that are PTX, not of source, whether its kernel is named or not.
   here.scratch.write("one.cu", "extern \"C\" __global__ void one() {}\n");
   for (const char* const kernel : {"", "kernel: one\n"}) {
     CAPTURE(kernel);
     const auto one_kernel = here.load(std::string("image: one.cu\nblock: 1\ngrid: 1\narguments: []\n") + kernel);
-    CHECK(files::read_image(here.gpu.image, "compiled").at(0).is_ptx);
+    CHECK(loaders::read_image(here.gpu.image, "compiled").at(0).is_ptx);
     for (const auto& note : one_kernel->notes()) CHECK_THAT(note, !ContainsSubstring("the driver compiles"));
   }
   here.gpu.compute_capability = 20;
@@ -172,7 +174,7 @@ TEST_CASE("CUDA source is compiled for the device, with its templates and what i
                                                                           "architecture sm_20; it compiles for 75"));
   here.gpu.compute_capability = 90;
   here.call(axpy_yaml("kernels.cu", "kernel: axpy\nblock: 1\noptions: [--gpu-architecture=compute_80]\n"));
-  CHECK(files::read_image(here.gpu.image, "compiled").at(0).text() == "PTX of compute_80");
+  CHECK(loaders::read_image(here.gpu.image, "compiled").at(0).text() == "PTX of compute_80");
 }
 
 TEST_CASE("what NVRTC has to say is in the error, and kernels of the source are listed") {
@@ -197,7 +199,7 @@ TEST_CASE("a structure among the parameters is refused by its position") {
       "image: images/kernels.sm_90.cubin\nkernel: mixed\nblock: 1\ngrid: 1\narguments: "
       "[{input: 0}, {scalar: 1, type: f64}, {scalar: 1, type: i8}, {scalar: 1, type: i16}, "
       "{in_place: 0}]\n");
-  const files::CallInputs one({.args = {at::ones({1})}, .kwargs = {}});
+  const loaders::CallInputs one({.args = {at::ones({1})}, .kwargs = {}});
   CHECK_THROWS_WITH(loaded->bind(one),
                     ContainsSubstring("key 'arguments[0]': the kernel 'mixed' takes 200 bytes there, "
                                       "found a pointer (8 bytes); structures cannot be given"));
@@ -210,7 +212,7 @@ TEST_CASE("a kernel of Triton's cache is launched as Triton launches it") {
   const auto codes = codes_of(folder + "triton/axpy.cubin");
   REQUIRE(codes.size() == 1);
   CHECK(codes[0].architecture.number == 90);
-  const auto facts = files::read_triton_facts(folder + "triton/axpy.json");
+  const auto facts = loaders::read_triton_facts(folder + "triton/axpy.json");
   CHECK(facts.kernel == "axpy");
   CHECK(facts.threads == 128);
   REQUIRE(codes[0].kernels);

@@ -31,16 +31,17 @@ using Catch::Matchers::ContainsSubstring;
 using pace::testing::argument;
 using pace::testing::FakeGpu;
 using pace::testing::open_fake;
-namespace files = pace::benches::files;
+namespace loaders = pace::benches::loaders;
 
-std::int64_t value_of(const std::string& formula, const files::Scope& scope = {}) {
-  return files::Formula(formula).whole(scope);
+std::int64_t value_of(const std::string& formula, const loaders::Scope& scope = {}) {
+  return loaders::Formula(formula).whole(scope);
 }
 
 TEST_CASE("formulas are arithmetic of sizes, with tensors by name and by position") {
-  const files::Extent matrix{{6, 1025}, {1025, 1}};
-  const files::Scope scope{.numbers = {{"n", files::Number::of(std::int64_t{1025})}, {"half", files::Number::of(0.5)}},
-                           .tensors = {{"x", matrix}, {"0", matrix}}};
+  const loaders::Extent matrix{{6, 1025}, {1025, 1}};
+  const loaders::Scope scope{
+      .numbers = {{"n", loaders::Number::of(std::int64_t{1025})}, {"half", loaders::Number::of(0.5)}},
+      .tensors = {{"x", matrix}, {"0", matrix}}};
   const std::map<std::string, std::int64_t> expected = {
       {"7", 7},
       {"n", 1025},
@@ -69,7 +70,7 @@ TEST_CASE("formulas are arithmetic of sizes, with tensors by name and by positio
 }
 
 TEST_CASE("formulas without a result say why") {
-  const files::Scope scope{.numbers = {{"n", files::Number::of(std::int64_t{0})}}, .tensors = {{"x", {{4}, {1}}}}};
+  const loaders::Scope scope{.numbers = {{"n", loaders::Number::of(std::int64_t{0})}}, .tensors = {{"x", {{4}, {1}}}}};
   const std::map<std::string, std::string> expected = {
       {"", "expected a number, a name or a bracket, found the end"},
       {"1 +", "expected a number, a name or a bracket, found the end"},
@@ -85,7 +86,7 @@ TEST_CASE("formulas without a result say why") {
       {"ceil_div(1)", "ceil_div: expected 2 arguments, found 1"},
       {"size(y, 0)", "size: there is no tensor 'y' among the inputs; expected one of: x"},
       {"size(x, 1)", "size: 'x' has no dimension 1; it has 1"},
-      {std::string(600, '1'), "more than 500 characters"},
+      {std::string(600, '1'), "expected a formula of at most 500 characters, found 600"},
   };
   for (const auto& [formula, message] : expected) {
     CAPTURE(formula);
@@ -116,7 +117,7 @@ const std::string axpy_ptx = R"(
 )";
 
 TEST_CASE("PTX says its architecture, its kernels and the sizes of their parameters") {
-  const auto codes = files::read_image(axpy_ptx, "axpy.ptx");
+  const auto codes = loaders::read_image(axpy_ptx, "axpy.ptx");
   REQUIRE(codes.size() == 1);
   CHECK(codes[0].is_ptx);
   CHECK(codes[0].text() == "PTX of compute_80");
@@ -128,7 +129,7 @@ TEST_CASE("PTX says its architecture, its kernels and the sizes of their paramet
   CHECK(kernels[1].symbol == "_Z3addPKfS0_Pfi");
   CHECK(kernels[1].parameters == std::vector<std::size_t>{24, 1});
   CHECK(kernels[2].parameters->empty());
-  const auto refusal = [](const std::string& image) { (void)files::read_image(image, "a.ptx"); };
+  const auto refusal = [](const std::string& image) { (void)loaders::read_image(image, "a.ptx"); };
   CHECK_THROWS_WITH(refusal(""), ContainsSubstring("a.ptx: expected compiled kernels") && ContainsSubstring("empty"));
   CHECK_THROWS_WITH(refusal("a text"), ContainsSubstring("it has no line .target"));
   CHECK_THROWS_WITH(refusal(".target gfx90"), ContainsSubstring("its .target is 'gfx90'; expected such as sm_90"));
@@ -142,7 +143,7 @@ TEST_CASE("PTX says its architecture, its kernels and the sizes of their paramet
       ContainsSubstring("a.ptx: expected compiled kernels") && ContainsSubstring("it is a fatbin without code"));
 }
 
-files::KernelCode code(int number, bool is_ptx, char suffix = '\0') {
+loaders::KernelCode code(int number, bool is_ptx, char suffix = '\0') {
   return {.architecture = {number, suffix}, .is_ptx = is_ptx};
 }
 
@@ -156,11 +157,11 @@ TEST_CASE("machine code runs on GPUs of its major number, PTX on newer ones, and
   CHECK_FALSE(code(90, true, 'a').runs_on(100));
   CHECK(code(100, true, 'f').runs_on(103));
   CHECK_FALSE(code(100, true, 'f').runs_on(120));
-  const std::vector<files::KernelCode> codes = {code(80, true), code(80, false), code(86, false), code(90, true)};
-  CHECK(files::code_for(codes, 80) == &codes[1]);
-  CHECK(files::code_for(codes, 89) == &codes[2]);
-  CHECK(files::code_for(codes, 100) == &codes[3]);
-  CHECK(files::code_for(codes, 75) == nullptr);
+  const std::vector<loaders::KernelCode> codes = {code(80, true), code(80, false), code(86, false), code(90, true)};
+  CHECK(loaders::code_for(codes, 80) == &codes[1]);
+  CHECK(loaders::code_for(codes, 89) == &codes[2]);
+  CHECK(loaders::code_for(codes, 100) == &codes[3]);
+  CHECK(loaders::code_for(codes, 75) == nullptr);
 }
 
 /// The rest of a file that launches axpy.
@@ -181,7 +182,7 @@ shared: 1000
 )";
 
 /// As the kernel computes it, on the host.
-void run_axpy(const files::KernelLaunch& launch, void** arguments) {
+void run_axpy(const loaders::KernelLaunch& launch, void** arguments) {
   const auto* const x = argument<const float*>(arguments, 0);
   const auto* const y = argument<const float*>(arguments, 1);
   auto* const out = argument<float*>(arguments, 2);
@@ -194,14 +195,14 @@ struct Fixture {
   pace::test::Scratch scratch;
   FakeGpu gpu = {.run = run_axpy};
 
-  std::unique_ptr<files::Loaded> load(const std::string& yaml) {
+  std::unique_ptr<loaders::Loaded> load(const std::string& yaml) {
     scratch.write("axpy.ptx", axpy_ptx);
-    const files::Content content(scratch.write("kernel.yaml", yaml));
-    return files::KernelLoader(open_fake(gpu)).load(content, {.device = c10::kCPU});
+    const loaders::Content content(scratch.write("kernel.yaml", yaml));
+    return loaders::KernelLoader(open_fake(gpu)).load(content, {.device = c10::kCPU});
   }
   std::vector<at::Tensor> call(const std::string& yaml, const pace::inputs::Inputs& given) {
     const auto loaded = load(yaml);
-    const files::CallInputs inputs(given);
+    const loaders::CallInputs inputs(given);
     return loaded->bind(inputs)->run(inputs.tensors());
   }
 };
@@ -211,7 +212,7 @@ const at::Tensor x = at::arange(6, at::kFloat).reshape({2, 3}), y = at::ones({2,
 TEST_CASE("a kernel gets pointers and numbers in the order of its arguments, and returns its outputs") {
   Fixture here;
   const auto loaded = here.load("image: axpy.ptx\n" + axpy_launch);
-  const files::CallInputs inputs({.args = {x, y}, .kwargs = {{"alpha", 2.5}}});
+  const loaders::CallInputs inputs({.args = {x, y}, .kwargs = {{"alpha", 2.5}}});
   const auto call = loaded->bind(inputs);
   const auto outputs = call->run(inputs.tensors());
   REQUIRE(outputs.size() == 1);
@@ -235,7 +236,7 @@ TEST_CASE("a kernel gets pointers and numbers in the order of its arguments, and
 
 TEST_CASE("inputs are named by their positions, and a kernel may write to one") {
   Fixture here;
-  here.gpu.run = [](const files::KernelLaunch& launch, void** arguments) {
+  here.gpu.run = [](const loaders::KernelLaunch& launch, void** arguments) {
     auto* const changed = argument<float*>(arguments, 0);
     const auto* const zeros = argument<const float*>(arguments, 2);
     for (std::uint32_t i = 0; i < launch.grid[1]; ++i) changed[i] += 1 + zeros[i];
@@ -266,9 +267,9 @@ cooperative: true
 
 TEST_CASE("numbers have the bytes of their types") {
   const auto bytes = [](const std::string& formula, const std::string& type) {
-    const auto found = std::ranges::find(files::scalar_types, type, &files::ScalarType::name);
-    REQUIRE(found != files::scalar_types.end());
-    return files::detail::scalar_bytes({files::Formula(formula), "arguments[0].scalar", {"k.yaml", 3}}, *found, {});
+    const auto found = std::ranges::find(loaders::scalar_types, type, &loaders::ScalarType::name);
+    REQUIRE(found != loaders::scalar_types.end());
+    return loaders::detail::scalar_bytes({loaders::Formula(formula), "arguments[0].scalar", {"k.yaml", 3}}, *found, {});
   };
   const auto as = [&]<class T>(T, const std::string& formula, const std::string& type) {
     T value{};
@@ -303,7 +304,7 @@ TEST_CASE("numbers have the bytes of their types") {
 }
 
 TEST_CASE("a YAML file that is wrong is refused with its line and key") {
-  const auto refusal = [](const std::string& yaml) { (void)files::parse_kernel_file(yaml, "k.yaml"); };
+  const auto refusal = [](const std::string& yaml) { (void)loaders::parse_kernel_file(yaml, "k.yaml"); };
   const std::string begin = "image: a.ptx\nblock: 1\ngrid: 1\n";
   const std::vector<std::pair<std::string, std::string>> expected = {
       {"", "k.yaml: expected a map with the keys image, arguments and grid, found nothing"},
@@ -381,7 +382,7 @@ TEST_CASE("a number of a size's name is that size") {
   Fixture here;
   const std::string yaml =
       "image: axpy.ptx\nkernel: bare\ninputs: {x: {shape: [n]}, n: number}\narguments: []\ngrid: n\nblock: 1\n";
-  here.gpu.run = [](const files::KernelLaunch&, void**) {};
+  here.gpu.run = [](const loaders::KernelLaunch&, void**) {};
   CHECK_THROWS_WITH(here.call(yaml, {.args = {at::ones({8}), 4}, .kwargs = {}}),
                     ContainsSubstring("kernel.yaml:3: input 'x': size 0 is not n = 4; expected [n], found [8]"));
   CHECK(here.gpu.launches.empty());
@@ -412,7 +413,7 @@ TEST_CASE("kernels have the names of their source, whatever is in their template
   };
   for (const auto& [symbol, name] : expected) {
     CAPTURE(symbol, pace::demangled(symbol));
-    CHECK(files::detail::source_name(symbol) == name);
+    CHECK(loaders::detail::source_name(symbol) == name);
   }
 }
 
@@ -514,7 +515,7 @@ grid: 3
   here.scratch.write("cache/other.json", triton_json);
   CHECK_THROWS_WITH(refusal("image: cache" + launch), ContainsSubstring("found 2 files *.json"));
   const auto json = [&](const std::string& text) {
-    return files::read_triton_facts(here.scratch.write("kernel.json", text));
+    return loaders::read_triton_facts(here.scratch.write("kernel.json", text));
   };
   CHECK_THROWS_WITH(json("{"), ContainsSubstring("expected the JSON of a kernel in Triton's cache"));
   CHECK_THROWS_WITH(json("[]"), ContainsSubstring("the key 'num_warps' is missing"));
@@ -544,7 +545,7 @@ TEST_CASE("clusters of Triton's multiply its grid, and its scratch memory follow
   REQUIRE(ptx.find(numbers) != std::string::npos);
   ptx.replace(ptx.find(numbers), numbers.size(), ".param .u64 axpy_param_3,\n\t.param .u64 axpy_param_4");
   std::uintptr_t scratch = 0, profile = 1;
-  here.gpu.run = [&](const files::KernelLaunch&, void** arguments) {
+  here.gpu.run = [&](const loaders::KernelLaunch&, void** arguments) {
     scratch = argument<std::uintptr_t>(arguments, 3);
     profile = argument<std::uintptr_t>(arguments, 4);
     // All of it can be written to.
@@ -552,9 +553,9 @@ TEST_CASE("clusters of Triton's multiply its grid, and its scratch memory follow
   };
   const std::string yaml = "image: axpy.json\ngrid: 3\narguments:\n  - input: 0\n  - input: 0\n  - in_place: 0\n";
   here.scratch.write("axpy.ptx", ptx);
-  const files::Content content(here.scratch.write("kernel.yaml", yaml));
-  const auto loaded = files::KernelLoader(open_fake(here.gpu)).load(content, {});
-  const files::CallInputs inputs({.args = {at::ones({4})}, .kwargs = {}});
+  const loaders::Content content(here.scratch.write("kernel.yaml", yaml));
+  const auto loaded = loaders::KernelLoader(open_fake(here.gpu)).load(content, {});
+  const loaders::CallInputs inputs({.args = {at::ones({4})}, .kwargs = {}});
   (void)loaded->bind(inputs)->run(inputs.tensors());
   CHECK(scratch != 0);
   CHECK(scratch % 128 == 0);
@@ -566,13 +567,13 @@ TEST_CASE("clusters of Triton's multiply its grid, and its scratch memory follow
   REQUIRE(loaded->notes().size() == 2);
   CHECK_THAT(loaded->notes()[1], ContainsSubstring("Triton launches this kernel before the one before it has ended"));
   here.scratch.write("kernel.yaml", yaml + "  - {scalar: 1, type: i32}\n");
-  const auto one_more = files::KernelLoader(open_fake(here.gpu)).load(content, {});
+  const auto one_more = loaders::KernelLoader(open_fake(here.gpu)).load(content, {});
   CHECK_THROWS_WITH(one_more->bind(inputs), ContainsSubstring("takes 3 parameters of 8, 8, 8 bytes, found 4 arguments; "
                                                               "constexpr arguments"));
   std::string large = yaml;
   large.replace(large.find("grid: 3"), 7, "grid: [1000000000, 65535, 65535]");
   here.scratch.write("kernel.yaml", large);
-  const auto too_large = files::KernelLoader(open_fake(here.gpu)).load(content, {});
+  const auto too_large = loaders::KernelLoader(open_fake(here.gpu)).load(content, {});
   CHECK_THROWS_WITH(too_large->bind(inputs),
                     ContainsSubstring("kernel.yaml:2: key 'grid', '1000000000': Triton's scratch memory, 100 bytes for "
                                       "each block, is too large for a grid of 2000000000 x 65535 x 65535 blocks"));
@@ -581,8 +582,8 @@ TEST_CASE("clusters of Triton's multiply its grid, and its scratch memory follow
 TEST_CASE("a YAML file is a kernel, which is code, and images alone are refused with what is missing") {
   const pace::test::Scratch scratch;
   scratch.write("axpy.ptx", axpy_ptx);
-  const files::Content content(scratch.write("kernel.yaml", "image: axpy.ptx\n" + axpy_launch));
-  const auto& loader = files::loader_of(content);
+  const loaders::Content content(scratch.write("kernel.yaml", "image: axpy.ptx\n" + axpy_launch));
+  const auto& loader = loaders::loader_of(content);
   CHECK(loader.name() == "kernel (a file *.yaml)");
   CHECK_THAT(loader.code_in(content),
              ContainsSubstring("a kernel, which may read and write all memory") && ContainsSubstring("axpy.ptx"));
@@ -592,12 +593,12 @@ TEST_CASE("a YAML file is a kernel, which is code, and images alone are refused 
   scratch.write("cache/axpy.ptx", axpy_ptx);
   scratch.write("cache/axpy.cubin", "machine code");
   for (const char* const image : {"cache", "cache/axpy.json"}) {
-    const files::Content of_triton(scratch.write("triton.yaml", std::string("image: ") + image + "\n" + axpy_launch));
+    const loaders::Content of_triton(scratch.write("triton.yaml", std::string("image: ") + image + "\n" + axpy_launch));
     CHECK(loader.also_reads(of_triton) == std::vector<std::string>{scratch / "cache/axpy.json",
                                                                    scratch / "cache/axpy.cubin",
                                                                    scratch / "cache/axpy.ptx"});
   }
-  const files::Content of_none(scratch.write("none.yaml", "image: [none, none.json]\n" + axpy_launch));
+  const loaders::Content of_none(scratch.write("none.yaml", "image: [none, none.json]\n" + axpy_launch));
   CHECK(loader.also_reads(of_none) == std::vector<std::string>{scratch / "none", scratch / "none.json"});
   // The inputs are on the CPU; or there is no CUDA in this program.
   CHECK_THROWS_WITH(loader.load(content, {}), ContainsSubstring("a kernel runs on a GPU"));
@@ -606,7 +607,7 @@ TEST_CASE("a YAML file is a kernel, which is code, and images alone are refused 
                                                                 "--config=cuda"));
 #endif
   const auto kind = [&](const std::string& bytes) {
-    (void)files::loader_of(files::Content(scratch.write("k", bytes)));
+    (void)loaders::loader_of(loaders::Content(scratch.write("k", bytes)));
   };
   std::string cubin(
       "\x7f"

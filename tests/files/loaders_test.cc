@@ -39,11 +39,11 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using pace::InputError;
-using pace::benches::files::CallInputs;
-using pace::benches::files::CallSpec;
-using pace::benches::files::Content;
-using pace::benches::files::LoadedOperator;
-using pace::benches::files::loader_of;
+using pace::benches::loaders::CallInputs;
+using pace::benches::loaders::CallSpec;
+using pace::benches::loaders::Content;
+using pace::benches::loaders::LoadedOperator;
+using pace::benches::loaders::loader_of;
 
 std::string script(const pace::test::Scratch& scratch, const std::string& name, const std::string& code) {
   torch::jit::Module module("Module");
@@ -58,7 +58,7 @@ std::string pickled(const pace::test::Scratch& scratch, const std::string& name,
 }
 
 TEST_CASE("the range of a size is that of its formula") {
-  using pace::benches::files::ExpectedSize;
+  using pace::benches::loaders::ExpectedSize;
   using Range = std::pair<std::int64_t, std::int64_t>;
   constexpr auto largest = std::numeric_limits<std::int64_t>::max();
   CHECK(ExpectedSize{.fixed = 8}.range() == Range{8, 8});
@@ -71,7 +71,7 @@ TEST_CASE("the range of a size is that of its formula") {
 }
 
 TEST_CASE("the hash of a file is that of its bytes, and a folder has none") {
-  using pace::benches::files::digest_of_file;
+  using pace::benches::loaders::digest_of_file;
   const pace::test::Scratch scratch;
   const std::string large(std::size_t{3} << 20, 'a');
   CHECK(digest_of_file(scratch.write("large", large)) == digest_of_file(scratch.write("same", large)));
@@ -123,7 +123,7 @@ TEST_CASE("a TorchScript file without a forward, or with an operator that is not
 }
 
 TEST_CASE("a program of an archive is named behind the file's name") {
-  using pace::benches::files::named_file;
+  using pace::benches::loaders::named_file;
   const pace::test::Scratch scratch;
   const std::string plain = scratch.write("a.pt2", "x"), colon = scratch.write("b:c.pt2", "x");
   CHECK(named_file(plain).path == plain);
@@ -165,8 +165,8 @@ TEST_CASE("what is no file of a known kind is refused with what it is") {
 
 TEST_CASE("checksums are those of zip archives, and a damaged archive is refused with the record") {
   // The check value of CRC-32.
-  CHECK(pace::benches::files::crc32_of("123456789") == 0xCBF43926);
-  CHECK(pace::benches::files::crc32_of("") == 0);
+  CHECK(pace::benches::loaders::crc32_of("123456789") == 0xCBF43926);
+  CHECK(pace::benches::loaders::crc32_of("") == 0);
   const pace::test::Scratch scratch;
   const std::string path = script(scratch, "module.pt", "def forward(self, x):\n    return x + 1234567\n");
   Content(path).require_intact();
@@ -200,7 +200,7 @@ std::string weight_of(const pace::test::Scratch& scratch, std::size_t bytes, con
 }
 
 TEST_CASE("a weight whose record is shorter than its tensor is refused with the record") {
-  using pace::benches::files::require_whole;
+  using pace::benches::loaders::require_whole;
   const pace::test::Scratch scratch;
   // The offset, two rows of three, and the last element: 1 + 3 + 2 + 1 elements of four bytes.
   CHECK_NOTHROW(require_whole(Content(weight_of(scratch, 28, "2 3", "3 1"))));
@@ -211,6 +211,58 @@ TEST_CASE("a weight whose record is shorter than its tensor is refused with the 
   CHECK_NOTHROW(require_whole(Content(weight_of(scratch, 8, "9 9", "0 0"))));
   CHECK_THROWS_WITH(require_whole(Content(weight_of(scratch, 28, "2 3", "3"))),
                     ContainsSubstring("model_weights_config.json describes a tensor with other numbers of sizes and"));
+}
+
+/// A module that TorchScript saved, whose record of that name has so many bytes.
+std::string script_of(const pace::test::Scratch& scratch, const std::string& shortened, std::size_t bytes) {
+  torch::jit::Module inner("__torch__.Inner"), module("__torch__.Outer");
+  inner.register_parameter("bias", at::ones({3}), /*is_buffer=*/false);
+  inner.define("def forward(self, x: Tensor) -> Tensor:\n    return x + self.bias\n");
+  module.register_parameter("weight", at::ones({2, 3}), /*is_buffer=*/false);
+  c10::Dict<std::string, at::Tensor> pairs;
+  pairs.insert("one", at::ones({5}));
+  module.register_attribute("pairs", c10::DictType::create(c10::StringType::get(), c10::TensorType::get()), pairs);
+  module.register_module("inner", inner);
+  module.define("def forward(self, x):\n    return self.inner.forward(x) + self.weight\n");
+  module.save(scratch / "whole.pt");
+  const Content whole(scratch / "whole.pt");
+  std::string path = scratch / "module.pt";
+  caffe2::serialize::PyTorchStreamWriter writer(path);
+  for (const auto& record : whole.records()) {
+    if (record == "version" || record == "byteorder" || record.starts_with(".data/")) continue;
+    const auto data = whole.read(record);
+    writer.writeRecord(record, data.data(), record == shortened ? bytes : data.size());
+  }
+  writer.writeEndOfFile();
+  return path;
+}
+
+TEST_CASE("a weight of TorchScript whose record is shorter than its tensor is refused with the record") {
+  using pace::benches::loaders::require_whole;
+  const pace::test::Scratch scratch;
+  CHECK_NOTHROW(require_whole(Content(script_of(scratch, "data/0", 24))));
+  CHECK_THROWS_WITH(
+      require_whole(Content(script_of(scratch, "data/0", 23))),
+      ContainsSubstring("module.pt: the record data/0 is too short: its tensors need 24 bytes, found 23"));
+  CHECK_THROWS_WITH(
+      require_whole(Content(script_of(scratch, "data/1", 19))),
+      ContainsSubstring("module.pt: the record data/1 is too short: its tensors need 20 bytes, found 19"));
+  CHECK_THROWS_WITH(
+      require_whole(Content(script_of(scratch, "data/2", 11))),
+      ContainsSubstring("module.pt: the record data/2 is too short: its tensors need 12 bytes, found 11"));
+}
+
+TEST_CASE("a tensor of TorchScript that reaches beyond its storage is refused") {
+  const pace::test::Scratch scratch;
+  torch::jit::Module module("__torch__.Module");
+  at::Tensor reaches = at::ones({4});
+  reaches.unsafeGetTensorImpl()->set_sizes_contiguous({5});
+  module.register_attribute("reaches", c10::TensorType::get(), reaches);
+  const std::string path = scratch / "module.pt";
+  module.save(path);
+  CHECK_THROWS_WITH(pace::benches::loaders::require_whole(Content(path)),
+                    ContainsSubstring("module.pt: the record data.pkl describes a tensor that needs 20 bytes, and the "
+                                      "storage that it is made of has 16"));
 }
 
 /// What a program says that takes `x` of the size `first` and `y` of the size `second`, as sympy prints both.
@@ -236,7 +288,7 @@ TEST_CASE("sizes that a formula of an exported program gives are checked") {
   const pace::test::Scratch scratch;
   const std::string symbol = "Symbol('s1', positive=True, integer=True)";
   const std::string odd = "Add(Mul(Integer(2), " + symbol + "), Integer(1))";
-  const pace::benches::files::ProgramFacts facts(Content(program_of(scratch, odd, symbol)), "model");
+  const pace::benches::loaders::ProgramFacts facts(Content(program_of(scratch, odd, symbol)), "model");
   const auto check = [&](std::int64_t x, std::int64_t y) { facts.check({at::ones({x}), at::ones({y})}); };
   CHECK_NOTHROW(check(5, 2));
   CHECK_NOTHROW(check(129, 64));
@@ -251,13 +303,13 @@ TEST_CASE("sizes that a formula of an exported program gives are checked") {
                                    "Add(" + symbol + ", Symbol('s2', integer=True))", std::string("Add(Integer(2"),
                                    std::string("Integer(99999999999999999999)")}) {
     INFO(other);
-    const pace::benches::files::ProgramFacts any(Content(program_of(scratch, other, symbol)), "model");
+    const pace::benches::loaders::ProgramFacts any(Content(program_of(scratch, other, symbol)), "model");
     CHECK_NOTHROW(any.check({at::ones({7}), at::ones({2})}));
   }
 }
 
 TEST_CASE("what code writes to the standard error is kept, and shown when the code ends the process") {
-  using pace::benches::files::CapturedErrors;
+  using pace::benches::loaders::CapturedErrors;
   const pace::test::Scratch scratch;
   const int code = GENERATE(0, SIGABRT, SIGSEGV);
   const pid_t child = ::fork();

@@ -11,9 +11,9 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using pace::InputError;
-using pace::benches::files::combinations;
-using pace::benches::files::parse_sweep;
-using pace::benches::files::sizes_text;
+using pace::benches::loaders::combinations;
+using pace::benches::loaders::parse_sweep;
+using pace::benches::loaders::sizes_text;
 using Values = std::vector<std::int64_t>;
 
 TEST_CASE("a sweep multiplies, adds or lists") {

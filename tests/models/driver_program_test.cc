@@ -18,7 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "benches/models/driver/comparisons.hpp"
 #include "benches/models/driver/json_record.hpp"
+#include "benches/models/driver/status_row.hpp"
 #include "pace/core/process.hpp"
 #include "pace/report/csv_text.hpp"
 #include "tests/models/processes.hpp"
@@ -700,6 +702,9 @@ TEST_CASE("bad input ends the run, with what is wrong") {
   CHECK_THAT(bench.printed, ContainsSubstring("pace: nothing can be run like that\n"));
   CHECK_THAT(bench.printed, !ContainsSubstring("it throws"));
   CHECK(bench.csv() == header + "cpu,good" + good_figures);
+  CHECK(bench.performance({"-k", "good|makes_no_sense", "--json=" + (bench.scratch / "c.json")}) == 1);
+  CHECK_THAT(bench.printed, ContainsSubstring("the comparisons so far are in " + (bench.scratch / "c.json")));
+  CHECK_THAT(bench.scratch.read("c.json"), ContainsSubstring("\"name\":\"good\""));
   CHECK(bench.performance({"--config=" + bench.scratch.write("bad.yaml", "skip:\n  all: good\n")}) == 1);
   CHECK_THAT(bench.printed,
              ContainsSubstring("bad.yaml:2: section 'skip.all': expected a list of models, found 'good'\n"));
@@ -872,6 +877,27 @@ TEST_CASE("the page of an accuracy run has the statuses as verdicts") {
                                         "no_device torchscript refused"});
   CHECK_THAT(page, ContainsSubstring("accuracy as torchbench checks it") &&
                        ContainsSubstring("\"message\":\"fail_accuracy\""));
+}
+
+TEST_CASE("a status says what became of eager, and of the back end that is compared with it") {
+  Settings settings;
+  const auto outcomes = [&](const std::string& status, Mode mode) {
+    settings.mode = mode;
+    const auto row = status_row(settings, "cpu", "m", "torchscript", status, "why");
+    const auto results = results_of({row}, {}, settings, false);
+    std::string found;
+    for (const auto& each : results.at(0).implementations)
+      found += (found.empty() ? "" : ", ") + each.name + ' ' + pace::to_string(each.outcome);
+    return found;
+  };
+  CHECK(outcomes("eager_fail_to_run", Mode::performance) == "eager threw, torchscript threw");
+  CHECK(outcomes("eager_fail_to_run", Mode::accuracy) == "eager threw, torchscript threw");
+  CHECK(outcomes("eager_1st_run_fail", Mode::accuracy) == "eager threw, torchscript threw");
+  CHECK(outcomes("eager_2nd_run_OOM", Mode::accuracy) == "eager out of memory, torchscript out of memory");
+  CHECK(outcomes("model_fail_to_load", Mode::performance) == "eager refused, torchscript refused");
+  CHECK(outcomes("fail_to_run", Mode::performance) == "eager measured, torchscript threw");
+  CHECK(outcomes("fail_accuracy", Mode::accuracy) == "eager measured, torchscript wrong");
+  CHECK(outcomes("eager_two_runs_differ", Mode::accuracy) == "eager measured, torchscript wrong");
 }
 
 TEST_CASE("under bazel test comparisons and their page are kept unasked, of runs that have any") {

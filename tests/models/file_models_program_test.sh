@@ -86,11 +86,40 @@ timed "${at_most_32[@]}"; ends_with 0
 has_row r.csv '^cpu,bounded.pt2,32,.*,32( 2[0-9]| 3[01])+,passed$'
 refuses --performance --inference "${at_most_32[@]}" --batch-size 33 "--batch-size 33: $work/bounded.pt2: argument 'x': expected float32["
 
+case="a batch that is a multiple of what varies cannot vary by one"
+python3 - $pair.pt2 "$work/even.pt2" <<'PYTHON' || complain "the file could not be written"
+import json, sys, zipfile
+given = zipfile.ZipFile(sys.argv[1])
+with zipfile.ZipFile(sys.argv[2], "w") as even:
+    for name in given.namelist():
+        data = given.read(name)
+        if name.endswith("models/model.json"):
+            program = json.loads(data)
+            size = program["graph_module"]["graph"]["tensor_values"]["x"]["sizes"][0]["as_expr"]
+            size["expr_str"] = f"Mul(Integer(2), {size['expr_str']})"
+            data = json.dumps(program)
+        even.writestr(name, data)
+PYTHON
+for mode in "--performance --backend nativert --dynamic-batch-only" --find-batch-sizes; do
+  refuses $mode --inference --model "$work/even.pt2" "${inputs[@]}" \
+    "${mode##* }: even.pt2 takes batches of the sizes 2 * ("
+done
+
 case="a package runs as it is"
 checked --trust --nothing --model $files/classifier.aot.pt2 "${classifier[@]}" --output r.csv; ends_with 0
 has_row r.csv '^cpu,classifier.aot.pt2,8,pass,'
 timed --trust --backend eager --model $files/classifier.aot.pt2 "${classifier[@]}" --batch-size 4 --output r.csv; ends_with 42
 prints "classifier.aot.pt2: the package refuses the inputs"; prints "expected: 8, but got: 4"
+
+case="a name with control characters is spelt out in rows and messages"
+odd=$work/$'odd\n\x1b[31m,.pt2'
+cp $pair.pt2 "$odd"
+checked --backend nativert --model "$odd" "${inputs[@]}" --output r.csv; ends_with 0
+has_row r.csv '^cpu,"odd\\n\\x1b\[31m,.pt2",32,pass,'
+prints 'odd\n\x1b[31m,.pt2'
+[[ $output$errors != *$'\x1b'* ]] || complain "an escape sequence is printed"
+checked --trust --backend torchscript --model "$odd:other" "${inputs[@]}" --output r.csv; ends_with 1
+[[ $output$errors != *$'\x1b'* ]] || complain "an escape sequence is printed"
 
 case="several callers of a package"
 model --throughput --inference --trust --nothing --repeat 20 --callers 3 --model $files/classifier.aot.pt2 "${classifier[@]}" \
@@ -159,6 +188,40 @@ refuses "${of_pair[@]}" "(T([8, 63], f32), T([64], f32))" "argument 'x': expecte
 says "64] on cpu, found float32[8, 63] on cpu"
 refuses "${of_pair[@]}" "(T([8, 64], f32), T([64], f64))" "argument 'scale': expected float32[64] on cpu, found float64[64] on cpu"
 refuses "${of_pair[@]}" "(T([8, 64], f32),)" "it takes 2 arguments (x, scale), and the inputs have 1"
+
+case="an empty batch of one file is refused before the others run"
+refuses --accuracy --inference --trust --backend torchscript --model tests/models/reshaped.pt \
+  --inputs tests/models/reshaped.inputs.pt --model $pair.pt --inputs "(T([0, 64], f32), T([64], f32))" \
+  "argument 0 of two_layers.pt: expected at least 1 sample as its first size"
+
+case="a weight whose record is too short, and a record that is damaged: a row, and a dry run that fails"
+# rewrites RECORD HOW FILE: the record of two_layers.pt without its last byte, or with another one.
+rewrites() {
+  python3 - $pair.pt "$@" <<'PYTHON' || complain "the file could not be written"
+import sys, zipfile
+_, given, record, how, path = sys.argv
+given = zipfile.ZipFile(given)
+with zipfile.ZipFile(path, "w") as other:
+    for name in given.namelist():
+        data = given.read(name)
+        other.writestr(name, data[:-1] if how == "short" and name.endswith(record) else data)
+if how == "damaged":
+    data = bytearray(open(path, "rb").read())
+    place = data.find(given.read(next(name for name in given.namelist() if name.endswith(record))))
+    data[place] ^= 1
+    open(path, "wb").write(data)
+PYTHON
+}
+for how in "short;is too short: its tensors need" "damaged;is damaged: expected bytes with the checksum"; do
+  rewrites /data/0 "${how%;*}" "$work/${how%;*}.pt"
+  bad=(--trust --backend torchscript --model "$work/${how%;*}.pt" --model $pair.pt "${inputs[@]}")
+  checked "${bad[@]}" --output r.csv; ends_with 42
+  has_row r.csv "^cpu,${how%;*}.pt,32,model_fail_to_load,"; has_row r.csv '^cpu,two_layers.pt,32,pass,'
+  prints "${how%;*}.pt: the record data/0 ${how#*;}"
+  refuses --accuracy --inference "${bad[@]}" --dry-run "${how%;*}.pt: the record data/0 ${how#*;}"
+done
+refuses --accuracy --inference --trust --backend torchscript --model $pair.pt "${inputs[@]}" --library "$work/none.so" \
+  --dry-run "none.so: --library: no such file"
 
 case="files that are none, and words that do not go together"
 printf 'hello' >"$work/text.pt"

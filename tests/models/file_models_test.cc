@@ -163,7 +163,7 @@ TEST_CASE("inputs that a TorchScript file does not take fail its row") {
 
 TEST_CASE("a batch of another size is the given one cut, or its last sample again") {
   const pace::inputs::Inputs given{.args = {at::randn({5, 6}), at::randn({3})}, .kwargs = {{"y", at::randn({5})}}};
-  const BatchedInputs inputs{pace::benches::files::CallInputs(given)};
+  const BatchedInputs inputs{pace::benches::loaders::CallInputs(given)};
   CHECK(inputs.size() == 5);
   const auto& x = given.args[0].toTensor();
   const auto cut = inputs.of_size(2), more = inputs.of_size(7);
@@ -174,7 +174,7 @@ TEST_CASE("a batch of another size is the given one cut, or its last sample agai
   CHECK(at::equal(more.tensors()[0][5], x[4]));
   CHECK(at::equal(more.tensors()[0][6], x[4]));
   CHECK(more.inputs().kwargs[0].second.toTensor().size(0) == 7);
-  const BatchedInputs none{pace::benches::files::CallInputs({.args = {at::full({}, 1.0), 3}, .kwargs = {}})};
+  const BatchedInputs none{pace::benches::loaders::CallInputs({.args = {at::full({}, 1.0), 3}, .kwargs = {}})};
   CHECK_THROWS_WITH(none.of_size(2), ContainsSubstring("no tensor of its inputs has a first size"));
 }
 
@@ -262,8 +262,35 @@ TEST_CASE("what speaks against a file is said before it is loaded") {
   CHECK_THAT(refusal(with({"--trust"}), path, scratch / "none.pt"), ContainsSubstring("none.pt: no such file"));
   CHECK_THAT(refusal(with({"--dry-run"}), path, inputs_of_five), ContainsSubstring("--trust was not given"));
   CHECK(refusal(with({"--trust", "--dry-run"}), path, inputs_of_five).empty());
+  CHECK_THAT(refusal(with({"--trust"}), path, "(T([0, 6], f32), T([3], f32))"),
+             ContainsSubstring("argument 0 of a.pt: expected at least 1 sample as its first size, which is the batch, "
+                               "found 0 in a tensor of the sizes [0, 6]"));
+  CHECK_THAT(refusal(with({"--trust"}), path, "((3, T([], f32), T([0, 6], f32)), {'scale': T([3], f32)})"),
+             ContainsSubstring("argument 2 of a.pt: expected at least 1 sample"));
+  CHECK_THAT(refusal(with({"--trust"}), path, "((), {'x': T([0, 6], f32)})"),
+             ContainsSubstring("argument 'x' of a.pt: expected at least 1 sample"));
   REQUIRE_FALSE(registered_models().empty());
   CHECK(registered_models().back().name == "a.pt");
+}
+
+TEST_CASE("a dry run fails for a file that does not load, and for a library that is none") {
+  const Scratch scratch;
+  const auto path = save(scratch, "a.pt", linear);
+  std::string bytes = scratch.read("a.pt");
+  const auto weight = bytes.find("data/0");
+  REQUIRE(weight != std::string::npos);
+  bytes[weight + 100] = static_cast<char>(bytes[weight + 100] ^ 1);
+  const auto damaged = scratch.write("damaged.pt", bytes);
+  const std::vector<std::string> run{"--accuracy", "--inference", "--backend", "torchscript", "--trust"};
+  auto dry = run;
+  dry.emplace_back("--dry-run");
+  // In a run it is the row of the file.
+  CHECK(refusal(run, damaged, inputs_of_five).empty());
+  CHECK_THAT(refusal(dry, damaged, inputs_of_five), ContainsSubstring("damaged.pt: the record data/0 is damaged"));
+  dry.insert(dry.end(), {"--library", scratch / "none.so"});
+  CHECK_THAT(refusal(dry, path, inputs_of_five), ContainsSubstring("none.so: --library: no such file"));
+  dry.back() = scratch.write("text.so", "text");
+  CHECK_THAT(refusal(dry, path, inputs_of_five), ContainsSubstring("text.so: --library: it does not load"));
 }
 
 }  // namespace

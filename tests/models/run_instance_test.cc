@@ -81,7 +81,7 @@ TEST_CASE("buffers and inputs come back, whether their versions have advanced or
   auto with_expanded = instance;
   with_expanded.model.inputs.emplace_back(expanded);
   {
-    const BuffersKept kept(with_expanded);
+    const StateKept kept(with_expanded);
     // As a CUDA graph does, which writes to memory alone.
     static_cast<float*>(instance.model.module->buffers()[0].mutable_data_ptr())[0] = 7;
     static_cast<float*>(first.mutable_data_ptr())[0] = 7;
@@ -249,7 +249,8 @@ TEST_CASE("inputs are lists, tuples and dicts of tensors: made, cast, copied, co
   REQUIRE(with(c10::ivalue::Tuple::create({c10::IValue(3), c10::IValue("text"), c10::IValue()})) ==
           "nothing was thrown");
   REQUIRE(with(c10::ivalue::Tuple::create({c10::IValue(at::Tensor())})) ==
-          "structured: expected inputs that are tensors, numbers, texts, None, or lists, tuples and dicts of these, "
+          "structured, input 4: expected inputs that are tensors, numbers, texts, None, or lists, tuples and dicts of "
+          "these, "
           "found an undefined tensor");
   REQUIRE_THAT(with(c10::Device("cpu")), ContainsSubstring("found Device"));
 }

@@ -78,6 +78,14 @@ expect_code 1; says "--max-samples: \"15\" there, '1' here"
 run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out" --resume --fuser none
 expect_code 1; says "--fuser: \"default\" there, 'none' here"
 
+case="resumed with other inputs in files of the same names: refused"
+sed -i 's/^cnt: 4,/cnt: 5,/' "$work/logs/timm_train/b_training.txt"
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out" --resume
+expect_code 1; says "content of inputs"
+sed -i 's/^cnt: 5, ((T(\[64, 64\], f16),), {})/cnt: 4, ((T([64, 64], f16),), {})/' "$work/logs/timm_train/b_training.txt"
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out" --resume
+expect_code 0; says "4 results of an earlier run are kept"
+
 case="a suite that is not there"
 run --suite torchbench --suite-dir "$work/logs"; expect_code 1; says "expected a folder torchbench_train in one of: $work/logs"
 run --suite resnet; expect_code 1; says "--suite: expected timm, huggingface or torchbench, found 'resnet'"

@@ -78,6 +78,30 @@ def gather(folder):
     return found, problems, notes
 
 
+def missing_shards(places):
+    """Returns sentences about the tests of which some shards are among these places of results, and others are not. A
+    shard whose folder is beside theirs below one that was given counts as there: it had nothing to measure. `places` has
+    pairs: of a file, and of the folder that it was found below, or None."""
+    tests = {}
+    for place, given in places:
+        path = os.path.realpath(str(place))
+        if not (around := _AROUND.search(path)):
+            continue
+        folder, name = os.path.split(path[: around.start()])
+        if not (part := _PART.fullmatch(name)) or not part[1]:
+            continue
+        there = tests.setdefault((folder, int(part[2])), set())
+        there.add(int(part[1]))
+        if given and os.path.commonpath([os.path.realpath(given), folder]) == os.path.realpath(given):
+            there.update(int(each[1]) for each in map(_PART.fullmatch, os.listdir(folder)) if each and each[2] == part[2])
+    sentences = []
+    for (folder, count), there in sorted(tests.items()):
+        if missing := sorted(set(range(1, count + 1)) - there):
+            words = f"shard {missing[0]}" if len(missing) == 1 else f"shards {', '.join(map(str, missing))}"
+            sentences.append(f"{folder}: of the {count} shards of this test, the results of {words} are not on this page")
+    return sentences
+
+
 def _leave_old_parts(path, folders, notes):
     """Takes those parts out of `folders` that belong to an earlier run of the test."""
     parts = {each: _PART.fullmatch(each).group(2, 4) for each in folders if _PART.fullmatch(each)}

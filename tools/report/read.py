@@ -73,7 +73,9 @@ _TORN = (b'{"schema_version":', b'{"comparison_version":')
 def read(paths):
     """Reads all files, and those below folders. Nothing that can be read is lost by what cannot."""
     inputs = Inputs()
-    for place in _places(paths, inputs):
+    places = list(_places(paths, inputs))
+    inputs.notes += map(schema.text_of, gather.missing_shards(places))
+    for place, _ in places:
         # The name of a file need not be text in UTF-8.
         path = schema.text_of(str(place))
         try:
@@ -86,9 +88,10 @@ def read(paths):
 
 
 def _places(paths, inputs):
+    """Yields each file of results with the folder of `paths` that it is below, or None."""
     for path in paths:
         if not os.path.isdir(path):
-            yield path
+            yield path, None
             continue
         found, problems, notes = gather.gather(path)
         inputs.problems += map(schema.text_of, problems)
@@ -98,7 +101,7 @@ def _places(paths, inputs):
                 f"{schema.text_of(path)}: has no results.json below it, and no {gather.ARCHIVE} with one; expected "
                 "a folder of tests that have measured, such as bazel-testlogs"
             )
-        yield from found
+        yield from ((place, path) for place in found)
 
 
 def _read_file(place, path, inputs):

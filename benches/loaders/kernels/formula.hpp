@@ -16,7 +16,7 @@
 
 #include "pace/core/error.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// A value of a formula. Whole numbers are exact.
 struct Number {
@@ -47,7 +47,8 @@ class Formula {
   /// Throws Error, which says what was found and what was expected.
   explicit Formula(std::string text) : text_(std::move(text)) {
     // Its depth is bounded by its length.
-    if (text_.size() > 500) throw Error("the formula has more than 500 characters");
+    if (text_.size() > 500)
+      throw Error("expected a formula of at most 500 characters, found " + std::to_string(text_.size()));
     skip_spaces();
     root_ = read_sum();
     if (at_ < text_.size()) refuse("expected an operator");
@@ -258,4 +259,4 @@ class Formula {
   Node root_;
 };
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -20,7 +20,7 @@
 
 #include "pace/core/error.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// An architecture of a GPU: 90 is compute capability 9.0. `a` is for that GPU alone, `f` for its family.
 struct Architecture {
@@ -345,4 +345,4 @@ inline constexpr std::uint32_t fatbin_magic = 0xba55ed50;
   return best;
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

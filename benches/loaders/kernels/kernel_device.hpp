@@ -26,7 +26,7 @@
 #include "pace/gpu/cuda/launch_kernel.hpp"
 #endif
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 struct KernelLaunch {
   std::array<std::uint32_t, 3> grid{1, 1, 1};   ///< blocks in x, y and z
@@ -196,4 +196,4 @@ class CudaKernelDevice final : public KernelDevice {
 #endif
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -17,12 +17,13 @@
 #include <vector>
 
 #include "benches/loaders/kernels/formula.hpp"
+#include "benches/yaml/beginning.hpp"
 #include "benches/yaml/yaml_file.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/corpus/dtype.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// A formula and where it stands.
 struct Expression {
@@ -209,7 +210,7 @@ class KernelFileReader {
     try {
       return {Formula(text), key, place(node)};
     } catch (const Error& error) {
-      fail(node, key, '\'' + text + "': " + error.what());
+      fail(node, key, '\'' + beginning(text) + "': " + error.what());
     }
   }
   [[nodiscard]] std::vector<Expression> expressions(const YAML::Node& list, const std::string& key) const {
@@ -239,7 +240,7 @@ class KernelFileReader {
   [[nodiscard]] corpus::DType dtype_of(const YAML::Node& node, const std::string& key) const {
     const std::string text = text_of(node, key, "a type such as f32");
     const auto dtype = corpus::dtype_from_abbreviation(text);
-    if (!dtype) fail(node, key, "'" + text + "' is no type; expected such as f32, bf16, i64, b8");
+    if (!dtype) fail(node, key, "'" + beginning(text) + "' is no type; expected such as f32, bf16, i64, b8");
     return *dtype;
   }
 
@@ -310,7 +311,8 @@ class KernelFileReader {
     const bool is_position = std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; }) && name.size() < 5;
     if (!file_.inputs) {
       if (!is_position)
-        fail(node, key, "'" + name + "' is no position, and the file has no key 'inputs', which gives inputs names");
+        fail(node, key,
+             "'" + beginning(name) + "' is no position, and the file has no key 'inputs', which gives inputs names");
       return name;
     }
     std::string all;
@@ -322,7 +324,7 @@ class KernelFileReader {
       }
       all += (all.empty() ? "" : ", ") + input.name;
     }
-    fail(node, key, "there is no input '" + name + "'; expected one of " + all);
+    fail(node, key, "there is no input '" + beginning(name) + "'; expected one of " + beginning(all));
   }
 
   void read_output(const YAML::Node& node, const std::string& key, DescribedArgument& argument) const {
@@ -344,7 +346,8 @@ class KernelFileReader {
     if (!node) fail(argument, key, "a scalar has no type; expected type: with one of " + all);
     const std::string name = text_of(node, key + ".type", "one of " + all);
     const auto found = std::ranges::find(scalar_types, name, &ScalarType::name);
-    if (found == scalar_types.end()) fail(node, key + ".type", "'" + name + "' is no type; expected one of " + all);
+    if (found == scalar_types.end())
+      fail(node, key + ".type", "'" + beginning(name) + "' is no type; expected one of " + all);
     return *found;
   }
 
@@ -370,4 +373,4 @@ class KernelFileReader {
   return parse_kernel_file(pace::read_file(path, "a YAML file of a kernel", {.text_only = true}), path);
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -15,7 +15,7 @@
 
 #include "pace/core/error.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// What NVRTC has made of a source.
 struct CompiledSource {
@@ -173,4 +173,4 @@ class Nvrtc {
   BytesOf log_ = nullptr, cubin_ = nullptr, ptx_ = nullptr;
 };
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

@@ -15,7 +15,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/parse_json.hpp"
 
-namespace pace::benches::files {
+namespace pace::benches::loaders {
 
 /// Memory that a kernel of Triton's takes behind its own parameters, as a pointer; null where it needs none.
 struct TritonScratch {
@@ -110,4 +110,4 @@ namespace detail {
   return facts;
 }
 
-}  // namespace pace::benches::files
+}  // namespace pace::benches::loaders

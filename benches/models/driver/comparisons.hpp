@@ -36,9 +36,18 @@ namespace detail {
   if (row.result != RowResult::failed) return Outcome::measured;
   const std::string status = status_in(row);
   if (status == "timeout") return Outcome::timed_out;
-  if (status == "OOM") return Outcome::out_of_memory;
+  if (status.ends_with("OOM")) return Outcome::out_of_memory;
   if (row.of_ended_process) return Outcome::crashed;
-  return status == "fail_to_run" || status == "warmup_failed" ? Outcome::threw : Outcome::wrong;
+  if (status == "model_fail_to_load") return Outcome::refused;
+  // `eager_fail_to_run`, `fail_to_run_at_batch_4`, `eager_1st_run_fail`
+  const bool threw =
+      status.find("fail_to_run") != std::string::npos || status.ends_with("_run_fail") || status == "warmup_failed";
+  return threw ? Outcome::threw : Outcome::wrong;
+}
+
+/// Whether a status says that the model does not load, or that eager, which back ends are compared with, broke down.
+[[nodiscard]] inline bool is_about_eager(const std::string& status) {
+  return status == "model_fail_to_load" || (status.starts_with("eager_") && status != "eager_two_runs_differ");
 }
 
 /// A row that has no figures of a comparison, as an implementation of one.
@@ -84,12 +93,13 @@ namespace detail {
       made.device = row.device;
       made.seed = settings.seed;
       if (row.backend != "eager") {
-        // Nothing says of eager more than that it ran.
+        // Nothing says of eager more than that it ran, or that it did not.
         ImplementationResult eager;
         eager.name = "eager";
         eager.is_baseline = true;
-        eager.outcome = row.result == RowResult::unmeasured ? Outcome::refused : Outcome::measured;
-        if (eager.outcome == Outcome::refused) eager.message = row.message;
+        const bool ran = row.result != RowResult::unmeasured && !detail::is_about_eager(detail::status_in(row));
+        eager.outcome = ran ? Outcome::measured : detail::outcome_of(row);
+        if (!ran) eager.message = row.message;
         eager.context.comparison = name;
         made.implementations.push_back(std::move(eager));
       }

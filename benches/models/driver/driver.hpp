@@ -26,6 +26,7 @@
 #include "pace/core/folders.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/result.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::benches::models {
 
@@ -182,7 +183,7 @@ class Driver {
     }
     // The process has not come to the end of the model's line.
     if (!missing.empty()) out_ << status << '\n' << std::flush;
-    errors_ << "pace: " << model.name << ": " << why << '\n' << std::flush;
+    errors_ << "pace: " << report::printable(model.name + ": " + why) << '\n' << std::flush;
     // torchbench writes none for a process that failed.
     if (settings_.compat && !end.timed_out) {
       if (!missing.empty()) {
@@ -210,7 +211,7 @@ class Driver {
       files_.add(row);
     } catch (const Error& error) {
       ++outcome.lost;
-      errors_ << "pace: " << row.name << ": " << error.what() << '\n' << std::flush;
+      errors_ << "pace: " << report::printable(row.name + ": " + error.what()) << '\n' << std::flush;
     }
   }
 

@@ -19,6 +19,7 @@
 #include "benches/models/settings.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::benches::models {
 
@@ -119,7 +120,7 @@ inline void run_here(const std::string& model, const std::vector<std::string>& d
       take(row);
       if (&row != rows.data()) out << line;
       out << (rows.size() > 1 ? row.backend + ": " : "") << (settings.compat ? "" : detail::result_before(row))
-          << detail::status_of(row) << '\n';
+          << report::printable(detail::status_of(row)) << '\n';
       detail::print_extras(row, printing, out);
     }
     if (rows.empty()) out << '\n';

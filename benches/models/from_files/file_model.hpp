@@ -51,7 +51,7 @@ enum class FileKind {
 class BatchedInputs {
  public:
   /// The batch is the first size of the first tensor that has one, and of all tensors with the same first size.
-  explicit BatchedInputs(files::CallInputs inputs) : inputs_(std::move(inputs)) {
+  explicit BatchedInputs(loaders::CallInputs inputs) : inputs_(std::move(inputs)) {
     const auto& tensors = inputs_.tensors();
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (tensors[i].dim() == 0) continue;
@@ -60,17 +60,19 @@ class BatchedInputs {
     }
   }
   /// `batch`: the numbers of the tensors that are batches, of which there is at least one.
-  BatchedInputs(files::CallInputs inputs, std::vector<std::size_t> batch)
+  BatchedInputs(loaders::CallInputs inputs, std::vector<std::size_t> batch)
       : inputs_(std::move(inputs)), batch_(std::move(batch)), size_(inputs_.tensors().at(batch_.front()).size(0)) {}
 
-  [[nodiscard]] const files::CallInputs& whole() const { return inputs_; }
+  [[nodiscard]] const loaders::CallInputs& whole() const { return inputs_; }
+  /// The numbers of the tensors that are batches.
+  [[nodiscard]] const std::vector<std::size_t>& batch() const { return batch_; }
   /// 1 where no tensor is a batch.
   [[nodiscard]] std::int64_t size() const { return size_; }
   [[nodiscard]] bool has_batch() const { return !batch_.empty() && size_ > 0; }
 
   /// The inputs for `size` samples: batches are cut, or their last sample is repeated, as torchbench varies them. Throws
   /// FileRefused where no tensor is a batch.
-  [[nodiscard]] files::CallInputs of_size(std::int64_t size, std::optional<c10::Device> device = std::nullopt) const {
+  [[nodiscard]] loaders::CallInputs of_size(std::int64_t size, std::optional<c10::Device> device = std::nullopt) const {
     if (size != size_ && !has_batch()) throw FileRefused("no tensor of its inputs has a first size that is a batch");
     std::vector<at::Tensor> tensors = inputs_.tensors();
     if (size != size_)
@@ -81,7 +83,7 @@ class BatchedInputs {
     for (const auto& value : inputs_.inputs().args) made.args.push_back(aot::map_tensors(value, replace));
     for (const auto& [name, value] : inputs_.inputs().kwargs)
       made.kwargs.emplace_back(name, aot::map_tensors(value, replace));
-    return files::CallInputs(made, device);
+    return loaders::CallInputs(made, device);
   }
 
  private:
@@ -93,7 +95,7 @@ class BatchedInputs {
     return at::cat({tensor, tensor.narrow(0, own - 1, 1).expand(added)});
   }
 
-  files::CallInputs inputs_;
+  loaders::CallInputs inputs_;
   std::vector<std::size_t> batch_;
   std::int64_t size_ = 1;
 };
@@ -106,18 +108,19 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
   /// for those that an exported program does not take.
   FileModel(ModelFile file, std::uint64_t seed, std::vector<std::string> libraries)
       : file_(std::move(file)), libraries_(std::move(libraries)) {
-    const files::Content content(file_.path);
-    const files::Loader& loader = files::loader_of(content);
+    const loaders::Content content(file_.path);
+    const loaders::Loader& loader = loaders::loader_of(content);
     family_ = loader.name();
-    const bool is_script = dynamic_cast<const files::TorchScriptLoader*>(&loader) != nullptr;
-    if (is_script && !file_.program.empty()) files::refuse_program_of_script(content, file_.program);
-    const bool is_exported = dynamic_cast<const files::ExportedLoader*>(&loader) != nullptr;
-    if (!is_script && !is_exported && dynamic_cast<const files::PackageLoader*>(&loader) == nullptr)
+    const bool is_script = dynamic_cast<const loaders::TorchScriptLoader*>(&loader) != nullptr;
+    if (is_script && !file_.program.empty()) loaders::refuse_program_of_script(content, file_.program);
+    const bool is_exported = dynamic_cast<const loaders::ExportedLoader*>(&loader) != nullptr;
+    if (!is_script && !is_exported && dynamic_cast<const loaders::PackageLoader*>(&loader) == nullptr)
       throw InputError({file_.path}, "this is a file of the kind " + family_ +
                                          ", which is no model; expected TorchScript, torch.export or AOTInductor");
     kind_ = is_script ? FileKind::script : is_exported ? FileKind::exported : FileKind::compiled;
     inputs_.emplace(read_inputs(seed));
     if (is_exported) read_facts(content);
+    require_samples();
   }
 
   [[nodiscard]] const ModelFile& file() const { return file_; }
@@ -128,12 +131,16 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
     return facts_ ? std::optional(facts_->device()) : std::nullopt;
   }
 
+  /// The batches that an exported program takes where not each number of a range is one, such as `2 * (1 to 64)`; else
+  /// empty.
+  [[nodiscard]] const std::string& multiples() const { return multiples_; }
+
   /// Throws InputError, with the argument, what was expected and what was found, where the file says that it does not
   /// take a batch of that size.
   void require_batch(std::int64_t size) const {
     if (size != inputs_->size() && !inputs_->has_batch())
       throw InputError({file_.path}, "no tensor of its inputs has a first size that is a batch");
-    if (facts_) (void)files::leaves_for(file_.path, *facts_, inputs_->of_size(size), /*on_device=*/false);
+    if (facts_) (void)loaders::leaves_for(file_.path, *facts_, inputs_->of_size(size), /*on_device=*/false);
   }
 
   /// The entry by which a program finds it, which keeps this object.
@@ -149,8 +156,8 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
 
  private:
   struct Bound {
-    std::shared_ptr<files::Loaded> loaded;  // what `call` refers to; null: nothing
-    std::shared_ptr<files::BoundCall> call;
+    std::shared_ptr<loaders::Loaded> loaded;  // what `call` refers to; null: nothing
+    std::shared_ptr<loaders::BoundCall> call;
 
     [[nodiscard]] c10::IValue operator()(const torch::jit::Stack& inputs) const {
       // What the interpreter fuses, or differentiates by itself, is in no trace.
@@ -166,27 +173,44 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
   };
 
   [[nodiscard]] BatchedInputs read_inputs(std::uint64_t seed) const {
-    const files::InputOptions options{
-        .inputs = file_.inputs, .names_operator = "", .size_names = files::SizeNames::refused};
-    const auto cases = files::find_cases(options, [](const std::string&) {});
+    const loaders::InputOptions options{
+        .inputs = file_.inputs, .names_operator = "", .size_names = loaders::SizeNames::refused};
+    const auto cases = loaders::find_cases(options, [](const std::string&) {});
     if (cases.size() != 1)
       throw InputError({file_.inputs}, "these are " + std::to_string(cases.size()) +
                                            " sets of inputs; expected one for a model, as a file or as text");
     try {
       // The inputs themselves, and those of some instances.
-      return BatchedInputs(files::make_inputs(cases.front(), c10::kCPU, seed, 4));
+      return BatchedInputs(loaders::make_inputs(cases.front(), c10::kCPU, seed, 4));
     } catch (const InputError&) {
       throw;
     } catch (const std::exception& error) {
-      const bool own = dynamic_cast<const Error*>(&error) != nullptr;
-      throw InputError({"--inputs " + file_.inputs}, own ? error.what() : files::first_line(error));
+      throw InputError({"--inputs " + file_.inputs}, loaders::reason_of(error));
     }
   }
 
-  void read_facts(const files::Content& content) {
-    facts_.emplace(content, files::choose_model(content, files::exported_models(content), file_.program));
-    const files::CallInputs whole = inputs_->whole();
-    const auto leaves = files::leaves_for(file_.path, *facts_, whole, /*on_device=*/false);
+  /// Throws InputError for a batch without samples, with the argument that is one.
+  void require_samples() const {
+    if (inputs_->size() > 0) return;
+    const std::size_t batch = inputs_->batch().front();
+    std::size_t next = 0;
+    const auto refuse_if_there = [&](const std::string& name, const c10::IValue& value) {
+      next += check::tensors_of(value).size();
+      if (next <= batch) return;
+      throw InputError({"--inputs " + file_.inputs}, "argument " + name + " of " + file_.name +
+                                                         ": expected at least 1 sample as its first size, which is the "
+                                                         "batch, found 0 in a tensor of the sizes " +
+                                                         c10::str(inputs_->whole().tensors()[batch].sizes()));
+    };
+    const auto& inputs = inputs_->whole().inputs();
+    for (std::size_t i = 0; i < inputs.args.size(); ++i) refuse_if_there(std::to_string(i), inputs.args[i]);
+    for (const auto& [name, value] : inputs.kwargs) refuse_if_there('\'' + name + '\'', value);
+  }
+
+  void read_facts(const loaders::Content& content) {
+    facts_.emplace(content, loaders::choose_model(content, loaders::exported_models(content), file_.program));
+    const loaders::CallInputs whole = inputs_->whole();
+    const auto leaves = loaders::leaves_for(file_.path, *facts_, whole, /*on_device=*/false);
     // It names the sizes that may vary: those called as the first of them are the batch.
     std::vector<std::size_t> batch;
     std::string symbol;
@@ -197,6 +221,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
       if (batch.empty()) {
         symbol = size.symbol;
         std::tie(least_batch_, most_batch_) = size.range();
+        if (size.times != 1) multiples_ = size.to_string();
       }
       if (size.symbol == symbol) batch.push_back(whole.index_of(leaves[i].toTensor()));
     }
@@ -207,18 +232,18 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
   [[nodiscard]] Model make(const ModelRequest& request) const {
     try {
       const auto inputs =
-          std::make_shared<const files::CallInputs>(inputs_->of_size(request.batch_size, request.device));
-      const files::Content content(file_.path);
-      files::require_whole(content);
-      const files::LoadOptions options{.device = request.device, .model = file_.program};
+          std::make_shared<const loaders::CallInputs>(inputs_->of_size(request.batch_size, request.device));
+      const loaders::Content content(file_.path);
+      loaders::require_whole(content);
+      const loaders::LoadOptions options{.device = request.device, .model = file_.program};
       Model model;
       Bound bound;
       if (kind_ == FileKind::script) {
-        const auto module = std::make_shared<ScriptModule>(files::load_script(content, options));
-        bound.call = std::make_shared<files::detail::BoundScript>(module->script(), *inputs, file_.path);
+        const auto module = std::make_shared<ScriptModule>(loaders::load_script(content, options));
+        bound.call = std::make_shared<loaders::BoundScript>(module->script(), *inputs, file_.path);
         model.module = module;
       } else {
-        bound.loaded = files::loader_of(content).load(content, options);
+        bound.loaded = loaders::loader_of(content).load(content, options);
         bound.call = bound.loaded->bind(*inputs);
         model.module = std::make_shared<torch::nn::Module>();
         model.by_backend = [self = shared_from_this(), inputs, options, bound](std::string_view backend,
@@ -239,7 +264,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
   }
 
   [[nodiscard]] OtherForward by_backend(std::string_view backend, const aot::PackageOptions& packages,
-                                        const files::CallInputs& inputs, files::LoadOptions options,
+                                        const loaders::CallInputs& inputs, loaders::LoadOptions options,
                                         const Bound& as_it_is) const {
     if (kind_ == FileKind::compiled)
       throw Unsupported(file_.path + " is compiled code, from which no other back end can be derived");
@@ -247,9 +272,9 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
     if (backend == "nativert") return made;
     if (backend != "aot_inductor")
       throw Unsupported(file_.path + " is run by NativeRT, and no TorchScript can be traced of that");
-    files::ExportedPackages store(packages, libraries_);
+    loaders::ExportedPackages store(packages, libraries_);
     Bound bound;
-    bound.loaded = files::load_compiled(files::Content(file_.path), options, store);
+    bound.loaded = loaders::load_compiled(loaders::Content(file_.path), options, store);
     bound.call = bound.loaded->bind(inputs);
     made.notes = bound.loaded->notes();
     made.compile_seconds = store.compile_seconds();
@@ -262,7 +287,8 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
   FileKind kind_ = FileKind::script;
   std::string family_;
   std::optional<BatchedInputs> inputs_;
-  std::optional<files::ProgramFacts> facts_;
+  std::optional<loaders::ProgramFacts> facts_;
+  std::string multiples_;
   /// The batches that an exported program takes.
   std::int64_t least_batch_ = 1, most_batch_ = std::numeric_limits<std::int64_t>::max();
 };

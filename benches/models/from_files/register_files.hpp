@@ -12,8 +12,10 @@
 
 #include "benches/loaders/content.hpp"
 #include "benches/loaders/exported.hpp"
+#include "benches/loaders/library.hpp"
 #include "benches/loaders/loaders.hpp"
 #include "benches/loaders/trust.hpp"
+#include "benches/loaders/whole_weights.hpp"
 #include "benches/models/backend_names.hpp"
 #include "benches/models/command_line.hpp"
 #include "benches/models/driver/known_model.hpp"
@@ -94,6 +96,12 @@ class FileOptions {
     if (settings_.batch_size)
       require_batch("--batch-size " + std::to_string(*settings_.batch_size), *settings_.batch_size);
     const std::int64_t own = settings_.batch_size.value_or(model_.inputs().size());
+    // These vary the batch by one.
+    for (const auto& [option, given] : {std::pair{"--dynamic-batch-only", settings_.dynamic_batch},
+                                        std::pair{"--find-batch-sizes", settings_.mode == Mode::find_batch_size}})
+      if (given && !model_.multiples().empty())
+        refuse(option, "takes batches of the sizes " + model_.multiples() + " alone",
+               "a file whose batch may be any number of a range");
     if (settings_.dynamic_batch && !(own > 1 && takes_batch(own - 1))) require_batch("--dynamic-batch-only", own + 1);
     if (settings_.mode == Mode::find_batch_size) require_batch("--find-batch-sizes", own + 1);
     if (settings_.mode == Mode::batch_invariance && own > 1) require_batch("--batch-invariant", own / 2);
@@ -125,13 +133,13 @@ class FileOptions {
 /// a dry run fails for what the run would fail for.
 inline void require_trust(const std::vector<ModelFile>& files, const CommandLine& line) {
   if (line.trust) return;
-  files::CodeInFiles code;
+  loaders::CodeInFiles code;
   const bool eager_alone = line.settings.mode == Mode::find_batch_size || line.settings.mode == Mode::operator_inputs;
   const bool compiles = !eager_alone && any_has(line.settings.backends, &BackendTraits::has_package);
   if (!line.list)
     for (const auto& library : line.libraries) code.add_library(library);
   for (const auto& file : files) {
-    if (!line.list && compiles && !files::exported_models(files::Content(file.path)).empty())
+    if (!line.list && compiles && !loaders::exported_models(loaders::Content(file.path)).empty())
       code.add_compiled(file.path);
     if (!line.list) code.look_into(file.path);
     code.look_into_inputs(file.inputs);
@@ -139,15 +147,29 @@ inline void require_trust(const std::vector<ModelFile>& files, const CommandLine
   code.require_none();
 }
 
+/// Throws InputError or Unsupported for what a run would find in the libraries and the files when it loads them, as far
+/// as that can be found without running their code.
+inline void require_loadable(const std::vector<ModelFile>& files, const CommandLine& line) {
+  for (const auto& library : line.libraries) loaders::require_library(library);
+  for (const auto& file : files) {
+    const loaders::Content content(file.path);
+    loaders::require_whole(content);
+    for (const auto& device : line.devices)
+      loaders::loader_of(content).require_loadable(
+          content, {.device = c10::Device(device), .model = file.program, .has_libraries = line.libraries.empty()});
+  }
+}
+
 }  // namespace detail
 
 /// Registers the files as models of this program, and returns what the driver has to know of them. Throws InputError for
 /// a file of no known kind, for code that is not trusted, for inputs that cannot be read or that an exported program
-/// does not take, and for options that cannot act on a file.
+/// does not take, for options that cannot act on a file, and in a dry run for files
+/// that do not load.
 [[nodiscard]] inline std::vector<KnownModel> register_files(const std::vector<ModelFile>& files,
                                                             const CommandLine& line) {
   // A file of no known kind is named before all else.
-  for (const auto& file : files) (void)files::loader_of(files::Content(file.path));
+  for (const auto& file : files) (void)loaders::loader_of(loaders::Content(file.path));
   detail::require_trust(files, line);
   std::vector<KnownModel> known;
   for (const auto& file : files) {
@@ -156,6 +178,8 @@ inline void require_trust(const std::vector<ModelFile>& files, const CommandLine
     const auto& entry = registered_models().emplace_back(model->entry());
     known.push_back({entry.name, entry.suite, entry.family, entry.training_batch, entry.inference_batch});
   }
+  // In a run this is a row of the file.
+  if (line.dry_run) detail::require_loadable(files, line);
   return known;
 }
 

@@ -92,7 +92,7 @@ struct TracedInstance {
 };
 
 [[nodiscard]] inline TracedInstance trace_instance(const Instance& instance, const MakeOptions& options) {
-  const BuffersKept kept(instance);
+  const StateKept kept(instance);
   const auto before = pace::detail::random_state();
   TracedInstance traced;
   traced.model = std::make_unique<aot::TracedModel>(
@@ -255,7 +255,7 @@ struct PackageSource {
   require_graphs_on(device);
   if (options.settings->dynamic_batch)
     throw Unsupported("a CUDA graph has the batch of its capture; --dynamic-batch-only needs another back end");
-  const BuffersKept kept(instance);
+  const StateKept kept(instance);
   Runnable made = make(std::move(instance), options);
   made.model.step = graphed_step(device, std::move(made.model.step));
   made.fixed_addresses = true;

@@ -87,7 +87,7 @@ inline void check_other_batch(const Instance& instance, const aot::ModelStep& ma
     bool draws;
   };
   const auto answer = [&](const aot::ModelStep& step) {
-    const BuffersKept kept(instance);
+    const StateKept kept(instance);
     pace::detail::reset_random_state(instance.options.seed);
     const auto before = pace::detail::random_state();
     torch::jit::Stack inputs = clone_inputs(given);

@@ -91,7 +91,7 @@ inline void snapshot_memory(Iterating& iterating, const std::string& backend, co
 inline void record_operator_inputs(const Instance& base, const std::string& folder, std::ostream& log) {
   const std::string& name = base.name();
   Iterating iterating{.runnable = {.instance = base, .model = eager_step(base)}};
-  const BuffersKept kept(base);
+  const StateKept kept(base);
   inputs::Recorder recorder;
   detail::run_once(iterating);
   const bool written = recorder.write_as({.directory = folder, .model = name, .training = base.options.training});

@@ -75,17 +75,18 @@ inline void convert(torch::jit::Stack& inputs, const InstanceOptions& options) {
   inputs = map_tensors(inputs, [&](const at::Tensor& tensor) { return converted(tensor, options); });
 }
 
-/// Throws Error for an input that is neither a tensor nor a number, a text or None, nor made of these.
-inline void require_usable_input(const std::string& model, const c10::IValue& input) {
+/// Throws Error for an input that is neither a tensor nor a number, a text or None, nor made of these. `which`: the model
+/// and the number of the input.
+inline void require_usable_input(const std::string& which, const c10::IValue& input) {
   if (input.isTuple()) {
-    for (const auto& element : input.toTupleRef().elements()) require_usable_input(model, element);
+    for (const auto& element : input.toTupleRef().elements()) require_usable_input(which, element);
   } else if (input.isList()) {
-    for (const c10::IValue& element : input.toListRef()) require_usable_input(model, element);
+    for (const c10::IValue& element : input.toListRef()) require_usable_input(which, element);
   } else if (input.isGenericDict()) {
-    for (const auto& entry : input.toGenericDict()) require_usable_input(model, entry.value());
+    for (const auto& entry : input.toGenericDict()) require_usable_input(which, entry.value());
   } else if (input.isTensor() ? !input.toTensor().defined()
                               : !input.isScalar() && !input.isString() && !input.isNone()) {
-    throw Error(model +
+    throw Error(which +
                 ": expected inputs that are tensors, numbers, texts, None, or lists, tuples and dicts of these, " +
                 "found " + (input.isTensor() ? "an undefined tensor" : input.tagKind()));
   }
@@ -102,7 +103,8 @@ inline void require_usable_input(const std::string& model, const c10::IValue& in
       .entry = &entry, .options = options, .model = entry.make({options.size, options.batch_size, options.device})};
   if (!instance.model.module || !instance.model.forward)
     throw Error(entry.name + ": expected a model with a module and a forward, found none");
-  for (const auto& input : instance.model.inputs) require_usable_input(entry.name, input);
+  for (std::size_t i = 0; i < instance.model.inputs.size(); ++i)
+    require_usable_input(entry.name + ", input " + std::to_string(i), instance.model.inputs[i]);
   instance.model.module->train(options.train_mode);
   return instance;
 }
@@ -187,17 +189,17 @@ namespace detail {
   return detail::without_repeats(std::move(all));
 }
 
-/// Holds the values that buffers and inputs have now, and puts them back when it ends: a model may write to its inputs,
-/// and what a CUDA graph writes advances no version.
-class BuffersKept {
+/// Holds the values that buffers, parameters that are not trained, and inputs have now, and puts them back when it ends: a
+/// model may write to all of these, and what a CUDA graph writes advances no version.
+class StateKept {
  public:
-  explicit BuffersKept(const Instance& instance) : tensors_(fixed_tensors(instance)) {
+  explicit StateKept(const Instance& instance) : tensors_(fixed_tensors(instance)) {
     for (auto& input : tensors_of_inputs(instance.model.inputs)) tensors_.push_back(std::move(input));
     for (const auto& tensor : tensors_) values_.push_back(check::clone_input(tensor));
   }
-  BuffersKept(const BuffersKept&) = delete;
-  BuffersKept& operator=(const BuffersKept&) = delete;
-  ~BuffersKept() {
+  StateKept(const StateKept&) = delete;
+  StateKept& operator=(const StateKept&) = delete;
+  ~StateKept() {
     for (std::size_t i = 0; i < tensors_.size(); ++i) check::restore_tensor(values_[i], tensors_[i]);
   }
 

@@ -28,7 +28,7 @@ struct Loaded {
   Loaded loaded;
   try {
     Instance instance = make_instance(entry, options);
-    const BuffersKept kept(instance);
+    const StateKept kept(instance);
     const at::NoGradGuard values_alone;
     benches::aot::reset_rng_state();
     const c10::IValue output = forward_of(instance, instance.model.inputs);

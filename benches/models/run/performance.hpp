@@ -23,6 +23,7 @@
 #include "pace/compare/comparison.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/gate/times.hpp"
+#include "pace/report/text.hpp"
 #include "pace/training/training.hpp"
 
 namespace pace::benches::models {
@@ -174,14 +175,10 @@ inline void randomize_in_place(const torch::jit::Stack& inputs) {
   for (Candidate& candidate : candidates) {
     if (!candidate.usable()) continue;
     const Runnable& runnable = candidate.iterating->runnable;
-    try {
+    detail::work_for(candidate, "fail_to_run", [&] {
       for (std::size_t i = 1; i < schedule.sizes().size(); ++i)
         check_other_batch(runnable.instance, runnable.model, schedule.sizes()[i], schedule.batch(i));
-    } catch (...) {
-      const Failed failed = current_failed();
-      candidate.status = failed.out_of_memory ? "OOM" : "fail_to_run";
-      candidate.message = failed.message;
-    }
+    });
   }
   return schedule;
 }
@@ -272,7 +269,7 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
     problem = current_failed().message;
   }
   if (result)
-    for (const auto& note : result->notes) log << entry.name << ": " << note << '\n';
+    for (const auto& note : result->notes) log << entry.name << ": " << report::printable(note) << '\n';
   std::vector<Row> rows;
   for (const auto& name : rows_of(settings)) {
     const Candidate& candidate = find_candidate(candidates, name, eager);
@@ -298,7 +295,8 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
     if (schedule) row.values.emplace_back("batch_sizes", schedule->text());
     if (figures.speedup > 0) row.message = speedup_text(figures) + (row.message.empty() ? "" : "; " + row.message);
     if (runnable != nullptr)
-      for (const auto& note : runnable->notes) log << entry.name << ", " << name << ": " << note << '\n';
+      for (const auto& note : runnable->notes)
+        log << entry.name << ", " << name << ": " << report::printable(note) << '\n';
     rows.push_back(std::move(row));
   }
   return rows;

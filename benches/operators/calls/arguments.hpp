@@ -62,8 +62,6 @@ struct BoundArgument {
   }
 };
 
-namespace detail {
-
 /// Matches recorded args and kwargs with a schema.
 struct ArgumentBinder {
   ArgumentBinder(std::string_view operator_name, const c10::FunctionSchema& operator_schema, Location location)
@@ -136,8 +134,8 @@ struct ArgumentBinder {
     const c10::Argument& parameter = schema.arguments()[i];
     BoundArgument bound;
     try {
-      bound.value = coerce(value, *parameter.type(), parameter.N());
-    } catch (const Mismatch& mismatch) {
+      bound.value = detail::coerce(value, *parameter.type(), parameter.N());
+    } catch (const detail::Mismatch& mismatch) {
       fail("argument '" + parameter.name() + "' (number " + std::to_string(i + 1) + "): expected " + type_name(i) +
            ", got " + mismatch.got);
     }
@@ -170,6 +168,8 @@ struct ArgumentBinder {
     }
   }
 };
+
+namespace detail {
 
 /// Operators that update running statistics in training although their schemas do not mark them as written.
 inline constexpr std::array<std::string_view, 5> undeclared_statistics_writers = {

@@ -166,7 +166,7 @@ class OperatorCall {
  private:
   OperatorCall(const c10::OperatorHandle& handle, const inputs::Inputs& inputs, const Location& where)
       : handle_(handle), name_(detail::dotted_name(handle.operator_name())) {
-    detail::ArgumentBinder binder(name_, handle.schema(), where);
+    ArgumentBinder binder(name_, handle.schema(), where);
     arguments_ = binder.bind(inputs);
     tensors_ = std::move(binder.tensors);
     for (std::size_t i = 0; i < arguments_.size(); ++i) {

@@ -27,7 +27,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using pace::testing::on_gpu;
-namespace files = pace::benches::files;
+namespace loaders = pace::benches::loaders;
 
 const std::string data = std::filesystem::absolute("tests/files").string();
 
@@ -35,16 +35,16 @@ const std::string data = std::filesystem::absolute("tests/files").string();
 struct Fixture {
   pace::test::Scratch scratch;
   c10::Device device = on_gpu().torch_device();
-  int capability = files::open_kernel_device(device)->compute_capability();
+  int capability = loaders::open_kernel_device(device)->compute_capability();
 
   [[nodiscard]] at::TensorOptions floats() const { return at::TensorOptions(device).dtype(at::kFloat); }
-  std::unique_ptr<files::Loaded> load(const std::string& yaml) {
-    const files::Content content(scratch.write("kernel.yaml", yaml));
-    return files::loader_of(content).load(content, {.device = device});
+  std::unique_ptr<loaders::Loaded> load(const std::string& yaml) {
+    const loaders::Content content(scratch.write("kernel.yaml", yaml));
+    return loaders::loader_of(content).load(content, {.device = device});
   }
   std::vector<at::Tensor> call(const std::string& yaml, const pace::inputs::Inputs& given) {
     const auto loaded = load(yaml);
-    const files::CallInputs inputs(given);
+    const loaders::CallInputs inputs(given);
     return loaded->bind(inputs)->run(inputs.tensors());
   }
 };
@@ -84,8 +84,8 @@ TEST_CASE("the driver says of an image what its bytes say") {
   for (const std::string name : {"sm_90.cubin", "ptx", "fatbin"}) {
     CAPTURE(name);
     const std::string path = data + "/images/kernels." + name, bytes = pace::test::read_file(path);
-    const auto codes = files::read_image(bytes, path);
-    const auto* const code = files::code_for(codes, here.capability);
+    const auto codes = loaders::read_image(bytes, path);
+    const auto* const code = loaders::code_for(codes, here.capability);
     REQUIRE(code != nullptr);
     const pace::cuda::KernelModule module(path, bytes);
     std::vector<std::string> names;
@@ -197,8 +197,8 @@ TEST_CASE("a kernel of Triton's cache computes what LibTorch computes") {
 
 TEST_CASE("inputs on the CPU are refused") {
   Fixture here;
-  const files::Content content(here.scratch.write("kernel.yaml", axpy_yaml(data + "/images/kernels.ptx")));
-  CHECK_THROWS_WITH(files::loader_of(content).load(content, {.device = c10::kCPU}),
+  const loaders::Content content(here.scratch.write("kernel.yaml", axpy_yaml(data + "/images/kernels.ptx")));
+  CHECK_THROWS_WITH(loaders::loader_of(content).load(content, {.device = c10::kCPU}),
                     ContainsSubstring("the inputs are on cpu; expected --device cuda"));
 }
 

@@ -574,6 +574,26 @@ class Folders(program.ReportCase):
         self.assertIn("present", page.text)
         self.assertNotIn("superseded", page.text)
 
+    def test_shards_that_are_not_on_the_page_are_named(self):
+        for shard in (1, 2):
+            self.leave(f"suite/shard_{shard}_of_4", made_up.comparison(f"c{shard}", 1.2, "passed"), packed=shard == 1)
+        suite = self.folder / "logs" / "suite"
+        missing = "suite: of the 4 shards of this test, the results of shards "
+        page, errors = self.page_of(self.folder / "logs")
+        self.assertIn(missing + "3, 4 are not on this page", page.text)
+        self.assertIn(missing + "3, 4 are not on this page", errors)
+        for one in (suite / "shard_2_of_4", suite / "shard_2_of_4" / "test.outputs" / "results.json"):
+            page, _ = self.page_of(one)
+            self.assertIn(missing + "1, 3, 4 are not on this page", page.text)
+        # Shards without anything to measure leave no results.
+        (suite / "shard_3_of_4").mkdir()
+        page, _ = self.page_of(self.folder / "logs")
+        self.assertIn("the results of shard 4 are not on this page", page.text)
+        (suite / "shard_4_of_4").mkdir()
+        page, errors = self.page_of(self.folder / "logs")
+        self.assertNotIn("of this test", page.text)
+        self.assertEqual(errors, "")
+
     def test_error_rates_of_shards_add_up(self):
         for shard in (1, 2, 3):
             self.leave(f"suite/shard_{shard}_of_3", made_up.comparison(f"c{shard}", 1.2, "passed"), suite_alpha=0.002)
