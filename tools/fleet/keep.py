@@ -106,7 +106,7 @@ def read_events(path):
             try:
                 take(found, event)
             except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-                what = f"it has no \"{error.args[0]}\"" if isinstance(error, KeyError) else str(error)
+                what = f'it has no "{error.args[0]}"' if isinstance(error, KeyError) else str(error)
                 raise origin.Refused(
                     f"{path}:{number}: is no event that this program reads: {what}; expected what "
                     "--build_event_json_file has written"
@@ -169,9 +169,7 @@ def _expect(found, event):
 
 def _add_result(found, identity, event):
     label, shard, run_ = _label(identity), _number(identity, "shard"), _number(identity, "run")
-    part = found.tests.setdefault(label, {}).setdefault(
-        _name(shard, run_), Part([shard, 1, run_, 1], "NO_STATUS")
-    )
+    part = found.tests.setdefault(label, {}).setdefault(_name(shard, run_), Part([shard, 1, run_, 1], "NO_STATUS"))
     # The attempts of a part have an event each, in their order. The first one with a verdict counts: a gate that is
     # measured again until it passes has lost its error rates.
     if "testResult" not in event or part.status in ENDED:

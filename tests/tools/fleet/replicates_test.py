@@ -301,9 +301,7 @@ class Replicates(unittest.TestCase):
         decided["stop_reason"] = "rule"
         extra = made_up.write(self.folder / "decided.json", [decided], machines.header("m2", 58))
         for words in ((), ("--speedup-at-least", 0.9)):
-            errors = self.refused(
-                *machines.run("replicates", self.folder / "gate", extra, "--machines", 2, *words)
-            )
+            errors = self.refused(*machines.run("replicates", self.folder / "gate", extra, "--machines", 2, *words))
             self.assertIn("decided.json: the rounds of 'add' ended once their gates were decided", errors)
             self.assertIn("expected --stop budget", errors)
 
