@@ -92,6 +92,10 @@ class Tree:
         for before, after in re.findall(r'"(\w+)%s(\w*)" %', text):
             if name.startswith(before) and name.endswith(after):
                 return '"%s"' % name[len(before) : len(name) - len(after)] in text
+        # The same by a sum, of a list that is loaded: "pool_" + pool.
+        for before in re.findall(r'"(\w+)" \+', text):
+            if name.startswith(before):
+                return '"%s"' % name[len(before) :] in self.code
         return False
 
 
@@ -140,6 +144,14 @@ def problems_of_code(tree, page, code):
                 yield "no name " + word
 
 
+def problems_of_command(tree, line):
+    """What targets of a command are not in the tree; one of a workspace beside it has its own."""
+    command = re.match(r"(?: {4}|\$ )?(?:PACE_\w+=\S+ )*third_party/bazel (.*)", line)
+    for word in re.findall(r"(?<!\S)//[\w./-]*(?::[\w./-]+)?(?!\S)", command[1] if command else ""):
+        if not tree.has_target(word):
+            yield "no Bazel target " + word
+
+
 def described_options(source):
     """The names of options in a C++ file; not those that the help hides."""
     names = set()
@@ -175,6 +187,8 @@ def main():
         for number, line in enumerate(read(page).splitlines(), 1):
             if line.startswith("```"):
                 fenced = not fenced
+            if page not in LINKS_ALONE:
+                found.extend("%s:%d: %s" % (page, number, problem) for problem in problems_of_command(tree, line))
             if fenced or line.startswith("```"):
                 continue
             bad = [problems_of_link(page, target) for target in re.findall(r"\]\(([^)\s]+)\)", line)]

@@ -106,7 +106,7 @@ def read_events(path):
             try:
                 take(found, event)
             except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-                what = f"it has no \"{error.args[0]}\"" if isinstance(error, KeyError) else str(error)
+                what = f'it has no "{error.args[0]}"' if isinstance(error, KeyError) else str(error)
                 raise origin.Refused(
                     f"{path}:{number}: is no event that this program reads: {what}; expected what "
                     "--build_event_json_file has written"
@@ -130,7 +130,7 @@ def _take(found, event):
         moment = int(event["started"]["startTimeMillis"]) / 1e3
         found.began = datetime.datetime.fromtimestamp(moment, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     elif "testSize" in event.get("configured", {}):
-        found.tests.setdefault(identity["targetConfigured"]["label"], {})
+        found.tests.setdefault(_label(identity["targetConfigured"]), {})
     elif "completed" in event:
         _expect(found, event)
     elif "testResult" in identity:
@@ -144,22 +144,32 @@ def _number(identity, key):
     return value
 
 
+def _label(identity):
+    """Returns the label of a test. Throws ValueError for one that Bazel does not have, and by which files would be
+    written outside of the folder."""
+    label = identity["label"]
+    if not isinstance(label, str) or not re.fullmatch(r"@{0,2}[^/:@]*//[^\x00-\x1f\x7f]+", label):
+        raise ValueError(f"label is {label!r}, and no label of Bazel")
+    # Bazel has neither folders nor targets of these names.
+    if any(set(each) <= {"."} for each in re.split("[/:]", re.sub(r"^@{0,2}([^/]*)//:?", r"\1/", label).lstrip("/"))):
+        raise ValueError(f"label is {label!r}, which has an empty part or one of dots alone, and is no label of Bazel")
+    return label
+
+
 def _expect(found, event):
     """Adds all parts of a test, of which no result is known yet."""
     all_ = [each["testResult"] for each in event.get("children", []) if "testResult" in each]
     shards = max((_number(each, "shard") for each in all_), default=0)
     runs = max((_number(each, "run") for each in all_), default=0)
     for each in all_:
-        parts = found.tests.setdefault(each["label"], {})
+        parts = found.tests.setdefault(_label(each), {})
         words = [each["shard"], shards, each["run"], runs]
         parts.setdefault(_name(each["shard"], each["run"]), Part(words, "NO_STATUS"))
 
 
 def _add_result(found, identity, event):
-    shard, run_ = _number(identity, "shard"), _number(identity, "run")
-    part = found.tests.setdefault(identity["label"], {}).setdefault(
-        _name(shard, run_), Part([shard, 1, run_, 1], "NO_STATUS")
-    )
+    label, shard, run_ = _label(identity), _number(identity, "shard"), _number(identity, "run")
+    part = found.tests.setdefault(label, {}).setdefault(_name(shard, run_), Part([shard, 1, run_, 1], "NO_STATUS"))
     # The attempts of a part have an event each, in their order. The first one with a verdict counts: a gate that is
     # measured again until it passes has lost its error rates.
     if "testResult" not in event or part.status in ENDED:
@@ -167,21 +177,21 @@ def _add_result(found, identity, event):
     part.status = event["testResult"].get("status", "NO_STATUS")
     if part.status not in ENDED:
         return
-    folder = os.path.join(found.testlogs, folder_of(identity["label"], part.part))
-    ended = _ended(found, event["testResult"])
+    folder = os.path.join(found.testlogs, folder_of(label, part.part))
+    ended, attempt = _ended(found, event["testResult"]), _number({"attempt": 1, **identity}, "attempt")
     for file in event["testResult"].get("testActionOutput", []):
         name = file["name"].replace("test.outputs__", "test.outputs/")
         if name in _FILES:
             where = urllib.parse.urlsplit(file.get("uri", ""))
             if where.scheme != "bytestream" and ended is None:
                 raise origin.Refused(
-                    f"{found.path}: was cut off, and {identity['label']} has no time at which its attempt ended, so "
-                    "that its files cannot be told from those of another run; expected the events of a run that was "
-                    "not killed: run the tests again, and keep those"
+                    f"{found.path}: was cut off, and {label} has no time at which its attempt ended, so that its "
+                    "files cannot be told from those of another run; expected the events of a run that was not killed: "
+                    "run the tests again, and keep those"
                 )
             # Some versions of Bazel make it after the attempt, whose log is looked at.
             last = math.inf if name == "test.xml" and found.ended is None else ended
-            part.files[name] = _own(found, folder, name, identity.get("attempt", 1), where, last)
+            part.files[name] = _own(found, folder, name, attempt, where, last)
 
 
 def _ended(found, result):
@@ -266,14 +276,37 @@ def _code(part, names):
     return None
 
 
-def _require_same_code(label, path, code, test):
+def _build_of(test, folder):
+    """Returns the build by which what is kept of a test was measured, or an empty text: the results themselves name it,
+    also where the record was written before records did."""
+    for entry in test["parts"].values():
+        outputs = os.path.join(folder, entry["folder"], _OUTPUTS)
+        if entry["folder"] and os.path.exists(outputs):
+            part = Part(entry["part"], entry["status"], {_OUTPUTS: outputs})
+            if code := _code(part, _outputs(part)):
+                return code.get(origin.BUILD, "")
+    return ""
+
+
+def _require_same_code(label, path, code, test, folder):
     first = test.setdefault("code", code)
+    if origin.BUILD not in first:
+        first[origin.BUILD] = _build_of(test, folder)
     for key in [*first, *code]:
-        if first.get(key, "") != code.get(key, ""):
-            raise origin.Refused(
-                f"{path}: {label} differs from what is kept of it in {key}: '{code.get(key) or 'nothing'}' and "
-                f"'{first.get(key) or 'nothing'}'; expected results of one commit, by one command (or another --into)"
+        one, another = code.get(key, ""), first.get(key, "")
+        if one == another:
+            continue
+        why = ""
+        if key == origin.BUILD and not another:
+            why = (
+                "; a program of an earlier version or a linker without build IDs made what is kept, so that the same "
+                "commit may be other code"
             )
+        raise origin.Refused(
+            f"{path}: {label} differs from what is kept of it in {key}: '{one or 'nothing'}' and "
+            f"'{another or 'nothing'}'{why}; expected results of one commit, of one build, by one command (or another "
+            "--into)"
+        )
 
 
 def add(record, events, folder):
@@ -302,7 +335,7 @@ def add(record, events, folder):
             if not part.files:
                 continue
             if code := _code(part, names):
-                _require_same_code(label, part.files[_OUTPUTS], code, test)
+                _require_same_code(label, part.files[_OUTPUTS], code, test, folder)
             entry |= {"attempt": attempt, "folder": folder_of(label, part.part)}
             chosen.append((part.files, entry["folder"]))
     for files, name in chosen:

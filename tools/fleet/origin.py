@@ -7,7 +7,13 @@ import json
 _OF_CODE = ("commit", "compiler", "build_flags", "optimized", "libtorch")
 
 # What in the configuration says so: the hash that the linker gives a program. Code that was not committed has no other.
-_BUILD = "the build"
+BUILD = "the build"
+
+# Samples of each implementation that are compared.
+_COMPARED = 100
+
+# So many different values are not in the same order twice; fewer may be, by a coarse clock.
+_DISTINCT = 8
 
 # Options of which each process may draw its own.
 _DRAWN = ("seed", "check_seed")
@@ -32,9 +38,7 @@ def code(run):
     found |= {key: header["environment"].get(key, "") for key in _OF_CODE}
     found |= {key: each for key, each in header["options"].items() if key not in _DRAWN}
     # What else is there is the machine's.
-    found |= {
-        key: each for key, each in header["configuration"].items() if key.startswith("--") or key == _BUILD
-    }
+    found |= {key: each for key, each in header["configuration"].items() if key.startswith("--") or key == BUILD}
     return found | {"suite_alpha": "" if header["suite_alpha"] is None else f"{header['suite_alpha']:g}"}
 
 
@@ -52,16 +56,39 @@ def require_same_code(runs):
                 )
 
 
+def _marks(run):
+    """Yields hashes of what no two processes have in common, each with the name of its comparison."""
+
+    def mark(*content):
+        return hashlib.sha256(json.dumps(content).encode()).digest()
+
+    # A process in which nothing was timed has no more than this.
+    began = run.header["environment"].get("date_utc"), machine(run)
+    yield mark(began, [[each["name"], each["check_seed"], each["elapsed_ns"]] for each in run.results]), ""
+    for result in run.results:
+        samples = [row["samples_ns"][:_COMPARED] for row in result["implementations"]]
+        if any(samples):
+            yield mark(result["name"], result["check_seed"], result["elapsed_ns"], samples), result["name"]
+        if len({each for row in samples for each in row}) >= _DISTINCT:
+            yield mark(result["name"], samples), result["name"]
+
+
 def require_each_once(runs):
-    """Throws Refused if two files have the results of one process: a machine would count twice."""
+    """Throws Refused if two files have the results of one process: a machine would count twice, or, where they were
+    copied under another hostname, as two machines."""
     known = {}
     for run in runs:
-        content = [run.header["environment"].get("date_utc"), machine(run)]
-        content += [[result["name"], result["check_seed"], result["elapsed_ns"]] for result in run.results]
-        content += [row["samples_ns"][:100] for result in run.results for row in result["implementations"]]
-        key = hashlib.sha256(json.dumps(content).encode()).digest()
-        if key in known:
+        for key, comparison in _marks(run):
+            first = known.setdefault(key, run)
+            if first is run:
+                continue
+            if machine(first) == machine(run):
+                raise Refused(
+                    f"{first.path} and {run.path} are one process of machine '{machine(run)}'; expected each process "
+                    "once"
+                )
             raise Refused(
-                f"{known[key]} and {run.path} are one process of machine '{machine(run)}'; expected each process once"
+                f"{first.path} of machine '{machine(first)}' and {run.path} of machine '{machine(run)}' have the same "
+                f"samples of '{comparison}': they are one process under two hostnames; expected what each machine has "
+                "measured itself"
             )
-        known[key] = run.path

@@ -250,6 +250,74 @@ class Keep(unittest.TestCase):
         self.assertEqual((self.into / "kept.json").read_bytes(), before)
         self.assertFalse((self.into / "tests/suite/gates/shard_2_of_2").exists())
 
+    def of_build(self, shard, build, number):
+        first = machines.header(f"worker {shard}", number)
+        first["configuration"] |= {"the build": build} if build else {}
+        self.measured(shard, header=first)
+        return self.events(number, {shard: "PASSED"})
+
+    def without_build(self):
+        """Makes the record as an earlier version wrote it, without the build."""
+        path = self.into / "kept.json"
+        record = json.loads(path.read_text("utf-8"))
+        record["tests"][GATES]["code"].pop("the build", None)
+        path.write_text(json.dumps(record), "utf-8")
+        return path
+
+    def test_a_record_without_the_build_is_known_by_the_results_that_were_kept(self):
+        self.keep(self.of_build(1, "0123", 1), 43)
+        path = self.without_build()
+        before = path.read_bytes()
+        out = self.keep(self.of_build(2, "4567", 2), 1)
+        self.assertIn(f"{GATES} differs from what is kept of it in the build: '4567' and '0123'; expected", out)
+        self.assertEqual(path.read_bytes(), before)
+        self.assertIn("2 of 2 parts of 1 tests are kept", self.keep(self.of_build(2, "0123", 3)))
+        self.assertEqual(json.loads(path.read_text("utf-8"))["tests"][GATES]["code"]["the build"], "0123")
+
+    def test_results_without_a_build_are_not_kept_beside_those_of_one(self):
+        self.keep(self.of_build(1, "", 1), 43)
+        self.without_build()
+        out = self.keep(self.of_build(2, "4567", 2), 1)
+        self.assertIn("in the build: '4567' and 'nothing'; a program of an earlier version or a linker", out)
+        self.assertIn("(or another --into)", out)
+        self.keep(self.of_build(2, "", 3))
+
+    def test_labels_that_lead_out_of_the_folder(self):
+        place = self.measured(1)
+        for label in (
+            "//../outside:gates",
+            "//tests/../../outside:gates",
+            "//tests/suite:../../../outside",
+            "//tests/suite:.",
+            "//tests/suite:a/./b",
+            "@..//outside:gates",
+            "//tests//suite:gates",
+            "//tests/suite:",
+            "tests/suite:gates",
+            "/etc/passwd",
+            "//a:b\nimport other",
+            7,
+        ):
+            with self.subTest(label):
+                # Bazel's own place of the files of such a label is there.
+                if isinstance(label, str) and ".." in label:
+                    target = self.logs.parent.parent / keep.folder_of(label, [1, 2, 1, 1])
+                    shutil.copytree(place, target, dirs_exist_ok=True)
+                path = self.events(1, {1: "PASSED"}, configured=())
+                path.write_text(path.read_text("utf-8").replace(json.dumps(GATES), json.dumps(label)), "utf-8")
+                out = self.keep(path, 1)
+                self.assertRegex(out, r"events-1\.json:2: is no event that this program reads: label is ")
+                self.assertIn("no label of Bazel", out)
+                path.write_text(
+                    json.dumps({"id": {"started": {}}, "started": self.began(1)})
+                    + "\n"
+                    + json.dumps({"id": {"targetConfigured": {"label": label}}, "configured": {"testSize": "SMALL"}})
+                    + "\n",
+                    "utf-8",
+                )
+                self.assertIn("no label of Bazel", self.keep(path, 1))
+                self.assertFalse(self.into.exists())
+
     def test_files_of_another_run_are_not_taken_for_this_one_s(self):
         events = self.events(1, {1: "PASSED"})
         self.assertIn("test.log is not there; expected", self.keep(events, 1))
@@ -355,6 +423,7 @@ class Keep(unittest.TestCase):
             (result + 1, lines[result].replace('"shard"', '"other"'), 'it has no "shard"'),
             (result + 1, lines[result].replace('"shard": 1', '"shard": "1"'), "shard is '1'"),
             (result + 1, lines[result].replace('"label"', '"other"'), 'it has no "label"'),
+            (result + 1, lines[result].replace('"attempt": 1', '"attempt": "../1"'), "attempt is '../1'"),
             (3, lines[2].replace('"run"', '"other"'), 'it has no "run"'),
             (len(lines) + 1, finished, 'it has no "finishTimeMillis"'),
         ):

@@ -126,10 +126,15 @@ class Replicates(unittest.TestCase):
 
     def write(self, machine, process, centre, first=None, **more):
         """One process of a machine, in the folder of its run."""
-        place = self.folder / "gate" / f"run_{len(list(self.folder.glob('gate/*'))) + 1}_of_12" / "test.outputs"
-        place.mkdir(parents=True)
+        place = self.place(len(list(self.folder.glob("gate/*"))) + 1)
         results = [machines.comparison("add", centre, seed=process, **more)]
         return made_up.write(place / "results.json", results, first or machines.header(machine, process))
+
+    def place(self, run):
+        """The folder of the outputs of a run, which is made."""
+        place = self.folder / "gate" / f"run_{run}_of_12" / "test.outputs"
+        place.mkdir(parents=True)
+        return place
 
     def write_all(self, centres, **more):
         for number, (machine, centre) in enumerate(centres.items()):
@@ -296,9 +301,7 @@ class Replicates(unittest.TestCase):
         decided["stop_reason"] = "rule"
         extra = made_up.write(self.folder / "decided.json", [decided], machines.header("m2", 58))
         for words in ((), ("--speedup-at-least", 0.9)):
-            errors = self.refused(
-                *machines.run("replicates", self.folder / "gate", extra, "--machines", 2, *words)
-            )
+            errors = self.refused(*machines.run("replicates", self.folder / "gate", extra, "--machines", 2, *words))
             self.assertIn("decided.json: the rounds of 'add' ended once their gates were decided", errors)
             self.assertIn("expected --stop budget", errors)
 
@@ -334,8 +337,7 @@ class Replicates(unittest.TestCase):
         for name in names:
             for process in range(3):
                 run = len(list(self.folder.glob("gate/*"))) + 1
-                place = self.folder / "gate" / f"run_{run}_of_12" / "test.outputs"
-                place.mkdir(parents=True)
+                place = self.place(run)
                 result = machines.comparison("add", 0.001 * (process - 1), seed=run, guard=guard)
                 change(result)
                 made_up.write(place / "results.json", [result], machines.header(name, run))
@@ -424,9 +426,7 @@ class Replicates(unittest.TestCase):
 
     def test_a_machine_whose_files_have_no_results_is_named(self):
         self.write_all({"m1": 0.0, "m2": 0.0})
-        place = self.folder / "gate/run_7_of_12/test.outputs"
-        place.mkdir(parents=True)
-        made_up.write(place / "results.json", [], machines.header("m3", 50))
+        made_up.write(self.place(7) / "results.json", [], machines.header("m3", 50))
         out, _, code = self.run_on(2)
         self.assertEqual(code, 43, out)
         self.assertIn("  without 1 process of 'm3': its results have no such row\n", out)
@@ -470,6 +470,38 @@ class Replicates(unittest.TestCase):
         self.write_all({"m1": 0.0, "m2": 0.0})
         shutil.copytree(self.folder / "gate/run_1_of_12", self.folder / "copy")
         self.assertIn("are one process of machine 'm1'; expected each process once", self.refused(2))
+
+    def test_one_process_under_two_hostnames(self):
+        # Each is a copy of a process of m1, in which more and more was changed by hand.
+        for what in ("hostname", "date", "seeds and duration"):
+            with self.subTest(what):
+                shutil.rmtree(self.folder / "gate", ignore_errors=True)
+                self.write_all({"m1": 0.0})
+                for process in range(3):
+                    first = machines.header("m2", process if what == "hostname" else 30 + process)
+                    result = machines.comparison("add", 0.001 * (process - 1), seed=process)
+                    if what == "seeds and duration":
+                        first["options"]["check_seed"] = 900 + process
+                        result |= {"check_seed": 900 + process, "elapsed_ns": 1e9 + process}
+                    made_up.write(self.place(4 + process) / "results.json", [result], first)
+                errors = self.refused(2)
+                self.assertRegex(errors, r"run_1_of_12/\S+ of machine 'm1' and \S+run_4_of_12/\S+ of machine 'm2' have")
+                self.assertIn("the same samples of 'add': they are one process under two hostnames", errors)
+
+    def test_one_comparison_of_another_process(self):
+        self.write_all({"m1": 0.0, "m2": 0.0})
+        results = [machines.comparison("add", 0.0, seed=90), machines.comparison("mul", 0.0, seed=91)]
+        made_up.write(self.place(7) / "results.json", results, machines.header("m1", 50))
+        results[0] = machines.comparison("add", 0.0, seed=92)
+        made_up.write(self.place(8) / "results.json", results, machines.header("m2", 51))
+        self.assertIn("have the same samples of 'mul'", self.refused(2))
+
+    def test_equal_samples_by_a_coarse_clock_are_of_two_processes(self):
+        self.write_all({"m1": 0.0, "m2": 0.0})
+        for process, machine in ((8, "m1"), (9, "m2")):
+            result = machines.comparison("add", 0.0, seed=process, scatter=0.0)
+            made_up.write(self.place(process) / "results.json", [result], machines.header(machine, process))
+        self.assertEqual(self.run_on(2)[2], 0)
 
     def test_other_code_and_other_questions(self):
         self.write_all({"m1": 0.0, "m2": 0.0})
