@@ -6,7 +6,7 @@ import json
 # What in the environment says that two programs are the same code.
 _OF_CODE = ("commit", "compiler", "build_flags", "optimized", "libtorch")
 
-# What in the configuration says so: the hash that the linker gives a program. Code that was not committed has no other.
+# The name of the hash that the linker gives a program. Code that was not committed has no other mark.
 BUILD = "the build"
 
 # Samples of each implementation that are compared.
@@ -38,7 +38,9 @@ def code(run):
     found |= {key: header["environment"].get(key, "") for key in _OF_CODE}
     found |= {key: each for key, each in header["options"].items() if key not in _DRAWN}
     # What else is there is the machine's.
-    found |= {key: each for key, each in header["configuration"].items() if key.startswith("--") or key == BUILD}
+    found |= {key: each for key, each in header["configuration"].items() if key.startswith("--")}
+    if build := header["environment"].get("build") or header["configuration"].get(BUILD):
+        found[BUILD] = build
     return found | {"suite_alpha": "" if header["suite_alpha"] is None else f"{header['suite_alpha']:g}"}
 
 

@@ -59,10 +59,10 @@ struct Schema<Environment> {
       field("build_flags", &Environment::build_flags, "compiler options of the program's own sources"),
       field("optimized", &Environment::optimized, "whether the program was compiled with optimisation"),
       field("commit", &Environment::commit, "the commit that was checked out when the program ran"),
-      further_keys(
-          &Environment::extra,
-          "`libtorch`, `libtorch_cpu_capability`, `libtorch_threads`, with a GPU `gpu` and `gpu_driver`, and what "
-          "a program adds"),
+      further_keys(&Environment::extra,
+                   "`libtorch`, `libtorch_cpu_capability`, `libtorch_threads`, `build` (the hash that the linker gave "
+                   "the program), "
+                   "with a GPU `gpu` and `gpu_driver`, and what a program adds"),
   };
 };
 

@@ -189,6 +189,8 @@ class Listening {
 [[nodiscard]] inline report::Environment environment_of(int argc, char** argv, const SessionConfig& config) {
   auto environment = report::read_environment(std::vector<std::string>(argv, argv + argc));
   describe_torch(environment.extra);
+  // Code that was not committed differs in nothing else.
+  if (auto build = build_id(); !build.empty()) environment.extra["build"] = std::move(build);
   for (const auto& [key, value] : config.environment) environment.extra[key] = value;
   return environment;
 }
