@@ -97,6 +97,9 @@ TEST_CASE("compiled models as CUDA graphs are right, and timed beside both", "[m
       INFO(training << ' ' << row.backend << ": " << row.message << '\n' << log);
       REQUIRE(cell<std::string>(row, "status") == "pass");
       CHECK(cell<double>(row, "speedup") > 0);
+      // Parameters and inputs are in both peaks, which are of one back end each.
+      CHECK(cell<double>(row, "eager_peak_mem") > 0);
+      CHECK(cell<double>(row, "dynamo_peak_mem") > 0.2 * cell<double>(row, "eager_peak_mem"));
     }
     settings.mode = Mode::accuracy;
     settings.use_eval_mode = false;
@@ -104,6 +107,31 @@ TEST_CASE("compiled models as CUDA graphs are right, and timed beside both", "[m
     for (const auto& row : run(without_dropout(), settings, &log)) {
       INFO(training << ' ' << row.backend << ": " << row.message << '\n' << log);
       REQUIRE(cell<std::string>(row, "accuracy") == "pass");
+    }
+  }
+}
+
+TEST_CASE("training steps of compiled models have their optimiser compiled", "[models][compiled]") {
+  (void)pace::testing::on_gpu();
+  if (std::getenv("PACE_PYTHON") == nullptr) SKIP("PACE_PYTHON names no Python to compile with");
+  Settings settings;
+  settings.device = "cuda";
+  settings.training = true;
+  settings.compile_optimizer = true;
+  settings.backends = {"aot_inductor", "aot_inductor_cuda_graph"};
+  settings.repeat = 12;
+  for (const auto mode : {Mode::performance, Mode::accuracy}) {
+    settings.mode = mode;
+    settings.use_eval_mode = mode == Mode::performance;
+    settings.iterations = 3;
+    std::string log;
+    for (const auto& row : run(without_dropout(), settings, &log)) {
+      INFO(row.backend << ": " << row.message << '\n' << log);
+      CHECK(cell<std::string>(row, mode == Mode::performance ? "status" : "accuracy") == "pass");
+      if (mode != Mode::performance) continue;
+      CHECK(log.find(row.backend + ": the optimiser (adam, foreach) is compiled into a package of its own") !=
+            std::string::npos);
+      CHECK(cell<double>(row, "update_speedup") > 0);
     }
   }
 }

@@ -2,9 +2,9 @@
 # benches/operators on a GPU: its back ends, backward passes, both generations of operatorbench, operator_benchmark and
 # traces. With PACE_PYTHON, a Python that has Triton, the back ends that Inductor compiles as well.
 #
-#   operators_program_test.sh PROGRAM
+#   operators_program_test.sh PROGRAM PROGRAM_WITH_GOOGLE_BENCHMARK
 set -uo pipefail
-program=$1
+program=$1 with_google_benchmark=$2
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/operators.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 source tests/support/program_checks.sh
@@ -69,6 +69,23 @@ if [[ -z $trace ]]; then
   complain "no trace"
 elif ! gzip -dc "$trace" | grep -Eq '"cat": *"kernel"'; then
   complain "the trace has no kernel"
+fi
+
+if ldd "$with_google_benchmark" | grep -q 'libbenchmark.*not found'; then
+  echo "not tried, since this machine has no libbenchmark: $with_google_benchmark"
+else
+  case="google/benchmark has the times of the GPU, not of the host"
+  theirs=$program program=$with_google_benchmark
+  run "${on_calls[@]}" --backends eager,torchscript --benchmark_min_time=0.005 --budget 0.02
+  program=$theirs
+  ends_with 0
+  time='[0-9.]+ (ns|us|ms)'
+  for name in 'aten\.relu\.default\[0\]' 'aten\.mm\.default\[0\]' 'aten\._softmax\.default\[0\]'; do
+    for backend in eager torchscript; do
+      holds "$work/out" "^$name/$backend/manual_time +[0-9.]+ ns "
+      holds "$work/out" "^$name/$backend +$time +$time +$time .* [0-9.]+x\$"
+    done
+  done
 fi
 
 if [[ -n ${PACE_PYTHON:-} ]] && "$PACE_PYTHON" -c 'import torch, triton' 2>/dev/null; then
