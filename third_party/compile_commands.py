@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes compile_commands.json at the top of the tree, for clangd and clang-tidy. Analyses the build; compiles nothing.
 
-    third_party/compile_commands.py [BAZEL_OPTION...] [TARGET...]       such as --config=cuda //include/... (default: //...)
+    third_party/compile_commands.py [BAZEL_OPTION...] [TARGET...]
+
+Options and targets are such as --config=cuda //include/...; without targets they are //...
 
 Headers below bazel-out are found once the targets have been built.
 """
@@ -15,7 +17,8 @@ GCC_ALONE = ("-fno-canonical-system-headers", "--param=ggc")  # clangd knows nei
 
 
 def bazel(*words):
-    return subprocess.run([ROOT + "/third_party/bazel", *words], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.decode()
+    command = [ROOT + "/third_party/bazel", *words]
+    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.decode()
 
 
 def command_of(arguments, execution_root):
@@ -28,7 +31,8 @@ def command_of(arguments, execution_root):
     own = ["-iquote", ROOT, "-I" + ROOT + "/include"]  # an editor opens the tree, not the execution root
     source = os.path.join(ROOT, sources[-1])
     source = source if os.path.exists(source) else os.path.join(execution_root, sources[-1])
-    words = [source if word == sources[-1] else word for word in arguments[first + 1:] if not word.startswith(GCC_ALONE)]
+    others = [word for word in arguments[first + 1 :] if not word.startswith(GCC_ALONE)]
+    words = [source if word == sources[-1] else word for word in others]
     return {"directory": execution_root, "file": source, "arguments": [arguments[first], *own, *words]}
 
 

@@ -5,8 +5,8 @@ Compiles TorchScript modules into AOTInductor packages, many in one go.
 
 The manifest names an output directory and the cases; each case has a key, a TorchScript file and the metadata of its
 input tensors. For each case this writes KEY.json (a record: status, seconds, route, reason) and, when the status is
-`ok`, before it KEY.pt2. The record of one that is `ok` also holds what record_kernels.py records of the package. That file
-and share_runtime.py must stand beside this one. Lines of output that start with `pace: ` are messages of progress.
+`ok`, before it KEY.pt2. The record of one that is `ok` also holds what record_kernels.py records of the package. That
+file and share_runtime.py must stand beside this one. Lines of output that start with `pace: ` are messages of progress.
 
 The cases run in forked workers, so that one that crashes the compiler, or never ends, costs only itself. Everything
 expensive that all share (imports, the choice of vector instructions) happens once, before the fork.
@@ -49,10 +49,10 @@ def write_whole(path, text):
 
 
 def check_vector_code_by_fork(options, device):
-    """Inductor tries each vector instruction set by loading a library in a new Python that imports torch again: two to five
-    seconds each, in every process. A fork of this process, which has torch already, finds out as much at once. And it
-    compiles that library for all of them, seconds each, to take the first that works: the rest need no trial, unless a
-    width or a capability is asked for by name. Code for a GPU has few loops for the host, so that it gets the width
+    """Inductor tries each vector instruction set by loading a library in a new Python that imports torch again: two to
+    five seconds each, in every process. A fork of this process, which has torch already, finds out as much at once. And
+    it compiles that library for all of them, seconds each, to take the first that works: the rest need no trial, unless
+    a width or a capability is asked for by name. Code for a GPU has few loops for the host, so that it gets the width
     alone: each further extension (VNNI, AMX) takes trials of its own."""
     import ctypes
     import subprocess
@@ -185,7 +185,9 @@ def by_converter(script, tensors):
 
 def may_pass(error):
     """Whether the failure is one of the machine's state, such as a full disk, and not of the case."""
-    signs = ("No space left", "Cannot allocate memory", "InvalidCxxCompiler", "No working C++ compiler", "Killed signal")
+    signs = (
+        "No space left", "Cannot allocate memory", "InvalidCxxCompiler", "No working C++ compiler", "Killed signal",
+    )
     return isinstance(error, (OSError, MemoryError)) or any(sign in str(error) for sign in signs)
 
 
@@ -265,8 +267,9 @@ def share_precompiled_headers(folder, options):
 def write_headers_whole(codecache, folder):
     """A compiler that is ended half-way leaves half of its output, and Inductor takes a header that exists for a whole
     one. The compiler writes each to another name, which is changed when the header is whole. One such name is enough:
-    Inductor holds a lock on the header while it is compiled, and what an ended compiler has left is overwritten. Another
-    version of Inductor, whose compiler has other methods, is left as it is: a line on standard error says so."""
+    Inductor holds a lock on the header while it is compiled, and what an ended compiler has left is overwritten.
+    Another version of Inductor, whose compiler has other methods, is left as it is: a line on standard error says
+    so."""
     builder = getattr(codecache, "CppBuilder", None)
     if not all(hasattr(builder, name) for name in ("get_target_file_path", "get_command_line", "build")):
         print(
@@ -297,8 +300,8 @@ def write_headers_whole(codecache, folder):
 
 
 def fork_kernel_compilers():
-    """Processes that compile Triton kernels while the graph of a case is still being lowered. They are forked now, before
-    this process has a graph, and so need no imports of their own. None where a case has one processor alone."""
+    """Processes that compile Triton kernels while the graph of a case is still being lowered. They are forked now,
+    before this process has a graph, and so need no imports of their own. None where a case has one processor alone."""
     from torch._inductor.async_compile import AsyncCompile, get_compile_threads
 
     if get_compile_threads() > 1:
@@ -306,8 +309,8 @@ def fork_kernel_compilers():
 
 
 def compile_shared_parts(case, manifest, scratch):
-    """Compiles a product of two matrices for the device of the cases: what all packages have in common (headers, Inductor's
-    runtime) is made by that, beside the first steps of the first cases, which need it at their end."""
+    """Compiles a product of two matrices for the device of the cases: what all packages have in common (headers,
+    Inductor's runtime) is made by that, beside the first steps of the first cases, which need it at their end."""
     import torch
 
     class Product(torch.nn.Module):
@@ -322,7 +325,8 @@ def compile_shared_parts(case, manifest, scratch):
 
 
 def end_with_parent(parent, number):
-    """From here on this process gets the signal `number` when `parent`, which started it, has ended, however it ended."""
+    """From here on this process gets the signal `number` when `parent`, which started it, has ended, however it
+    ended."""
     import ctypes
 
     PR_SET_PDEATHSIG = 1
@@ -473,7 +477,10 @@ def main(compile_case=compile_case):
         os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
     os.makedirs(manifest["out"], exist_ok=True)
     cases = manifest["cases"]
-    say(f"compiling {len(cases)} package{'s' * (len(cases) != 1)} ({manifest['workers']} at a time; the first takes longest)")
+    say(
+        f"compiling {len(cases)} package{'s' * (len(cases) != 1)} ({manifest['workers']} at a time; "
+        "the first takes longest)"
+    )
     import torch
 
     version = torch.__version__.split("+")[0]

@@ -4,11 +4,11 @@ and backward as two models of one package, which exchange saved tensors as PyTor
 
     python compile_training.py MANIFEST.json
 
-Manifest, records, workers and time-outs are those of compile_packages.py, which must stand beside this file. A case also
-has `kind` (`inference`, `training` or `exported`), `parameters` (how many of its tensors, the first, are differentiated
-by) and `differentiated` (the positions of the outputs that gradients come for); `values`, where there is one, is a file
-with the values of tensors that the code may hold as constants. An `ok` record also holds the `layout`: how to
-call the models (see `compile_training`), and of its `models`, `forward` and where there is one `backward`, what
+Manifest, records, workers and time-outs are those of compile_packages.py, which must stand beside this file. A case
+also has `kind` (`inference`, `training` or `exported`), `parameters` (how many of its tensors, the first, are
+differentiated by) and `differentiated` (the positions of the outputs that gradients come for); `values`, where there is
+one, is a file with the values of tensors that the code may hold as constants. An `ok` record also holds the `layout`:
+how to call the models (see `compile_training`), and of its `models`, `forward` and where there is one `backward`, what
 record_kernels.py records of each. Of an `exported` case the package is the program that torch.export makes of it, which
 a runtime calls operator by operator; nothing is compiled.
 
@@ -33,7 +33,8 @@ def by_graph(script):
         return torch.ops.aten.convolution.default(*inputs[:9])
 
     def lstm(*inputs):
-        """PyTorch's decomposition gives the last states a dimension too many, and has no dropout between layers (2.11)."""
+        """PyTorch's decomposition gives the last states a dimension too many, and has no dropout between layers
+        (2.11)."""
         if not isinstance(inputs[1], list):
             return torch.ops.aten.lstm.data(*inputs)
         layers, dropout, train = inputs[4:7]
@@ -100,7 +101,8 @@ def range_of_batch(capture, batches):
     """The batches that the code is for, least and most (None: no bound). Raises where they have become one."""
     import math
 
-    ranges = [capture.fake_mode.shape_env.bound_sympy(batch.node.expr) for batch in batches if not isinstance(batch, int)]
+    bound = capture.fake_mode.shape_env.bound_sympy
+    ranges = [bound(batch.node.expr) for batch in batches if not isinstance(batch, int)]
     if len(ranges) < len(batches) or any(one.is_singleton() for one in ranges):
         raise ValueError("its code is for one size of batch only: something in it makes a number of that")
     most = min(one.upper for one in ranges)
@@ -332,9 +334,9 @@ def optimise(capture):
 
 
 def freeze(capture, case):
-    """Makes constants of the operands whose values are known and that nothing is written to, and lets Inductor fold them:
-    a batch norm into the convolution before it, weights into the order that kernels read them in. Returns the positions
-    of the operands that are left, and how often something was folded into a weight."""
+    """Makes constants of the operands whose values are known and that nothing is written to, and lets Inductor fold
+    them: a batch norm into the convolution before it, weights into the order that kernels read them in. Returns the
+    positions of the operands that are left, and how often something was folded into a weight."""
     import torch
     from torch._dynamo.utils import counters
     from torch._inductor import compile_fx, constant_folding, freezing, freezing_utils
@@ -374,10 +376,10 @@ def compile_inference(capture, folder, case):
 
 
 def compile_training(capture, folder, case):
-    """`layout` of the record. `saved`: what the backward takes first, each either {"operand": position}, an operand of the
-    forward, or {"output": position}, an output of the forward's model (the first `outputs` are the user's), with metadata.
-    `tangents`: metadata of the gradients that it takes next. `gradients`: for each parameter the position of its gradient
-    among the backward's outputs, or null where there is none."""
+    """`layout` of the record. `saved`: what the backward takes first, each either {"operand": position}, an operand of
+    the forward, or {"output": position}, an output of the forward's model (the first `outputs` are the user's), with
+    metadata. `tangents`: metadata of the gradients that it takes next. `gradients`: for each parameter the position of
+    its gradient among the backward's outputs, or null where there is none."""
     from torch._functorch.partitioners import min_cut_rematerialization_partition
 
     optimise(capture)

@@ -71,9 +71,9 @@ class ProfilerTrace {
     }
   }
 
-  /// Ends the recording and writes it, into a folder that exists, compressed if the name ends with `.gz`; once. What was
-  /// recorded is the result. A file or a link of that name is replaced at once, when all is written. Throws Error naming
-  /// the file if it cannot be written.
+  /// Ends the recording and writes it, into a folder that exists, compressed if the name ends with `.gz`; once. What
+  /// was recorded is the result. A file or a link of that name is replaced at once, when all is written. Throws Error
+  /// naming the file if it cannot be written.
   std::unique_ptr<torch::autograd::profiler::ProfilerResult> save(const std::filesystem::path& path) {
     if (!recording_) throw Error("the trace " + path.string() + " was saved already; expected one save()");
     wait_for_gpus();  // what is still queued there belongs to it

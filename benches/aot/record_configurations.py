@@ -3,8 +3,8 @@
     import record_configurations
     record_configurations.aoti_compile_and_package(program, package_path="model.pt2", inductor_configs=...)
 
-does as record_kernels.aoti_compile_and_package does; in MODEL.json each Triton kernel then has `configurations`, null or a
-list in the order of the attempts, of objects with
+does as record_kernels.aoti_compile_and_package does; in MODEL.json each Triton kernel then has `configurations`, null
+or a list in the order of the attempts, of objects with
     config        what it sets, by name: `XBLOCK`, `num_warps`, ...
     printed       the same as Triton prints it
     file          its binary (cubin), from the folder of MODEL.json: MODEL.cubins/NAME-NUMBER.cubin
@@ -106,7 +106,9 @@ def aoti_compile_and_package(program, package_path, **options):
     for kernel in facts["kernels"] or []:
         kept = configurations.of(kernel["name"])
         here = os.path.dirname(path)
-        kernel["configurations"] = kept and [{**each, "file": os.path.relpath(each["file"], here or ".")} for each in kept]
+        kernel["configurations"] = kept and [
+            {**each, "file": os.path.relpath(each["file"], here or ".")} for each in kept
+        ]
     temporary = f"{path}.{os.getpid()}.tmp"
     with open(temporary, "w") as file:
         file.write(json.dumps(facts, indent=1) + "\n")

@@ -20,8 +20,8 @@ MODEL.json, which package_facts.hpp reads, holds an object with
         key        of the source, as Inductor's code cache names it; null for a call of LibTorch
         bytes      that one call must read and write, null where that is not known. Triton: Inductor's own estimate.
                    C++: by the same rules, each buffer as far as it is indexed and at most whole, without what
-                   is used inside alone; where the index is data, as many elements as there are indices. LibTorch: products and
-                   convolutions.
+                   is used inside alone; where the index is data, as many elements as there are indices. LibTorch:
+                   products and convolutions.
         arguments  their names, in order; null for a call of LibTorch
         argument_bytes  of each argument of a call of a Triton kernel, in order, the bytes of the whole tensor; null for
                    one that is no tensor. Null where that is not known, or differs between calls
@@ -218,7 +218,8 @@ def operator_of(node):
 
 
 def range_of(node, operator):
-    """By what the C++ wrapper calls: a function of LibTorch's C interface, or the dispatcher, which is given the operator."""
+    """By what the C++ wrapper calls: a function of LibTorch's C interface, or the dispatcher, which is given the
+    operator."""
     from torch._inductor import ir
     from torch._inductor.virtualized import V
 
@@ -274,8 +275,8 @@ def define_source(graph, _, kernel_name, kernel_body, metadata=None, **__):
 
 
 def bytes_of_arguments(names, types, nodes):
-    """Of each argument, by its name in the wrapper's code or, where the code has one, by its node; the type of a tensor is
-    its dtype. Throws where sizes are symbolic."""
+    """Of each argument, by its name in the wrapper's code or, where the code has one, by its node; the type of a tensor
+    is its dtype. Throws where sizes are symbolic."""
     import torch
     from torch._inductor.virtualized import V
 
@@ -398,8 +399,9 @@ def inputs_of(program):
 
 
 def aoti_compile_and_package(program, package_path, **options):
-    """As torch._inductor.aoti_compile_and_package, whose options it takes; writes MODEL.json beside MODEL.pt2, and returns
-    the paths of both. Throws FileExistsError before it compiles if MODEL.json is there and is not such a file."""
+    """As torch._inductor.aoti_compile_and_package, whose options it takes; writes MODEL.json beside MODEL.pt2, and
+    returns the paths of both. Throws FileExistsError before it compiles if MODEL.json is there and is not such a
+    file."""
     import torch
     import torch._inductor
 

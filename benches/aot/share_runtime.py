@@ -3,10 +3,10 @@ Compiles once what all AOTInductor packages have in common, instead of with each
 
     share_runtime.share(FOLDER)  # from here on, in this process
 
-Inductor writes its runtime's interface (`interface.cpp`: C functions over a container of models) into the source of each
-package, and what it needs of templates and of `std::regex` takes two thirds of the time of compiling that source. From
-here on the source declares those templates as instantiated elsewhere, and an object file with them and the interface is
-linked to it. FOLDER, which exists, keeps the object files: one for each compiler's command.
+Inductor writes its runtime's interface (`interface.cpp`: C functions over a container of models) into the source of
+each package, and what it needs of templates and of `std::regex` takes two thirds of the time of compiling that source.
+From here on the source declares those templates as instantiated elsewhere, and an object file with them and the
+interface is linked to it. FOLDER, which exists, keeps the object files: one for each compiler's command.
 
 The code is Inductor's own, compiled by its own command. Where a version of Inductor does not do what is expected here,
 and for packages of source code, which must be whole, it does what it does without.

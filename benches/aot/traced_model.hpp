@@ -110,8 +110,8 @@ class TracedModel {
   [[nodiscard]] const benches::aot::Traced& traced() const noexcept { return traced_; }
 
 #if PACE_HAS_AOT_INDUCTOR
-  /// As AOTInductor's code. Compiles what is not there yet. `with_copies`: parameters and buffers are copies, so that no
-  /// other step writes to them or to their gradients. Throws Unsupported with the reason if it cannot be compiled.
+  /// As AOTInductor's code. Compiles what is not there yet. `with_copies`: parameters and buffers are copies, so that
+  /// no other step writes to them or to their gradients. Throws Unsupported with the reason if it cannot be compiled.
   [[nodiscard]] Opened open_package(benches::aot::DefinitionStore& store, bool with_copies = false) const {
     Opened opened{.model = model_};
     if (with_copies) detail::copy_state(opened.model);

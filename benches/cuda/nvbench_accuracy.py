@@ -22,7 +22,8 @@ def random(*sizes, dtype=torch.float32):
 def subjects():
     """Name, and what makes a call; one at a time, as they take memory."""
     yield from ((f"add {n} Mi", lambda n=n: binary(torch.add, n)) for n in (1, 2, 4, 8, 16, 64, 256, 1024))
-    yield from ((f"bf16 product {n}", lambda n=n: product(n, torch.bfloat16)) for n in (256, 512, 1024, 2048, 4096, 8192))
+    sizes = (256, 512, 1024, 2048, 4096, 8192)
+    yield from ((f"bf16 product {n}", lambda n=n: product(n, torch.bfloat16)) for n in sizes)
     yield from ((f"float32 product {n}", lambda n=n: product(n, torch.float32)) for n in (512, 1024, 2048, 4096, 6144))
     yield from (
         (f"softmax {r}x{c}", lambda r=r, c=c: unary(lambda x, out: torch.softmax(x, 1, out=out), r, c))

@@ -1,5 +1,5 @@
-// Twins on a GPU: ordinary operators of LibTorch gated against themselves, and against themselves with one per cent more
-// work, by size of the operand and by clock.
+// Twins on a GPU: ordinary operators of LibTorch gated against themselves, and against themselves with one per cent
+// more work, by size of the operand and by clock.
 //
 // Whatever fits into the L2 cache is the hard case: the place of its memory and the capture of its graph are random
 // effects, which are as large as margins.

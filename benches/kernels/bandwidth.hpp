@@ -21,8 +21,8 @@ struct Bandwidths {
 };
 
 /// The kernels of `report` for which `shown` returns true, in the order in which they run, one line for each time that
-/// one runs. If `compatible`, times are those of PyTorch's timer, and bytes are those of bytes_as_original(); otherwise,
-/// times are Kernel::memory_time(), as in the table.
+/// one runs. If `compatible`, times are those of PyTorch's timer, and bytes are those of bytes_as_original();
+/// otherwise, times are Kernel::memory_time(), as in the table.
 [[nodiscard]] inline Bandwidths bandwidths_of(const kernel::KernelReport& report,
                                               const benches::aot::PackageFacts& facts, bool compatible,
                                               const std::function<bool(const kernel::Kernel&)>& shown) {

@@ -49,8 +49,8 @@ struct CommandLine {
   /// 0: LibTorch's own number.
   int threads = 0;
   std::string csv, json, html;
-  /// Which kernels the summary of bandwidths has, by an expression that matches at the start of their names; none: there
-  /// is no summary.
+  /// Which kernels the summary of bandwidths has, by an expression that matches at the start of their names; none:
+  /// there is no summary.
   std::optional<std::string> profile_bandwidth;
   /// Whether PyTorch's profiler times each kernel, for the summary.
   bool bandwidth_by_profiler = false;

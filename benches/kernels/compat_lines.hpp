@@ -31,8 +31,8 @@ inline constexpr const char* no_kernels =
   return own == recorded.end() ? nullptr : *own;
 }
 
-/// What one run of `kernel` moves as the original counts it: what Inductor has estimated or, where it has not, the bytes
-/// of the arguments. `recorded`: what is known of the kernel, or null.
+/// What one run of `kernel` moves as the original counts it: what Inductor has estimated or, where it has not, the
+/// bytes of the arguments. `recorded`: what is known of the kernel, or null.
 [[nodiscard]] inline std::optional<double> bytes_as_original(const kernel::Kernel& kernel,
                                                              const benches::aot::PackageKernel* recorded) {
   if (kernel.bytes || recorded == nullptr || recorded->argument_bytes.empty()) return kernel.bytes;

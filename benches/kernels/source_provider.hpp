@@ -21,8 +21,8 @@ namespace pace::benches::kernels {
 /// Sources of Triton kernels, as Inductor's code cache keeps them: a file of Python for each kernel.
 class KernelSources {
  public:
-  /// Reads all `*.py` of `folder` and of the folders in it. Throws InputError for what is no folder or has none, and for
-  /// a file that cannot be read.
+  /// Reads all `*.py` of `folder` and of the folders in it. Throws InputError for what is no folder or has none, and
+  /// for a file that cannot be read.
   explicit KernelSources(const std::filesystem::path& folder) {
     namespace fs = std::filesystem;
     std::error_code problem;
@@ -35,8 +35,8 @@ class KernelSources {
       throw InputError({folder.string()}, "--kernel-sources: expected sources of Triton kernels, found no file *.py");
   }
 
-  /// The category (find_category_of_source) of the sources that define a function of that name; none if there is no such
-  /// source, or if two of them have different categories.
+  /// The category (find_category_of_source) of the sources that define a function of that name; none if there is no
+  /// such source, or if two of them have different categories.
   [[nodiscard]] std::optional<kernel::Category> category_of(std::string_view name) const {
     std::optional<kernel::Category> found;
     for (const auto& text : texts_) {

@@ -62,7 +62,8 @@ class CapturedErrors {
     return one;
   }
 
-  /// Writes what was kept, and leaves the rest to what handled the signal before. It calls nothing that a handler may not.
+  /// Writes what was kept, and leaves the rest to what handled the signal before. It calls nothing that a handler may
+  /// not.
   static void show(int signal) {
     const OfSignal& one = of_signal();
     std::array<char, 4096> part;

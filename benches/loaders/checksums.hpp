@@ -32,8 +32,8 @@ namespace detail {
   return static_cast<std::uint32_t>(::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-/// The checksums by the names of the records, with the archive's outermost folder. A record that was written without one
-/// (torch.serialization.set_crc32_options(False)) has 0. Throws Error for a file that has no such directory.
+/// The checksums by the names of the records, with the archive's outermost folder. A record that was written without
+/// one (torch.serialization.set_crc32_options(False)) has 0. Throws Error for a file that has no such directory.
 [[nodiscard]] inline std::map<std::string, std::uint32_t> checksums_of(const std::string& path) {
   constexpr std::uint64_t entry_mark = 0x02014b50, far_locator_mark = 0x07064b50, far_end_mark = 0x06064b50;
   constexpr std::size_t entry_size = 46, end_size = 22, longest_comment = 65535, locator_size = 20, far_end_size = 56;

@@ -30,8 +30,8 @@ namespace pace::benches::loaders {
   return content.names_between("models/", ".json");
 }
 
-/// What a call of that operator may do beside computing with its tensors, in words; empty: nothing. ATen's operators are
-/// known, and of those that call graphs the ones that NativeRT has.
+/// What a call of that operator may do beside computing with its tensors, in words; empty: nothing. ATen's operators
+/// are known, and of those that call graphs the ones that NativeRT has.
 [[nodiscard]] inline std::string effect_beyond_tensors(const std::string& name) {
   if (name.starts_with("aten.from_file")) return "a call of " + name + ", which reads and writes files";
   for (const auto* known : {"aten.", "prims.", "quantized.", "higher_order.cond", "higher_order.while_loop"})

@@ -14,8 +14,8 @@
 
 namespace pace::benches::loaders {
 
-/// The hash of a file's bytes, which are read piece by piece. Throws InputError for a folder, and for a file that cannot
-/// be read.
+/// The hash of a file's bytes, which are read piece by piece. Throws InputError for a folder, and for a file that
+/// cannot be read.
 [[nodiscard]] inline std::string digest_of_file(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) throw InputError({path}, "expected a file, found a folder");

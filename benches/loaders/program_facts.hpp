@@ -34,8 +34,8 @@ namespace pace::benches::loaders {
 /// torch/_export/serde/schema.py).
 inline constexpr int exported_schema = 8;
 
-/// The size of a dimension that a program takes: a number, or `times` * symbol + `plus`, where the symbol is any number in
-/// a range.
+/// The size of a dimension that a program takes: a number, or `times` * symbol + `plus`, where the symbol is any number
+/// in a range.
 struct ExpectedSize {
   std::optional<std::int64_t> fixed = {};
   std::string symbol = {};  ///< stands for one number in all sizes; empty: another formula, which is not checked

@@ -28,9 +28,9 @@ namespace pace::benches::loaders {
 
 namespace detail {
 
-/// The bytes of a storage that a tensor needs, by torch.export's description of it (TensorMeta of its schema); 0 where a
-/// size is no number, or the type is not known here. Throws what nlohmann's library throws for another format, and Error
-/// for sizes that no tensor has.
+/// The bytes of a storage that a tensor needs, by torch.export's description of it (TensorMeta of its schema); 0 where
+/// a size is no number, or the type is not known here. Throws what nlohmann's library throws for another format, and
+/// Error for sizes that no tensor has.
 [[nodiscard]] inline std::uint64_t bytes_needed(const nlohmann::json& meta) {
   const auto dtype = exported_dtype(meta.at("dtype").get<int>());
   const auto &sizes = meta.at("sizes"), &strides = meta.at("strides"), &offset = meta.at("storage_offset");

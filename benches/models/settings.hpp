@@ -25,8 +25,8 @@ struct Settings {
   /// The type that `amp` computes in: `bfloat16` or `float16`.
   std::string amp_dtype = "bfloat16";
   bool grad_scaler = false;
-  /// TF32 in products and convolutions of float32 on a GPU: `on`, `off`, or `default`, which is what the suite's program
-  /// has in PyTorch.
+  /// TF32 in products and convolutions of float32 on a GPU: `on`, `off`, or `default`, which is what the suite's
+  /// program has in PyTorch.
   std::string tf32 = "default";
   std::string device = "cpu";
   bool small = false;

@@ -180,9 +180,10 @@ namespace detail {
 }  // namespace detail
 
 /// Returns the call as with_gradients() does, by gradients that `backend` can compute. Where it cannot compute those of
-/// all tensors, since LibTorch has no formula for some or refuses them, these are the ones that it computes alone. Throws NoBackward with
-/// LibTorch's reason if there are none, or if it cannot compute those that `tensors` names; InputError as
-/// with_gradients() does; what the forward pass throws, DeviceLost and errors of memory as require_backward() does.
+/// all tensors, since LibTorch has no formula for some or refuses them, these are the ones that it computes alone.
+/// Throws NoBackward with LibTorch's reason if there are none, or if it cannot compute those that `tensors` names;
+/// InputError as with_gradients() does; what the forward pass throws, DeviceLost and errors of memory as
+/// require_backward() does.
 [[nodiscard]] inline OperatorCall with_gradients_by(Backend& backend, const OperatorCall& call,
                                                     const std::vector<std::size_t>& tensors = {}) {
   const std::shared_ptr<Executable> executable = backend.prepare(call);

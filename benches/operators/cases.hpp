@@ -102,9 +102,9 @@ class CaseList {
   CaseList& tag(std::string word) { return tags_.push_back(std::move(word)), *this; }
   [[nodiscard]] const std::vector<std::string>& tags() const { return tags_; }
 
-  /// Numbers of the tensors of the call, from 0, whose gradients a backward pass (`--bwd`) computes: in a case for all of
-  /// them (`_bwdall` in its name), then in one for each alone (`_bwd1`, `_bwd2`), as `auto_set` of operator_benchmark does.
-  /// Without it there is one case, for all tensors that can have a gradient.
+  /// Numbers of the tensors of the call, from 0, whose gradients a backward pass (`--bwd`) computes: in a case for all
+  /// of them (`_bwdall` in its name), then in one for each alone (`_bwd1`, `_bwd2`), as `auto_set` of
+  /// operator_benchmark does. Without it there is one case, for all tensors that can have a gradient.
   CaseList& auto_set(std::vector<std::size_t> tensors) { return differentiated_ = std::move(tensors), *this; }
 
   CaseList& call(std::string text) { return text_ = std::move(text), *this; }

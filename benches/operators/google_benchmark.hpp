@@ -83,9 +83,9 @@ inline void run_benchmark(benchmark::State& state, Backend& backend, const Opera
 
 }  // namespace detail
 
-/// Registers every back end on every selected sample with google/benchmark, as `CASE/BACKEND`. Inputs are made when their
-/// turn comes and freed after it. A call that cannot be run is an error of its benchmark. Everything that is given must
-/// outlive the run of the benchmarks. Throws InputError for a back end that is not known.
+/// Registers every back end on every selected sample with google/benchmark, as `CASE/BACKEND`. Inputs are made when
+/// their turn comes and freed after it. A call that cannot be run is an error of its benchmark. Everything that is
+/// given must outlive the run of the benchmarks. Throws InputError for a back end that is not known.
 inline void register_benchmarks(const std::vector<Selected>& selection, const ReplayOptions& options,
                                 const BackendRegistry& registry, std::uint64_t seed) {
   std::vector<Backend*> backends;
@@ -112,8 +112,8 @@ inline void register_benchmarks(const std::vector<Selected>& selection, const Re
       }
 }
 
-/// Prints as google/benchmark's console does, and keeps the mean time of an iteration by the name of the benchmark: over
-/// all repetitions, where there are several.
+/// Prints as google/benchmark's console does, and keeps the mean time of an iteration by the name of the benchmark:
+/// over all repetitions, where there are several.
 class CollectingReporter final : public benchmark::ConsoleReporter {
  public:
   CollectingReporter() : ConsoleReporter(OO_Tabular) {}
@@ -160,8 +160,8 @@ class CollectingReporter final : public benchmark::ConsoleReporter {
   return found;
 }
 
-/// Hears pace's own replay of the same samples and prints a line for each benchmark that was run: google/benchmark's mean,
-/// pace's mean and median with its interval, and the ratio of the two means.
+/// Hears pace's own replay of the same samples and prints a line for each benchmark that was run: google/benchmark's
+/// mean, pace's mean and median with its interval, and the ratio of the two means.
 class SideBySide final : public ReplayListener {
  public:
   /// `times`: those of CollectingReporter.

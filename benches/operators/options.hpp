@@ -99,8 +99,8 @@ struct ReplayOptions {
   return parts;
 }
 
-/// Reads letters and ranges of letters, such as `a-c,f`, as all letters that they name: `abcf`. Returns whether `text` is
-/// such a list.
+/// Reads letters and ranges of letters, such as `a-c,f`, as all letters that they name: `abcf`. Returns whether `text`
+/// is such a list.
 [[nodiscard]] inline bool read_letters(std::string_view text, std::string& letters) {
   letters.clear();
   const auto letter = [](char c) -> std::optional<char> {

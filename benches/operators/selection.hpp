@@ -59,9 +59,10 @@ struct Selected {
   return name.empty() ? '\0' : static_cast<char>(std::tolower(static_cast<unsigned char>(name.front())));
 }
 
-/// Operators in the corpus' order: those that `options.op` and `options.letters` name, less those that the skip rules leave out, each with
-/// the samples from `start_idx` on, at most `max_samples`. `say` gets a line for everything that is left out and not
-/// silently so. Throws InputError when a named operator is not in the corpus, or when nothing is left.
+/// Operators in the corpus' order: those that `options.op` and `options.letters` name, less those that the skip rules
+/// leave out, each with the samples from `start_idx` on, at most `max_samples`. `say` gets a line for everything that
+/// is left out and not silently so. Throws InputError when a named operator is not in the corpus, or when nothing is
+/// left.
 [[nodiscard]] inline std::vector<Selected> select(const corpus::Corpus& corpus, const ReplayOptions& options,
                                                   const std::function<void(const std::string&)>& say) {
   std::vector<std::string> wanted;

@@ -28,8 +28,9 @@ namespace pace::benches::operators {
 /// The file's columns are those of PyTorch's operatorbench: `operator`; for each candidate, and for `a/b` where there
 /// are exactly two, the 20th, 50th and 80th percentile of the speed-ups over the samples (of `a/b`: time of a over time
 /// of b); `elapsed (s)`; mean times of the baseline and each candidate, here in milliseconds on every device, which the
-/// names of these columns say (`eager abs (ms)`). Then pace's own: recorded calls; samples; for each back end, how many of them it was measured on; for each candidate
-/// the speed-up weighted by recorded calls; why a back end was not measured. What does not exist is empty.
+/// names of these columns say (`eager abs (ms)`). Then pace's own: recorded calls; samples; for each back end, how many
+/// of them it was measured on; for each candidate the speed-up weighted by recorded calls; why a back end was not
+/// measured. What does not exist is empty.
 class SuiteReport final : public ReplayListener {
  public:
   /// `path`: the file; empty: none. Throws Error if it cannot be written. `total`: samples of the whole replay.

@@ -36,8 +36,8 @@ inline void set_executor(bool profiling, bool optimize) {
 
 /// `fuser`: te (NNC, on GPUs only), old (the first fuser, on GPUs), none, or default, which changes nothing. `executor`
 /// then overrides: profiling, legacy, simple (no optimisation), or default. For everything that TorchScript runs for
-/// the first time from now on; the optimisation is switched for the calling thread. Throws InputError with the list, and Unsupported
-/// for another one than the default where LibTorch's headers of fusers are missing.
+/// the first time from now on; the optimisation is switched for the calling thread. Throws InputError with the list,
+/// and Unsupported for another one than the default where LibTorch's headers of fusers are missing.
 inline void set_fuser(const std::string& fuser, const std::string& executor = "default") {
   if (fuser != "te" && fuser != "old" && fuser != "none" && fuser != "default")
     throw InputError({}, "--fuser: expected te, old, none or default, found '" + fuser + "'");

@@ -61,8 +61,8 @@ struct Registered {
   explicit Registered(Runner runner);
 };
 
-/// Throws InputError naming the option if the runner cannot take the sizes, Unsupported if it needs another device. With
-/// Sizes::original, only what fastrnns cannot make either is refused.
+/// Throws InputError naming the option if the runner cannot take the sizes, Unsupported if it needs another device.
+/// With Sizes::original, only what fastrnns cannot make either is refused.
 void check(const Runner& runner, const Sizes& sizes);
 
 /// All that are registered, sorted by name. Throws Error if two have one name, or one has no name or makes nothing.

@@ -1,5 +1,5 @@
-// What machines of one pool are compared by: operators of LibTorch gated against themselves, with a guard for each margin
-// that a machine may support. `//tools/fleet -- pool` reads the results.
+// What machines of one pool are compared by: operators of LibTorch gated against themselves, with a guard for each
+// margin that a machine may support. `//tools/fleet -- pool` reads the results.
 #include <array>
 #include <cstddef>
 #include <cstdint>

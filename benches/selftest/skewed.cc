@@ -1,7 +1,8 @@
 // Skewed noise: how often gates are wrong where the two sides are noisy in different ways, by simulated times.
 //
-// The median of the log ratios of cycles, which a gate is about, is exactly that of the gate's factor, so that no verdict
-// has a proof to rest on. Real machines do not keep to such a factor, so that the times are drawn instead of measured.
+// The median of the log ratios of cycles, which a gate is about, is exactly that of the gate's factor, so that no
+// verdict has a proof to rest on. Real machines do not keep to such a factor, so that the times are drawn instead of
+// measured.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -56,7 +57,8 @@ double bimodal_noise(Generator& random) {
 struct Kind {
   const char* name;
   Noise baseline, candidate;
-  /// Whether the candidate's mean is beyond the factor, so that a guard, which is about the mean as well, fails rightly.
+  /// Whether the candidate's mean is beyond the factor, so that a guard, which is about the mean as well, fails
+  /// rightly.
   bool slower_by_mean = false;
 };
 constexpr std::array<Kind, 7> kinds{{

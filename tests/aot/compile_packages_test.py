@@ -1,4 +1,5 @@
-"""Workers of compile_packages.py, with a compiler that never ends; nothing is compiled. inductor_script_test.sh runs this."""
+"""Workers of compile_packages.py, with a compiler that never ends; nothing is compiled. inductor_script_test.sh runs
+this."""
 
 import io
 import os

@@ -1,7 +1,7 @@
 """What record_kernels.py records, by hand-worked figures. inductor_script_test.sh runs this.
 
-Code for the CPU is generated, and in one test compiled. For a GPU it is generated only: what asks the driver is replaced,
-so that no GPU is needed.
+Code for the CPU is generated, and in one test compiled. For a GPU it is generated only: what asks the driver is
+replaced, so that no GPU is needed.
 """
 
 import contextlib
@@ -310,8 +310,8 @@ class Package(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def sources(self, package):
-        """What Inductor wrote, by its kind. From one program it makes, at two times, other names for lists of numbers, so
-        their values take the place of their names; comments tell where it was written."""
+        """What Inductor wrote, by its kind. From one program it makes, at two times, other names for lists of numbers,
+        so their values take the place of their names; comments tell where it was written."""
 
         def settled(text):
             text = re.sub(r"^//.*\n|^\n", "", text, flags=re.MULTILINE)

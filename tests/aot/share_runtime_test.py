@@ -1,5 +1,5 @@
-"""Packages that share an object file with Inductor's runtime; what they compute, others test. inductor_script_test.sh runs
-this."""
+"""Packages that share an object file with Inductor's runtime; what they compute, others test. inductor_script_test.sh
+runs this."""
 
 import contextlib
 import ctypes
@@ -49,7 +49,9 @@ class ShareRuntime(unittest.TestCase):
     def package(self, factor, **options):
         program = torch.export.export(Scaled(factor), (self.operand,))
         path = os.path.join(self.folder, f"by_{factor}.pt2")
-        return torch._inductor.aoti_compile_and_package(program, package_path=path, inductor_configs={**OPTIONS, **options})
+        return torch._inductor.aoti_compile_and_package(
+            program, package_path=path, inductor_configs={**OPTIONS, **options}
+        )
 
     def source(self, package):
         with zipfile.ZipFile(package) as file:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Looks up in the tree what the documentation names: links and their anchors, paths, Bazel targets, options, variables and C++ names.
-Each option that a program describes must be in its section of docs/command-line.md, and each one there must be described.
-Lines of prose have at most 120 columns.
+"""Looks up in the tree what the documentation names: links and their anchors, paths, Bazel targets, options, variables
+and C++ names. Each option that a program describes must be in its section of docs/command-line.md, and each one there
+must be described. Lines of prose have at most 120 columns.
 
     tests/build/docs_test.py        prints `page:line: what is wrong`, a line each, and ends with 1 if there is any
 """
@@ -41,7 +41,8 @@ SUFFIXES = "hpp cc cu py sh md txt yaml bzl svg inc awk".split()
 
 
 def tracked():
-    names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.decode().splitlines()
+    listed = ["git", "ls-files", "-co", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.decode().splitlines()
     return [name for name in names if os.path.isfile(os.path.join(ROOT, name))]
 
 
@@ -62,7 +63,8 @@ def anchors_of(text):
 class Tree:
     def __init__(self):
         self.files = set(tracked())
-        code = [name for name in self.files if not name.endswith((".md", ".svg")) and name != "tests/build/docs_test.py"]
+        own = "tests/build/docs_test.py"
+        code = [name for name in self.files if not name.endswith((".md", ".svg")) and name != own]
         self.code = "\n".join(read(name) for name in code)
         self.words = set(re.findall(r"\w+", self.code))
         self.options = set(re.findall(r"--[a-z0-9][\w-]*", self.code))
@@ -132,7 +134,9 @@ def problems_of_code(tree, page, code):
             yield "no Bazel target " + word
         elif option and "_" not in option[0] and option[0] not in OTHERS_OPTIONS and option[0] not in tree.options:
             yield "no option " + option[0]
-        elif re.fullmatch(r"(?!/|~)[\w.-]+(/[\w.-]+)*\.(%s)" % "|".join(SUFFIXES), word) and not re.search(r"[A-Z]{3,}(?!\w*\.md)", word):
+        elif re.fullmatch(r"(?!/|~)[\w.-]+(/[\w.-]+)*\.(%s)" % "|".join(SUFFIXES), word) and not re.search(
+            r"[A-Z]{3,}(?!\w*\.md)", word
+        ):
             if not tree.has_path(word) and word not in OTHERS_FILES and not word.startswith(("model.", "recorded/")):
                 yield "no file " + word
         elif re.match(r"PACE_[A-Z_]+", word):
@@ -155,7 +159,8 @@ def problems_of_command(tree, line):
 def described_options(source):
     """The names of options in a C++ file; not those that the help hides."""
     names = set()
-    for entry in re.findall(r'(?:\{|Option\()\s*"((?:-\w,)?--[a-z][\w,-]*)",((?:(?!(?:\{|Option\()\s*"-).)*)', source, re.S):
+    described = r'(?:\{|Option\()\s*"((?:-\w,)?--[a-z][\w,-]*)",((?:(?!(?:\{|Option\()\s*"-).)*)'
+    for entry in re.findall(described, source, re.S):
         if ".hidden()" not in entry[1]:
             names.update(name for name in entry[0].split(",") if name.startswith("--"))
     return names
@@ -171,7 +176,8 @@ def problems_of_options(page):
             else:
                 # What stands before the first function that describes options may be a list of names.
                 described |= described_options(source[re.search(r"args::Groups? \w+\(", source).start():])
-        rows = [line.split("|")[1] if title != "models" else line for line in sections[title].splitlines() if line.startswith("|")]
+        rows = [line for line in sections[title].splitlines() if line.startswith("|")]
+        rows = rows if title == "models" else [line.split("|")[1] for line in rows]
         listed = set(re.findall(r"`(--[a-z][\w-]*)`", "".join(rows)))
         for name in sorted(described - listed):
             yield "section '%s' lacks %s, which %s describes" % (title, name, files[0])
@@ -182,7 +188,8 @@ def problems_of_options(page):
 def main():
     tree = Tree()
     found = ["docs/command-line.md: " + problem for problem in problems_of_options(read("docs/command-line.md"))]
-    for page in sorted(name for name in tree.files if re.fullmatch(r"[A-Z]+\.md|docs/[\w-]+\.md|examples/\w+/README\.md", name)):
+    pages = re.compile(r"[A-Z]+\.md|docs/[\w-]+\.md|examples/\w+/README\.md")
+    for page in sorted(name for name in tree.files if pages.fullmatch(name)):
         fenced = False
         for number, line in enumerate(read(page).splitlines(), 1):
             if line.startswith("```"):

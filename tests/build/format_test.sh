@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Whether every C++ file is as clang-format would write it, and every Python and shell script at least parses.
+# Whether every C++ file is as clang-format would write it, every Python and shell script at least parses, and no line
+# of C++ and Python and no comment of shell scripts is longer than 120 columns. A line that is one word, such as an
+# address, cannot be split.
 #   tests/build/format_test.sh         prints the places that differ; exit code 1 if there are any
 #   tests/build/format_test.sh --fix   rewrites the files
 set -euo pipefail
@@ -23,4 +25,16 @@ fi
 }
 git ls-files -z '*.sh' .ci/run third_party/bazel | xargs -0 -n 1 bash -n
 git ls-files -z '*.py' | xargs -0 python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]'
+git ls-files -z '*.hpp' '*.cc' '*.cu' '*.py' '*.sh' .ci/run third_party/bazel | xargs -0 python3 -c '
+import re, sys
+most, failed = 120, False
+for path in sys.argv[1:]:
+    code = path.endswith((".hpp", ".cc", ".cu", ".py"))
+    for number, line in enumerate(open(path, encoding="utf-8"), 1):
+        line = line.rstrip("\n")
+        words = len(re.sub("^[ /#*]*", "", line).split())
+        if len(line) > most and words > 1 and (code or line.lstrip().startswith("#")):
+            failed = True
+            print(f"{path}:{number}: {len(line)} columns; expected at most {most}", file=sys.stderr)
+sys.exit(failed)'
 echo "${#sources[@]} C++ files are formatted"

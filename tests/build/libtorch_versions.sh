@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whether pace compiles and gates with other versions of LibTorch: downloads the wheel of each, compiles all rooms of the
-# library and examples/cmake with its headers, and runs the gate with its libraries.
+# Whether pace compiles and gates with other versions of LibTorch: downloads the wheel of each, compiles all rooms of
+# the library and examples/cmake with its headers, and runs the gate with its libraries.
 #
 #   tests/build/libtorch_versions.sh VERSION...     such as 2.9.1 2.13.0; `newest` is the newest that pip can install
 #
@@ -22,8 +22,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 log=$scratch/log
 
-# unpack VERSION: makes $scratch/site-packages of what a program for the CPU needs of the wheel. LibTorch's library for the
-# CPU is linked with two of CUDA's: those are in packages of their own, which the wheel names.
+# unpack VERSION: makes $scratch/site-packages of what a program for the CPU needs of the wheel. LibTorch's library for
+# the CPU is linked with two of CUDA's: those are in packages of their own, which the wheel names.
 unpack() {
   local site=$scratch/site-packages wheels=${WHEELS:-$scratch/wheels} wheel needed
   rm -rf "$site" "$scratch/cuda"

@@ -3,9 +3,9 @@
 
     git ls-files | tests/build/prose.py [--by-folder]
 
-Reads names of files from its input; looks at the comments and string literals of C++, CUDA and Python, at Markdown outside of
-code, and at all of scripts, BUILD files and configurations. Prints `file:line: rule: text`, or with --by-folder how many lines
-each folder has, and ends with 1 if there are any.
+Reads names of files from its input; looks at the comments and string literals of C++, CUDA and Python, at Markdown
+outside of code, and at all of scripts, BUILD files and configurations. Prints `file:line: rule: text`, or with
+--by-folder how many lines each folder has, and ends with 1 if there are any.
 """
 import collections
 import io
@@ -20,18 +20,27 @@ RULES = [
     (re.compile(r"\btells\b", re.I), "'tells'; expected a plain verb, such as reports, prints, gives or says"),
     (re.compile(r"\bdear\b", re.I), "'dear'; expected costly, or the quantity"),
     (re.compile(r"\blikewise\b", re.I), "'likewise'; expected what is meant"),
-    (re.compile(r"\bdo(es)? not do\b(?! (any|that|this|so|it|what)\b)"), "'does not do'; expected \"invalid value 'x'; expected ...\""),
+    (
+        re.compile(r"\bdo(es)? not do\b(?! (any|that|this|so|it|what)\b)"),
+        "'does not do'; expected \"invalid value 'x'; expected ...\"",
+    ),
     (re.compile(r"(?<![\w$}.])/work/"), "a path of one machine"),
 ]
 # A sentence that begins with "Of" and has none of these is a fragment.
 VERBS = re.compile(
-    r"\b(is|are|was|were|be|been|has|have|had|do|does|did|can|cannot|may|might|must|shall|will|would|should|could|say|says|said|"
-    r"needs?|takes?|took|gives?|gave|counts?|holds?|held|stands?|lies?|makes?|made|runs?|ran|names?|named|means?|shows?|"
-    r"keeps?|kept|knows?|wins?|won|remains?|stays?|comes?|goes|reads?|writes?|becomes?|follows?|belongs?|decides?|differs?)\b", re.I)
+    r"\b(is|are|was|were|be|been|has|have|had|do|does|did|can|cannot|may|might|must|shall|will|would|should|could|"
+    r"say|says|said|"
+    r"needs?|takes?|took|gives?|gave|counts?|holds?|held|stands?|lies?|makes?|made|runs?|ran|names?|named|means?|"
+    r"shows?|"
+    r"keeps?|kept|knows?|wins?|won|remains?|stays?|comes?|goes|reads?|writes?|becomes?|follows?|belongs?|decides?|"
+    r"differs?)\b", re.I)
 OF_FRAGMENT = "a sentence that begins with 'Of' and has no verb"
 SELF = {"tests/build/prose.py", "tests/build/docs_test.py", "LICENSE"}
 CPP = (".hpp", ".cc", ".cu", ".inc", ".tpl")
-WHOLE = (".sh", ".cmake", ".in", "Makefile", "Dockerfile", ".bzl", ".awk", ".yaml", ".txt", "BUILD", "WORKSPACE", ".bazelrc", ".BUILD", ".ci/run", "third_party/bazel")
+WHOLE = (
+    ".sh", ".cmake", ".in", "Makefile", "Dockerfile", ".bzl", ".awk", ".yaml", ".txt", "BUILD", "WORKSPACE", ".bazelrc",
+    ".BUILD", ".ci/run", "third_party/bazel",
+)
 # Recorded data.
 NOT_PROSE = re.compile(r"^benches/corpus/.*\.txt$")
 

@@ -1,5 +1,5 @@
-// Cheats on values that are hard to renew: those that functions hold by themselves, quantized and constant ones, and few
-// integers or bools.
+// Cheats on values that are hard to renew: those that functions hold by themselves, quantized and constant ones, and
+// few integers or bools.
 #include <cstdint>
 #include <map>
 #include <new>

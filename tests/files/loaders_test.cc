@@ -273,11 +273,11 @@ std::string program_of(const pace::test::Scratch& scratch, const std::string& fi
   const auto spec = [](const std::string& name) {
     return R"({"user_input": {"arg": {"as_tensor": {"name": ")" + name + R"("}}}})";
   };
-  const std::string json =
-      R"({"schema_version": {"major": 8}, "torch_version": "2", "range_constraints": {"s1": {"min_val": 2, "max_val": 64}},)"
-      R"("graph_module": {"module_call_graph": [], "graph": {"tensor_values": {"x": )" +
-      tensor(first) + R"(, "y": )" + tensor(second) + R"(}}, "signature": {"input_specs": [)" + spec("x") + ',' +
-      spec("y") + "]}}}";
+  const std::string json = R"({"schema_version": {"major": 8}, "torch_version": "2", )"
+                           R"("range_constraints": {"s1": {"min_val": 2, "max_val": 64}},)"
+                           R"("graph_module": {"module_call_graph": [], "graph": {"tensor_values": {"x": )" +
+                           tensor(first) + R"(, "y": )" + tensor(second) + R"(}}, "signature": {"input_specs": [)" +
+                           spec("x") + ',' + spec("y") + "]}}}";
   caffe2::serialize::PyTorchStreamWriter writer(scratch / "program.pt2");
   writer.writeRecord("models/model.json", json.data(), json.size());
   writer.writeEndOfFile();

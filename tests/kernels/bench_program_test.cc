@@ -297,7 +297,8 @@ TEST_CASE("all kernels as the original lists them: Inductor's own, each once, by
   CHECK(fakes.printed() == std::string(pace::benches::kernels::no_kernels) + '\n');
   fakes.report.kernels[0].bytes.reset();
   fakes.report.kernels.erase(fakes.report.kernels.begin() + 1);
-  // As the original does without an estimate: the bytes of all arguments, of the first one twice, for one is in and out.
+  // As the original does without an estimate: the bytes of all arguments, of the first one twice, for one is in and
+  // out.
   auto& recorded = fakes.package.facts->kernels[0];
   recorded.arguments = {"in_out_ptr0", "in_ptr0", "xnumel"};
   recorded.argument_bytes = {4e6, 2e6, std::nullopt};

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes reference_outputs.json: what torchvision's, transformers' and timm's models answer on weights made by a formula.
+"""Writes reference_outputs.json: what torchvision's, transformers' and timm's models answer on weights made by a
+formula.
 
     python3 -m venv V && V/bin/pip install torch==2.11.0 torchvision==0.26.0 transformers timm
     V/bin/python tests/models/reference_outputs.py > tests/models/reference_outputs.json
@@ -113,7 +114,9 @@ def references():
     # The rest in the zoo's small sizes, for which these libraries' classes have arguments; all else is their default.
     found["vit_base_patch16_224"] = Reference(
         "timm.models.VisionTransformer",
-        lambda: timm.models.VisionTransformer(img_size=64, patch_size=16, num_classes=10, embed_dim=32, depth=2, num_heads=2),
+        lambda: timm.models.VisionTransformer(
+            img_size=64, patch_size=16, num_classes=10, embed_dim=32, depth=2, num_heads=2
+        ),
         image=[2, 3, 64, 64],
         small=True,
     )
@@ -198,7 +201,8 @@ def figures(reference):
     if reference.image:
         inputs = [uniform("input 0", reference.image) * 12**0.5]
     else:
-        inputs = [hashes(f"input {i}", 2 * 16).reshape(2, 16) % reference.vocabulary for i in range(reference.texts + 1)]
+        words = reference.vocabulary
+        inputs = [hashes(f"input {i}", 2 * 16).reshape(2, 16) % words for i in range(reference.texts + 1)]
 
     found = {"parameters": len(parameters)}
     for mode in ["eval", "training"]:
@@ -258,7 +262,13 @@ def main():
             continue
         print(name, file=sys.stderr)
         sizes = {"image": reference.image} if reference.image else {"vocabulary": reference.vocabulary}
-        result["models"][name] = {"reference": reference.source, "small": reference.small, "tolerance": reference.tolerance, **sizes, **rounded(figures(reference))}
+        result["models"][name] = {
+            "reference": reference.source,
+            "small": reference.small,
+            "tolerance": reference.tolerance,
+            **sizes,
+            **rounded(figures(reference)),
+        }
     # One line a model.
     lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(each)}" for name, each in result["models"].items())
     print('{\n  "made_with": %s,\n  "models": {\n%s\n  }\n}' % (json.dumps(result["made_with"]), lines))

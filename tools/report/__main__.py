@@ -10,8 +10,8 @@ from report.options import Once, file_name
 
 _DESCRIPTION = (
     "Makes one page of files of results: those that --json of a pace program, of //benches/kernels or of "
-    "compare_results wrote. Several files are shown side by side: before and after, shards, machines. Of a folder, such "
-    "as bazel-testlogs, all results of tests below it are one page. The page needs no network and no other file."
+    "compare_results wrote. Several files are shown side by side: before and after, shards, machines. A folder, such "
+    "as bazel-testlogs, makes one page of all results of tests below it. The page needs no network and no other file."
 )
 
 _NOTE = (

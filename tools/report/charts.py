@@ -113,7 +113,8 @@ SPECIFICATIONS = {
     },
     "ratios": {
         "title": "Speed-up of each cycle",
-        "about": "Baseline's time over own time, a point a cycle, and the median. Dashed lines are limits that are demanded.",
+        "about": "Baseline's time over own time, a point a cycle, and the median. "
+        "Dashed lines are limits that are demanded.",
         "specification": {
             **_WIDE,
             "encoding": {
@@ -164,8 +165,8 @@ SPECIFICATIONS = {
     "evidence": {
         "title": "Evidence after each cycle",
         "about": (
-            "What a bettor against the contrary has made of a wealth of 1. A solid line that ends above its level proves "
-            "that the limit is met, a dotted one that it is broken."
+            "What a bettor against the contrary has made of a wealth of 1. A solid line that ends above its level "
+            "proves that the limit is met, a dotted one that it is broken."
         ),
         "specification": {
             **_WIDE,
@@ -276,8 +277,8 @@ SPECIFICATIONS = {
     "roofline": {
         "title": "Roofline",
         "about": (
-            "Operations per second by operations per byte moved. The line is that of the largest bandwidth and the most "
-            "operations per second that any of them reaches."
+            "Operations per second by operations per byte moved. The line is that of the largest bandwidth and the "
+            "most operations per second that any of them reaches."
         ),
         "specification": {
             **_WIDE,

@@ -56,7 +56,8 @@ def open_input(path):
     if isinstance(path, gather.Packed):
         return path.open()
     # Without O_NONBLOCK, opening a named pipe waits for a writer, without a limit.
-    file = open(path, "rb", buffering=0, opener=lambda name, flags: _open_file(name, flags | os.O_NONBLOCK | os.O_NOCTTY))
+    more_flags = os.O_NONBLOCK | os.O_NOCTTY
+    file = open(path, "rb", buffering=0, opener=lambda name, flags: _open_file(name, flags | more_flags))
     is_pipe = stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
     return io.BufferedReader(_Pipe(file) if is_pipe else file)
 

@@ -176,8 +176,8 @@ class View:
         if len(rates) == 1:
             return f"All gates together err with a rate of at most {figures.significant(rates[0])}."
         return (
-            f"Each of {len(rates)} runs has an error rate of its own for its gates; those of all runs together err with "
-            f"a rate of at most {figures.significant(min(sum(rates), 1))}, the sum."
+            f"Each of {len(rates)} runs has an error rate of its own for its gates; those of all runs together err "
+            f"with a rate of at most {figures.significant(min(sum(rates), 1))}, the sum."
         )
 
     def _title(self):
@@ -535,7 +535,8 @@ class View:
         time_axis = svg.time_axis(times, widths["time"]) if times else None
         unit = figures.time_unit(min(time["median_ns"] for time in times)) if times else (1.0, "ns")
         views = [
-            self._row(row, speedup_axis, time_axis, unit, colour, widths) for row, colour in zip(rows, charts.colours(rows))
+            self._row(row, speedup_axis, time_axis, unit, colour, widths)
+            for row, colour in zip(rows, charts.colours(rows))
         ]
         verdicts = [worst_verdict(row) for row in rows]
         verdict = max(verdicts, key=lambda each: _BADNESS.get(each, 4 if each else -1), default="")
@@ -789,14 +790,19 @@ class View:
             ("waiting", "waited for a core"),
             ("throttled", "quota used up"),
         )
-        found = [(text, figures.percent(round(conditions[key], 6))) for key, text in shares if conditions.get(key) is not None]
+        found = [
+            (text, figures.percent(round(conditions[key], 6)))
+            for key, text in shares
+            if conditions.get(key) is not None
+        ]
         if conditions.get("involuntary_switches") is not None:
             found.append(("put aside", f"{figures.whole(conditions['involuntary_switches'])} times"))
         if conditions.get("median_cycle_ns"):
             found.append(
                 (
                     "cycles",
-                    f"median {figures.time(conditions['median_cycle_ns'])}, longest {figures.time(conditions['longest_cycle_ns'])}",
+                    f"median {figures.time(conditions['median_cycle_ns'])}, "
+                    f"longest {figures.time(conditions['longest_cycle_ns'])}",
                 )
             )
         if conditions.get("clock_error_ns"):
@@ -849,7 +855,8 @@ class View:
                     "time": figures.time(time["median_ns"], unit) if time else "–",
                     "value": time["median_ns"] if time else "",
                     "extremes": (
-                        f"[{figures.significant(time['least_ns'] / unit[0])}, {figures.significant(time['most_ns'] / unit[0])}]"
+                        f"[{figures.significant(time['least_ns'] / unit[0])}, "
+                        f"{figures.significant(time['most_ns'] / unit[0])}]"
                         if time and time["least_ns"] is not None and time["most_ns"] is not None
                         else ""
                     ),

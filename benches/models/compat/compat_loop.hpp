@@ -78,8 +78,8 @@ struct CompatTimings {
   std::vector<double> eager, compiled;
 };
 
-/// torchbench's speedup_experiment. Both callables take the inputs. Where the batch varies it does so for eager alone, as
-/// in torchbench, so that the times of both sides are of other batches.
+/// torchbench's speedup_experiment. Both callables take the inputs. Where the batch varies it does so for eager alone,
+/// as in torchbench, so that the times of both sides are of other batches.
 template <class Eager, class Compiled>
 [[nodiscard]] CompatTimings speedup_experiment(const CompatDependencies& dependencies, const CompatOptions& options,
                                                const torch::jit::Stack& inputs, Eager&& eager, Compiled&& compiled) {

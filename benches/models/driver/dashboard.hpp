@@ -62,8 +62,8 @@ struct DashboardFigures {
   std::size_t passing = 0, total = 0;
   std::map<std::string, DashboardModel> models = {};
   std::string geomean, pass_rate, compile_time, memory;
-  /// The same as numbers, by the names of their files (`geomean`, `passrate` in percent, `comp_time`, `memory`); without
-  /// those that there are none of.
+  /// The same as numbers, by the names of their files (`geomean`, `passrate` in percent, `comp_time`, `memory`);
+  /// without those that there are none of.
   std::map<std::string, double> numbers = {};
   std::vector<DashboardWarning> warnings;
 };

@@ -144,8 +144,8 @@ struct DashboardFigure {
 /// The most characters that GitHub takes as a comment.
 inline constexpr std::size_t longest_comment = 65536;
 
-/// A comment for a pull request, of parts with their titles, of which the first stands open. Parts that are too long for
-/// what is left of a comment are left out and named.
+/// A comment for a pull request, of parts with their titles, of which the first stands open. Parts that are too long
+/// for what is left of a comment are left out and named.
 [[nodiscard]] inline std::string comment_of(const std::vector<std::pair<std::string, std::string>>& parts,
                                             std::size_t longest = longest_comment) {
   std::string comment = "# Dashboard of models\n\n", left_out;

@@ -41,8 +41,8 @@ inline void drop_unfinished_row(const std::string& path) {
 
 class EarlierRun {
  public:
-  /// Nothing where there are no files. They must have been claimed (EarlierResults::kept); what is left of a last row is
-  /// cut off. Throws InputError if the records beside them were made with other options, or are no records.
+  /// Nothing where there are no files. They must have been claimed (EarlierResults::kept); what is left of a last row
+  /// is cut off. Throws InputError if the records beside them were made with other options, or are no records.
   EarlierRun(const ResultFiles& files, const Settings& settings, const Configuration& configuration)
       : backends_(candidates(settings)) {
     for (const auto& path : files.paths()) {

@@ -185,8 +185,8 @@ class SelectedNames {
 
 /// Models are sorted by name and sliced into partitions before filters are applied, so that every partition is the same
 /// whatever is asked for. Throws InputError for a partition that is not there, where one of the filters or exclusions
-/// matches no model, where they leave none, and where all that they leave is skipped on every device; a partition may be
-/// empty.
+/// matches no model, where they leave none, and where all that they leave is skipped on every device; a partition may
+/// be empty.
 [[nodiscard]] inline Chosen select_models(const std::vector<KnownModel>& all, const Selection& selection,
                                           const Config& config, const Settings& settings,
                                           const std::vector<std::string>& devices) {

@@ -129,8 +129,8 @@ class FileOptions {
   const std::string& name_;
 };
 
-/// Throws InputError, which lists the files that hold code, unless the command line trusts them. A list runs none of it;
-/// a dry run fails for what the run would fail for.
+/// Throws InputError, which lists the files that hold code, unless the command line trusts them. A list runs none of
+/// it; a dry run fails for what the run would fail for.
 inline void require_trust(const std::vector<ModelFile>& files, const CommandLine& line) {
   if (line.trust) return;
   loaders::CodeInFiles code;

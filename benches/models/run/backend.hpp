@@ -246,8 +246,8 @@ struct PackageSource {
   return made;
 }
 
-/// What `make` makes, in CUDA graphs. Captures now, on the instance's own inputs, so that a count of what the first call
-/// changes finds nothing.
+/// What `make` makes, in CUDA graphs. Captures now, on the instance's own inputs, so that a count of what the first
+/// call changes finds nothing.
 [[nodiscard]] inline Runnable make_captured(Runnable (*make)(Instance, const MakeOptions&), Instance instance,
                                             const MakeOptions& options) {
   const c10::Device device = instance.options.device;

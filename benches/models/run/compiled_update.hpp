@@ -26,8 +26,8 @@
 
 namespace pace::benches::models {
 
-/// Returns whether a package can hold the step of that optimiser. torchbench compiles Adam's step, and leaves that of SGD
-/// out of what it compiles.
+/// Returns whether a package can hold the step of that optimiser. torchbench compiles Adam's step, and leaves that of
+/// SGD out of what it compiles.
 [[nodiscard]] inline bool compiles_update(const OptimizerOptions& options) {
   return options.algorithm == OptimizerOptions::Algorithm::adam && options.code == OptimizerOptions::Code::foreach &&
          options.capturable;

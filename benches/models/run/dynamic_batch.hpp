@@ -31,8 +31,8 @@ namespace pace::benches::models {
   return make_instance(*instance.entry, options).model.inputs;
 }
 
-/// Which tensors of all inputs are batches: those whose first size is the batch size, and grows with it. Throws Unsupported where
-/// another batch changes anything else in the inputs, or nothing.
+/// Which tensors of all inputs are batches: those whose first size is the batch size, and grows with it. Throws
+/// Unsupported where another batch changes anything else in the inputs, or nothing.
 [[nodiscard]] inline std::vector<std::size_t> batch_inputs(const Instance& instance) {
   const std::int64_t size = instance.options.batch_size;
   const auto owns = tensors_of_inputs(instance.model.inputs);

@@ -50,10 +50,10 @@ inline void take_compiled(Iterating& iterating, CompiledUpdate update) {
 
 }  // namespace detail
 
-/// Gives `iterating` the optimiser of optimizer_options(). Where the settings ask for it, a back end that is compiled has
-/// Adam's step compiled, too. The step is a CUDA graph where the step before it is one, unless a scaler, which reads on
-/// the host whether gradients are finite, or the optimiser's code keep it from that. Throws Unsupported with the reason
-/// if the optimiser cannot be compiled.
+/// Gives `iterating` the optimiser of optimizer_options(). Where the settings ask for it, a back end that is compiled
+/// has Adam's step compiled, too. The step is a CUDA graph where the step before it is one, unless a scaler, which
+/// reads on the host whether gradients are finite, or the optimiser's code keep it from that. Throws Unsupported with
+/// the reason if the optimiser cannot be compiled.
 inline void add_optimizer(Iterating& iterating, const Config& config, const Settings& settings,
                           double rate = learning_rate) {
   Runnable& runnable = iterating.runnable;

@@ -25,15 +25,15 @@ namespace pace::benches::models {
 /// Both of torchbench's.
 inline constexpr double learning_rate = 0.01;
 
-/// The rate of a mode. 0: the same operators on the same sizes as any other rate, after which parameters have the values
-/// they had, so that steps of back ends that are called unequally often can be compared. Under `compat` weights change, as
-/// torchbench's do.
+/// The rate of a mode. 0: the same operators on the same sizes as any other rate, after which parameters have the
+/// values they had, so that steps of back ends that are called unequally often can be compared. Under `compat` weights
+/// change, as torchbench's do.
 [[nodiscard]] inline double rate_of(const Settings& settings) {
   return settings.mode == Mode::performance && !settings.compat ? 0 : learning_rate;
 }
 
-/// Which optimiser a training step has. As torchbench: a new capturable Adam, SGD for those listed, none for those listed,
-/// in inference, and on a CPU unless the settings have it there.
+/// Which optimiser a training step has. As torchbench: a new capturable Adam, SGD for those listed, none for those
+/// listed, in inference, and on a CPU unless the settings have it there.
 [[nodiscard]] inline std::optional<OptimizerOptions> optimizer_options(const Instance& instance, const Config& config,
                                                                        const Settings& settings,
                                                                        double rate = learning_rate) {

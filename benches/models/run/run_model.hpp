@@ -34,9 +34,9 @@ namespace pace::benches::models {
 
 namespace detail {
 
-/// Sets what products and convolutions of float32 may be computed in on a GPU. torchbench.py allows TF32 in products when it starts;
-/// huggingface.py and timm_models.py leave LibTorch's default, which has it in cuDNN alone. What makes a run
-/// deterministic takes it back.
+/// Sets what products and convolutions of float32 may be computed in on a GPU. torchbench.py allows TF32 in products
+/// when it starts; huggingface.py and timm_models.py leave LibTorch's default, which has it in cuDNN alone. What makes
+/// a run deterministic takes it back.
 inline void set_tf32(const std::string& tf32, Suite suite) {
   auto& context = at::globalContext();
   if (tf32 != "default") context.setAllowTF32CuDNN(tf32 == "on");

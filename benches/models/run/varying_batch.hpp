@@ -59,8 +59,8 @@ class DrawnBatches {
 /// memory of its own.
 class BatchSchedule {
  public:
-  /// The other sizes lie from 0.8 to 1.2 times the instance's, not below `low` and not above `high`. There are none of a
-  /// batch of one, and of a model whose inputs have no batch.
+  /// The other sizes lie from 0.8 to 1.2 times the instance's, not below `low` and not above `high`. There are none of
+  /// a batch of one, and of a model whose inputs have no batch.
   BatchSchedule(const Instance& instance, std::int64_t low, std::int64_t high) {
     const std::int64_t own = instance.options.batch_size;
     add(own, instance.model.inputs);

@@ -48,9 +48,9 @@ struct Iterations {
   std::int64_t runs = 1;          ///< runs, each of which has a time of its own (`--num-runs`)
 };
 
-/// Returns the mean time of an iteration in each batch of one run. Each batch has twice the iterations of the one before
-/// it, until one takes long enough and all of them together take the least time of a run. `run(n)` makes n iterations and
-/// waits for them as far as the original does; `now()` returns Seconds.
+/// Returns the mean time of an iteration in each batch of one run. Each batch has twice the iterations of the one
+/// before it, until one takes long enough and all of them together take the least time of a run. `run(n)` makes n
+/// iterations and waits for them as far as the original does; `now()` returns Seconds.
 template <class Now, class Run>
 [[nodiscard]] std::vector<Nanoseconds> time_doubling(const Now& now, const Run& run, const Iterations& number = {}) {
   std::vector<Nanoseconds> batches;

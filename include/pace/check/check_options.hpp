@@ -44,9 +44,9 @@ struct CheckOptions {
     std::size_t output = 0;  ///< which output tensor, counted from 0, a dict's by its sorted keys
     std::int64_t dim = -1;   ///< the dimension that counts the vectors: -1, they are columns; -2, they are rows
   };
-  /// Outputs whose vectors are determined up to their signs, for Method::sign_free. Vectors of equal index have one sign
-  /// in all of them: {{0, -1}, {2, -2}} are those of an SVD. Empty: the one output of matrices whose columns,
-  /// or else rows, have the length 1.
+  /// Outputs whose vectors are determined up to their signs, for Method::sign_free. Vectors of equal index have one
+  /// sign in all of them: {{0, -1}, {2, -2}} are those of an SVD. Empty: the one output of matrices whose columns, or
+  /// else rows, have the length 1.
   std::vector<Vectors> vectors;
 
   /// Relative part of the tolerance |expected - actual| <= atol + rtol * |expected|. Absent, it is that of
@@ -57,9 +57,10 @@ struct CheckOptions {
   /// Absolute part of the tolerance. Absent, it follows from the magnitude of the output: see default_atol().
   std::optional<double> atol;
 
-  /// Type whose tolerance a number has that is no tensor. Absent, it is float32, and in a comparison the widest floating
-  /// type of the operands, of 0-d tensors only if there are no others. Whatever it is, a number that float32 holds
-  /// exactly was not computed in float64 and has float32's tolerance, and one that a 16-bit type does not hold has it, too.
+  /// Type whose tolerance a number has that is no tensor. Absent, it is float32, and in a comparison the widest
+  /// floating type of the operands, of 0-d tensors only if there are no others. Whatever it is, a number that float32
+  /// holds exactly was not computed in float64 and has float32's tolerance, and one that a 16-bit type does not hold
+  /// has it, too.
   std::optional<at::ScalarType> number_dtype;
 
   /// Number of terms that an element may be the sum of, in any order; the default atol grows with its square root.
@@ -82,7 +83,8 @@ struct CheckOptions {
   /// Other values, in the same memory, for which outputs are compared as well. They detect an implementation that keeps
   /// results, or that is right for the given values alone.
   enum class FreshValues {
-    /// Every floating-point value times a random factor of its own in [1/2, 1), operands with ties, order or symmetry by
+    /// Every floating-point value times a random factor of its own in [1/2, 1), operands with ties, order or symmetry
+    /// by
     /// others that have them too, and integers and bools in other places.
     varied,
     scaled,  ///< all times one random factor, for what relies on order, ties, symmetry or ratios of the operands
@@ -91,12 +93,14 @@ struct CheckOptions {
   FreshValues fresh_values = FreshValues::varied;  ///< which other values
 
   /// Whether outputs are also compared for extreme values: large ones, rows of zeros, denormals, and random values in
-  /// place of operands of zeros, such as a bias; and for operands that have lost what is special about them: equal values,
-  /// rows that are multiples of each other, full lengths. Nothing is compared there that the baseline does not accept.
+  /// place of operands of zeros, such as a bias; and for operands that have lost what is special about them: equal
+  /// values, rows that are multiples of each other, full lengths. Nothing is compared there that the baseline does not
+  /// accept.
   bool edge_values = true;
 
-  /// Whether 64-bit integers of operands are also made large (up to 2^40) where the baseline's outputs are linear in them,
-  /// if edge_values is set. An implementation that finds something by them, such as in a table, would read beyond it.
+  /// Whether 64-bit integers of operands are also made large (up to 2^40) where the baseline's outputs are linear in
+  /// them, if edge_values is set. An implementation that finds something by them, such as in a table, would read beyond
+  /// it.
   bool large_integers = false;
 
   bool check_dtype = true;   ///< dtypes must be equal
@@ -107,8 +111,8 @@ struct CheckOptions {
   /// Whether an output may not repeat elements in memory (stride 0, as after expand()) unless the baseline's does. It
   /// may by default, since the values are right, though a consumer has to read them in another way.
   bool check_strides = false;
-  /// Whether an output must require gradients where the baseline's does, and must lead to about the baseline's gradients
-  /// of the operands.
+  /// Whether an output must require gradients where the baseline's does, and must lead to about the baseline's
+  /// gradients of the operands.
   bool check_autograd = true;
 
   /// Largest number of differing outputs that a message names.

@@ -179,8 +179,8 @@ class RowPairs {
     for (const std::size_t i : members) {
       const at::Tensor sorted = rows_of(es[i], pairs.of_expected());
       if (const auto* known = find_learned(learned, es[i]); known != nullptr) {
-        // What is learned of an element in its place says nothing in another one but the number of terms and the largest
-        // slack.
+        // What is learned of an element in its place says nothing in another one but the number of terms and the
+        // largest slack.
         LearnedTolerance in_order{.output = sorted, .terms = known->terms};
         if (known->slack.defined() && known->slack.numel() > 0)
           in_order.slack = known->slack.max().expand(sorted.sizes());
@@ -195,8 +195,8 @@ class RowPairs {
   return result;
 }
 
-/// `actual` with each vector multiplied by 1 or -1, so that it points as in `expected`: one sign for the vectors of equal
-/// index in all outputs that hold some, since those of a decomposition are determined up to a common sign.
+/// `actual` with each vector multiplied by 1 or -1, so that it points as in `expected`: one sign for the vectors of
+/// equal index in all outputs that hold some, since those of a decomposition are determined up to a common sign.
 [[nodiscard]] inline c10::IValue with_expected_signs(const c10::IValue& expected, const c10::IValue& actual,
                                                      const CheckOptions& options) {
   const auto es = tensors_in_order(expected), as = tensors_in_order(actual);

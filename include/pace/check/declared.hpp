@@ -65,8 +65,8 @@ class JointRows {
                                : within(values_of<std::int64_t>(parts_.front()));
   }
 
-  /// Whether row `row` is close to row `other_row` of `other`, which has tensors of the same shapes, within the tolerance
-  /// of each tensor.
+  /// Whether row `row` is close to row `other_row` of `other`, which has tensors of the same shapes, within the
+  /// tolerance of each tensor.
   [[nodiscard]] bool close(std::int64_t row, const JointRows& other, std::int64_t other_row,
                            const std::vector<Tolerance>& tolerances) const {
     const auto element = [](const Part& part, std::int64_t at) {
@@ -188,8 +188,8 @@ namespace detail {
 /// Returns in which way elements of `actual` repeat or depend on each other more than those of `expected`, both in main
 /// memory, finite and of type double; empty if they do not. Numbers that are equal, and correlations of neighbours, of
 /// rows and of slices of the first dimension are compared, the latter by z tests at 6 standard errors. These are for
-/// numbers that are drawn one by one: where zeros or a few large elements stand among the expected ones, as after dropout
-/// of an activation, correlations are those of the mask or of these elements, and are not compared.
+/// numbers that are drawn one by one: where zeros or a few large elements stand among the expected ones, as after
+/// dropout of an activation, correlations are those of the mask or of these elements, and are not compared.
 [[nodiscard]] inline std::string dependence_problem(const at::Tensor& expected, const at::Tensor& actual) {
   constexpr std::int64_t fewest = 64, most_to_sort = 1 << 16;
   constexpr std::size_t fewest_distinct = 16;

@@ -17,8 +17,8 @@ struct LearnedTolerance {
   /// Allowed beside the tolerance for magnitude and `terms`, one number for each element, in the shape of `output`;
   /// undefined: nothing more is allowed.
   at::Tensor slack = {};
-  /// For a number that is no tensor: its place among the real and complex numbers of the output, counted from 0, those of
-  /// a dict by its sorted keys. `slack` has one element then.
+  /// For a number that is no tensor: its place among the real and complex numbers of the output, counted from 0, those
+  /// of a dict by its sorted keys. `slack` has one element then.
   std::optional<std::size_t> number = {};
 };
 

@@ -242,8 +242,8 @@ void find_poison(const auto& actual, TensorVerdict& verdict) {
                      share_text(count, actual.numel()) + ") look unwritten (poison pattern)";
 }
 
-/// Compares two defined tensors by `options.method`, after their rows or signs were made to correspond if the method asks
-/// for it; `reference` is undefined and `learned` null unless there is one.
+/// Compares two defined tensors by `options.method`, after their rows or signs were made to correspond if the method
+/// asks for it; `reference` is undefined and `learned` null unless there is one.
 [[nodiscard]] TensorVerdict match_tensor(const auto& expected, const auto& actual, const auto& reference,
                                          const CheckOptions& options, const LearnedTolerance* learned = nullptr) {
   TensorVerdict verdict;

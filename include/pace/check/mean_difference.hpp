@@ -99,16 +99,17 @@ class ElementMoments {
 /// First draws of both choose two weighted sums of elements: of all, by their differences over their variances, and the
 /// one element that differs most in its own standard deviations. Then the sums of further draws, which are independent
 /// of the first, are compared: the sources differ if one of the sums is larger in all draws of one source than in all
-/// of the other, in the direction of the first draws, by more than rounding explains. If both sources are the same, each
-/// order of 2 n further draws is as likely as any other (R. A. Fisher's permutation test), so that this happens with a
-/// probability of at most 2 / C(2 n, n), 5e-8 for n = 14, for however many elements. The first pair of draws that stand
-/// in another order ends the test, mostly after two or three.
+/// of the other, in the direction of the first draws, by more than rounding explains. If both sources are the same,
+/// each order of 2 n further draws is as likely as any other (R. A. Fisher's permutation test), so that this happens
+/// with a probability of at most 2 / C(2 n, n), 5e-8 for n = 14, for however many elements. The first pair of draws
+/// that stand in another order ends the test, mostly after two or three.
 class MeanDifference {
  public:
   /// n above.
   static constexpr int most_pairs = 14;
 
-  /// By the first draws of both. Differences within the default tolerances are rounding. `skip(i)`: tensor i is left out.
+  /// By the first draws of both. Differences within the default tolerances are rounding. `skip(i)`: tensor i is left
+  /// out.
   template <class Skip>
   MeanDifference(const ElementMoments& expected, const ElementMoments& actual, const Skip& skip) {
     const c10::NoGradGuard no_grad;

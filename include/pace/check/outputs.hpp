@@ -211,8 +211,8 @@ class OutputMatcher {
 ///
 /// The structure must be the same: the number of outputs, the keys, kinds, shapes, dtypes, devices and layouts (strides
 /// may differ; lists and tuples are one kind; an undefined tensor is None). Then the values are compared. Poison in an
-/// output is a failure even where the baseline holds poison, too. Tensors without elements, and those that hold NaN alone
-/// on both sides, agree and do not count as compared. Each failing output is one line of the message:
+/// output is a failure even where the baseline holds poison, too. Tensors without elements, and those that hold NaN
+/// alone on both sides, agree and do not count as compared. Each failing output is one line of the message:
 ///
 ///     output[1]["h"]: 3 of 12 elements (25 %) differ; worst at [1, 0]: expected 1.5, got 2.5 (off by 1, allowed 0.001)
 ///

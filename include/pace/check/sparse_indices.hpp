@@ -23,8 +23,8 @@ namespace pace::check::detail {
   return true;
 }
 
-/// Whether a COO tensor is coalesced, not only marked as that, and whether the indices of a compressed one are in ascending
-/// order in each of its rows or columns, without a repetition. True for all other layouts.
+/// Whether a COO tensor is coalesced, not only marked as that, and whether the indices of a compressed one are in
+/// ascending order in each of its rows or columns, without a repetition. True for all other layouts.
 [[nodiscard]] inline bool has_ordered_indices(const at::Tensor& tensor) {
   const auto in_memory = [](const at::Tensor& indices) { return on_cpu_as(indices, at::kLong).contiguous(); };
   const auto ascends = [&](const at::Tensor& compressed, const at::Tensor& plain) {

@@ -98,8 +98,8 @@ constexpr Precision precision_of_real(double rtol, double atol) {
 }
 
 /// Counts the binary exponents of the magnitudes of `values` above 0 and below `limit`, on the device of the values.
-/// Returns what std::ilogb() does for a positive number, of which the exponents of most are read from their bits: of large
-/// operands this is a good part of the time of a check.
+/// Returns what std::ilogb() does for a positive number, of which the exponents of most are read from their bits: of
+/// large operands this is a good part of the time of a check.
 [[nodiscard]] inline int exponent_of(double size) {
   constexpr int mantissa_bits = 52, bias = 1023;
   const int biased = static_cast<int>(std::bit_cast<std::uint64_t>(size) >> mantissa_bits);

@@ -34,8 +34,8 @@ struct Activity {
   int exit_code = 0;
   /// Whether exit() or quick_exit() was called before the work was done; see ExitGuard. The exit code is the guard's.
   bool called_exit = false;
-  /// Sentences on how the operands of present calls differ from those given, with the remedy; empty: they do not differ.
-  /// See OnOtherValues.
+  /// Sentences on how the operands of present calls differ from those given, with the remedy; empty: they do not
+  /// differ. See OnOtherValues.
   char other_values[longest_remark + 1] = {};
 
   /// Writes `text` to `to`, which has room for `longest` bytes and a zero.
@@ -86,8 +86,8 @@ class AtWork {
 };
 
 /// Enters into the activity of this process, for the lifetime of the object, that calls are made on other values than
-/// those given. An implementation that crashes, throws or hangs meanwhile may be right for the values given, so that the
-/// remark becomes a part of its message. Of nested objects, the innermost one counts.
+/// those given. An implementation that crashes, throws or hangs meanwhile may be right for the values given, so that
+/// the remark becomes a part of its message. Of nested objects, the innermost one counts.
 class OnOtherValues {
  public:
   /// Enters nothing.

@@ -45,8 +45,8 @@ namespace detail {
 }
 
 /// Returns where a file or folder of pace is that a program has beside it: `path` is from the root of pace's workspace,
-/// which is also that of the runfiles. In the runfiles of a program in another workspace, it is below external/pace. If it
-/// is in neither place, `path` is returned, so that reading fails with that name.
+/// which is also that of the runfiles. In the runfiles of a program in another workspace, it is below external/pace. If
+/// it is in neither place, `path` is returned, so that reading fails with that name.
 [[nodiscard]] inline std::string shipped_file(const std::string& path) {
   const std::string outside = detail::inside("external/pace", path);
   return ::access(path.c_str(), F_OK) != 0 && ::access(outside.c_str(), F_OK) == 0 ? outside : path;

@@ -25,9 +25,9 @@ namespace pace::detail {
 /// Whether this program counts the coverage of its code, which handlers of exit() write into files.
 [[nodiscard]] inline bool counts_coverage() { return &__gcov_exit != nullptr || &__llvm_profile_write_file != nullptr; }
 
-/// Ends the process with `code`, which must not be 0, after what was printed has been passed on. No handler of exit() and
-/// no destructor of a static or thread-local object runs, since an implementation may have registered one that ends the
-/// process with another code. Returns if the program counts coverage.
+/// Ends the process with `code`, which must not be 0, after what was printed has been passed on. No handler of exit()
+/// and no destructor of a static or thread-local object runs, since an implementation may have registered one that ends
+/// the process with another code. Returns if the program counts coverage.
 inline void end_failed(int code) {
   if (counts_coverage()) return;
   std::cout.flush();

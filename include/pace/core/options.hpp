@@ -28,7 +28,8 @@ enum class OperandPolicy {
 enum class Isolate {
   /// All in this process, one after the other in each round.
   none,
-  /// Each in a process of its own, so that nothing that one does to its process can slow or help another. Only the clock
+  /// Each in a process of its own, so that nothing that one does to its process can slow or help another. Only the
+  /// clock
   /// is in this process. For calls on the CPU with one thread.
   sides,
 };
@@ -144,7 +145,8 @@ struct Options {
   /// Time for each further timing of a GPU comparison (cold, hot, graph, host), as a share of the budget; 0: none.
   double mode_share = 0.25;
 
-  /// Whether `mode_share` was set explicitly, for example on a command line: a comparison that cannot use it notes that.
+  /// Whether `mode_share` was set explicitly, for example on a command line: a comparison that cannot use it notes
+  /// that.
   bool asks_for_mode_share = false;
 };
 

@@ -24,8 +24,8 @@ template <class Json>
   });
 }
 
-/// The value in the file at `path`. Throws InputError, which names the file and what was `expected`, if it cannot be read
-/// (see read_file) or is no JSON.
+/// The value in the file at `path`. Throws InputError, which names the file and what was `expected`, if it cannot be
+/// read (see read_file) or is no JSON.
 template <class Json>
 [[nodiscard]] Json read_json_file(const std::string& path, const std::string& expected) {
   const std::string text = read_file(path, expected);

@@ -60,7 +60,8 @@ namespace detail {
   return environment_variable("TEST_WORKSPACE") == "pace" ? "third_party/bazel" : "bazel";
 }
 
-/// Returns the option of Bazel that chose the CUDA build, for a build with it. Other options, such as -c, are not known.
+/// Returns the option of Bazel that chose the CUDA build, for a build with it. Other options, such as -c, are not
+/// known.
 [[nodiscard]] inline std::string build_options() {
 #ifdef PACE_CUDA
   return " --config=cuda";

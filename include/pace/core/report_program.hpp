@@ -26,8 +26,8 @@ inline constexpr const char* report_variable = "PACE_REPORT";
 
 namespace detail {
 
-/// Returns the absolute path by which this process was started; empty if it was found by the PATH. The working directory
-/// must still be that of the start.
+/// Returns the absolute path by which this process was started; empty if it was found by the PATH. The working
+/// directory must still be that of the start.
 [[nodiscard]] inline std::filesystem::path path_started_by() {
   std::ifstream words("/proc/self/cmdline", std::ios::binary);
   std::string first;
@@ -38,9 +38,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the program that makes pages: the one that PACE_REPORT names, or else the one that a pace_test, a pace_binary
-/// or a program of tools/ has among its runfiles; empty if there is neither. Throws InputError if PACE_REPORT names no
-/// program.
+/// Returns the program that makes pages: the one that PACE_REPORT names, or else the one that a pace_test, a
+/// pace_binary or a program of tools/ has among its runfiles; empty if there is neither. Throws InputError if
+/// PACE_REPORT names no program.
 [[nodiscard]] inline std::string report_program() {
   if (const auto given = environment_variable(report_variable); !given.empty()) {
     const std::string path = user_path(given);

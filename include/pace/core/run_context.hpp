@@ -65,8 +65,8 @@ class RunContext {
   };
   /// Source of earlier results, used before anything is measured; null: everything is measured.
   Checkpoint* recollection = nullptr;
-  /// Begins a comparison: does the same as Checkpoint::recall(), after Checkpoint::comparison_begins(). Throws InputError
-  /// if the earlier result was measured with other `inputs`; empty: unknown.
+  /// Begins a comparison: does the same as Checkpoint::recall(), after Checkpoint::comparison_begins(). Throws
+  /// InputError if the earlier result was measured with other `inputs`; empty: unknown.
   [[nodiscard]] bool recall(const std::string& name, const std::string& inputs, Result& result) const {
     if (recollection == nullptr) return false;
     recollection->comparison_begins();

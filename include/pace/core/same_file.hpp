@@ -12,8 +12,8 @@ namespace pace {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/// Returns whether both paths lead to one file, however they are spelt; false if there is none. By stat, since LibTorch's
-/// wheels export functions of std::filesystem that crash.
+/// Returns whether both paths lead to one file, however they are spelt; false if there is none. By stat, since
+/// LibTorch's wheels export functions of std::filesystem that crash.
 [[nodiscard]] inline bool same_file(const std::string& one, const std::string& other) {
   struct stat first{}, second{};
   return ::stat(one.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 && same_file(first, second);

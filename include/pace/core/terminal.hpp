@@ -21,8 +21,8 @@ enum class ColourWish {
   always,     ///< FORCE_COLOR or CLICOLOR_FORCE
 };
 
-/// Returns what the variables ask for. NO_COLOR (https://no-color.org), if it is not empty, outweighs FORCE_COLOR, which
-/// outweighs CLICOLOR_FORCE. These two ask for colours unless they are empty or 0.
+/// Returns what the variables ask for. NO_COLOR (https://no-color.org), if it is not empty, outweighs FORCE_COLOR,
+/// which outweighs CLICOLOR_FORCE. These two ask for colours unless they are empty or 0.
 [[nodiscard]] inline ColourWish colour_wish() {
   if (!environment_variable("NO_COLOR").empty()) return ColourWish::never;
   for (const char* name : {"FORCE_COLOR", "CLICOLOR_FORCE"})

@@ -54,12 +54,14 @@ template <std::int64_t DeviceCounts::* which>
 /// Names and readers of all counts.
 inline constexpr CountEntry count_entries[] = {
     // clang-format off
-    {Count::operator_calls, "makes", "operator call", "operator calls", false, count_of_call<&CallCounts::operator_calls>},
+    {Count::operator_calls, "makes", "operator call", "operator calls", false,
+     count_of_call<&CallCounts::operator_calls>},
     {Count::allocations, "makes", "allocation", "allocations", false, count_of_call<&CallCounts::allocations>},
     {Count::bytes_allocated, "allocates", "byte", "bytes", false, count_of_call<&CallCounts::bytes_allocated>},
     {Count::kernels, "runs", "kernel", "kernels", true, count_on_device<&DeviceCounts::kernels>},
     {Count::launches, "makes", "launch", "launches", true, count_on_device<&DeviceCounts::launches>},
-    {Count::synchronisations, "makes", "synchronisation", "synchronisations", true, count_on_device<&DeviceCounts::synchronisations>},
+    {Count::synchronisations, "makes", "synchronisation", "synchronisations", true,
+     count_on_device<&DeviceCounts::synchronisations>},
     {Count::graph_nodes, "has", "graph node", "graph nodes", true, count_of_nodes},
     // clang-format on
 };

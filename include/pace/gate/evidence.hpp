@@ -69,8 +69,8 @@ struct Evidence {
 [[nodiscard]] Evidence weigh(std::span<const double> observations, const Demand& demand,
                              std::span<const Nanoseconds> sides = {}, const PairedSamples& pairs = {});
 
-/// Returns the evidence of `observations` that `test` has got one by one, and of their samples `pairs`, which `tails` has
-/// got; `slow` becomes Evidence::slow.
+/// Returns the evidence of `observations` that `test` has got one by one, and of their samples `pairs`, which `tails`
+/// has got; `slow` becomes Evidence::slow.
 [[nodiscard]] Evidence weigh(std::span<const double> observations, const Demand& demand,
                              const stats::SequentialTest& test, const TailTests& tails, bool slow,
                              const PairedSamples& pairs);
@@ -81,8 +81,8 @@ struct Evidence {
                                                     double pass_level, double fail_level);
 
 /// Returns the centre that is printed with `interval`, the result of undecided_thresholds() with its ends in order. It
-/// is Evidence::centre if that lies in the interval, as the median of cycles does. The mean of processes may lie outside
-/// if it moved; it is then the nearest end.
+/// is Evidence::centre if that lies in the interval, as the median of cycles does. The mean of processes may lie
+/// outside if it moved; it is then the nearest end.
 [[nodiscard]] double centre_within(const Interval<double>& interval, const Evidence& evidence);
 
 /// Returns the smallest number of observations of one sign that decide at this level.

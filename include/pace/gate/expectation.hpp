@@ -72,9 +72,9 @@ class Expectation : public Matcher<Expectation> {
   /// Returns the description without an article, such as `speed-up of at least 1.20x`.
   [[nodiscard]] std::string describe() const;
   /// Returns the verdict on one row, of whole iterations or of a phase, with its reason. The error rates are those of
-  /// the comparison, without a share for other expectations. With `--suite-alpha` each distinct demand that is judged on
-  /// a row of the comparison spends a part of the run's error rate (gate::matched_alpha), and one with alpha() throws
-  /// Error.
+  /// the comparison, without a share for other expectations. With `--suite-alpha` each distinct demand that is judged
+  /// on a row of the comparison spends a part of the run's error rate (gate::matched_alpha), and one with alpha()
+  /// throws Error.
   [[nodiscard]] Judgement judge(const ImplementationResult& row) const;
   /// Returns the verdict on several processes by stats::ReplicateTest. `centres` has one observation of each process,
   /// such as the median of its log ratios, in the order in which they ended; `row` gives the name and the error rates.

@@ -22,8 +22,8 @@ struct MatchResult {
 struct MatcherTag {};
 
 /// Base of pace's matchers. `Derived` has `MatchResult examine(const V&) const` for each type V of values that it
-/// matches: a function of its arguments alone, which changes neither the matcher nor the value and publishes nothing. It
-/// marks what it has looked at (Examined).
+/// matches: a function of its arguments alone, which changes neither the matcher nor the value and publishes nothing.
+/// It marks what it has looked at (Examined).
 ///
 /// There is no toString(), which Catch2 would call without the value: pace/catch2.hpp has Catch2 print
 /// MatchResult::text. A file that uses a matcher in CHECK_THAT includes that header.

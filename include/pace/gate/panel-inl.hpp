@@ -85,7 +85,8 @@ namespace detail {
   return nullptr;
 }
 
-/// Whether `stated` is about `row`. Times are not those of the baseline, nor of a row that would be compared with itself.
+/// Whether `stated` is about `row`. Times are not those of the baseline, nor of a row that would be compared with
+/// itself.
 [[nodiscard]] inline bool concerns(const Stated& stated, const ImplementationResult& row) {
   if (!stated.expectation.is_of_time())
     return stated.implementation.empty() ? !row.is_baseline : stated.implementation == row.name;

@@ -105,8 +105,8 @@ class Panel {
 
 /// Judges every row by the expectations stated for it in the phase of the result, and sets
 /// ImplementationResult::judgements in the order in which they were stated. The error rates `family` hold for all
-/// verdicts of the result together. Rows without figures take no share of them, as in a Panel. `panels` have watched the
-/// samples of `result`, by watch_all() for `stated`; what none of them has watched is weighed by its samples.
+/// verdicts of the result together. Rows without figures take no share of them, as in a Panel. `panels` have watched
+/// the samples of `result`, by watch_all() for `stated`; what none of them has watched is weighed by its samples.
 void judge_all(Result& result, std::span<const Stated> stated, const Rates& family, std::span<const Panel> panels = {});
 
 /// Marks the judgements of `result` and its phases that several processes decide together (Judgement::deferred): those

@@ -10,8 +10,8 @@
 
 namespace pace::gate {
 
-/// Share of a comparison's part that belongs to what it states (Comparison::expect); the rest belongs to matchers on its
-/// result. The two are fixed before anything is measured, since a matcher may follow any result.
+/// Share of a comparison's part that belongs to what it states (Comparison::expect); the rest belongs to matchers on
+/// its result. The two are fixed before anything is measured, since a matcher may follow any result.
 inline constexpr double stated_share = 0.5;
 
 /// Returns the part of the comparison in the budget of its run, and gives it the next place if it has none.

@@ -95,9 +95,9 @@ struct Weights {
   double p_below = 1;  ///< of "the centre is at or above the threshold", or "times are within the limit"
 };
 
-/// Returns the p-values of `demand` from those of its test of log ratios and those of its tests of single times. A guard
-/// of median and mean fails by either of them, at its share of the error rate, and passes by the median, unless the mean
-/// is suspect.
+/// Returns the p-values of `demand` from those of its test of log ratios and those of its tests of single times. A
+/// guard of median and mean fails by either of them, at its share of the error rate, and passes by the median, unless
+/// the mean is suspect.
 [[nodiscard]] inline Weights weigh_together(const Demand& demand, const Weights& of_ratios, const TailTests& tails) {
   if (demand.method != Method::sequential || demand.about == Statistic::median) return of_ratios;
   const double slower = tails.p_slower();

@@ -13,20 +13,21 @@ namespace pace {
 /// Throws Error unless factor > 0.
 [[nodiscard]] Expectation SpeedupAtLeast(double factor);
 
-/// Returns the guard that the implementation takes at most `factor` times the time of the baseline, by the median and by
-/// the mean, which fails only if the contrary is proven of one of them. By design identical code fails with probability alpha at most under any load of the machine;
-/// if one side takes long, this holds under the assumption of stats::LargeDeviationBet. Throws Error unless factor > 0.
+/// Returns the guard that the implementation takes at most `factor` times the time of the baseline, by the median and
+/// by the mean, which fails only if the contrary is proven of one of them. By design identical code fails with
+/// probability alpha at most under any load of the machine; if one side takes long, this holds under the assumption of
+/// stats::LargeDeviationBet. Throws Error unless factor > 0.
 [[nodiscard]] Expectation NoSlowerThan(double factor);
 
-/// Returns the guard that the mean time is at most `factor` times that of the baseline, which fails only if the contrary
-/// is proven (stats::MeanTest). It passes if the mean of times winsorised at twice the typical one is proven to be within
-/// the limit, and the mean of all times is. Throws Error unless factor > 0.
+/// Returns the guard that the mean time is at most `factor` times that of the baseline, which fails only if the
+/// contrary is proven (stats::MeanTest). It passes if the mean of times winsorised at twice the typical one is proven
+/// to be within the limit, and the mean of all times is. Throws Error unless factor > 0.
 [[nodiscard]] Expectation MeanNoSlowerThan(double factor);
 
-/// Returns the guard that the quantile `q` of single samples is at most `factor` times that of the baseline, which fails
-/// only if the contrary is proven (stats::QuantileTest). A sample is the mean of several calls where one takes less than
-/// Options::min_sample. Throws Error unless factor > 0 and q is from 0.5 to 0.998, which the samples that set the
-/// threshold can show.
+/// Returns the guard that the quantile `q` of single samples is at most `factor` times that of the baseline, which
+/// fails only if the contrary is proven (stats::QuantileTest). A sample is the mean of several calls where one takes
+/// less than Options::min_sample. Throws Error unless factor > 0 and q is from 0.5 to 0.998, which the samples that set
+/// the threshold can show.
 [[nodiscard]] Expectation QuantileNoSlowerThan(double q, double factor);
 
 /// Returns the claim that the speed-up over `implementation` is at least `factor`. For a name other than the baseline's

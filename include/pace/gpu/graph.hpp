@@ -272,8 +272,8 @@ class GraphClock final : public timing::Clock {
     return capture(device_, stream_, pool(), [&] { phases.listen(nodes, run); });
   }
 
-  /// Launches the graph and returns the time; nothing if the launch could not be queued in time, after which no graph is
-  /// launched behind a block any more.
+  /// Launches the graph and returns the time; nothing if the launch could not be queued in time, after which no graph
+  /// is launched behind a block any more.
   std::optional<Nanoseconds> launch(Graphed& graphed) {
     std::optional<NothingPersists> nothing_persists;
     if (options_.cold) nothing_persists.emplace(device_);

@@ -102,8 +102,8 @@ namespace pace::kernel::detail {
 
 inline constexpr std::size_t profiled_launches = 11;
 
-/// Returns the activities of that many launches, each after `restore()` if that is not empty. Where those of `restore()`
-/// cannot be told from the others, all launches but the first work on what the one before has left.
+/// Returns the activities of that many launches, each after `restore()` if that is not empty. Where those of
+/// `restore()` cannot be told from the others, all launches but the first work on what the one before has left.
 [[nodiscard]] inline std::vector<gpu::Activity> profiled_activities(cuda::CudaDevice& device,
                                                                     const std::function<void()>& launch,
                                                                     const std::function<void()>& restore) {
@@ -134,8 +134,8 @@ inline constexpr std::size_t profiled_launches = 11;
 /// The memory that tensors hold on a GPU, restored to what it was before the calls, whether they end or throw.
 class HeldMemory {
  public:
-  /// Copies the memory of `device`, which must outlive the object. Where that fails, nothing is restored, and `notes` has
-  /// the reason.
+  /// Copies the memory of `device`, which must outlive the object. Where that fails, nothing is restored, and `notes`
+  /// has the reason.
   HeldMemory(cuda::CudaDevice& device, std::vector<std::string>& notes) : device_(device), notes_(notes) {
     const auto failure = failure_of([&] {
       // Work on other streams may still write to it.
@@ -204,8 +204,8 @@ class HeldMemory {
 /// Finds the state of kernels of a graph, see find_state().
 class StateFinder {
  public:
-  /// For kernels of a graph on `device` whose memory comes from `pool`; both must outlive the object. Kernels also write
-  /// to `tensors`.
+  /// For kernels of a graph on `device` whose memory comes from `pool`; both must outlive the object. Kernels also
+  /// write to `tensors`.
   StateFinder(cuda::CudaDevice& device, const cuda::CapturePool& pool, const std::vector<at::Tensor>& tensors)
       : device_(device), pool_(pool) {
     // Memory that LibTorch's allocator may not know.
@@ -264,8 +264,8 @@ inline void give_profiled(KernelReport& report, const std::vector<std::string>& 
                     shape] { node.launch(function, shape, device.current_stream().stream()); }};
 }
 
-/// Returns the kernels of `call()` on a GPU, each timed alone. `restore_operands()` restores the values of the operands,
-/// whose tensors are `tensors`.
+/// Returns the kernels of `call()` on a GPU, each timed alone. `restore_operands()` restores the values of the
+/// operands, whose tensors are `tensors`.
 [[nodiscard]] inline KernelReport capture_kernels(const KernelsOptions& options, std::string name,
                                                   const std::function<void()>& call,
                                                   const std::function<void()>& restore_operands,
@@ -342,8 +342,8 @@ inline void give_profiled(KernelReport& report, const std::vector<std::string>& 
   const bool clusters = std::ranges::any_of(report.kernels, [](const Kernel& kernel) {
     return kernel.launch && kernel.launch->cluster != std::array<std::uint32_t, 3>{1, 1, 1};
   });
-  // The driver allows one instance of a graph of the first two kinds at a time, and no nesting in other graphs. A launch
-  // of a part of a graph with clusters has lost the device (H100, driver 580.159.04).
+  // The driver allows one instance of a graph of the first two kinds at a time, and no nesting in other graphs. A
+  // launch of a part of a graph with clusters has lost the device (H100, driver 580.159.04).
   const char* const whole_alone = report.conditionals > 0 ? "conditional nodes"
                                   : allocates             ? "allocations of memory"
                                   : clusters              ? "clusters"

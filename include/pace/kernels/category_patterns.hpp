@@ -48,22 +48,22 @@ class CategoryPatterns {
 
 }  // namespace detail
 
-/// Registers a category for kernels whose name or source contains `pattern`, for the rest of the process. A pattern that
-/// is registered twice for one category counts once. Throws Error if it is empty.
+/// Registers a category for kernels whose name or source contains `pattern`, for the rest of the process. A pattern
+/// that is registered twice for one category counts once. Throws Error if it is empty.
 inline void register_category_pattern(std::string pattern, Category category) {
   detail::CategoryPatterns::all().add(std::move(pattern), category);
 }
 
-/// As category_of_name() or, where that is unknown, the category of the registered patterns in the name; unknown if they
-/// are of several categories.
+/// As category_of_name() or, where that is unknown, the category of the registered patterns in the name; unknown if
+/// they are of several categories.
 [[nodiscard]] inline Category find_category_of_name(std::string_view name) {
   if (const Category own = category_of_name(name); own != Category::unknown) return own;
   const auto found = detail::CategoryPatterns::all().categories_in(name);
   return found.size() == 1 ? found.front() : Category::unknown;
 }
 
-/// As category_of_source(), where registered patterns count as the names of Triton heuristics do: unknown unless all that
-/// occur are of one category.
+/// As category_of_source(), where registered patterns count as the names of Triton heuristics do: unknown unless all
+/// that occur are of one category.
 [[nodiscard]] inline Category find_category_of_source(std::string_view source) {
   auto found = detail::CategoryPatterns::all().categories_in(source);
   for (const Category each : heuristics_in(source))

@@ -86,9 +86,12 @@ struct CountEntry {
 inline constexpr CountEntry count_entries[] = {
     // clang-format off
     {Count::kernels, "kernel", "kernels", runs_of, nullptr},
-    {Count::copies, "copy", "copies", [](const KernelReport& report) { return static_cast<std::int64_t>(report.copies); }, nullptr},
-    {Count::fills, "fill", "fills", [](const KernelReport& report) { return static_cast<std::int64_t>(report.fills); }, nullptr},
-    {Count::registers, "register", "registers", nullptr, [](const Launch& launch) { return std::int64_t{launch.registers}; }},
+    {Count::copies, "copy", "copies",
+     [](const KernelReport& report) { return static_cast<std::int64_t>(report.copies); }, nullptr},
+    {Count::fills, "fill", "fills",
+     [](const KernelReport& report) { return static_cast<std::int64_t>(report.fills); }, nullptr},
+    {Count::registers, "register", "registers", nullptr,
+     [](const Launch& launch) { return std::int64_t{launch.registers}; }},
     {Count::spills, "spill", "spills", nullptr, [](const Launch& launch) { return launch.spills(); }},
     // clang-format on
 };

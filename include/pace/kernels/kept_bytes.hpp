@@ -75,8 +75,8 @@ class KeptBytes {
 };
 
 /// Where copies of `bytes` bytes of a device can be kept for a short time: on the device if they are at most a quarter
-/// of what is free there, so that a call still finds memory; on the host if they are at most half of what is free there;
-/// otherwise nothing.
+/// of what is free there, so that a call still finds memory; on the host if they are at most half of what is free
+/// there; otherwise nothing.
 [[nodiscard]] inline std::optional<at::Device> place_for_copies(std::size_t bytes, at::Device device,
                                                                 std::size_t free_on_device, std::size_t free_on_host) {
   if (bytes <= free_on_device / 4) return device;
@@ -94,8 +94,8 @@ class HeldCopies {
     before_ = digest_->take();
   }
 
-  /// Keeps the copies of memory that has changed since the construction, on the device if there is memory. `held` are the
-  /// present allocations; memory that was released is not looked at.
+  /// Keeps the copies of memory that has changed since the construction, on the device if there is memory. `held` are
+  /// the present allocations; memory that was released is not looked at.
   void keep_changed(const std::vector<MemoryRegion>& held) {
     // Released memory must not be read.
     const auto regions = kept_.regions();

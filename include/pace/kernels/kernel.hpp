@@ -29,8 +29,8 @@ struct Launch {
   bool cooperative = false;                       ///< all blocks run at a time and may wait for each other
   /// Other attributes of the launch that are not the driver's defaults, such as `priority`, by name, as text.
   std::vector<std::pair<std::string, std::string>> attributes = {};
-  /// Whether the kernel may begin before the one before it has ended (programmatic launch). Alone it cannot overlap with
-  /// anything, so that its time alone is longer than what it adds to the call.
+  /// Whether the kernel may begin before the one before it has ended (programmatic launch). Alone it cannot overlap
+  /// with anything, so that its time alone is longer than what it adds to the call.
   bool overlaps = false;
 
   /// Static and dynamic shared memory of a block, in bytes.

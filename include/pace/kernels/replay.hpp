@@ -194,8 +194,8 @@ class Replayer {
     return less + std::chrono::nanoseconds(300) < 0.9 * more;
   }
 
-  /// Returns the median time of one launch, with the gaps inside it and after it. `before()`, if not empty, precedes each
-  /// launch, and its time is subtracted.
+  /// Returns the median time of one launch, with the gaps inside it and after it. `before()`, if not empty, precedes
+  /// each launch, and its time is subtracted.
   [[nodiscard]] Nanoseconds whole_time(const std::function<void()>& launch, const std::function<void()>& before = {}) {
     std::function<void()> all = detail::one_after_another(before, launch);
     const std::int64_t launches = launches_of_a_sample(all);

@@ -30,8 +30,8 @@ struct KernelReport {
   /// Other nodes of the graph that do something, by what one of them is, such as `host function`, `event record` or
   /// `memory allocation`.
   std::map<std::string, std::size_t> other_nodes = {};
-  /// How often host functions of the graph ran for this report at least, all of them together: replaying a kernel needs a launch
-  /// of the graph before it, in which host functions cannot be left out.
+  /// How often host functions of the graph ran for this report at least, all of them together: replaying a kernel needs
+  /// a launch of the graph before it, in which host functions cannot be left out.
   std::size_t host_function_runs = 0;
   std::vector<std::string> notes = {};  ///< facts that could not be determined, in sentences
   Nanoseconds copying{};                ///< time that copies and fills add to the kernels that follow them

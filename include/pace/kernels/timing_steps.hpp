@@ -20,9 +20,9 @@ struct TimingSteps {
   std::function<void()> synchronise;        ///< called after a failure; throws DeviceLost if that has broken the device
 };
 
-/// Takes the steps for a report that lists the kernels. `only_as_a_whole` is the reason why no kernel of the graph can be
-/// replayed alone, empty if some can. A step that fails leaves a note or, in Kernel::why_not_alone, a reason; where the
-/// time of the whole is missing, it is the one by the profiler. Throws DeviceLost alone.
+/// Takes the steps for a report that lists the kernels. `only_as_a_whole` is the reason why no kernel of the graph can
+/// be replayed alone, empty if some can. A step that fails leaves a note or, in Kernel::why_not_alone, a reason; where
+/// the time of the whole is missing, it is the one by the profiler. Throws DeviceLost alone.
 inline void take_steps(KernelReport& report, const std::string& only_as_a_whole, const TimingSteps& steps) {
   // Returns why a step has failed; empty if it has not.
   const auto attempt = [&](const auto& step) {

@@ -28,9 +28,9 @@ struct ConsoleStyle {
   std::function<std::size_t()> width = [] { return width_without_terminal; };
 };
 
-/// Prints a line for each candidate of a case: its time and that of the baseline, its speed-up with the interval, and the
-/// verdict; in a narrow terminal the time of the baseline is left out. What is wrong, failed, undecided or invalid is
-/// explained below its line. With ConsoleStyle::blocks it prints a block for each case: its name, a row for each
+/// Prints a line for each candidate of a case: its time and that of the baseline, its speed-up with the interval, and
+/// the verdict; in a narrow terminal the time of the baseline is left out. What is wrong, failed, undecided or invalid
+/// is explained below its line. With ConsoleStyle::blocks it prints a block for each case: its name, a row for each
 /// implementation, and below a row its mean and 99 % quantile if they lie far above the median, and the messages and
 /// warnings that belong to it. Lines fit the width unless names or figures are unusually long. `finish` prints the
 /// totals.

@@ -71,8 +71,8 @@ namespace detail {
 
 /// Reads the environment; a fact that cannot be read stays empty or 0. `command_line` is argv; files are read under
 /// `root`, which is empty except in tests. The commit comes from the environment variable PACE_COMMIT, else from the
-/// checkout that `bazel run` was called in, or that a pace_test was built in (PACE_CHECKOUT). The pool of machines that a
-/// pace_test asks for (PACE_POOL) is among the further facts, as `pool`.
+/// checkout that `bazel run` was called in, or that a pace_test was built in (PACE_CHECKOUT). The pool of machines that
+/// a pace_test asks for (PACE_POOL) is among the further facts, as `pool`.
 [[nodiscard]] Environment read_environment(const std::vector<std::string>& command_line = {},
                                            const std::string& root = "");
 

@@ -35,8 +35,8 @@ template <class Number>
 
 // The functions below read files under `root`, which is empty except in tests.
 
-/// Name of the machine: the first line of /run/pace/machine, where there is one, else the host's name. Sandboxes of remote
-/// execution give every host one name; that file is where a worker keeps its own.
+/// Name of the machine: the first line of /run/pace/machine, where there is one, else the host's name. Sandboxes of
+/// remote execution give every host one name; that file is where a worker keeps its own.
 [[nodiscard]] std::string hostname(const std::string& root);
 
 /// Name of the processor: "model name" of /proc/cpuinfo on x86, the board's entry in the device tree on ARM, else

@@ -1,5 +1,5 @@
-// ProgressLine: what a run does now and how long it still takes, in one line of a terminal that is rewritten in place, or
-// in a plain line now and then where the text is kept.
+// ProgressLine: what a run does now and how long it still takes, in one line of a terminal that is rewritten in place,
+// or in a plain line now and then where the text is kept.
 #pragma once
 
 #include <sys/types.h>

@@ -52,7 +52,8 @@ enum class Keep {
 /// Reads all whole lines of a file that JsonSink has written. A last line without its end was cut off, and is left out;
 /// none is returned if that is the first one, or the file is empty. Throws InputError, which names the file and the
 /// line, if the file cannot be read, is not a results file, has another schema_version, has a line that is not a
-/// result or is longer than `longest` bytes, or holds figures that no measurement has: times or speed-ups below 0, or a median outside of its quantiles.
+/// result or is longer than `longest` bytes, or holds figures that no measurement has: times or speed-ups below 0, or a
+/// median outside of its quantiles.
 [[nodiscard]] std::optional<ResultsFile> read_whole_lines(const std::string& path, std::size_t longest = longest_line);
 
 /// Reads a file whose results are to be compared with others. Throws InputError as read_whole_lines() does, and if the

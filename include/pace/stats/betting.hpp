@@ -19,7 +19,8 @@ namespace pace::stats {
 ///     whatever quantity of the past scales the score. A fixed mixture of such players is one, too.
 ///  2. Ville's inequality: the wealth ever reaches 1/alpha with probability at most alpha. So rejecting where it has
 ///     reached that errs with at most that probability, however often it is read, and whenever and why sampling stops.
-///  3. Hence exp(-log_now()) is a p-value at every moment. So would be the inverse of the largest wealth so far, which is
+///  3. Hence exp(-log_now()) is a p-value at every moment. So would be the inverse of the largest wealth so far, which
+///  is
 ///     smaller, but what came after that moment would not count: code that becomes slower would keep its proof.
 /// Sources: V. de la Pena, "A general class of exponential inequalities for martingales and ratios" (Annals of
 /// Probability, 1999), for symmetric increments; A. Ramdas, J. Ruf, M. Larsson and W. Koolen, "Admissible anytime-valid

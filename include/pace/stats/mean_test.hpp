@@ -21,10 +21,10 @@ namespace pace::stats {
 /// is at least -1, and BoundedBets tests that its mean is at most 0. No symmetry is assumed.
 ///  - **Slower** is the mean of six such wealths. Each level shows other violations: calls that are all a little slower
 ///    at 2, and at 2048 one call in thousands that takes a thousand times longer. What a single call takes beyond 2048
-///    times the typical time is not counted. The hypothesis is that at each level the winsorised mean is at most `limit`
-///    times the reference's. It holds for identical code and a limit of 1 or more at every level whatever the machine
-///    does, since a coin assigns the parts of a cycle to the sides, and so does it if all of a candidate's times are at
-///    most `limit` times as long.
+///    times the typical time is not counted. The hypothesis is that at each level the winsorised mean is at most
+///    `limit` times the reference's. It holds for identical code and a limit of 1 or more at every level whatever the
+///    machine does, since a coin assigns the parts of a cycle to the sides, and so does it if all of a candidate's
+///    times are at most `limit` times as long.
 ///  - **Within** is the wealth of -X at level 2 alone, so that what a call takes beyond twice the typical time is not
 ///    part of that proof; no number of calls proves that a rarer one takes no longer.
 /// Allocates nothing.

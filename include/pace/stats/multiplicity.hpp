@@ -20,11 +20,11 @@ namespace pace::stats {
   return suite_alpha / static_cast<double>(std::max<std::size_t>(gates, 1));
 }
 
-/// Returns the share of an error rate that hypothesis `k` (1, 2, ...) of a sequence spends: 1 / (k (k + 1)). The shares of
-/// any number of hypotheses sum to less than 1, so that the probability of any wrong rejection is at most the rate though
-/// nothing says beforehand how many hypotheses there will be: Bonferroni's bound with unequal parts, called alpha spending
-/// (D. P. Foster, R. A. Stine, "Alpha-investing", 2008; J. Tian, A. Ramdas, "Online control of the familywise error rate",
-/// 2021). The place of a hypothesis must not depend on its own observations.
+/// Returns the share of an error rate that hypothesis `k` (1, 2, ...) of a sequence spends: 1 / (k (k + 1)). The shares
+/// of any number of hypotheses sum to less than 1, so that the probability of any wrong rejection is at most the rate
+/// though nothing says beforehand how many hypotheses there will be: Bonferroni's bound with unequal parts, called
+/// alpha spending (D. P. Foster, R. A. Stine, "Alpha-investing", 2008; J. Tian, A. Ramdas, "Online control of the
+/// familywise error rate", 2021). The place of a hypothesis must not depend on its own observations.
 [[nodiscard]] inline double spent_share(std::size_t k) {
   const auto place = static_cast<double>(k);
   return 1 / (place * (place + 1));

@@ -12,12 +12,12 @@
 
 namespace pace::stats {
 
-/// A sequential test of the quantile `q` of single samples, updated by one cycle at a time. A threshold is set by samples
-/// of the reference from earlier cycles alone: their quantile q. In each cycle, X is the share of own samples above
-/// `limit` times that threshold minus the share of the reference's samples above it, from -1 to 1. If the own quantile is
-/// at most `limit` times the reference's, X has a mean of at most 0, which BoundedBets tests; -X tests the contrary. As
-/// both sides are held against one threshold in the same cycles, an estimate that is off moves the quantile that is
-/// compared (98.5 % instead of 99 %) and no error rate, and what disturbs both sides alike cancels.
+/// A sequential test of the quantile `q` of single samples, updated by one cycle at a time. A threshold is set by
+/// samples of the reference from earlier cycles alone: their quantile q. In each cycle, X is the share of own samples
+/// above `limit` times that threshold minus the share of the reference's samples above it, from -1 to 1. If the own
+/// quantile is at most `limit` times the reference's, X has a mean of at most 0, which BoundedBets tests; -X tests the
+/// contrary. As both sides are held against one threshold in the same cycles, an estimate that is off moves the
+/// quantile that is compared (98.5 % instead of 99 %) and no error rate, and what disturbs both sides alike cancels.
 ///
 /// Memory is allocated at the beginning alone.
 class QuantileTest {

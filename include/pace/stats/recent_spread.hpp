@@ -9,8 +9,8 @@ namespace pace::stats {
 
 /// The median of the last absolute differences between consecutive observations, scaled to the standard deviation of
 /// normal data. Differences do not depend on the centre, so that one spread serves every threshold, and the median does
-/// not depend on the size of outliers. With the 63 differences of RecentMedian the spread has an error of about 10 %, by
-/// which a bet loses 1 % of its growth; a change of the noise is forgotten after 63 cycles.
+/// not depend on the size of outliers. With the 63 differences of RecentMedian the spread has an error of about 10 %,
+/// by which a bet loses 1 % of its growth; a change of the noise is forgotten after 63 cycles.
 class RecentSpread {
  public:
   /// Adds an observation, in the unit of the spread; not NaN.

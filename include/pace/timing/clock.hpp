@@ -31,7 +31,8 @@ struct ClockReading {
 };
 
 /// Stretches of time by two clocks. The two cannot be read at one instant: a reading whose code has left the caches
-/// takes some hundred nanoseconds longer than others, so that the ticks are known up to what passed during the readings.
+/// takes some hundred nanoseconds longer than others, so that the ticks are known up to what passed during the
+/// readings.
 struct TwoClocks {
   double ticks = 0;        ///< by the CPU's counter; 0: unknown
   double tick_error = 0;   ///< the true number of ticks lies within this distance of `ticks`

@@ -42,10 +42,11 @@ class InstructionCounter {
   /// Returns the name of the counter, such as `callgrind`.
   [[nodiscard]] virtual std::string name() const = 0;
   /// Returns the number of instructions outside of the kernel that `work` executes, and a few more that starting and
-  /// stopping the count takes. Throws Error if the count is lost, and what `work` throws, after which nothing is counted.
+  /// stopping the count takes. Throws Error if the count is lost, and what `work` throws, after which nothing is
+  /// counted.
   [[nodiscard]] virtual std::int64_t count(FunctionRef<void()> work) = 0;
-  /// Is called after the last of several counts, or where one throws, so that what only counts need may be given up until
-  /// the next one. Must not throw.
+  /// Is called after the last of several counts, or where one throws, so that what only counts need may be given up
+  /// until the next one. Must not throw.
   virtual void rest() {}
 };
 
@@ -71,8 +72,8 @@ struct PerfReading {
   std::uint64_t running = 0;  ///< ns in which they were
 };
 
-/// Returns the events that were counted all the time. Throws Error for a counter that was off for a part of it, as where
-/// several users share it in turn, since its value is then that of a part.
+/// Returns the events that were counted all the time. Throws Error for a counter that was off for a part of it, as
+/// where several users share it in turn, since its value is then that of a part.
 [[nodiscard]] inline std::int64_t whole_count(const PerfReading& reading) {
   if (reading.running != reading.enabled)
     throw Error("the CPU's counter of instructions ran for " + std::to_string(reading.running) + " of " +
@@ -94,8 +95,8 @@ struct InstructionsPerCall {
 
 /// Returns the instructions of one call by `repeats` counts. Each is the difference between the instructions of
 /// `2 * calls` calls and of `calls` calls, divided by `calls` and rounded, so that all that does not grow with the
-/// number of calls cancels. `run(n)` makes n calls; `prepare(n)` comes before it and is not counted. The method is that of
-/// torch.utils.benchmark (Timer.collect_callgrind), which subtracts a count of an empty statement. Throws Error for
+/// number of calls cancels. `run(n)` makes n calls; `prepare(n)` comes before it and is not counted. The method is that
+/// of torch.utils.benchmark (Timer.collect_callgrind), which subtracts a count of an empty statement. Throws Error for
 /// less than one call or repeat, and as `counter` does.
 [[nodiscard]] inline InstructionsPerCall instructions_per_call(InstructionCounter& counter, std::int64_t calls,
                                                                int repeats, FunctionRef<void(std::int64_t)> prepare,

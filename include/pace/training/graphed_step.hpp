@@ -152,9 +152,9 @@ template <class... Operands>
   return step;
 }
 
-/// Returns `update` as a CUDA graph, which is captured at the first call, when gradients are there, and launched in each
-/// call. See UpdatingStep::capturable for what `update` must be. Throws Unsupported as graphed_step() does; the first
-/// call throws if `update` cannot be captured.
+/// Returns `update` as a CUDA graph, which is captured at the first call, when gradients are there, and launched in
+/// each call. See UpdatingStep::capturable for what `update` must be. Throws Unsupported as graphed_step() does; the
+/// first call throws if `update` cannot be captured.
 [[nodiscard]] inline std::function<void()> graphed_update(c10::Device device, std::function<void()> update) {
   require_graphs_on(device);
   const auto graphed =

@@ -59,9 +59,10 @@ void validate(const OptimizerOptions& options);
 
 /// Updates parameters by their gradients, and undoes it.
 ///
-/// Unless it continues, the optimiser starts in the middle of a training: sgd with a momentum of 0, adam after 1000 steps
-/// with a mean of 0 and a mean of squares of 1. The first step of a new adam would add plus or minus the rate, by the
-/// sign of each gradient, so that a rounding error of a gradient near 0 would change the parameter by twice the rate.
+/// Unless it continues, the optimiser starts in the middle of a training: sgd with a momentum of 0, adam after 1000
+/// steps with a mean of 0 and a mean of squares of 1. The first step of a new adam would add plus or minus the rate, by
+/// the sign of each gradient, so that a rounding error of a gradient near 0 would change the parameter by twice the
+/// rate.
 ///
 /// With Code::foreach one number of steps counts for all parameters; torch::optim counts for each the steps in which it
 /// had a gradient.
@@ -78,8 +79,8 @@ class Updater {
   /// Sets parameters in place to the values that they had when the Updater was made, and the optimiser's state to that
   /// at the start. Throws Error if the optimiser continues.
   void restore();
-  /// Returns the tensors beside parameters and gradients that step() reads and writes: one kind after the other, each in
-  /// the order of the parameters. None of what torch::optim's classes allocate in their first step is among them.
+  /// Returns the tensors beside parameters and gradients that step() reads and writes: one kind after the other, each
+  /// in the order of the parameters. None of what torch::optim's classes allocate in their first step is among them.
   [[nodiscard]] std::vector<at::Tensor> state() const;
   /// Returns how much memory the optimiser's state takes, in bytes, without what restore() needs and without what
   /// torch::optim's classes allocate in their first step.

@@ -8,8 +8,8 @@
 namespace pace::testing {
 
 void scale(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream);
-/// The same in clusters of `blocks` blocks each, by which the number of blocks, one for 256 elements, is divisible; for a
-/// GPU of compute capability 9.0 or later. Throws std::runtime_error if the launch fails.
+/// The same in clusters of `blocks` blocks each, by which the number of blocks, one for 256 elements, is divisible; for
+/// a GPU of compute capability 9.0 or later. Throws std::runtime_error if the launch fails.
 void scale_in_clusters(const float* x, float* y, float factor, std::int64_t n, unsigned blocks, cudaStream_t stream);
 /// The same in clusters of two blocks, for which the kernel is compiled. Throws std::runtime_error if the launch fails.
 void scale_in_compiled_clusters(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream);

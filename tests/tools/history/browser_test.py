@@ -52,7 +52,8 @@ class HistoryPage(browser_test.BrowserCase):
 
     def marks(self, key):
         return self.js(
-            "return document.querySelectorAll(`.chart[data-from='${arguments[0]}'] .mark-symbol.role-mark path`).length",
+            "return document.querySelectorAll("
+            "`.chart[data-from='${arguments[0]}'] .mark-symbol.role-mark path`).length",
             key,
         )
 

@@ -136,8 +136,8 @@ class Add(Case):
         )
         self.assertEqual(
             self.query(
-                "select mode, median_ns, interval_low_ns, interval_high_ns, q99_ns, speedup, speedup_low, observations, "
-                "ties from summary where row_id = 2"
+                "select mode, median_ns, interval_low_ns, interval_high_ns, q99_ns, speedup, speedup_low, "
+                "observations, ties from summary where row_id = 2"
             ),
             [
                 ("", 500.0, 495.0, 505.0, 750.0, 2.0, 1.98, 8, 1),
@@ -223,7 +223,8 @@ class Add(Case):
             ),
             (
                 made_up.lines(no_date, made_up.result()),
-                ":1: is no results file: environment: date_utc: expected a time such as 2026-11-21T10:00:00Z, found 'today'",
+                ":1: is no results file: environment: date_utc: expected a time such as 2026-11-21T10:00:00Z, "
+                "found 'today'",
             ),
             (
                 made_up.lines(made_up.header(date_utc="9999-99-99T00:00:00Z"), made_up.result()),

@@ -101,7 +101,8 @@ class BrowserCase(program.ReportCase):
         """Pictures are drawn where they are seen."""
         WebDriverWait(self.browser, PATIENCE_S, poll_frequency=0.1).until(
             lambda _: self.js(
-                "const open = [...document.querySelectorAll('.chart')].filter((e) => !e.closest('details:not([open])'));"
+                "const open = [...document.querySelectorAll('.chart')]"
+                ".filter((e) => !e.closest('details:not([open])'));"
                 "const left = open.filter((e) => !e.dataset.drawn && !e.dataset.failed);"
                 "if (left.length > 0) left[0].scrollIntoView();"
                 "return left.length === 0"
@@ -233,7 +234,8 @@ class Drawn(BrowserCase):
         seconds = self.open(*[made_up.comparison(f"op{i}/64x64", 1 + i / 100, "passed", seed=i) for i in range(100)])
         ready = self.js("const [t] = performance.getEntriesByType('navigation'); return t.loadEventEnd / 1000")
         print(
-            f"100 comparisons, {self.output.stat().st_size / 1e6:.2f} MB: loaded in {ready:.2f} s ({seconds:.2f} s with the driver)"
+            f"100 comparisons, {self.output.stat().st_size / 1e6:.2f} MB: loaded in {ready:.2f} s "
+            f"({seconds:.2f} s with the driver)"
         )
         self.assertEqual(self.js("return document.querySelectorAll('[data-drawn]').length"), 0)
         self.draw(70)
@@ -244,12 +246,14 @@ class Drawn(BrowserCase):
 class Used(BrowserCase):
     def listed(self):
         return self.js(
-            "return [...document.querySelectorAll('details.comparison')].filter((e) => !e.hidden).map((e) => e.dataset.name)"
+            "return [...document.querySelectorAll('details.comparison')]"
+            ".filter((e) => !e.hidden).map((e) => e.dataset.name)"
         )
 
     def choose(self, element, value):
         self.js(
-            "const e = document.getElementById(arguments[0]); e.value = arguments[1]; e.dispatchEvent(new Event('input'))",
+            "const e = document.getElementById(arguments[0]); e.value = arguments[1]; "
+            "e.dispatchEvent(new Event('input'))",
             element,
             value,
         )
@@ -426,7 +430,10 @@ class Looks(BrowserCase):
 
     def test_a_printed_page_has_all_comparisons_and_a_light_ground(self):
         self.open(*[made_up.comparison(f"op/{i}", 1.4, "passed", count=40, seed=i) for i in range(3)])
-        closed = "return [...document.querySelectorAll('details.comparison .body')].map((e) => [e.getBoundingClientRect().height, e.checkVisibility()])"
+        closed = (
+            "return [...document.querySelectorAll('details.comparison .body')]"
+            ".map((e) => [e.getBoundingClientRect().height, e.checkVisibility()])"
+        )
         self.media("dark", "print")
         self.assertEqual(self.js("return getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
         self.assertEqual(self.js("return getComputedStyle(document.querySelector('.tools')).display"), "none")
@@ -453,7 +460,10 @@ class Looks(BrowserCase):
         self.open(*[made_up.comparison(f"op/{i}", 1.4, "passed", count=40, seed=i) for i in range(2)])
         self.draw(0)
         self.media(kind="print")
-        shown = "return [...document.querySelectorAll('#c' + arguments[0] + ' .chart-figure')].map((e) => e.checkVisibility())"
+        shown = (
+            "return [...document.querySelectorAll('#c' + arguments[0] + ' .chart-figure')]"
+            ".map((e) => e.checkVisibility())"
+        )
         self.assertEqual(self.js(shown, 0), [True] * 5)
         self.assertEqual(self.js(shown, 1), [False] * 5)
 

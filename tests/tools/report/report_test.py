@@ -434,8 +434,8 @@ class Evidence(program.ReportCase):
                 "of at most 1.50x the baseline's; fused: time of at most 1.00 ms; fused: speed-up of more than 1.05x "
                 "over 'other': of the demands on times, a file of results has limit and error rates only where the "
                 "median speed-up over the baseline is demanded.",
-                "No picture of the evidence for fused: count of at most 3 kernels: it is judged once, after the rounds, "
-                "and no test follows it from cycle to cycle.",
+                "No picture of the evidence for fused: count of at most 3 kernels: it is judged once, "
+                "after the rounds, and no test follows it from cycle to cycle.",
                 "No picture of the evidence for wrong: time of at most 1.05x the baseline's: the implementation has no "
                 "times.",
                 "No picture of the evidence for bare: time of at most 1.05x the baseline's: the file has no single "
@@ -675,7 +675,8 @@ class BadInput(program.ReportCase):
         self.bad(
             self.lines(good, without_name, wrong_kind, [], good) + "{]\n",
             'bad.json:3: is no result: has no "name"',
-            "bad.json:4: is no result: implementations: element 2: samples_ns: element 4: expected a number, found 'fast'",
+            "bad.json:4: is no result: implementations: element 2: samples_ns: element 4: expected a number, "
+            "found 'fast'",
             "bad.json:5: is no result: expected an object",
             "bad.json:7: is no result",
         )

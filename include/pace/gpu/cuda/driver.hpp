@@ -24,8 +24,8 @@ template <class Function>
   return reinterpret_cast<Function>(found);
 }
 
-/// Throws Unsupported with the driver's message unless `code` is success, and DeviceLost where loses_device() is true of
-/// it. `what` names the operation, such as `loading FILE`.
+/// Throws Unsupported with the driver's message unless `code` is success, and DeviceLost where loses_device() is true
+/// of it. `what` names the operation, such as `loading FILE`.
 inline void require(CUresult code, const std::string& what) {
   if (code == CUDA_SUCCESS) return;
   static_assert(CUDA_ERROR_ILLEGAL_ADDRESS == static_cast<CUresult>(cudaErrorIllegalAddress) &&

@@ -18,8 +18,8 @@ struct KnownAttribute {
   bool replayed = true;                                 ///< a launch outside of a graph accepts it
 };
 
-/// The attributes of a kernel's launch that a graph keeps. What makes kernels overlap, such as a programmatic launch, is
-/// a property of the graph's edges instead.
+/// The attributes of a kernel's launch that a graph keeps. What makes kernels overlap, such as a programmatic launch,
+/// is a property of the graph's edges instead.
 inline constexpr std::array<KnownAttribute, 11> known_attributes{{
     {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, "cluster"},
     {CU_LAUNCH_ATTRIBUTE_COOPERATIVE, "cooperative"},
@@ -54,8 +54,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the value of an attribute in words; empty if it is the default, as if the launch had no such attribute, or if
-/// the attribute is not one of known_attributes.
+/// Returns the value of an attribute in words; empty if it is the default, as if the launch had no such attribute, or
+/// if the attribute is not one of known_attributes.
 [[nodiscard]] inline std::string text_of(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
   switch (id) {
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {

@@ -23,8 +23,8 @@ struct LaunchShape {
   std::uint32_t dynamic_shared_bytes = 0;       ///< dynamic shared memory of a block
 };
 
-/// Queues a kernel on `stream`. `parameters` points to the address of each argument; null: `extra` holds all of them, as
-/// for cuLaunchKernelEx. Throws Unsupported, or DeviceLost where the device is lost, with `what` and the driver's
+/// Queues a kernel on `stream`. `parameters` points to the address of each argument; null: `extra` holds all of them,
+/// as for cuLaunchKernelEx. Throws Unsupported, or DeviceLost where the device is lost, with `what` and the driver's
 /// message.
 inline void launch_kernel(CUfunction function, const LaunchShape& shape, cudaStream_t stream, void** parameters,
                           void** extra, std::vector<CUlaunchAttribute> attributes, const char* what) {
@@ -61,8 +61,8 @@ inline void launch_kernel(CUfunction function, const LaunchShape& shape, cudaStr
   }
 }
 
-/// An attribute of a kernel; nothing of one that the driver does not know. Throws Unsupported with the driver's message,
-/// and DeviceLost where the device is lost.
+/// An attribute of a kernel; nothing of one that the driver does not know. Throws Unsupported with the driver's
+/// message, and DeviceLost where the device is lost.
 [[nodiscard]] inline std::optional<int> function_attribute_if_known(CUfunction function, CUfunction_attribute which) {
   using GetAttribute = CUresult (*)(int*, CUfunction_attribute, CUfunction);
   static const auto attribute_of = driver_function<GetAttribute>("cuFuncGetAttribute");
