@@ -102,8 +102,9 @@ class Checked final : public operators::ReplayListener {
  private:
   /// Whether outputs have no elements, or are NaN throughout, as of a root of the only number that was drawn.
   [[nodiscard]] static bool shows_nothing(const pace::Result& result) {
-    return std::ranges::any_of(result.notes,
-                               [](const std::string& note) { return note.starts_with(operators::nothing_compared); });
+    return std::ranges::any_of(result.implementations, [](const pace::ImplementationResult& row) {
+      return row.is_baseline && row.uncompared && *row.uncompared != pace::Uncompared::varies;
+    });
   }
 
   operators::SuiteReport& report_;

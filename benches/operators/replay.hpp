@@ -47,9 +47,6 @@
 
 namespace pace::benches::operators {
 
-/// How the note of a result begins whose baseline has outputs with nothing to compare, as compare/verify.hpp writes it.
-inline constexpr std::string_view nothing_compared = "Nothing was compared of the outputs of '";
-
 /// Hears of a replay as it goes.
 class ReplayListener {
  public:
@@ -376,9 +373,13 @@ class Replay {
       if (backend == 0) expected = std::move(outputs);
       row.checked = match.compared > 0;
       row.max_abs_error = match.max_abs_error;
-      const pace::detail::Agreement agreement{.only_nan = match.only_nan, .empty = match.empty, .message = {}};
-      if (const auto why = agreement.why_uncompared(); backend == 0 && !row.checked && match.correct && !why.empty())
-        notes.push_back(std::string(nothing_compared) + row.name + "': " + why + '.');
+      if (!row.checked && match.correct && check.method != check::CheckOptions::Method::none) {
+        const pace::detail::Agreement agreement{.only_nan = match.only_nan, .empty = match.empty, .message = {}};
+        pace::detail::enter_uncompared(agreement.why_uncompared(), row);
+        if (backend == 0)
+          notes.push_back("Nothing was compared of the outputs of '" + row.name + "': " + describe(*row.uncompared) +
+                          '.');
+      }
       if (!match.correct) {
         row.outcome = Outcome::wrong;
         row.message = match.message;

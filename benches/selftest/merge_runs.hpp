@@ -44,7 +44,8 @@ namespace pace::benches::selftest {
       if (row.is_baseline || row.outcome == Outcome::refused) continue;
       const bool has_figure = row.speedup && row.context.disturbance.empty();
       findings.push_back({result.name, row.name, demand.describe(), demanded,
-                          has_figure ? std::log(row.speedup->median) : std::numeric_limits<double>::quiet_NaN()});
+                          has_figure ? std::log(row.speedup->median) : std::numeric_limits<double>::quiet_NaN(),
+                          row.context.unasked});
     }
   return findings;
 }

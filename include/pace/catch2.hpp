@@ -42,13 +42,14 @@ template <>
 struct Catch::StringMaker<pace::ImplementationResult> {
   /// Returns the name, the outcome or the median time, and the speed-up with its interval, in one line.
   static std::string convert(const pace::ImplementationResult& result) {
-    std::string text = "'" + pace::report::printable(result.name) + "'";
+    // GCC 12 warns of a copy that overlaps where `"'" + ...` and `" " + ...` are inlined, and there is none.
+    std::string text(1, '\'');
+    text.append(pace::report::printable(result.name)).append("'");
     if (result.outcome != pace::Outcome::measured) return text + " (" + pace::to_string(result.outcome) + ")";
     if (result.time) text += " (" + pace::format_time(result.time->median);
     if (result.time && result.is_baseline) text += ", the baseline";
     if (result.speedup) {
       text += ", speed-up " + pace::format_factor(result.speedup->median);
-      // GCC 12 warns of a copy that overlaps where `" " + ...` is inlined, and there is none.
       if (result.speedup->interval) text.append(" ").append(pace::format_interval(*result.speedup->interval));
     }
     return result.time ? text + ")" : text;
@@ -60,7 +61,8 @@ template <>
 struct Catch::StringMaker<pace::Result> {
   /// Returns the name of the comparison and all its rows, in one line.
   static std::string convert(const pace::Result& result) {
-    std::string text = "'" + pace::report::printable(result.name) + "': ";
+    std::string text(1, '\'');
+    text.append(pace::report::printable(result.name)).append("': ");
     for (const auto& each : result.implementations) {
       if (&each != result.implementations.data()) text += "; ";
       text += StringMaker<pace::ImplementationResult>::convert(each);

@@ -15,6 +15,7 @@
 #include "pace/compare/comparison.hpp"
 #include "pace/compare/integrity/repeated_numbers.hpp"
 #include "pace/core/error.hpp"
+#include "pace/gate/times.hpp"
 #include "tests/support/fake_clock.hpp"
 
 // After LibTorch, which has a CHECK of its own.
@@ -213,6 +214,59 @@ TEST_CASE("an exception in the questions after the rounds is of one row alone, a
   }
   CHECK(row.outcome == Outcome::measured);
   CHECK(row.speedup);
+}
+
+TEST_CASE("questions that the baseline's exceptions leave out are asked again, and then leave a claim undecided") {
+  FakeClock clock;
+  const at::Tensor given = at::randn({4, 4});
+  const bool out_of_memory = GENERATE(true, false), always = GENERATE(true, false);
+  CAPTURE(out_of_memory, always);
+  auto options = many_rounds();
+  options.least_duration = {};
+  options.stop = pace::StopPolicy::budget;
+  constexpr int more_than_audits = 4, once_more = 2;
+  at::Tensor last = given.clone();
+  int others = 0, thrown = 0;
+  const auto add = [&](double cost) {
+    return [&, cost](const at::Tensor& x) { return clock.advance(Nanoseconds(cost)), at::add(x, 1); };
+  };
+  pace::check::CheckOptions check;
+  check.edge_values = false;
+  const auto result = pace::compare("case", given)
+                          .options(options)
+                          .check(check)
+                          .baseline("old",
+                                    [&, slow = add(2000)](const at::Tensor& x) {
+                                      // The clock has moved by the budget once the rounds are over.
+                                      if (clock.now() > options.budget && !x.equal(given) && !x.equal(last)) {
+                                        last = x.clone();
+                                        ++others;
+                                      }
+                                      if (others > more_than_audits && (always || thrown < once_more)) {
+                                        ++thrown;
+                                        if (out_of_memory) throw std::bad_alloc();
+                                        throw std::runtime_error("out of luck");
+                                      }
+                                      return slow(x);
+                                    })
+                          .candidate("new", add(1000))
+                          .expect(pace::SpeedupAtLeast(1.2))
+                          .expect(pace::NoSlowerThan(1.2))
+                          .run(clock);
+  const auto& row = result["new"];
+  CAPTURE(row.message, result.notes, row.context.unasked, others, thrown);
+  CHECK(thrown >= once_more);
+  REQUIRE(row.judgements.size() == 2);
+  CHECK(row.judgements[1].verdict == pace::Verdict::passed);
+  if (!always) {
+    CHECK(row.context.unasked == "");
+    CHECK(row.judgements[0].verdict == pace::Verdict::passed);
+    return;
+  }
+  CHECK(row.judgements[0].verdict == pace::Verdict::undecided);
+  CHECK_THAT(row.context.unasked,
+             StartsWith("it was not asked for everything after the rounds, since the baseline threw: ") &&
+                 ContainsSubstring(out_of_memory ? ". Give it more memory" : "fresh_values"));
 }
 
 TEST_CASE("a device that is lost in the baseline's call on other values is no answer") {

@@ -388,18 +388,22 @@ TEST_CASE("a claim passes on nothing of which outputs were not compared, with th
   };
   const auto root = [](const at::Tensor& x) { return x.sqrt(); };
   const auto below_zero = at::rand({16}).add(0.5).neg();
-  for (const auto& [result, why] :
-       {std::pair{compare(below_zero, root), "they are NaN throughout"},
-        std::pair{compare(below_zero, [](const at::Tensor& x) { return x.slice(0, 0, 0).clone(); }),
-                  "they have no elements"},
-        std::pair{
+  using pace::Uncompared;
+  for (const auto& [result, uncompared, why] :
+       {std::tuple{compare(below_zero, root), Uncompared::only_nan, "they are NaN throughout"},
+        std::tuple{compare(below_zero, [](const at::Tensor& x) { return x.slice(0, 0, 0).clone(); }), Uncompared::empty,
+                   "they have no elements"},
+        std::tuple{
             compare(below_zero,
                     [](const at::Tensor& x) { return std::vector<at::Tensor>{x.sqrt(), x.slice(0, 0, 0).clone()}; }),
-            "they have no elements, or are NaN throughout"}}) {
+            Uncompared::empty_or_nan, "they have no elements, or are NaN throughout"},
+        std::tuple{compare(below_zero, [](const at::Tensor&) {}), Uncompared::no_output,
+                   describe(Uncompared::no_output)}}) {
     const auto& row = result["new"];
     INFO(why << ": " << row.message);
     REQUIRE(row.outcome == Outcome::measured);
     CHECK_FALSE(row.checked);
+    CHECK(row.uncompared == uncompared);
     REQUIRE(row.judgements.size() == 2);
     CHECK(row.judgements[0].verdict == pace::Verdict::invalid);
     CHECK_THAT(row.judgements[0].message,
@@ -407,15 +411,32 @@ TEST_CASE("a claim passes on nothing of which outputs were not compared, with th
     CHECK(row.judgements[1].verdict == pace::Verdict::passed);
     CHECK_THAT(pace::Correct().examine(row).text,
                EndsWith("'new' was not checked: its outputs were not compared: " + std::string(why)));
-    CHECK_THAT(result.notes, Catch::Matchers::Contains(Catch::Matchers::Equals(
-                                 "Nothing was compared of the outputs of 'old': " + std::string(why) + '.')));
+    // Functions without outputs need no note, unless something is claimed.
+    if (uncompared == Uncompared::no_output)
+      CHECK_THAT(result.notes, !Catch::Matchers::Contains(ContainsSubstring("Nothing was compared")));
+    else
+      CHECK_THAT(result.notes, Catch::Matchers::Contains(Catch::Matchers::Equals(
+                                   "Nothing was compared of the outputs of 'old': " + std::string(why) + '.')));
   }
-  // Outputs that are NaN in places, and those beside an empty one, are compared.
+  // Where it is declared that nothing is compared, a claim is about times alone.
+  const auto declared = pace::compare("uncompared", below_zero)
+                            .options(options)
+                            .check(pace::test::not_compared())
+                            .baseline("old", costing(clock, 200, [](const at::Tensor&) {}))
+                            .candidate("new", costing(clock, 100, [](const at::Tensor&) {}))
+                            .expect(pace::SpeedupAtLeast(1.5))
+                            .run(clock);
+  CHECK_FALSE(declared["new"].uncompared);
+  CHECK(declared["new"].judgements.at(0).verdict == pace::Verdict::passed);
+  // Outputs that are NaN in places, those beside an empty one, and what is written to operands are compared.
+  const auto in_place = [](const at::Tensor& x) { x.neg_(); };
   const auto with_both = [](const at::Tensor& x) {
     return std::vector<at::Tensor>{x.sqrt(), x.slice(0, 0, 0).clone(), x.add(1)};
   };
-  for (const auto& result : {compare(at::randn({64}), root), compare(below_zero, with_both)}) {
+  for (const auto& result :
+       {compare(at::randn({64}), root), compare(below_zero, with_both), compare(below_zero, in_place)}) {
     CHECK(result["new"].checked);
+    CHECK_FALSE(result["new"].uncompared);
     CHECK(result["new"].judgements[0].verdict == pace::Verdict::passed);
     CHECK_THAT(result.notes, !Catch::Matchers::Contains(ContainsSubstring("Nothing was compared")));
   }

@@ -408,8 +408,8 @@ TEST_CASE("perturbed: by a few units in the last place, in several ways") {
 using pace::detail::CallTimes;
 using pace::detail::find_novelty_effect;
 
-/// What is found of calls of `on_new` ns on new values and `on_known` ns on known ones, beside a baseline of 20 us on new
-/// values and `norm` ns on known ones; every `each` th time is a thousand times as long.
+/// What is found of calls of `on_new` ns on new values and `on_known` ns on known ones, beside a baseline of 20 us on
+/// new values and `norm` ns on known ones; every `each` th time is a thousand times as long.
 std::string novelty(double on_new, double on_known, int each = 0, double norm = 20'000) {
   int times = 0;
   const auto hit = [&](double usual) { return Nanoseconds(each > 0 && ++times % each == 0 ? 1000 * usual : usual); };
@@ -438,8 +438,8 @@ TEST_CASE("what the baseline loses on new values is no effect") {
   CHECK_FALSE(novelty(31'000, 10'000, 0, 40'000).empty());  // one that is faster excuses nothing either
 }
 
-/// What is found of calls of `on_new` ns on new values and of `on_given` ns on those given, beside a baseline of 20 us and
-/// `norm` ns.
+/// What is found of calls of `on_new` ns on new values and of `on_given` ns on those given, beside a baseline of 20 us
+/// and `norm` ns.
 std::string beside_given(double on_new, double on_given, double norm = 20'000) {
   const auto times = [](double on_new_values, double on_given_ones) {
     const Nanoseconds usual(on_new_values);
@@ -480,8 +480,8 @@ TEST_CASE("times that are missing end the search") {
   CHECK(times == 1);
 }
 
-/// What is found of calls of `single` ns, on new values and on known ones, that take `usual` ns where they are repeated,
-/// beside a baseline of 20 and 10 us.
+/// What is found of calls of `single` ns, on new values and on known ones, that take `usual` ns where they are
+/// repeated, beside a baseline of 20 and 10 us.
 std::string repetition(double single, double usual, double of_other_memory = 0) {
   const auto found = find_novelty_effect(
       8, {}, Nanoseconds(of_other_memory),

@@ -14,6 +14,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/catch2.hpp"
+#include "tests/support/comparisons.hpp"
 #include "tests/support/fake_clock.hpp"
 #include "tests/support/random.hpp"
 
@@ -30,6 +31,7 @@ using pace::SpeedupAtLeast;
 using pace::StopReason;
 using pace::Verdict;
 using pace::test::FakeClock;
+using pace::test::not_compared;
 
 /// A machine whose calls take what they should, times noise of 1 %, and which slows down by 20 % as it goes.
 class Machine {
@@ -161,6 +163,7 @@ TEST_CASE("with nothing expected the rounds go on to the end, and are judged aft
   options.max_rounds = 200;
   const auto result = pace::compare("plain")
                           .options(options)
+                          .check(not_compared())
                           .baseline("eager", machine.taking(2000))
                           .candidate("fused", machine.taking(1500))
                           .run(machine.clock);
@@ -179,6 +182,7 @@ TEST_CASE("candidates against each other, with one error rate for all, until all
   Machine machine;
   const auto result = pace::compare("three")
                           .options(many_rounds())
+                          .check(not_compared())
                           .baseline("eager", machine.taking(2000))
                           .candidate("quick", machine.taking(1000))
                           .candidate("slow", machine.taking(2500))
@@ -218,7 +222,10 @@ TEST_CASE("slow subjects get the cycles that a verdict takes, past the budget") 
   options.budget = Nanoseconds(20'000);  // five rounds
   const auto run = [&](bool expecting) {
     auto comparison = pace::compare("slow");
-    comparison.options(options).baseline("eager", machine.taking(2000)).candidate("fused", machine.taking(1000));
+    comparison.options(options)
+        .check(not_compared())
+        .baseline("eager", machine.taking(2000))
+        .candidate("fused", machine.taking(1000));
     if (expecting) comparison.expect(SpeedupAtLeast(1.5));
     return comparison.run(machine.clock);
   };
@@ -237,6 +244,7 @@ TEST_CASE("a verdict takes the least duration, past a shorter budget, and counts
     options.least_duration = least;
     return pace::compare("brief")
         .options(options)
+        .check(not_compared())
         .baseline("eager", [&] { machine.taking(2000)(); })
         .candidate("fused", [&] { machine.taking(2000 * ratio(machine.clock.now()))(); })
         .expect(NoSlowerThan(1.02))
@@ -257,8 +265,8 @@ TEST_CASE("a verdict takes the least duration, past a shorter budget, and counts
   }
 }
 
-/// A guarded candidate as fast as its baseline, for a hundred times the noise, but for calls that take a hundred times as
-/// long: of both sides, or of the candidate alone.
+/// A guarded candidate as fast as its baseline, for a hundred times the noise, but for calls that take a hundred times
+/// as long: of both sides, or of the candidate alone.
 pace::Result stalling(bool both, double share, std::uint64_t seed) {
   Machine machine(seed);
   pace::test::Random random(seed + 1000);
@@ -354,7 +362,10 @@ struct WithBudget {
 /// A comparison of two implementations of equal time, of which the candidate is expected to be so.
 pace::Result compare_equal(Machine& machine, const std::vector<pace::Expectation>& expectations) {
   auto comparison = pace::compare("equal");
-  comparison.options(many_rounds()).baseline("eager", machine.taking(2000)).candidate("fused", machine.taking(2000));
+  comparison.options(many_rounds())
+      .check(not_compared())
+      .baseline("eager", machine.taking(2000))
+      .candidate("fused", machine.taking(2000));
   for (const auto& each : expectations) comparison.expect(each);
   return comparison.run(machine.clock);
 }

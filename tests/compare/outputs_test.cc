@@ -70,7 +70,8 @@ void check_that_places_are_shared(const Wrap& wrap) {
   REQUIRE(result["other"].outcome == Outcome::measured);
   CHECK(result.rounds == 24);
   CHECK(one.places.later() == other.places.later());
-  // Where the output of a call before the last one of a sample is kept to be checked, later calls write to other memory.
+  // Where the output of a call before the last one of a sample is kept to be checked, later calls write to other
+  // memory.
   CHECK(one.places.later().size() <= 2);
 }
 

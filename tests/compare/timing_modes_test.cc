@@ -20,6 +20,7 @@
 
 #include "pace/gpu/multi_mode_clock.hpp"
 #include "tests/gpu/fake_device.hpp"
+#include "tests/support/comparisons.hpp"
 #include "tests/support/fake_clock.hpp"
 
 namespace {
@@ -149,7 +150,12 @@ TEST_CASE("a guard is about the host's time, too, unless it is stated of the dev
   const auto compare = [&](const pace::Expectation& expectation, ClockChoice clock = ClockChoice::automatic) {
     auto options = rounds_for_verdicts();
     options.clock = clock;
-    return on.compare(options).baseline("a", on.taking(3000)).candidate("b", in_two).expect(expectation).run(on.clock);
+    return on.compare(options)
+        .check(pace::test::not_compared())
+        .baseline("a", on.taking(3000))
+        .candidate("b", in_two)
+        .expect(expectation)
+        .run(on.clock);
   };
   const auto guard = pace::NoSlowerThan(1.05);
   {
@@ -245,6 +251,7 @@ TEST_CASE("on the CPU the host's time is the only one") {
 TEST_CASE("a candidate that cannot be captured does not change what the others are gated on") {
   OnDevice on;
   const auto result = on.compare_with_a(rounds_for_verdicts())
+                          .check(pace::test::not_compared())
                           .candidate("b", on.waiting(3000))
                           .candidate("c", on.taking(4500))
                           .expect(pace::SpeedupAtLeast(1.5))
@@ -259,6 +266,7 @@ TEST_CASE("a candidate that cannot be captured does not change what the others a
   // Without a baseline in a graph, there is nothing to be gated on there.
   OnDevice other;
   const auto by_events = other.compare(rounds_for_verdicts())
+                             .check(pace::test::not_compared())
                              .baseline("a", other.waiting(9000))
                              .candidate("c", other.taking(4500))
                              .expect(pace::SpeedupAtLeast(1.5))
@@ -528,6 +536,7 @@ TEST_CASE("what throws in a further mode is at fault, and the rounds' figures st
     throw std::runtime_error("out of luck");
   };
   auto comparison = on.compare(options);
+  comparison.check(pace::test::not_compared());
   if (is_baseline)
     comparison.baseline("bad", throws_when_cold).candidate("good", on.taking(1000));
   else

@@ -268,8 +268,8 @@ TEST_CASE("the figure that is printed before an interval lies in it, and two mod
              StartsWith("'tiny' takes 24.0 ns [24.0, 24.0] ns at 98.9 %, all of it above 12.0 ns"));
 }
 
-/// A candidate as fast as a baseline of 1 ms, both with noise of 1 %, but for every sample of which `stalls(i)` says that
-/// it takes `factor` times as long.
+/// A candidate as fast as a baseline of 1 ms, both with noise of 1 %, but for every sample of which `stalls(i)` says
+/// that it takes `factor` times as long.
 template <class Stalls>
 pace::ImplementationResult stalling(std::size_t cycles, double factor, Stalls stalls, std::uint64_t seed = 1) {
   auto row = rows::measured("fused");
@@ -399,12 +399,17 @@ TEST_CASE("a claim that cannot be proven is not, and a guard is judged as ever")
 TEST_CASE(
     "a claim of an implementation that was not asked for everything is undecided, and a guard is judged as ever") {
   auto slower = sampled(1 / 1.5, 0.01, 40), faster = sampled(1.5, 0.01, 40);
-  slower.context.unasked = faster.context.unasked = "it was not asked whether it keeps answers";
+  slower.context.unasked = faster.context.unasked = "it was not asked whether it keeps answers. Give it time: a limit";
   const auto claim = SpeedupAtLeast(1.2).judge(faster);
   CHECK(claim.verdict == Verdict::undecided);
   CHECK_FALSE(claim.acceptable);
-  CHECK_THAT(claim.message, EndsWith("on which no claim may rest: it was not asked whether it keeps answers. Measure "
-                                     "longer (--budget)"));
+  CHECK_THAT(claim.message, EndsWith("on which no claim may rest: it was not asked whether it keeps answers. Give it "
+                                     "time: a limit"));
+  // A limit that the advice names is not named twice.
+  faster.context.cut_short = "a limit";
+  CHECK_THAT(SpeedupAtLeast(1.2).judge(faster).message, EndsWith("Give it time: a limit"));
+  faster.context.cut_short = "another";
+  CHECK_THAT(SpeedupAtLeast(1.2).judge(faster).message, EndsWith("a limit. The rounds ended early: another"));
   CHECK(NoSlowerThan(1.02).judge(faster).verdict == Verdict::passed);
   CHECK(SpeedupAtLeast(1.2).judge(slower).verdict == Verdict::failed);
   CHECK(NoSlowerThan(1.02).judge(slower).verdict == Verdict::failed);

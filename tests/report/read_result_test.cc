@@ -71,6 +71,7 @@ Result full() {
   row.outcome = Outcome::measured;
   row.message = "said";
   row.checked = true;
+  row.uncompared = Uncompared::empty_or_nan;
   row.max_abs_error = 0.5;
   row.first_call = Nanoseconds(100);
   row.warm_up_iterations = 13;
@@ -210,6 +211,7 @@ void same(const ImplementationResult& read, const ImplementationResult& written)
   CHECK(read.outcome == written.outcome);
   CHECK(read.message == written.message);
   CHECK(read.checked == written.checked);
+  CHECK(read.uncompared == written.uncompared);
   CHECK(read.max_abs_error == written.max_abs_error);
   CHECK(read.first_call == written.first_call);
   CHECK(read.warm_up_iterations == written.warm_up_iterations);

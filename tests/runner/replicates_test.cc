@@ -24,6 +24,7 @@
 namespace {
 
 using Catch::Matchers::AnyMatch;
+using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Equals;
 using Catch::Matchers::NoneMatch;
 using Catch::Matchers::StartsWith;
@@ -123,6 +124,35 @@ TEST_CASE("what a process found comes back as it was") {
   CHECK(left.findings[1].demanded.limit == 1.5);
   CHECK(left.findings[1].demanded.closes_when_undecided);
   std::remove(path.c_str());
+}
+
+TEST_CASE("a question that a process left out is a finding of a claim, and no problem; what proves nothing is one") {
+  const std::string path = "unasked.jsonl";
+  const auto leave = [&](const pace::ImplementationResult& row) {
+    {
+      pace::runner::ReplicateSink sink(path);
+      pace::Result result;
+      result.name = "case";
+      result.implementations = {row};
+      result.implementations[0].judgements = {pace::SpeedupAtLeast(1.02).judge(row)};
+      sink.write(result);
+      sink.finish();
+    }
+    auto left = pace::runner::detail::read_left(path);
+    std::remove(path.c_str());
+    return left;
+  };
+  auto unasked = measured(0.1);
+  unasked.context.unasked = "it was not asked for more. Measure longer";
+  const auto open = leave(unasked);
+  CHECK_THAT(open.problems, Catch::Matchers::IsEmpty());
+  CHECK(open.closed == 1);
+  REQUIRE(open.findings.size() == 1);
+  CHECK(open.findings[0].unasked == unasked.context.unasked);
+  auto unproven = unasked;
+  unproven.context.unproven = "its outputs were not compared";
+  CHECK(leave(unproven).findings.empty());
+  CHECK_THAT(leave(unproven).problems, AnyMatch(ContainsSubstring("is not proven: its outputs were not compared")));
 }
 
 TEST_CASE("a wrong implementation is a problem that no further process mends") {

@@ -501,8 +501,8 @@ TEST_CASE("leaves a process behind", "[.]") {
   });
 }
 TEST_CASE("hangs", "[.]") { compare_around(hang); }
-/// Like compare_around(), but an implementation of the middle one is `bad` only where `x` does not hold the ones given: for values
-/// that pace draws.
+/// Like compare_around(), but an implementation of the middle one is `bad` only where `x` does not hold the ones given:
+/// for values that pace draws.
 void compare_around_ones(const std::function<void()>& bad, const std::string& culprit) {
   for (const std::string name : {"before", "culprit", "after"}) {
     CallClock clock;

@@ -219,6 +219,14 @@ TEST_CASE("a shard without the cases that --case names passes and says so, since
                              ContainsSubstring("'timely'"));
     CHECK(run(cases + "lost" + second).code == 0);
   }
+  // A list that fails knows no names.
+  const auto dies =
+      run("'measures,crashes outside' --max-interference 1 --case timely --shard-count 2 --shard-index 0");
+  CHECK(dies.code == 1);
+  CHECK_THAT(dies.err,
+             ContainsSubstring("pace: --case: whether a comparison of another shard is called 'timely' is not "
+                               "known, since the process that lists the tests of all shards ended with exit "
+                               "code 139. What it printed:\n"));
   // Where there is one shard, no other can have the name.
   CHECK(run(cases + "lost --shard-count 1").code == 1);
   // A failure beside it stays one.

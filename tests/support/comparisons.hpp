@@ -29,6 +29,13 @@ inline Options few_rounds() {
   return options;
 }
 
+/// By which nothing is compared of what is timed, such as functions that return nothing.
+inline check::CheckOptions not_compared() {
+  check::CheckOptions options;
+  options.method = check::CheckOptions::Method::none;
+  return options;
+}
+
 /// `function`, which moves the clock by `nanoseconds` whenever it is called.
 template <class F>
 auto costing(FakeClock& clock, double nanoseconds, F function) {

@@ -25,7 +25,8 @@ def text_of(value):
 
 
 def require_date(environment):
-    """Throws Unexpected if `date_utc` of an environment is no time that a calendar has; one without it is let through."""
+    """Throws Unexpected if `date_utc` of an environment is no time that a calendar has; one without it is let
+    through."""
     date = environment.get("date_utc")
     if date is None:
         return
@@ -220,6 +221,7 @@ _IMPLEMENTATION = Object(
     outcome=Text(),
     message=Text(),
     checked=Flag(),
+    uncompared=Text(),
     max_abs_error=Number(),
     first_call_ns=_TIME_FIGURE,
     warm_up_iterations=Number(),
@@ -243,7 +245,7 @@ _IMPLEMENTATION = Object(
     gb_per_s=Number(),
     gflop_per_s=Number(),
     context=Object(
-        absent={"rounds_per_cycle": 1, "impossible": "", "unproven": "", "unasked": "", "cut_short": "", "too_brief": ""},
+        absent={"rounds_per_cycle": 1, **dict.fromkeys("impossible unproven unasked cut_short too_brief".split(), "")},
         rounds_per_cycle=Number(),
         cycle_ns=Number(),
         alpha=Number(),

@@ -138,8 +138,8 @@ class CallableImplementation final : public Implementation {
         clobber_memory();
       }
     } else {
-      // Each output is destroyed before the next call, as in ordinary code; one is kept to be checked. All calls are made
-      // from one place, so that none can be told from the one whose output is kept.
+      // Each output is destroyed before the next call, as in ordinary code; one is kept to be checked. All calls are
+      // made from one place, so that none can be told from the one whose output is kept.
       const std::int64_t kept = kept_call(iterations);
       for (std::int64_t i = 0; i < iterations; ++i) {
         Kept output(invoke(next()));

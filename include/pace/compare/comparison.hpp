@@ -103,31 +103,31 @@ class Comparison {
   /// before they are compared. Outputs with equally many rows have one order, as keys and values do. run() throws Error
   /// if an output is a scalar. Throws Error as above.
   Comparison& order_free() { return declare(check::CheckOptions::Method::order_free, "order_free()"); }
-  /// Declares that the vectors of one output, such as eigenvectors, are determined up to their signs. It is the one output
-  /// of matrices whose columns, or else rows, have the length 1, unless check::CheckOptions::vectors names outputs. run()
-  /// throws Error if there is no such output, or several. Throws Error as above.
+  /// Declares that the vectors of one output, such as eigenvectors, are determined up to their signs. It is the one
+  /// output of matrices whose columns, or else rows, have the length 1, unless check::CheckOptions::vectors names
+  /// outputs. run() throws Error if there is no such output, or several. Throws Error as above.
   Comparison& sign_free() { return declare(check::CheckOptions::Method::sign_free, "sign_free()"); }
-  /// Declares that the vectors of output tensor `output`, counted from 0, are determined up to their signs, whatever their
-  /// length: `dim` -1, its columns are; -2, its rows. Called for several outputs, it declares that vectors of equal index
-  /// have one sign in all of them, as those of an SVD. check() leaves these outputs as they are. run() throws Error if
-  /// there is no such output, if `dim` is another one, or if the outputs have different numbers of vectors. Throws Error as
-  /// above.
+  /// Declares that the vectors of output tensor `output`, counted from 0, are determined up to their signs, whatever
+  /// their length: `dim` -1, its columns are; -2, its rows. Called for several outputs, it declares that vectors of
+  /// equal index have one sign in all of them, as those of an SVD. check() leaves these outputs as they are. run()
+  /// throws Error if there is no such output, if `dim` is another one, or if the outputs have different numbers of
+  /// vectors. Throws Error as above.
   Comparison& sign_free(std::size_t output, std::int64_t dim = -1) {
     plan_.check.vectors.push_back({.output = output, .dim = dim});
     return sign_free();
   }
-  /// Declares that outputs of type int64 or int32 are indices along dimension `dim` of operand tensor `operand`, counted
-  /// from 0, and that indices of equal values are equally right, as of top-k. What they find is compared. run() throws
-  /// Error if there are no such outputs, dimension or operand. Throws Error as above.
+  /// Declares that outputs of type int64 or int32 are indices along dimension `dim` of operand tensor `operand`,
+  /// counted from 0, and that indices of equal values are equally right, as of top-k. What they find is compared. run()
+  /// throws Error if there are no such outputs, dimension or operand. Throws Error as above.
   Comparison& ties(std::int64_t dim = -1, std::size_t operand = 0) {
     plan_.check.ties_dim = dim;
     plan_.check.ties_operand = operand;
     return declare(check::CheckOptions::Method::ties, "ties()");
   }
   /// Declares that outputs are random numbers, which implementations may draw from generators of their own: means,
-  /// variances, shares of zeros and correlations of neighbours are compared, each within 6 standard errors. There must be
-  /// at least half as many different numbers as in the baseline's, and other ones in each call where the baseline's differ
-  /// from call to call. Throws Error as above.
+  /// variances, shares of zeros and correlations of neighbours are compared, each within 6 standard errors. There must
+  /// be at least half as many different numbers as in the baseline's, and other ones in each call where the baseline's
+  /// differ from call to call. Throws Error as above.
   Comparison& random() { return declare(check::CheckOptions::Method::random, "random()"); }
   /// Declares that operand tensor `operand`, counted from 0, is a workspace: every implementation may write to it, and
   /// what it leaves there is not compared. run() throws Error if there is no such tensor.
@@ -138,17 +138,17 @@ class Comparison {
 
   /// Declares that operand tensor `operand`, counted from 0, stays the same between calls where the code is used, as
   /// weights do. Implementations may keep what they derive from it, such as packed weights, for as long as its version
-  /// (at::Tensor::_version) and its address stay. Without it, that is a note in the result, or a fault if calls take more
-  /// than ten times as long when all operands change. run() throws Error if there is no such tensor.
+  /// (at::Tensor::_version) and its address stay. Without it, that is a note in the result, or a fault if calls take
+  /// more than ten times as long when all operands change. run() throws Error if there is no such tensor.
   Comparison& keeps(std::size_t operand) {
     plan_.keeps.push_back(operand);
     return *this;
   }
 
   /// Declares that the functions compute from what they hold by themselves, such as captured tensors, and not from
-  /// operand tensors. pace cannot give that other values, so that an answer which is kept from call to call is not found
-  /// out. Without it, no claim about the time of functions that return something and have no operand tensors is proven
-  /// (Verdict::invalid); guards and figures are as ever.
+  /// operand tensors. pace cannot give that other values, so that an answer which is kept from call to call is not
+  /// found out. Without it, no claim about the time of functions that return something and have no operand tensors is
+  /// proven (Verdict::invalid); guards and figures are as ever.
   Comparison& captures() {
     plan_.captures = true;
     return *this;
@@ -259,8 +259,8 @@ class Comparison {
 };
 
 /// Returns a comparison without implementations, as in
-/// `pace::compare("softmax", x).baseline("eager", f).candidate("mine", g).run()`. `name` is its name in tables and files;
-/// `operands` are the arguments of every implementation.
+/// `pace::compare("softmax", x).baseline("eager", f).candidate("mine", g).run()`. `name` is its name in tables and
+/// files; `operands` are the arguments of every implementation.
 template <class... Operands>
 [[nodiscard]] Comparison<std::decay_t<Operands>...> compare(std::string name, Operands&&... operands) {
   return Comparison<std::decay_t<Operands>...>(std::move(name), std::forward<Operands>(operands)...);

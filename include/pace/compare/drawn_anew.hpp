@@ -47,8 +47,8 @@ class DrawnAnew {
     const auto all = equal_shares(implementation, moments);
     for (std::size_t i = 0; i < std::min(all.size(), most_equal_.size()); ++i) {
       if (!most_equal_[i]) continue;
-      // Few elements may all be equal by chance, but hardly in all calls; among many, hardly more than half of those that
-      // change are. A candidate with a few outputs in turn has some pairs of equal ones.
+      // Few elements may all be equal by chance, but hardly in all calls; among many, hardly more than half of those
+      // that change are. A candidate with a few outputs in turn has some pairs of equal ones.
       const bool few = elements_[i] < fewest_elements;
       const double limit = few ? 1 : (1 + *most_equal_[i]) / 2;
       const auto repeated = std::count_if(all[i].begin(), all[i].end(),
@@ -132,7 +132,8 @@ class DrawnAnew {
   Implementation* baseline_ = nullptr;
   /// The draws of the baseline.
   check::ElementMoments moments_ = {};
-  /// For each tensor, the largest share of elements that two calls of the baseline have in common; nothing where all are.
+  /// For each tensor, the largest share of elements that two calls of the baseline have in common; nothing where all
+  /// are.
   std::vector<std::optional<double>> most_equal_ = {};
   /// Elements of each tensor in the last calls.
   mutable std::vector<std::int64_t> elements_ = {};

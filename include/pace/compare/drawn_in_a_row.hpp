@@ -18,11 +18,12 @@
 
 namespace pace::detail {
 
-/// For outputs that depend on a seed alone. A single call after the generators got a seed can be told from one that comes
-/// back to back; the output of a later one is known where each call leaves the generators as the baseline's does.
+/// For outputs that depend on a seed alone. A single call after the generators got a seed can be told from one that
+/// comes back to back; the output of a later one is known where each call leaves the generators as the baseline's does.
 class DrawnInARow {
  public:
-  /// `operands`, which calls do not write to, must outlive it. Asks for the output of the last of `calls` calls, at least 2.
+  /// `operands`, which calls do not write to, must outlive it. Asks for the output of the last of `calls` calls, at
+  /// least 2.
   DrawnInARow(OperandSets& operands, std::uint64_t seed, std::int64_t calls)
       : operands_(operands), seed_(seed), calls_(calls) {}
 
@@ -40,8 +41,8 @@ class DrawnInARow {
       if (each.slack.defined() && each.slack.numel() > 0) each.slack = each.slack.max().expand(each.slack.sizes());
   }
 
-  /// What is wrong with the output of an implementation; empty if nothing is, or if it draws in another way. Throws what
-  /// the calls throw.
+  /// What is wrong with the output of an implementation; empty if nothing is, or if it draws in another way. Throws
+  /// what the calls throw.
   [[nodiscard]] std::string examine(Implementation& implementation, const check::CheckOptions& check) const {
     if (!repeats_ || !unchanged(after_one_call_, state_after_call(implementation))) return {};
     const c10::IValue output = last_output(implementation);

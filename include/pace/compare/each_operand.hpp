@@ -41,8 +41,8 @@ namespace pace::detail {
 /// result that is kept for one of them is computed anew.
 ///
 /// Operands that are equal, or share memory, change together, and so do all integers: they may describe each other, as
-/// the first and the last index of a range do. Operands of which a draw keeps what is special, such as equal values, get
-/// others that are not so, each with its equals.
+/// the first and the last index of a range do. Operands of which a draw keeps what is special, such as equal values,
+/// get others that are not so, each with its equals.
 class EachOperand {
  public:
   /// Whether outputs that are compared by `options` can be compared for such values. Declared ratios and orders may

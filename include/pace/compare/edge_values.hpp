@@ -2,9 +2,9 @@
 // values far from zero, large integers, rows of zeros, denormals, masks that are true or false everywhere, and where an
 // operand was all zeros, such as a bias.
 //
-// NaN and infinities are not among them. LibTorch's own operators differ in what they make of a NaN (a maximum, a sort, a
-// product with zero), code for finite numbers may index by them or never converge, and a call that never returns would be
-// a worse answer than none.
+// NaN and infinities are not among them. LibTorch's own operators differ in what they make of a NaN (a maximum, a sort,
+// a product with zero), code for finite numbers may index by them or never converge, and a call that never returns
+// would be a worse answer than none.
 #pragma once
 
 #include <algorithm>
@@ -62,8 +62,8 @@ struct EdgeKind {
   bool must_stay_accurate = false;
   /// Whether results count only if integers among them are small enough not to have overflowed.
   bool must_not_overflow = false;
-  /// Writes values that are a sixteenth smaller, or so many; null unless results count only if they show that values are no
-  /// places (see EdgeValues::are_no_places()).
+  /// Writes values that are a sixteenth smaller, or so many; null unless results count only if they show that values
+  /// are no places (see EdgeValues::are_no_places()).
   std::function<bool(const std::vector<at::Tensor>&, int sixteenths)> write_smaller = nullptr;
 };
 
@@ -111,8 +111,8 @@ struct EdgeKind {
   return true;
 }
 
-/// Makes masks true everywhere, or false: bools, and numbers of which some are 0 and all others 1, in any order. Those of
-/// which `source` says that the sum stays are left.
+/// Makes masks true everywhere, or false: bools, and numbers of which some are 0 and all others 1, in any order. Those
+/// of which `source` says that the sum stays are left.
 [[nodiscard]] inline bool fill_masks(const std::vector<at::Tensor>& tensors, const FreshValues& source, bool value) {
   bool changed = false;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -183,7 +183,8 @@ class EdgeValues {
            (options.method == Method::allclose || options.method == Method::bitwise || options.method == Method::ties);
   }
 
-  /// All must outlive it, and the baseline of learn(). `calls`: how many calls in a row each answer is that of the last one of.
+  /// All must outlive it, and the baseline of learn(). `calls`: how many calls in a row each answer is that of the last
+  /// one of.
   EdgeValues(OperandSets& operands, std::uint64_t seed, std::int64_t calls, const check::CheckOptions& options)
       : operands_(operands), seed_(seed), calls_(calls), options_(options) {}
 
@@ -206,11 +207,9 @@ class EdgeValues {
                                 "(the operands times " + std::to_string(static_cast<int>(factor)) + ')',
                  .write = [=](const auto& tensors) { return scale(tensors, factor, both_signs); },
                  .must_stay_finite = true,
-                 .write_smaller =
-                     both_signs
-                         ? WriteSmaller()
-                         : [=](const auto& tensors,
-                               int sixteenths) { return scale(tensors, factor * (1 - sixteenths / 16.0), both_signs); }}))
+                 .write_smaller = both_signs ? WriteSmaller() : WriteSmaller([=](const auto& tensors, int sixteenths) {
+                   return scale(tensors, factor * (1 - sixteenths / 16.0), both_signs);
+                 })}))
           break;
     if (!stated)
       (void)add(baseline, given, original,
@@ -415,10 +414,11 @@ class EdgeValues {
     return true;
   }
 
-  /// Whether the values of `made` cannot be places, such as coordinates, which a baseline brings back into their range and
-  /// an implementation may use as they are, beyond its memory. Places beyond the range are all the same, or lead to other
-  /// elements of what lies there, at random. So nearly all elements of the outputs must still depend on values as large as
-  /// these, and the outputs must do so smoothly: of equal steps, the second one changes them about as the first one does.
+  /// Whether the values of `made` cannot be places, such as coordinates, which a baseline brings back into their range
+  /// and an implementation may use as they are, beyond its memory. Places beyond the range are all the same, or lead to
+  /// other elements of what lies there, at random. So nearly all elements of the outputs must still depend on values as
+  /// large as these, and the outputs must do so smoothly: of equal steps, the second one changes them about as the
+  /// first one does.
   [[nodiscard]] bool are_no_places(Implementation& baseline, const OperandSet& original, const Learned& made) {
     constexpr double most_equal = 0.1, most_of_step = 0.25, most_of_size = 0.02;
     std::vector<std::vector<at::Tensor>> results;
@@ -506,8 +506,8 @@ class EdgeValues {
     return true;
   }
 
-  /// Elements of an output, replaced by the expected ones wherever these are not finite or, if they are indices, are not
-  /// compared.
+  /// Elements of an output, replaced by the expected ones wherever these are not finite or, if they are indices, are
+  /// not compared.
   class Masked {
    public:
     Masked(const Learned& learned, const c10::IValue& output) {

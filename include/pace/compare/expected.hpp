@@ -96,12 +96,18 @@ struct Agreement {
   std::string message;
   double max_abs_error = 0;
 
-  /// Returns why nothing was compared of outputs, as the end of a sentence; empty if there are no outputs.
-  [[nodiscard]] std::string why_uncompared() const {
-    if (only_nan > 0) return empty > 0 ? "they have no elements, or are NaN throughout" : "they are NaN throughout";
-    return empty > 0 ? "they have no elements" : "";
+  /// Returns why nothing was compared, of outputs that were to be compared and agree.
+  [[nodiscard]] Uncompared why_uncompared() const {
+    if (only_nan > 0) return empty > 0 ? Uncompared::empty_or_nan : Uncompared::only_nan;
+    return empty > 0 ? Uncompared::empty : Uncompared::no_output;
   }
 };
+
+/// Enters why outputs that were to be compared were not, and that no claim about the times of the row is proven.
+inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
+  row.uncompared = why;
+  row.context.unproven = std::string("its outputs were not compared: ") + describe(why);
+}
 
 /// Compares an output alone with what was expected.
 [[nodiscard]] inline check::Match match_outputs(const Expected& expected, const c10::IValue& output,
@@ -157,7 +163,8 @@ struct Agreement {
   return {};
 }
 
-/// Compares an output with what was expected, and `tensors` as well unless they are null: the operands that the call got.
+/// Compares an output with what was expected, and `tensors` as well unless they are null: the operands that the call
+/// got.
 [[nodiscard]] inline Agreement agree_with(const Expected& expected, const c10::IValue& output,
                                           const OperandSets& operands, const std::vector<at::Tensor>* tensors,
                                           const check::CheckOptions& options) {

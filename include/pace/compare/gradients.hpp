@@ -35,9 +35,9 @@ namespace pace::detail {
 /// Examines implementations by one backward pass, outside of what is timed: the gradients of the operands by the sum of
 /// the outputs times fixed random numbers.
 ///
-/// They are compared as wholes and with much room, since a backward pass may round in another way than its forward pass,
-/// and since a value near a kink (relu, max) may fall on either side of it: that finds what is wrong or missing, not the
-/// last digits.
+/// They are compared as wholes and with much room, since a backward pass may round in another way than its forward
+/// pass, and since a value near a kink (relu, max) may fall on either side of it: that finds what is wrong or missing,
+/// not the last digits.
 class Gradients {
  public:
   /// Whether outputs that are compared by `options` have comparable gradients: only those whose elements correspond.
@@ -126,8 +126,8 @@ class Gradients {
     return found;
   }
 
-  /// Returns the gradients at `values`; empty if no output has a graph or no operand requires gradients. Throws what the
-  /// call or the backward pass throws.
+  /// Returns the gradients at `values`; empty if no output has a graph or no operand requires gradients. Throws what
+  /// the call or the backward pass throws.
   [[nodiscard]] Taken at(Implementation& implementation, const std::vector<at::Tensor>& values,
                          const std::string& where) const {
     const OnOtherValues other("pace took gradients at " + where,

@@ -40,10 +40,11 @@ struct OperandSets {
   /// Whether the baseline draws random numbers, so that the generators get the same state before each run.
   bool random = false;
   std::uint64_t seed = 0;
-  /// Which call of a sample has its output kept to be checked: this number modulo the number of calls; nothing: the last
-  /// one. It is the same for all samples of a round, since outputs of later calls lie in other memory then.
+  /// Which call of a sample has its output kept to be checked: this number modulo the number of calls; nothing: the
+  /// last one. It is the same for all samples of a round, since outputs of later calls lie in other memory then.
   std::optional<std::uint64_t> kept_call = {};
-  /// Seed of the generators before each run in this round, if random numbers must differ between rounds; nothing: `seed`.
+  /// Seed of the generators before each run in this round, if random numbers must differ between rounds; nothing:
+  /// `seed`.
   std::optional<std::uint64_t> round_seed = {};
 
   /// Returns whether the operand tensor of this index is declared as a workspace.
@@ -101,8 +102,8 @@ class Implementation : public timing::Subject {
   /// Sets the expected sizes of outputs, so that memory of these sizes is poisoned before each sample.
   virtual void expect_outputs_like(const c10::IValue& output);
 
-  /// Throws ImplementationThrew with the exception being handled, and with the remark of OnOtherValues unless memory ran
-  /// out. Rethrows an ImplementationThrew.
+  /// Throws ImplementationThrew with the exception being handled, and with the remark of OnOtherValues unless memory
+  /// ran out. Rethrows an ImplementationThrew.
   void failed() override;
 
  protected:
@@ -130,8 +131,8 @@ class Implementation : public timing::Subject {
   std::unique_ptr<Memory> memory_;
 };
 
-/// Calls an implementation so many times in a row on set 0, as samples do, and returns the output of the last call: calls
-/// that come back to back can be told apart from single ones. Throws ImplementationThrew for what a call throws.
+/// Calls an implementation so many times in a row on set 0, as samples do, and returns the output of the last call:
+/// calls that come back to back can be told apart from single ones. Throws ImplementationThrew for what a call throws.
 [[nodiscard]] inline c10::IValue call_in_a_row(Implementation& implementation, std::int64_t calls) {
   try {
     for (; calls > 1; --calls) (void)implementation.call(0);

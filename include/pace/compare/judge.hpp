@@ -56,7 +56,8 @@ struct Measurement {
   std::optional<GatedRounds> host = {};
   /// Largest absolute errors of the outputs of timed calls, by implementation.
   std::vector<double> max_abs_errors = {};
-  /// What the checks of integrity add to the result, and the implementations that keep what they derive from an operand.
+  /// What the checks of integrity add to the result, and the implementations that keep what they derive from an
+  /// operand.
   std::vector<std::string> notes = {};
   std::vector<std::size_t> keeps = {};
   std::vector<Unasked> unasked = {};
@@ -281,7 +282,9 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   // A note on what a call keeps may stand there since the first calls.
   for (const auto& note : measurement.notes) add_once(result.notes, note);
   for (const std::size_t index : measurement.keeps) result.implementations[index].context.keeps = true;
-  for (const auto& each : measurement.unasked) result.implementations[each.index].context.unasked = each.why;
+  for (std::size_t index = 0; index < result.implementations.size(); ++index)
+    if (const auto* const question = first_unasked(measurement.unasked, index))
+      result.implementations[index].context.unasked = question->describe();
   for (std::size_t index = 0; index < measurement.max_abs_errors.size(); ++index) {
     auto& error = result.implementations[index].max_abs_error;
     error = std::max(error, measurement.max_abs_errors[index]);
@@ -335,7 +338,8 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
 
 /// Adds what was declared of the calls, on a GPU held against what it can do at most, and judges all that was expected.
 /// On the CPU they are held against `traffic`, which every correct call has.
-/// Together the verdicts of each part err as often as `rates`. `panels` have watched the rounds of `result` by `stated`.
+/// Together the verdicts of each part err as often as `rates`. `panels` have watched the rounds of `result` by
+/// `stated`.
 inline void judge(timing::Clock& clock, const ComparisonPlan& plan, std::span<const gate::Stated> stated,
                   const gate::Rates& rates, std::span<const gate::Panel> panels, const timing::LeastTraffic& traffic,
                   Result& result) {

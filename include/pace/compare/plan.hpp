@@ -77,8 +77,9 @@ struct ComparisonPlan {
 /// another one is set already.
 void check_by(ComparisonPlan& plan, check::CheckOptions::Method method, const std::string& name);
 
-/// Throws Error with the name of the comparison and the fault: options out of range, an operand that is no dense, strided
-/// tensor, no baseline or several, equal names, or an expectation of an implementation or a phase that does not exist.
+/// Throws Error with the name of the comparison and the fault: options out of range, an operand that is no dense,
+/// strided tensor, no baseline or several, equal names, or an expectation of an implementation or a phase that does not
+/// exist.
 void validate(const ComparisonPlan& plan);
 
 }  // namespace pace::detail

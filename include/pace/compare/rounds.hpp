@@ -87,9 +87,10 @@ struct Samples {
   return fewest;
 }
 
-/// Rounds end when every panel is decided by all cycles so far, but not before the least duration; with nothing expected, the budget is spent. It is, too, where the figures
-/// are wanted as well as the verdict, and then what is past it is for the verdict alone. And they end when an audit
-/// finds something wrong, for the samples taken beside it are worth nothing.
+/// Rounds end when every panel is decided by all cycles so far, but not before the least duration; with nothing
+/// expected, the budget is spent. It is, too, where the figures are wanted as well as the verdict, and then what is
+/// past it is for the verdict alone. And they end when an audit finds something wrong, for the samples taken beside it
+/// are worth nothing.
 class StopWhenDecided final : public timing::StoppingRule {
  public:
   StopWhenDecided(std::vector<gate::Panel>& panels, const Calibration& calibration, const Auditor& integrity)

@@ -48,8 +48,8 @@
 
 namespace pace::detail {
 
-/// Calibrates the implementations `timed`, runs their rounds by the clock as it is selected, and checks their integrity.
-/// `parts` are the phases of the result that the samples are about. False if no time was left for any round.
+/// Calibrates the implementations `timed`, runs their rounds by the clock as it is selected, and checks their
+/// integrity. `parts` are the phases of the result that the samples are about. False if no time was left for any round.
 [[nodiscard]] inline bool run_gated_rounds(timing::Clock& clock, std::span<const gate::Stated> stated,
                                            const gate::Rates& rates, const Prepared& prepared, const Verified& verified,
                                            const std::vector<std::string>& parts, IntegrityChecker& integrity,
@@ -118,8 +118,8 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   }
 }
 
-/// One pass over the participants: run rounds for the gates, time other modes. Here exceptions of the user's code become
-/// values: an implementation that throws is dropped, and the others are to be measured again without it.
+/// One pass over the participants: run rounds for the gates, time other modes. Here exceptions of the user's code
+/// become values: an implementation that throws is dropped, and the others are to be measured again without it.
 [[nodiscard]] inline Measurement measure_once(timing::Clock& clock, std::span<const gate::Stated> stated,
                                               const gate::Rates& rates, const Prepared& prepared,
                                               const Verified& verified, IntegrityChecker& integrity,
@@ -152,8 +152,8 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   return pass;
 }
 
-/// Runs all stages that need the operands, which are released afterwards. `family_alpha` is the error rate of all that is
-/// stated together, and `rates` are the parts of each phase.
+/// Runs all stages that need the operands, which are released afterwards. `family_alpha` is the error rate of all that
+/// is stated together, and `rates` are the parts of each phase.
 [[nodiscard]] inline Measured measure(timing::Clock& clock, const ComparisonPlan& plan,
                                       std::span<const gate::Stated> stated, double family_alpha,
                                       const gate::Rates& rates) {
@@ -175,9 +175,9 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   return measured;
 }
 
-/// Returns what the plan states as it is judged by `clock`. If the clock times the host apart from the device, guards are
-/// about both, unless the options choose one clock. Throws Error if something is expected of the device and the chosen
-/// clock is the host's.
+/// Returns what the plan states as it is judged by `clock`. If the clock times the host apart from the device, guards
+/// are about both, unless the options choose one clock. Throws Error if something is expected of the device and the
+/// chosen clock is the host's.
 [[nodiscard]] inline std::vector<gate::Stated> stated_for(timing::Clock& clock, const ComparisonPlan& plan) {
   const ClockChoice chosen = plan.options.clock;
   if (clock.modes() == nullptr || chosen == ClockChoice::host) {

@@ -42,8 +42,8 @@ namespace pace::detail {
 }
 
 /// Calls `change(values, numbers)` for each operand of real values: the values to be changed in place, and as many
-/// random numbers from [0, 1), which are the same for equal seeds and may be changed, too. Those of a large operand repeat
-/// after a prime number of them, since drawing one for each value would take longer than most calls do.
+/// random numbers from [0, 1), which are the same for equal seeds and may be changed, too. Those of a large operand
+/// repeat after a prime number of them, since drawing one for each value would take longer than most calls do.
 template <class Change>
 void change_values(const std::vector<at::Tensor>& tensors, std::uint64_t seed, const Change& change) {
   constexpr std::int64_t longest_period = 65521;

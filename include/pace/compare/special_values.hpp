@@ -1,5 +1,5 @@
-// Other values for operands of which a draw keeps what is special: constants, factors of a product, and integers that stay
-// in their places.
+// Other values for operands of which a draw keeps what is special: constants, factors of a product, and integers that
+// stay in their places.
 #pragma once
 
 #include <algorithm>
@@ -41,8 +41,8 @@ namespace pace::detail {
   return true;
 }
 
-/// Gives `values`, which are all equal, different ones of up to their size: whole ones if they are whole and not 1. Rows
-/// of length 1 or with the sum 1 keep that. Returns whether they were equal.
+/// Gives `values`, which are all equal, different ones of up to their size: whole ones if they are whole and not 1.
+/// Rows of length 1 or with the sum 1 keep that. Returns whether they were equal.
 [[nodiscard]] inline bool make_unequal(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
   if (!is_constant(values)) return false;
   at::Tensor varied = values.to(at::kDouble).contiguous().clone().flatten();
@@ -65,8 +65,9 @@ namespace pace::detail {
 }
 
 /// Gives the whole or often repeated numbers of `values` other than zero each other's places, so that rows which are
-/// multiples of each other, as in a product of a column and a row, are so no more. Leaves those with another structure, and
-/// those which occur once in each line or whose lines have one sum (see may_replace()). Returns whether any has changed.
+/// multiples of each other, as in a product of a column and a row, are so no more. Leaves those with another structure,
+/// and those which occur once in each line or whose lines have one sum (see may_replace()). Returns whether any has
+/// changed.
 [[nodiscard]] inline bool mix_elements(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
   constexpr std::int64_t most_elements = 1 << 22;
   if (values.is_complex() || values.dim() < 2 || values.numel() > most_elements || is_constant(values)) return false;
@@ -84,8 +85,8 @@ namespace pace::detail {
   return !holds_for_all(values.eq(given));
 }
 
-/// Gives rows that are all equal, of length 1 or with the sum 1, values of their own that have that property, in order if
-/// the rows are; and rows of one value each different ones in order. Returns whether `values` were such rows.
+/// Gives rows that are all equal, of length 1 or with the sum 1, values of their own that have that property, in order
+/// if the rows are; and rows of one value each different ones in order. Returns whether `values` were such rows.
 [[nodiscard]] inline bool make_rows_unlike(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
   if (values.is_complex() || values.dim() < 2 || values.size(-1) < 2 || structure.infinite || structure.zeros ||
       structure.whole || structure.symmetric || is_constant(values) || is_toeplitz(values))
@@ -120,10 +121,10 @@ struct LowerBounds {
 };
 
 /// Makes integers smaller that have no other places (see place_free_dim()): few ones, such as sizes or an exponent, all
-/// equal ones, such as full lengths, ones that descend, such as sorted lengths, and masks of ones. None of them leaves the
-/// range from 1 (0 in a mask) to its own value, so that what is an index, a count or a size stays one, and those in order
-/// stay in order. Negative integers, which may be markers, large ones, which may be addresses, and ascending ones, which may
-/// be offsets, stay. Returns whether any has changed.
+/// equal ones, such as full lengths, ones that descend, such as sorted lengths, and masks of ones. None of them leaves
+/// the range from 1 (0 in a mask) to its own value, so that what is an index, a count or a size stays one, and those in
+/// order stay in order. Negative integers, which may be markers, large ones, which may be addresses, and ascending
+/// ones, which may be offsets, stay. Returns whether any has changed.
 [[nodiscard]] inline bool lower_integers(at::Tensor& values, const LowerBounds& bounds, SplitMix64& random) {
   constexpr std::int64_t few = 4, fewest_in_row = 4;
   const at::Tensor given = values.to(at::kLong).clone();

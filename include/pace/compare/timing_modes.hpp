@@ -163,9 +163,9 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
 }
 
 /// After the gates' own, by a clock that has modes: cold, hot, graph and host for each of those that remain. What gates
-/// were about is not measured again: the mode `of_gate`, and if `host_gated` the host's. Then, if the options request it, one call is counted on the device. An
-/// implementation that throws meanwhile is at fault in `participants`, and what follows is done without it; on a lost
-/// device nothing follows.
+/// were about is not measured again: the mode `of_gate`, and if `host_gated` the host's. Then, if the options request
+/// it, one call is counted on the device. An implementation that throws meanwhile is at fault in `participants`, and
+/// what follows is done without it; on a lost device nothing follows.
 [[nodiscard]] inline OtherTimings time_other_modes(timing::Clock& clock, const Prepared& prepared,
                                                    const Options& options, ClockChoice of_gate, bool host_gated,
                                                    Participants& participants) {

@@ -70,8 +70,8 @@ class FirstCalls {
   /// Whether outputs are compared: the baseline repeats itself.
   [[nodiscard]] bool checks() const { return check_.method != check::CheckOptions::Method::none; }
 
-  /// Whether candidates can be asked again after the rounds: their calls are short, and what the baseline answered on edge
-  /// values does not take memory that the rounds may need.
+  /// Whether candidates can be asked again after the rounds: their calls are short, and what the baseline answered on
+  /// edge values does not take memory that the rounds may need.
   [[nodiscard]] bool can_ask_again() const {
     return longest_call_ <= longest_call_to_ask_again && bytes_of(prepared_.operands->pristine) <= most_bytes_to_keep;
   }
@@ -166,8 +166,8 @@ class FirstCalls {
       result.notes.push_back("The baseline does not repeat itself, so nothing was checked: " + agreement.message + ".");
       check_.method = check::CheckOptions::Method::none;
       row.checked = false;
-      row.context.unproven = "its outputs were not compared: it does not repeat itself";
-      repeats_itself_ = false;
+      enter_uncompared(Uncompared::varies, row);
+      varies_ = true;
     }
     if (is_baseline) {
       learns_ =
@@ -203,21 +203,23 @@ class FirstCalls {
     return {};
   }
 
-  /// Where outputs were to be compared, and nothing was, no claim about the times of the row is proven. A function that
-  /// returns nothing has no outputs.
+  /// Where outputs were to be compared, and nothing was, no claim about the times of the row is proven.
   void note_uncompared(const Agreement& agreement, ImplementationResult& row, Result& result) const {
     if (agreement.compared || !agreement.correct) return;
-    const std::string why = repeats_itself_ ? agreement.why_uncompared() : "the baseline does not repeat itself";
-    if (why.empty()) return;
-    row.context.unproven = "its outputs were not compared: " + why;
-    if (row.is_baseline)
-      result.notes.push_back("Nothing was compared of the outputs of '" + row.name + "': " + why + '.');
+    // The method is also `none` where the baseline does not repeat itself.
+    if (!checks() && !varies_) return;
+    enter_uncompared(varies_ ? Uncompared::varies : agreement.why_uncompared(), row);
+    // That there are no outputs is no news, and of interest to claims alone, which say so.
+    if (row.is_baseline && row.uncompared != Uncompared::no_output)
+      result.notes.push_back("Nothing was compared of the outputs of '" + row.name + "': " + describe(*row.uncompared) +
+                             '.');
   }
 
   /// How many calls in a row are asked for one answer: an unpredictable number, of which all take about a millisecond
   /// where `took` is the time of one call.
   [[nodiscard]] std::int64_t calls_in_a_row(Nanoseconds took) const {
-    // What the last of several calls draws depends on what those before it have drawn, which is free but for `.random()`.
+    // What the last of several calls draws depends on what those before it have drawn, which is free but for
+    // `.random()`.
     return expected_.random && check_.method != check::CheckOptions::Method::random ? 1 : drawing_calls_in_a_row(took);
   }
   [[nodiscard]] std::int64_t drawing_calls_in_a_row(Nanoseconds took) const {
@@ -285,7 +287,8 @@ class FirstCalls {
   check::CheckOptions check_;
   Expected expected_ = {};
   Nanoseconds longest_call_{};
-  bool repeats_itself_ = true;
+  /// The baseline does not repeat itself.
+  bool varies_ = false;
   /// Whether tolerances are learned from calls of the baseline, and the number of terms of each of its results.
   bool learns_ = false;
   std::vector<double> terms_ = {};

@@ -14,8 +14,8 @@
 
 namespace pace::detail {
 
-/// Returns whether both are equal bit for bit, so that an unchanged NaN is no change. Most operands are compared on their
-/// device: this is asked before each call of a check, and a copy to the host would take longer than all the rest.
+/// Returns whether both are equal bit for bit, so that an unchanged NaN is no change. Most operands are compared on
+/// their device: this is asked before each call of a check, and a copy to the host would take longer than all the rest.
 [[nodiscard]] inline bool unchanged(const at::Tensor& before, const at::Tensor& after) {
   if (before.defined() && after.defined()) {
     if (const auto identical = check::detail::identical_bits(before, after)) return *identical;
@@ -25,10 +25,10 @@ namespace pace::detail {
   return check::outputs_match(before, after, bitwise).correct;
 }
 
-/// Writes values into operands, and advances the version of each whose values change. An implementation may keep what it
-/// derives from an operand, such as packed weights, for as long as its version stays. An operand that requires a gradient
-/// keeps its version unless it is a leaf, since a graph may have saved it; a leaf's changes whenever an optimiser steps.
-/// Operands of the indices `kept` are not touched. Throws Error if an operand is not like its values.
+/// Writes values into operands, and advances the version of each whose values change. An implementation may keep what
+/// it derives from an operand, such as packed weights, for as long as its version stays. An operand that requires a
+/// gradient keeps its version unless it is a leaf, since a graph may have saved it; a leaf's changes whenever an
+/// optimiser steps. Operands of the indices `kept` are not touched. Throws Error if an operand is not like its values.
 inline void write_values(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& operands,
                          std::span<const std::size_t> kept = {}) {
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -58,7 +58,8 @@ class DeviceMissing : public Unsupported {
   using Unsupported::Unsupported;
 };
 
-/// Thrown where this process cannot use a device any more: a kernel did something illegal, or does not end.
+/// Thrown where this process cannot use a device any more, since a call or a kernel on it has failed with an error of
+/// CUDA that all later calls return, such as an illegal address.
 class DeviceLost : public Error {
  public:
   using Error::Error;

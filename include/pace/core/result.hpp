@@ -86,8 +86,8 @@ struct GateContext {
   /// Time from the start of one cycle to the start of the next one, with the samples of all implementations; 0:
   /// unknown.
   Nanoseconds cycle{};
-  /// Share of Options::alpha for one gate on this row. With `budget`: share of what the comparison's expectations spend;
-  /// 0 if nothing was stated of times.
+  /// Share of Options::alpha for one gate on this row. With `budget`: share of what the comparison's expectations
+  /// spend; 0 if nothing was stated of times.
   double alpha = 1e-3;
   double beta = 1e-2;  ///< share of Options::beta for one gate on this row
   /// Name of the comparison; empty: unknown.
@@ -104,15 +104,15 @@ struct GateContext {
   std::string impossible = {};
   /// Why no claim about times is proven, whatever the figures are; empty: there is no reason.
   std::string unproven = {};
-  /// What was not asked of the implementation for want of time, so that a claim about times that the figures prove is
-  /// undecided; empty: nothing.
+  /// What was not asked of the implementation, why, and what to do, so that a claim about times that the figures prove
+  /// is undecided; empty: nothing.
   std::string unasked = {};
   /// Why the rounds ended early; empty: they did not.
   std::string cut_short = {};
   /// Why the rounds were too brief for a verdict (Options::least_duration); empty: they were not.
   std::string too_brief = {};
-  /// Part of the comparison in the error budget of the run (`--suite-alpha`), of which matchers spend; null: each matcher
-  /// has `alpha`.
+  /// Part of the comparison in the error budget of the run (`--suite-alpha`), of which matchers spend; null: each
+  /// matcher has `alpha`.
   std::shared_ptr<ComparisonBudget> budget = {};
 };
 
@@ -179,6 +179,15 @@ struct Examined {
   bool judgements = false;  ///< the judgements of the comparison's expectations
 };
 
+/// Why nothing was compared of outputs that were to be compared.
+enum class Uncompared {
+  varies,        ///< the baseline does not repeat itself
+  only_nan,      ///< the outputs are NaN throughout
+  empty,         ///< the outputs have no elements
+  empty_or_nan,  ///< some outputs have no elements, and the others are NaN throughout
+  no_output,     ///< the function returns nothing, and writes to no operand tensor that is compared
+};
+
 /// Measurements and judgements of one implementation: a row of a Result.
 struct ImplementationResult {
   std::string name;                    ///< name of the implementation
@@ -188,6 +197,9 @@ struct ImplementationResult {
   std::string message;
   /// Whether the outputs were compared; those of the baseline are compared between its calls.
   bool checked = false;
+  /// Why outputs that were to be compared were not, by which no claim about times is proven (GateContext::unproven);
+  /// absent where they were compared, or were not to be.
+  std::optional<Uncompared> uncompared = {};
   /// Largest absolute difference from the baseline's outputs that the check found.
   double max_abs_error = 0;
 
@@ -401,6 +413,41 @@ inline std::ostream& operator<<(std::ostream& out, Outcome outcome) { return out
       return "rule";
     case StopReason::deadline:
       return "deadline";
+  }
+  return "?";
+}
+/// Returns the name of the enumerator, with spaces for underscores.
+[[nodiscard]] inline const char* to_string(Uncompared reason) {
+  switch (reason) {
+    case Uncompared::varies:
+      return "varies";
+    case Uncompared::only_nan:
+      return "only nan";
+    case Uncompared::empty:
+      return "empty";
+    case Uncompared::empty_or_nan:
+      return "empty or nan";
+    case Uncompared::no_output:
+      return "no output";
+  }
+  return "?";
+}
+/// Prints to_string() of the value.
+inline std::ostream& operator<<(std::ostream& out, Uncompared reason) { return out << to_string(reason); }
+/// Returns the reason as the end of a sentence about outputs.
+[[nodiscard]] inline const char* describe(Uncompared reason) {
+  switch (reason) {
+    case Uncompared::varies:
+      return "the baseline does not repeat itself";
+    case Uncompared::only_nan:
+      return "they are NaN throughout";
+    case Uncompared::empty:
+      return "they have no elements";
+    case Uncompared::empty_or_nan:
+      return "they have no elements, or are NaN throughout";
+    case Uncompared::no_output:
+      return "nothing is returned, and no operand tensor that is compared is written to. Return what is computed or "
+             "write it to an operand tensor, or declare that nothing is compared (check::CheckOptions::Method::none)";
   }
   return "?";
 }

@@ -172,8 +172,9 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
     if (!context.cut_short.empty()) open += ". The rounds ended early: " + context.cut_short;
   } else if (!context.unasked.empty() && demand.burden == Burden::claim && judgement.verdict == Verdict::passed) {
     judgement.verdict = Verdict::undecided;
-    open = ", on which no claim may rest: " + context.unasked + ". Measure longer (--budget)";
-    if (!context.cut_short.empty()) open += ". The rounds ended early: " + context.cut_short;
+    open = ", on which no claim may rest: " + context.unasked;
+    if (!context.cut_short.empty() && context.unasked.find(context.cut_short) == std::string::npos)
+      open += ". The rounds ended early: " + context.cut_short;
   } else if (!context.cut_short.empty()) {
     open += ". The rounds ended early: " + context.cut_short;
   }

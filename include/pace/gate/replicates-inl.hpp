@@ -21,6 +21,7 @@ PACE_INLINE void Replicates::add_process(const std::vector<Finding>& findings) {
   for (const auto& finding : findings) {
     const std::size_t i = index_of(finding);
     if (std::exchange(last_process_[i], processes_) == processes_) continue;
+    if (gates_[i].unasked.empty()) gates_[i].unasked = finding.unasked;
     if (std::isfinite(finding.centre)) gates_[i].centres.push_back(finding.centre);
     judge(gates_[i]);
   }
@@ -45,7 +46,7 @@ PACE_INLINE std::size_t Replicates::index_of(const Finding& finding) {
         known.demanded.limit == finding.demanded.limit)
       return i;
   }
-  gates_.push_back({finding, {}, {}, 0});
+  gates_.push_back({.first = finding, .centres = {}, .judgement = {}});
   last_process_.push_back(0);
   return gates_.size() - 1;
 }
@@ -69,6 +70,7 @@ PACE_INLINE void Replicates::judge(ReplicatedGate& gate) {
   const auto evidence = weigh(gate.centres, demand);
   GateContext context;
   context.comparison = gate.first.comparison;
+  context.unasked = gate.unasked;
   gate.judgement = judge_observations(demand, gate.first.implementation, context, gate.centres, evidence,
                                       {demanded.alpha, demanded.beta});
   gate.deviation = gate.centres.size() > 1 ? evidence.deviation : 0;

@@ -32,6 +32,12 @@ struct Schema<StopReason> {
   static constexpr std::array values{StopReason::not_started, StopReason::budget, StopReason::max_rounds,
                                      StopReason::rule, StopReason::deadline};
 };
+/// Texts of `uncompared`.
+template <>
+struct Schema<Uncompared> {
+  static constexpr std::array values{Uncompared::varies, Uncompared::only_nan, Uncompared::empty,
+                                     Uncompared::empty_or_nan, Uncompared::no_output};
+};
 /// Texts of `verdict`.
 template <>
 struct Schema<Verdict> {
@@ -263,7 +269,7 @@ struct Schema<GateContext> {
       field("impossible", &GateContext::impossible, "why the figures cannot be true"),
       field("unproven", &GateContext::unproven, "why no claim about times is proven"),
       field("unasked", &GateContext::unasked,
-            "what was not asked for want of time, so that no claim about times passes"),
+            "what was not asked, why, and what to do, so that no claim about times passes"),
       field("cut_short", &GateContext::cut_short, "why the rounds ended before their time"),
       field("too_brief", &GateContext::too_brief, "why the rounds were too brief for a verdict"),
   };
@@ -280,6 +286,8 @@ struct Schema<ImplementationResult> {
       required_field("outcome", &Row::outcome, "what became of it"),
       field("message", &Row::message, "why the outcome is not `measured`"),
       field("checked", &Row::checked, "whether the outputs were compared"),
+      field("uncompared", &Row::uncompared,
+            "why outputs that were to be compared were not; null: they were, or were not to be"),
       field("max_abs_error", &Row::max_abs_error, "largest absolute difference to the baseline's outputs",
             &Row::checked),
       field("first_call_ns", &Row::first_call, "the very first call, apart from all others, ns"),

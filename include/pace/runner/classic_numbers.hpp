@@ -7,10 +7,10 @@
 
 namespace pace::runner {
 
-/// Makes printf, strtod and the streams that are made from now on write and read numbers as the C locale does. A program
-/// or a library of its may have asked for the user's language before (`std::locale::global`, `setlocale`): 1.5 would be
-/// `1,5` in messages, in names of expectations and in shapes of operands, which runs in another language would not have.
-/// Everything else of the locale, such as its characters, stays.
+/// Makes printf, strtod and the streams that are made from now on write and read numbers as the C locale does. A
+/// program or a library of its may have asked for the user's language before (`std::locale::global`, `setlocale`): 1.5
+/// would be `1,5` in messages, in names of expectations and in shapes of operands, which runs in another language would
+/// not have. Everything else of the locale, such as its characters, stays.
 inline void use_classic_numbers() {
   // A global locale of C++ that has a name replaces that of C as a whole.
   const char* const given = std::setlocale(LC_ALL, nullptr);

@@ -45,9 +45,9 @@ inline constexpr const char* supervised_variable = "PACE_SUPERVISED_PROCESS";
   return environment_variable(variable) == std::to_string(::getpid());
 }
 
-/// Returns whether this process keeps ignoring the signal, since it inherited it as ignored. A background job of a shell
-/// script inherits SIGINT so, and it still ends the run; but not one process of a run of several alone, whose first
-/// process ignores it.
+/// Returns whether this process keeps ignoring the signal, since it inherited it as ignored. A background job of a
+/// shell script inherits SIGINT so, and it still ends the run; but not one process of a run of several alone, whose
+/// first process ignores it.
 [[nodiscard]] inline bool stays_ignored(int number) {
   return inherited_signals.ignores(number) && (number == SIGHUP || is_replicate());
 }

@@ -1,5 +1,5 @@
-// Ends a program that is started in a directory which was removed, with a message. For the file of a main function alone:
-// a shared library cannot have what this header defines.
+// Ends a program that is started in a directory which was removed, with a message. For the file of a main function
+// alone: a shared library cannot have what this header defines.
 #pragma once
 
 #include <unistd.h>

@@ -36,8 +36,8 @@ inline constexpr const char* page_results_variable = "PACE_PAGE_RESULTS";
   return fresh;
 }
 
-/// Removes the results file `path` of a page if it has no result, such as one that a process has left which ended before
-/// its first comparison.
+/// Removes the results file `path` of a page if it has no result, such as one that a process has left which ended
+/// before its first comparison.
 inline void remove_if_empty(const std::string& path) {
   std::ifstream file(path);
   std::string header, result;

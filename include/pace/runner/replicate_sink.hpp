@@ -84,6 +84,7 @@ struct Schema<gate::Finding> {
       required_field("expectation", &Finding::expectation, "what was expected"),
       required_field("demanded", &Finding::demanded, "what was demanded of the speed-up"),
       field("centre", &Finding::centre, "median log ratio; null: no figure"),
+      field("unasked", &Finding::unasked, "what was not asked in that process"),
   };
 };
 template <>
@@ -160,15 +161,18 @@ class ReplicateSink final : public report::Sink {
  private:
   void write(const ImplementationResult& row, const Judgement& judgement) {
     const std::string& comparison = row.context.comparison;
-    // Which would be no more proven by several processes.
-    const std::string& unproven = row.context.unproven.empty() ? row.context.unasked : row.context.unproven;
-    if (judgement.speed && !judgement.speed->guard && !unproven.empty())
+    // What proves nothing in one process proves nothing in several.
+    if (judgement.speed && !judgement.speed->guard && !row.context.unproven.empty())
       write_problem('\'' + comparison + "': '" + row.name + "': " + judgement.expectation +
-                    " is not proven: " + unproven);
+                    " is not proven: " + row.context.unproven);
     else if (judgement.speed)
-      line({.judged =
-                detail::Judged{{comparison, row.name, judgement.expectation, *judgement.speed, gate::centre_of(row)},
-                               judgement.acceptable}});
+      line({.judged = detail::Judged{.finding = {.comparison = comparison,
+                                                 .implementation = row.name,
+                                                 .expectation = judgement.expectation,
+                                                 .demanded = *judgement.speed,
+                                                 .centre = gate::centre_of(row),
+                                                 .unasked = row.context.unasked},
+                                     .acceptable = judgement.acceptable}});
     else if (judgement.unresolved || (!judgement.acceptable && row.outcome == Outcome::unreached))
       line({.open = detail::OpenQuestion{comparison, row.name, judgement.expectation, judgement.acceptable}});
     else if (!judgement.acceptable && row.outcome == Outcome::measured)

@@ -481,8 +481,8 @@ inline int run_tests(Catch::Session& session, RunAccount& account) {
   return {files.begin(), files.end()};
 }
 
-/// Throws InputError for options that are at odds with a list or a dry run; those of `replaced` are the program's own, and
-/// mean something else.
+/// Throws InputError for options that are at odds with a list or a dry run; those of `replaced` are the program's own,
+/// and mean something else.
 inline void refuse_beside_plans(const SessionOptions& options, const std::vector<std::string>& replaced,
                                 const Catch::ConfigData& config) {
   const std::string plan = options.list ? "--list" : "--dry-run";
@@ -505,9 +505,9 @@ inline void refuse_beside_plans(const SessionOptions& options, const std::vector
     throw InputError({}, plan + ": does not go with Catch2's --reporter and --out, since no assertion is reported");
 }
 
-/// Returns the message of a run of all shards' tests about a name that --case was given and that no comparison has; empty
-/// if each has one. A shard knows the names of its own tests alone, so that this program lists all of them in a process
-/// of its own, which measures nothing. The first shard asks for all.
+/// Returns the message of a run of all shards' tests about a name that --case was given and that no comparison has;
+/// empty if each has one. A shard knows the names of its own tests alone, so that this program lists all of them in a
+/// process of its own, which measures nothing. The first shard asks for all.
 [[nodiscard]] inline std::string complaint_of_all_shards(const Catch::Config& config, const ChosenCases& chosen,
                                                          const RepeatedRun& run) {
   if (config.shardCount() <= 1 || config.shardIndex() != 0) return "";
@@ -516,7 +516,7 @@ inline void refuse_beside_plans(const SessionOptions& options, const std::vector
     auto words = words_to_repeat({.test = "", .name = name}, run);
     words.insert(words.end(), {"--dry-run", "--no-progress"});
     const UnnamedFile output;
-    (void)run_self(
+    const int code = run_self(
         std::move(words),
         environment_beside_test({replicate_variable, replicate_number_variable, continuation_variable,
                                  continuing_variable, supervised_variable, activity_variable, "TEST_TOTAL_SHARDS",
@@ -525,6 +525,11 @@ inline void refuse_beside_plans(const SessionOptions& options, const std::vector
     const std::string printed = read_file(output.path(), "what it printed");
     if (const auto at = printed.find(head); at != std::string::npos)
       return printed.substr(at, printed.find('\n', at) - at).substr(std::string_view("pace: ").size());
+    // A test that fails in the list is reported by the shard that has it.
+    if (code != 0 && code != exit_failed)
+      return "--case: whether a comparison of another shard is called '" + report::printable(name) +
+             "' is not known, since the process that lists the tests of all shards ended with exit code " +
+             std::to_string(code) + ". What it printed:\n" + report::printable_lines(printed);
   }
   return "";
 }

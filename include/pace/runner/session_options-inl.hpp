@@ -113,7 +113,9 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
         {"--json", "write everything, raw samples and environment included", args::file(options.json)},
         {"--junit", "write one test case per gate, with its figures, as JUnit's XML", args::file(options.junit)},
         {"--html", "write a page of the results, for a browser", args::file(options.html)},
-        {"--resume", "go on from the --json file of an interrupted run of the operator bench",
+        {"--resume",
+         "go on from the --json file of an interrupted run with the same options; of //benches/operators and of "
+         "//benches/files",
          args::flag(options.resume)}}},
       {"Judging",
        {{"--alpha", "how often a comparison's gates may pass a false claim or fail a guard that holds",

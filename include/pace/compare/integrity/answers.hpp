@@ -75,7 +75,8 @@ struct FreshAnswers {
 }
 
 /// Takes what the baseline answers on `fresh.values`. Returns whether the baseline takes them: it writes to no other
-/// operands than on the given values, and its answers are as finite as `given_expected`. Throws what the baseline throws.
+/// operands than on the given values, and its answers are as finite as `given_expected`. Throws what the baseline
+/// throws.
 [[nodiscard]] inline bool answer_fresh_values(Implementation& baseline, const OperandSets& operands,
                                               const Expected& given_expected, FreshAnswers& fresh) {
   fresh.expected = {};
@@ -238,8 +239,8 @@ class Answers {
            !match_outputs(fresh_.expected, made.at_return, options).correct;
   }
 
-  /// What is wrong with the output of a call on the values of `asked`, and with `tensors`, the operands of the call after
-  /// it; empty if nothing is.
+  /// What is wrong with the output of a call on the values of `asked`, and with `tensors`, the operands of the call
+  /// after it; empty if nothing is.
   [[nodiscard]] std::string judge_output(const c10::IValue& output, const std::vector<at::Tensor>& tensors,
                                          const FreshAnswers& asked) const {
     const Agreement agreement = agree_with(asked.expected, output, operands_, &tensors, options);
@@ -279,8 +280,8 @@ class Answers {
       // It took other values of this kind before, so that these are at fault.
       return false;
     }
-    // Learning tolerances takes more calls than there is time for between rounds; those of the first values are about as
-    // large, and where they are not, IntegrityChecker looks closer.
+    // Learning tolerances takes more calls than there is time for between rounds; those of the first values are about
+    // as large, and where they are not, IntegrityChecker looks closer.
     asked.expected.learned = learned_for(asked.expected, fresh_.expected);
     return true;
   }

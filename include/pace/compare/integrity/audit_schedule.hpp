@@ -41,8 +41,8 @@ class AuditSchedule {
   /// Before the rounds, no implementation is timed.
   void clear() { timed_.clear(); }
 
-  /// For the round that begins, draws the seed of its random numbers and chooses the call of each sample whose output is
-  /// kept: in one round of four a random one, in the others the last one.
+  /// For the round that begins, draws the seed of its random numbers and chooses the call of each sample whose output
+  /// is kept: in one round of four a random one, in the others the last one.
   void round_started(OperandSets& operands) {
     constexpr std::size_t one_in = 4;
     operands.kept_call.reset();
@@ -50,7 +50,8 @@ class AuditSchedule {
     operands.round_seed = random_();
   }
 
-  /// After a cycle: now and then lets `audit(index)` ask one implementation, and keeps the fault that it returns, if any.
+  /// After a cycle: now and then lets `audit(index)` ask one implementation, and keeps the fault that it returns, if
+  /// any.
   void cycle_ended(const timing::Rounds& so_far, OperandSets& operands, FunctionRef<std::string(std::size_t)> audit) {
     operands.kept_call.reset();
     operands.round_seed.reset();

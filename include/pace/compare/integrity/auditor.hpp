@@ -9,8 +9,8 @@
 
 namespace pace::detail {
 
-/// An observer of the rounds that looks for faults between cycles. IntegrityChecker does so where the implementations run
-/// in this process, SideAudits where each has a process of its own.
+/// An observer of the rounds that looks for faults between cycles. IntegrityChecker does so where the implementations
+/// run in this process, SideAudits where each has a process of its own.
 class Auditor : public timing::RoundObserver {
  public:
   /// The rounds of these implementations begin, with so many iterations a sample.

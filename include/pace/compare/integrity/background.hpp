@@ -16,7 +16,8 @@
 
 namespace pace::detail {
 
-/// State of a thread as the file `path` in /proc reports it: R is running, or ready to. '?' where there is no such file.
+/// State of a thread as the file `path` in /proc reports it: R is running, or ready to. '?' where there is no such
+/// file.
 [[nodiscard]] inline char state_in(const std::string& path) {
   std::FILE* const file = std::fopen(path.c_str(), "r");
   if (file == nullptr) return '?';

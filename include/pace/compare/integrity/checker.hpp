@@ -65,12 +65,24 @@ struct Examination {
   bool repeats_outputs = false;
 };
 
-/// An implementation that was not asked for everything, for want of time.
+/// A question that one implementation was not asked.
 struct Unasked {
   std::size_t index = 0;
-  /// What it was not asked for, as a sentence without its end.
-  std::string why = {};
+  /// The question, and why it was left out, as the end of a sentence.
+  std::string what = {};
+  /// What makes it possible to ask, as a sentence without its end.
+  std::string advice = {};
+
+  /// Returns all of it, as sentences without the last end.
+  [[nodiscard]] std::string describe() const { return "it was not asked " + what + ". " + advice; }
 };
+
+/// Returns the question that is reported of the implementation `index`, which is the first one that it was not asked;
+/// null if it was asked all.
+[[nodiscard]] inline const Unasked* first_unasked(std::span<const Unasked> all, std::size_t index) {
+  const auto found = std::ranges::find(all, index, &Unasked::index);
+  return found == all.end() ? nullptr : &*found;
+}
 
 /// Result of the audits in the rounds and of the checks after them.
 struct IntegrityFindings {
@@ -135,8 +147,8 @@ class IntegrityChecker final : public Auditor {
   void sample_ended(std::size_t place) override;
   /// Judges outputs of timed calls of this cycle that have other bits than those that are known to be right.
   void judge_timed_outputs();
-  /// Judges them, and audits one candidate between cycles, at moments that cannot be foreseen, for at most `audit_share`
-  /// of the time.
+  /// Judges them, and audits one candidate between cycles, at moments that cannot be foreseen, for at most
+  /// `audit_share` of the time.
   void cycle_ended(const timing::Rounds& so_far) override;
   [[nodiscard]] Nanoseconds took() const override { return schedule_.took() + timed_outputs_.took(); }
   /// Returns whether an audit or the output of a timed call shows a fault, so that the rounds end.
@@ -148,8 +160,8 @@ class IntegrityChecker final : public Auditor {
   void take_times(Nanoseconds elapsed, std::vector<Nanoseconds> shortest) {
     schedule_.take_times(elapsed, std::move(shortest));
   }
-  /// Whether outputs are random numbers of which the distribution alone is compared, so that each round has a seed of its
-  /// own.
+  /// Whether outputs are random numbers of which the distribution alone is compared, so that each round has a seed of
+  /// its own.
   [[nodiscard]] bool draws_anew() const {
     return answers_->given.random && answers_->options.method == check::CheckOptions::Method::random;
   }
@@ -181,7 +193,16 @@ class IntegrityChecker final : public Auditor {
   [[nodiscard]] std::string judge_timed_output(const c10::IValue& output);
   [[nodiscard]] std::string ask_after_rounds(Implementation& implementation);
   [[nodiscard]] std::string ask_for_more(std::size_t index, Outcome& outcome);
-  [[nodiscard]] std::string take_exception(std::size_t index);
+  /// What has thrown in the questions after the rounds.
+  struct Thrown {
+    std::string message = {};
+    bool by_baseline = false, by_candidate = false, out_of_memory = false;
+
+    /// The baseline does not take the values either, or memory ran out in none of the candidate's calls: otherwise the
+    /// candidate is to blame.
+    [[nodiscard]] bool blames_candidate() const { return !by_baseline && (by_candidate || !out_of_memory); }
+  };
+  [[nodiscard]] Thrown take_exception(std::size_t index);
   [[nodiscard]] std::string out_of_time(std::size_t index);
   [[nodiscard]] std::string ask_for_novelty(Implementation& implementation);
   [[nodiscard]] std::string judge_new_sample(Implementation& implementation, NewValueSamples& samples);
@@ -220,22 +241,40 @@ class IntegrityChecker final : public Auditor {
            ": its time is that of calls between which " + (kept.size() == 1 ? "that one does" : "these do") +
            " not change.";
   }
-  /// What one question to one implementation may take after the rounds, if it takes longer than audit_share of the budget.
-  /// After short rounds it may take as long as after those of the default budget.
+  /// What one question to one implementation may take after the rounds, whatever time is left, if it takes longer than
+  /// audit_share of the budget. After short rounds it may take as long as after those of the default budget.
+  [[nodiscard]] Nanoseconds time_by_budget() const {
+    return most_share * std::max<Nanoseconds>(Options().budget, longest_of_rounds());
+  }
+  /// The same within the time that is left.
   [[nodiscard]] Nanoseconds most_time_of_question() const {
-    const Nanoseconds rounds = std::max(options_.budget, schedule_.elapsed());
-    return std::min<Nanoseconds>(std::max(most_share * rounds, most_share * Options().budget), time_left(clock_));
+    return std::min<Nanoseconds>(time_by_budget(), time_left(clock_));
   }
-  /// What the shortest form of a question may take, where calls are too long for any other: as long as the rounds, of
-  /// which an interval takes more than this form has calls.
+  /// What the shortest form of a question may take, whatever time is left, where calls are too long for any other: as
+  /// long as the rounds, of which an interval takes more than this form has calls.
+  [[nodiscard]] Nanoseconds short_time_by_budget() const {
+    return std::max<Nanoseconds>(time_by_budget(), longest_of_rounds());
+  }
+  /// The same within the time that is left.
   [[nodiscard]] Nanoseconds most_time_of_short_question() const {
-    const Nanoseconds rounds = std::max(options_.budget, schedule_.elapsed());
-    return std::max(most_time_of_question(), std::min<Nanoseconds>(rounds, time_left(clock_)));
+    return std::min<Nanoseconds>(short_time_by_budget(), time_left(clock_));
   }
-  /// Notes that an implementation was not asked `what`, for want of time.
-  void leave_unasked(std::size_t index, const std::string& what) {
-    notes_.push_back('\'' + prepared_.result.implementations[index].name + "' was not asked " + what + '.');
-    unasked_.push_back({index, "it was not asked " + what});
+  [[nodiscard]] Nanoseconds longest_of_rounds() const {
+    return std::max<Nanoseconds>(options_.budget, schedule_.elapsed());
+  }
+  /// Notes a question that an implementation was not asked.
+  void leave_unasked(Unasked question) {
+    notes_.push_back('\'' + prepared_.result.implementations[question.index].name + "' was not asked " + question.what +
+                     '.');
+    unasked_.push_back(std::move(question));
+  }
+  [[nodiscard]] static std::string more_time() { return "Give the program more time: " + deadline_reason(); }
+  /// Notes that the shortest form of a question, which takes `needed`, takes longer than it may.
+  void leave_too_long(std::size_t index, const std::string& question, Nanoseconds needed) {
+    if (needed > short_time_by_budget())
+      leave_unasked({index, question + ", since that would take too long", "Measure longer (--budget)"});
+    else
+      leave_unasked({index, question + ", since too little time was left for that", more_time()});
   }
   /// The shortest time of a call in a sample of the rounds.
   [[nodiscard]] Nanoseconds shortest_of(std::size_t index) const { return schedule_.shortest_of(index); }
@@ -388,8 +427,8 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
     const OnOtherValues other = on_fresh_values();
     return observe_call(implementation, seed_of(true), answers_->given.output).counts;
   };
-  // An honest implementation may take turns between algorithms: of up to four, one of the calls after takes the turn of the
-  // call on new values. A random number of calls lies between the trials for those that take more.
+  // An honest implementation may take turns between algorithms: of up to four, one of the calls after takes the turn of
+  // the call on new values. A random number of calls lies between the trials for those that take more.
   const auto does_less_with = [&](std::span<const std::size_t> kept) {
     constexpr int trials = 3, calls_after = 4;
     for (int trial = 0; trial < trials; ++trial) {
@@ -413,11 +452,11 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
     found.problem = "it does less on values that it has seen before" + on_both + ": it keeps answers. " + keeps_hint();
 }
 
-/// An implementation may keep what it derives from some operands, such as packed weights, since its calls on other values
-/// of the others have to compute. `effect_with(kept)` is whether an effect of new values shows if these operands keep
-/// theirs. Returns the indices of a set of operands, beside the declared ones, without whose new values the effect is
-/// gone, and as few of them as it takes; nothing if there is none. With one operand, or where the others do not change the
-/// answer, keeping what is derived from them is keeping the answer.
+/// An implementation may keep what it derives from some operands, such as packed weights, since its calls on other
+/// values of the others have to compute. `effect_with(kept)` is whether an effect of new values shows if these operands
+/// keep theirs. Returns the indices of a set of operands, beside the declared ones, without whose new values the effect
+/// is gone, and as few of them as it takes; nothing if there is none. With one operand, or where the others do not
+/// change the answer, keeping what is derived from them is keeping the answer.
 inline std::vector<std::size_t> IntegrityChecker::find_kept_operands(
     FunctionRef<bool(std::span<const std::size_t>)> effect_with) {
   constexpr std::size_t most_tried = 8;
@@ -508,8 +547,8 @@ inline void IntegrityChecker::round_started(std::size_t) {
   if (clock_.modes() != nullptr || !draws_anew()) operands_.round_seed.reset();
 }
 
-/// Where rounds have values of their own, or calls change what later ones return, the right output is not known; and what
-/// is captured has the same output whenever it is replayed.
+/// Where rounds have values of their own, or calls change what later ones return, the right output is not known; and
+/// what is captured has the same output whenever it is replayed.
 inline void IntegrityChecker::sample_ended(std::size_t place) {
   if (schedule_.timed().empty() || !answers_->checks() || clock_.modes() != nullptr) return;
   const auto* const output = prepared_.implementations[schedule_.timed()[place]]->kept_output();
@@ -573,9 +612,9 @@ inline IntegrityFindings IntegrityChecker::check() {
   return findings;
 }
 
-/// Checks the output of the last timed call of each implementation. The output is unknown if the call writes to operands
-/// or draws random numbers, since the last sample then applied it many times over, and if rounds have values of their
-/// own. One more timed call from the first state then stands in for it.
+/// Checks the output of the last timed call of each implementation. The output is unknown if the call writes to
+/// operands or draws random numbers, since the last sample then applied it many times over, and if rounds have values
+/// of their own. One more timed call from the first state then stands in for it.
 inline void IntegrityChecker::verify_last_outputs(IntegrityFindings& findings) {
   for (const std::size_t index : schedule_.timed()) {
     auto& implementation = *prepared_.implementations[index];
@@ -657,26 +696,33 @@ inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
 /// What is wrong with a candidate that audits found nothing wrong with; sets `outcome` if it is not Outcome::wrong.
 inline std::string IntegrityChecker::ask_for_more(std::size_t index, Outcome& outcome) {
   auto& implementation = *prepared_.implementations[index];
-  // Memory may run out once by what others have left.
-  for (const bool again : {false, true}) {
+  // Memory may run out once by what others have left, and the baseline need not take what is drawn each time.
+  constexpr int attempts = 3;
+  for (int attempt = 1; attempt <= attempts; ++attempt) {
     if (time_left(clock_).count() <= 0) return out_of_time(index);
     try {
       if (auto problem = ask_after_rounds(implementation); !problem.empty()) return problem;
       return time_left(clock_).count() > 0 ? ask_for_novelty(implementation) : out_of_time(index);
     } catch (...) {
-      if (!again && current_failure().out_of_memory) {
-        repair(0);
-        continue;
+      const Thrown thrown = take_exception(index);
+      if (attempt < attempts && (thrown.by_baseline || thrown.out_of_memory)) continue;
+      if (thrown.blames_candidate()) {
+        outcome = Outcome::threw;
+        return "after the rounds: " + thrown.message;
       }
-      outcome = Outcome::threw;
-      return take_exception(index);
+      leave_unasked({index,
+                     "for everything after the rounds, since " +
+                         std::string(thrown.by_baseline ? "the baseline threw: " : "") + thrown.message,
+                     thrown.out_of_memory ? "Give it more memory"
+                                          : "If the baseline takes few values, declare which ones it may be given "
+                                            "(check::CheckOptions::fresh_values, .renew_each_round(function))"});
     }
   }
   return {};
 }
 
-/// What is said of a candidate that cannot be asked for more, since the deadline has passed: a note, or a fault if calls
-/// of its own that no sample timed have taken the time.
+/// What is said of a candidate that cannot be asked for more, since the deadline has passed: a note, or a fault if
+/// calls of its own that no sample timed have taken the time.
 inline std::string IntegrityChecker::out_of_time(std::size_t index) {
   constexpr Nanoseconds long_time = std::chrono::seconds(1);
   constexpr double times = 100;
@@ -686,7 +732,7 @@ inline std::string IntegrityChecker::out_of_time(std::size_t index) {
            format_time(usual) +
            ", so that it could not be asked for more before the time limit: it is fast only while "
            "it is timed";
-  leave_unasked(index, "for more after the rounds, since the time limit had passed");
+  leave_unasked({index, "for more after the rounds, since the time limit had passed", more_time()});
   return {};
 }
 
@@ -764,11 +810,12 @@ inline std::string IntegrityChecker::judge_fresh(const ObservedCall& made, std::
 }
 
 /// See rounding_explains() of rounding.hpp; `expected` is the baseline's on `values`. Tolerances are learned anew for
-/// these values: those of the first fresh values hold for elements that were other numbers then, so that an error of the
-/// baseline itself, as of a vectorised erf where gelu is nearly zero, was allowed at other places.
+/// these values: those of the first fresh values hold for elements that were other numbers then, so that an error of
+/// the baseline itself, as of a vectorised erf where gelu is nearly zero, was allowed at other places.
 inline bool IntegrityChecker::rounding_explains(const c10::IValue& output, const Expected& expected,
                                                 const std::vector<at::Tensor>& values, bool renewed) {
   const auto& options = answers_->options;
+  if (!may_be_rounding(output, options)) return false;
   Expected here = expected;
   if (renewed && !expected.learned.empty()) {
     const auto set = prepared_.given->clone();
@@ -795,30 +842,27 @@ inline std::string IntegrityChecker::judge_timed_output(const c10::IValue& outpu
   return in_timed_call(agreement.message);
 }
 
-/// What the exception being handled, from the questions after the rounds to the implementation of this index, says of it;
-/// empty with a note if it is not to blame: the baseline does not take the values either, or memory ran out in none of
-/// its calls. Rethrows it if the device is lost.
-inline std::string IntegrityChecker::take_exception(std::size_t index) {
-  bool of_baseline = false, of_candidate = false;
+/// Takes the exception being handled, from the questions after the rounds to the implementation of this index. Rethrows
+/// it if the device is lost.
+inline IntegrityChecker::Thrown IntegrityChecker::take_exception(std::size_t index) {
+  Thrown found;
   try {
     throw;
   } catch (const ImplementationThrew& thrown) {
-    of_baseline = thrown.index == baseline_;
-    of_candidate = thrown.index == index;
+    found.by_baseline = thrown.index == baseline_;
+    found.by_candidate = thrown.index == index;
   } catch (...) {  // its message follows
   }
   const Failure failure = current_failure();
   if (failure.device != Failure::Device::fine) throw;
   repair(0);
-  if (!of_baseline && (of_candidate || !failure.out_of_memory)) return "after the rounds: " + failure.message;
-  notes_.push_back('\'' + prepared_.result.implementations[index].name +
-                   "' was not asked for everything after the rounds, since " +
-                   (of_baseline ? "the baseline threw: " : "") + failure.message + '.');
-  return {};
+  found.message = failure.message;
+  found.out_of_memory = failure.out_of_memory;
+  return found;
 }
 
-/// Whether it still is what it was in the first calls and in the rounds: right on other values, and as fast in samples like
-/// those of the rounds, with the baseline as the norm for what the machine does.
+/// Whether it still is what it was in the first calls and in the rounds: right on other values, and as fast in samples
+/// like those of the rounds, with the baseline as the norm for what the machine does.
 inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementation) {
   if (ask_again_)
     if (const auto problem = ask_again_(implementation); !problem.empty())
@@ -834,7 +878,7 @@ inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementa
   const Nanoseconds of_samples = tries * static_cast<double>(iterations_) * usual;
   const int samples = 4 * of_samples > most_time_of_question() ? 1 : 4;
   if (samples * of_samples > most_time_of_short_question()) {
-    leave_unasked(implementation.index, "whether it is as fast after the rounds, since that would take too long");
+    leave_too_long(implementation.index, "whether it is as fast after the rounds", samples * of_samples);
     return {};
   }
   Nanoseconds own{};
@@ -856,9 +900,10 @@ inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementa
          format_time(shortest_of(implementation.index)) + " in them: it is fast only while it is timed";
 }
 
-/// Whether its calls take longer on values that it has not seen before than on the same ones again, or than where they are
-/// repeated, and whether they are right there. The time for it is a share of the budget, or up to most_time_of_question()
-/// where few calls take as long. One trial at a time may take up to most_time_of_short_question().
+/// Whether its calls take longer on values that it has not seen before than on the same ones again, or than where they
+/// are repeated, and whether they are right there. The time for it is a share of the budget, or up to
+/// most_time_of_question() where few calls take as long. One trial at a time may take up to
+/// most_time_of_short_question().
 inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementation) {
   constexpr double fewest_trials = 6, fewest_long_trials = 3, most_trials = 16, samples_of_trial = 7, attempts = 2,
                    most_calls = 16, most_bytes = 1 << 20, slack_in_resolutions = 20, calls_of_trial = 6,
@@ -867,11 +912,11 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   const Nanoseconds usual = shortest_of(implementation.index) + shortest_of(baseline_);
   const Nanoseconds time = audit_share * options_.budget;
   const Nanoseconds most_time = most_time_of_question();
-  constexpr auto question = "whether it keeps answers from call to call, since that would take too long";
-  // Of long calls few trials can be made, so that one without an effect ends the question.
+  constexpr auto question = "whether it keeps answers from call to call";
+  // Few trials can be made of long calls, so that one without an effect ends the question.
   bool one_by_one = attempts * fewest_long_trials * calls_of_trial * usual > most_time;
   if (one_by_one && calls_of_trial * usual > most_time_of_short_question()) {
-    leave_unasked(implementation.index, question);
+    leave_too_long(implementation.index, question, calls_of_trial * usual);
     return {};
   }
   const double affordable = time / (samples_of_trial * attempts * fewest_trials * usual);
@@ -902,7 +947,7 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   }
   std::optional<NoveltyEffect> effect;
   if (wrong.empty() && one_by_one && each > most_time_of_short_question()) {
-    leave_unasked(implementation.index, question);
+    leave_too_long(implementation.index, question, each);
   } else if (wrong.empty()) {
     const bool few = fewest_trials * each > most_time;
     const double trials = each.count() > 0 ? time / (attempts * each) : most_trials;
@@ -947,8 +992,8 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   return wrong;
 }
 
-/// Whether the output of the last sample on new values is right, and what it has written to operands. That of calls that
-/// draw random numbers is not known.
+/// Whether the output of the last sample on new values is right, and what it has written to operands. That of calls
+/// that draw random numbers is not known.
 inline std::string IntegrityChecker::judge_new_sample(Implementation& implementation, NewValueSamples& samples) {
   const c10::IValue output = samples.take_output();
   if (answers_->given.random || !answers_->can_ask() || implementation.index == baseline_) return {};

@@ -1,5 +1,5 @@
-// DispatcherSettings: the kernels that LibTorch's dispatcher has for the operators by which pace writes and copies values.
-// A kernel that is registered in a call would run whenever pace prepares the next one.
+// DispatcherSettings: the kernels that LibTorch's dispatcher has for the operators by which pace writes and copies
+// values. A kernel that is registered in a call would run whenever pace prepares the next one.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -35,8 +35,8 @@ struct DispatcherSettings {
     return found;
   }
 
-  /// A hash of the lines of a dump of an operator's registrations but for kernels of devices that no call of a comparison
-  /// runs on: an implementation may load a library that registers some.
+  /// A hash of the lines of a dump of an operator's registrations but for kernels of devices that no call of a
+  /// comparison runs on: an implementation may load a library that registers some.
   [[nodiscard]] static std::size_t hash_of(const std::string& dump) {
     std::string relevant;
     std::istringstream lines(dump);
@@ -45,8 +45,8 @@ struct DispatcherSettings {
     return std::hash<std::string>()(relevant);
   }
 
-  /// Whether a line that begins with this word is about another dispatch key than one of a device that is neither a CPU nor
-  /// a GPU of CUDA. Those of autograd and others that belong to no device run for all devices.
+  /// Whether a line that begins with this word is about another dispatch key than one of a device that is neither a CPU
+  /// nor a GPU of CUDA. Those of autograd and others that belong to no device run for all devices.
   [[nodiscard]] static bool may_run(const std::string& key) {
     using Component = c10::BackendComponent;
     static const std::set<std::string> of_other_devices = [] {

@@ -22,8 +22,8 @@ TORCH_API int get_num_threads();
 
 namespace pace::detail {
 
-/// Returns why a copy of this process would not work, as a clause; empty if it would. Threads of a pool do not exist in a
-/// forked process, which would wait for them for ever; CUDA does not work there.
+/// Returns why a copy of this process would not work, as a clause; empty if it would. Threads of a pool do not exist in
+/// a forked process, which would wait for them for ever; CUDA does not work there.
 [[nodiscard]] inline std::string reason_not_to_fork() {
   if (const int threads = at::get_num_threads(); threads > 1)
     return "an operator may use " + std::to_string(threads) +

@@ -43,26 +43,31 @@ namespace pace::detail {
 enum class Renewal {
   /// As replace_all; and signs change as in vary_signs.
   replace_all_signs,
-  /// As rearrange_all; and one in eight of the whole numbers takes the value of another one, and one in eight of the bools
+  /// As rearrange_all; and one in eight of the whole numbers takes the value of another one, and one in eight of the
+  /// bools
   /// the other value (see replace_dim()), so that counts, sums and sorted orders change as well.
   replace_all,
   /// As rearrange_all; and signs change as in vary_signs.
   rearrange_all_signs,
-  /// As rearrange; and integers and bools are rolled along a dimension by a random number of places, unless they look as
+  /// As rearrange; and integers and bools are rolled along a dimension by a random number of places, unless they look
+  /// as
   /// if their places mattered (see place_free_dim()).
   rearrange_all,
   /// As rearrange; and signs change as in vary_signs.
   rearrange_signs,
-  /// As vary; but a tensor with special values gets others with the same structure (see rearrange_values()), and is scaled
+  /// As vary; but a tensor with special values gets others with the same structure (see rearrange_values()), and is
+  /// scaled
   /// as a whole only where there are none.
   rearrange,
-  /// As rearrange; and one in eight of the whole numbers that have changed places takes the value of another one, for what
+  /// As rearrange; and one in eight of the whole numbers that have changed places takes the value of another one, for
+  /// what
   /// does not depend on places, such as a sort.
   resample,
   /// As vary; and where a real tensor without special values has both signs, one value in eight gets the other sign;
   /// complex values are turned by a random angle of their own.
   vary_signs,
-  /// Every floating-point value is multiplied by a random factor of its own in [1/2, 1). Signs, zeros and ranges such as
+  /// Every floating-point value is multiplied by a random factor of its own in [1/2, 1). Signs, zeros and ranges such
+  /// as
   /// [0, 1] and [-1, 1] stay. A tensor with special values (see has_special_values()) is scaled as a whole instead.
   vary,
   /// All floating-point values are multiplied by one random factor in [1/2, 1). This keeps order, ties, symmetry,
@@ -169,7 +174,8 @@ void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
       });
 }
 
-/// The structure of a tensor's values; that of a dtype without arithmetic has something that only a common factor keeps.
+/// The structure of a tensor's values; that of a dtype without arithmetic has something that only a common factor
+/// keeps.
 [[nodiscard]] inline ValueStructure structure_or_unknown(const at::Tensor& tensor) {
   try {
     return structure_of(tensor);
@@ -210,8 +216,8 @@ void draw_in_parts(std::int64_t total, SplitMix64& random, const at::TensorOptio
   }
 }
 
-/// Multiplies each of `values`, a 1-D view, by a random factor in [1/2, 1) of its own, which is negative for one in eight
-/// if `signs`.
+/// Multiplies each of `values`, a 1-D view, by a random factor in [1/2, 1) of its own, which is negative for one in
+/// eight if `signs`.
 inline void multiply_each(at::Tensor values, SplitMix64& random, bool signs) {
   const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
   // The product of one factor in [sqrt(1/2), 1) that other values share and one that others of the values do.
@@ -348,8 +354,8 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
   return true;
 }
 
-/// Whether the dimension may be that of the coordinates of points or boxes, each of which has a meaning of its own: the last
-/// one of several, with up to four elements.
+/// Whether the dimension may be that of the coordinates of points or boxes, each of which has a meaning of its own: the
+/// last one of several, with up to four elements.
 [[nodiscard]] inline bool has_coordinates(const at::Tensor& values, std::int64_t dim) {
   constexpr std::int64_t most = 4;
   return values.dim() > 1 && dim == values.dim() - 1 && values.size(dim) <= most && values.size(dim) < values.numel();
@@ -491,8 +497,8 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
   return std::max_element(sizes.begin(), sizes.end()) - sizes.begin();
 }
 
-/// Gives about one in eight of the slices of `values` along `dim` the values of another one, so that what belongs together
-/// in a slice stays together.
+/// Gives about one in eight of the slices of `values` along `dim` the values of another one, so that what belongs
+/// together in a slice stays together.
 inline void resample_slices(at::Tensor& values, std::int64_t dim, SplitMix64& random) {
   const std::int64_t size = values.size(dim);
   if (size < 2) return;
@@ -511,10 +517,10 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
     resample_slices(values, dim, random);
 }
 
-/// Whether whole numbers or bools may be replaced as resample_values() does along `dim` without a loss of structure. They
-/// stay where none occurs twice in a line along `dim`, as in a permutation; where the few numbers of a slice, such as the
-/// ends of an edge, occur together once only; and where all lines have one sum, as one-hot rows have. A single bool that
-/// differs from all others stays as well.
+/// Whether whole numbers or bools may be replaced as resample_values() does along `dim` without a loss of structure.
+/// They stay where none occurs twice in a line along `dim`, as in a permutation; where the few numbers of a slice, such
+/// as the ends of an edge, occur together once only; and where all lines have one sum, as one-hot rows have. A single
+/// bool that differs from all others stays as well.
 [[nodiscard]] inline bool may_replace(const at::Tensor& values, std::int64_t dim) {
   constexpr std::int64_t most_looked_at = 1 << 18, few = 4;
   const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
@@ -537,10 +543,10 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
   return lines == 1 || lines > few || std::get<0>(at::unique_dim(slices, 0)).size(0) < size;
 }
 
-/// Returns the dimension along which integers or bools may change places: the longest one along which no line of three or
-/// more is in order, as offsets and padding are, and not all of them before their padding; nothing for other dtypes, and
-/// where values may be addresses (large) or markers (all negative ones are equal), are equal, or point back or ahead only,
-/// as those of a tree may. The last dimension is none if it has few integers, which may be coordinates.
+/// Returns the dimension along which integers or bools may change places: the longest one along which no line of three
+/// or more is in order, as offsets and padding are, and not all of them before their padding; nothing for other dtypes,
+/// and where values may be addresses (large) or markers (all negative ones are equal), are equal, or point back or
+/// ahead only, as those of a tree may. The last dimension is none if it has few integers, which may be coordinates.
 [[nodiscard]] inline std::optional<std::int64_t> place_free_dim(const at::Tensor& tensor) {
   if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.numel() < 3 ||
       !c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true))
@@ -682,8 +688,8 @@ class FreshValues {
   [[nodiscard]] std::uint64_t draw_seed() { return random_(); }
 
   /// Writes values into `tensors`, which are like the given ones, that differ from those of all earlier draws; given
-  /// ones that are equal stay equal. Tensors of the indices `kept` are not touched, not even read. Throws c10::Error for
-  /// dtypes that have no arithmetic.
+  /// ones that are equal stay equal. Tensors of the indices `kept` are not touched, not even read. Throws c10::Error
+  /// for dtypes that have no arithmetic.
   void draw(Renewal renewal, const std::vector<at::Tensor>& tensors, std::span<const std::size_t> kept = {}) {
     const c10::NoGradGuard no_grad;
     const auto stays = [&](std::size_t i) { return std::ranges::find(kept, i) != kept.end(); };
@@ -750,8 +756,9 @@ class FreshValues {
         });
   }
 
-  /// Changes values by a few units in their last places, as rounding does: in way 0 by halves of a tensor, in any other way
-  /// each value up or down, by a pattern of its own. Whole numbers have no last places: what is computed from them may jump.
+  /// Changes values by a few units in their last places, as rounding does: in way 0 by halves of a tensor, in any other
+  /// way each value up or down, by a pattern of its own. Whole numbers have no last places: what is computed from them
+  /// may jump.
   void perturb(const std::vector<at::Tensor>& tensors, std::uint32_t way = 0) const {
     const c10::NoGradGuard no_grad;
     renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {

@@ -78,8 +78,8 @@ struct KernelSettings {
     add(huge_pages_off != after.huge_pages_off, "the use of huge pages");
   }
 
-  /// Restores what differs and can be restored: timers are stopped where there were none before. Handlers of faults stay:
-  /// without them, memory that is protected for their sake would end the process.
+  /// Restores what differs and can be restored: timers are stopped where there were none before. Handlers of faults
+  /// stay: without them, memory that is protected for their sake would end the process.
   void restore() const {
     const KernelSettings present = now();
     if (scheduling != present.scheduling ||

@@ -31,8 +31,8 @@ namespace pace::detail {
 class NewValueSamples {
  public:
   /// Samples of at most `calls` calls on operands like those of `like`. All must outlive it. Nothing else may use the
-  /// operands meanwhile. `warm` says whether a sample comes before those on new values, which is of use for short calls:
-  /// code that has left the caches takes some microseconds more.
+  /// operands meanwhile. `warm` says whether a sample comes before those on new values, which is of use for short
+  /// calls: code that has left the caches takes some microseconds more.
   NewValueSamples(timing::Clock& clock, OperandSets& operands, const OperandSet& like, FreshValues& source,
                   Renewal renewal, std::size_t calls, bool warm, std::uint64_t seed)
       : clock_(clock),
@@ -75,15 +75,15 @@ class NewValueSamples {
     operands_.spare_tensors.clear();
   }
 
-  /// Calls `implementation` once on each copy of the operands, untimed: where a device replays calls, one that captures what
-  /// it does in its first call with an address must not do so while it is captured itself.
+  /// Calls `implementation` once on each copy of the operands, untimed: where a device replays calls, one that captures
+  /// what it does in its first call with an address must not do so while it is captured itself.
   void touch(Implementation& implementation) {
     implementation.prepare(0);
     implementation.run(0, static_cast<std::int64_t>(values_.size()));
   }
 
-  /// Chooses how many calls the next samples have, which no implementation can know: the output of the last one is looked
-  /// at, since later calls may reuse the memory of earlier outputs.
+  /// Chooses how many calls the next samples have, which no implementation can know: the output of the last one is
+  /// looked at, since later calls may reuse the memory of earlier outputs.
   void next_trial() { calls_ = values_.size() - random_.below(1 + values_.size() / 2); }
 
   /// Times calls on new values, the same calls once more, and `repetitions` calls on the values of the first one; if
@@ -120,7 +120,8 @@ class NewValueSamples {
       implementation.prepare(0);
       implementation.run(0, 1);
     }
-    // The same sample as before the calls on known values, so that code, predictions of branches and the heap are as warm.
+    // The same sample as before the calls on known values, so that code, predictions of branches and the heap are as
+    // warm.
     if (warm_) (void)again(new_values);
     for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, values_[i].tensors, kept);
     implementation.prepare(0);
@@ -159,8 +160,8 @@ class NewValueSamples {
   [[nodiscard]] std::size_t calls() const { return values_.size(); }
 
  private:
-  /// Takes a copy of the output, and returns how long its first reading took beyond a second one, with its release. What
-  /// runs on a device is not read here by the clock that times it.
+  /// Takes a copy of the output, and returns how long its first reading took beyond a second one, with its release.
+  /// What runs on a device is not read here by the clock that times it.
   [[nodiscard]] Nanoseconds take_output_of(Implementation& implementation) {
     c10::IValue output = implementation.take_output();
     if (clock_.modes() != nullptr) {

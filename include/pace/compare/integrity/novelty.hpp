@@ -1,5 +1,5 @@
-// Novelty: whether calls take longer on values that are new, which shows that an implementation keeps earlier results, or
-// leave work until after them.
+// Novelty: whether calls take longer on values that are new, which shows that an implementation keeps earlier results,
+// or leave work until after them.
 #pragma once
 
 #include <algorithm>
@@ -52,13 +52,13 @@ struct NoveltyEffect {
   }
 };
 
-/// Calls must take more than so many times as long. Branches that depend on values, as of a sort, are predicted on known
-/// ones, which made an honest top-k of a few thousand elements up to twice as fast.
+/// Calls must take more than so many times as long. Branches that depend on values, as of a sort, are predicted on
+/// known ones, which made an honest top-k of a few thousand elements up to twice as fast.
 inline constexpr double least_novelty_effect = 2;
 /// ... than on the values given, for which code may have a shorter way.
 inline constexpr double least_effect_beside_given = 3;
-/// Work left until after a call is a fault from this part of its time on. Outputs that leave the caches between the call
-/// and the reading take as long as the baseline's.
+/// Work left until after a call is a fault from this part of its time on. Outputs that leave the caches between the
+/// call and the reading take as long as the baseline's.
 inline constexpr double most_work_afterwards = 0.5;
 /// Reading and releasing an output may take so much more than the baseline's in any case, since their types differ.
 inline constexpr Nanoseconds least_work_afterwards{5e3};
@@ -130,15 +130,16 @@ struct Trials {
 
 }  // namespace novelty
 
-/// Compares calls on new values with the same calls again, with calls that are repeated on one of these values, and with
-/// calls on the values given. Values are equal in the first three, so that work that depends on them is none of their
-/// effects; the last one has a larger limit. `own()` and `of_baseline()` take the times of the implementation in question
-/// and of the baseline; nothing ends the comparison without a result. What samples on other operands cost more is taken
-/// from the baseline: its difference or its ratio to its own repeated calls, whichever allows more. What comes after a
-/// call is compared with the baseline's. Times are the lower quartiles of `trials` trials, since interruptions only add to
-/// them, and an effect must show in each of `attempts` times as many: where calls without an effect are interrupted one
-/// time in ten, twice six trials find one with a probability below 10^-7, and six times one with one of 10^-6. Times within
-/// `slack` of each other are equal, and calls on other memory may take `of_other_memory` more than repeated ones.
+/// Compares calls on new values with the same calls again, with calls that are repeated on one of these values, and
+/// with calls on the values given. Values are equal in the first three, so that work that depends on them is none of
+/// their effects; the last one has a larger limit. `own()` and `of_baseline()` take the times of the implementation in
+/// question and of the baseline; nothing ends the comparison without a result. What samples on other operands cost more
+/// is taken from the baseline: its difference or its ratio to its own repeated calls, whichever allows more. What comes
+/// after a call is compared with the baseline's. Times are the lower quartiles of `trials` trials, since interruptions
+/// only add to them, and an effect must show in each of `attempts` times as many: where calls without an effect are
+/// interrupted one time in ten, twice six trials find one with a probability below 10^-7, and six times one with one of
+/// 10^-6. Times within `slack` of each other are equal, and calls on other memory may take `of_other_memory` more than
+/// repeated ones.
 [[nodiscard]] inline std::optional<NoveltyEffect> find_novelty_effect(
     std::size_t trials, Nanoseconds slack, Nanoseconds of_other_memory, FunctionRef<std::optional<CallTimes>()> own,
     FunctionRef<std::optional<CallTimes>()> of_baseline, std::size_t attempts = 2) {

@@ -52,8 +52,8 @@ namespace pace::detail {
   return tensor.q_per_channel_zero_points().to(tensor.device(), at::kDouble).view(shape);
 }
 
-/// Multiplies the values of a quantized tensor by `factors` of at most 1, which broadcast to its shape, and rounds them to
-/// others of the same scale. Zeros stay zeros, and each integer stays between its own and the one of zero.
+/// Multiplies the values of a quantized tensor by `factors` of at most 1, which broadcast to its shape, and rounds them
+/// to others of the same scale. Zeros stay zeros, and each integer stays between its own and the one of zero.
 inline void multiply_quantized(const at::Tensor& tensor, const at::Tensor& factors) {
   const at::Tensor zeros = zero_points_of(tensor);
   at::Tensor stored = stored_integers_of(tensor);

@@ -1,5 +1,5 @@
-// Related integers: what integers of an operand say about their own places, about other operands and about sizes, so that
-// other integers must say it, too.
+// Related integers: what integers of an operand say about their own places, about other operands and about sizes, so
+// that other integers must say it, too.
 #pragma once
 
 #include <algorithm>
@@ -40,9 +40,9 @@ namespace pace::detail {
   return values.ge(0).logical_and(values.lt(below)).all().item<bool>();
 }
 
-/// Whether the integers of one of two tensors follow from those of the other, so that neither may have other values alone:
-/// a permutation and its inverse, numbers and how often each occurs, and either of these with the offsets of its groups. An
-/// implementation may reserve memory by the one and fill it by the other.
+/// Whether the integers of one of two tensors follow from those of the other, so that neither may have other values
+/// alone: a permutation and its inverse, numbers and how often each occurs, and either of these with the offsets of its
+/// groups. An implementation may reserve memory by the one and fill it by the other.
 [[nodiscard]] inline bool follows_from(const at::Tensor& numbers, const at::Tensor& others) {
   if (!is_integer_vector(numbers) || !is_integer_vector(others)) return false;
   const at::Tensor from = numbers.to(at::kCPU, at::kLong), to = others.to(at::kCPU, at::kLong);
@@ -79,16 +79,17 @@ namespace pace::detail {
   return values.eq(at::arange(count)).logical_and(twice).any().item<bool>();
 }
 
-/// Gives the elements of a list of successors other places, and names them by these: cycles and lists have the same lengths
-/// as before.
+/// Gives the elements of a list of successors other places, and names them by these: cycles and lists have the same
+/// lengths as before.
 inline void rename_successors(at::Tensor& values, const at::Tensor& order) {
   const at::Tensor given = values.to(at::kLong).clone();
   const at::Tensor names = at::cat({order, at::full({1}, order.numel(), order.options())});
   values.index_copy_(0, order, names.index_select(0, given).to(values.scalar_type()));
 }
 
-/// Returns, for each element of a vector, the number of its segment, if `others` divide it into segments in each of which
-/// it ascends: as offsets, as lengths or as the numbers themselves. Nothing if they do not, or if that may be chance.
+/// Returns, for each element of a vector, the number of its segment, if `others` divide it into segments in each of
+/// which it ascends: as offsets, as lengths or as the numbers themselves. Nothing if they do not, or if that may be
+/// chance.
 [[nodiscard]] inline std::optional<at::Tensor> ascending_segments(const at::Tensor& tensor, const at::Tensor& others) {
   constexpr std::int64_t fewest_pairs = 6;
   if (!is_integer_vector(tensor) || !is_integer_vector(others)) return std::nullopt;
@@ -125,8 +126,8 @@ inline void renew_in_segments(at::Tensor& values, const at::Tensor& segments, co
   values.copy_(std::get<0>(numbers.add(renamed).sort()).sub(numbers).add(least));
 }
 
-/// Whether in all lines along `dim` the numbers ascend but for equal ones at the end, as keys before their padding do, and
-/// in one of them there is such padding.
+/// Whether in all lines along `dim` the numbers ascend but for equal ones at the end, as keys before their padding do,
+/// and in one of them there is such padding.
 [[nodiscard]] inline bool ascends_before_padding(const at::Tensor& values, std::int64_t dim) {
   const std::int64_t size = values.size(dim);
   if (size < 3) return false;
@@ -139,8 +140,8 @@ inline void renew_in_segments(at::Tensor& values, const at::Tensor& segments, co
   return equal_behind.logical_and(once.eq(0).logical_or(padded)).all().item<bool>() && padded.any().item<bool>();
 }
 
-/// Sizes and numbers that the integers of an operand may add up to, or be bounded by: an implementation may reserve memory
-/// by the size, and fill it by the integers.
+/// Sizes and numbers that the integers of an operand may add up to, or be bounded by: an implementation may reserve
+/// memory by the size, and fill it by the integers.
 class KnownSizes {
  public:
   KnownSizes() = default;

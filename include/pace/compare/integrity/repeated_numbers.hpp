@@ -28,9 +28,9 @@ struct Repetitions {
   std::int64_t changing = 0;
 };
 
-/// Looks at outputs that are declared as random numbers, in rounds between which the default generators get other seeds.
-/// A hash of up to 4 KiB of each tensor is kept. What is drawn anew hardly repeats itself; what is taken from a pool of
-/// n outputs does so after about sqrt(n) calls (the birthday problem).
+/// Looks at outputs that are declared as random numbers, in rounds between which the default generators get other
+/// seeds. A hash of up to 4 KiB of each tensor is kept. What is drawn anew hardly repeats itself; what is taken from a
+/// pool of n outputs does so after about sqrt(n) calls (the birthday problem).
 class RepeatedNumbers {
  public:
   /// Rounds of so many implementations begin. Forgets what earlier rounds had.

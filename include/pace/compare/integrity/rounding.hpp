@@ -48,8 +48,8 @@ struct AnswerOnValues {
 
 /// Gives the elements of an output the expected values where rounding accounts for the difference, given what the
 /// baseline returns on operands that differ in their last places. Real and complex numbers may be off by eight times as
-/// much as the baseline's own element moves, or as most elements beside it do unless these are whole numbers, which jump.
-/// Integers and bools may differ where the baseline's own do. For check::detail::with_clones().
+/// much as the baseline's own element moves, or as most elements beside it do unless these are whole numbers, which
+/// jump. Integers and bools may differ where the baseline's own do. For check::detail::with_clones().
 class WithoutRounding {
  public:
   WithoutRounding(const c10::IValue& expected, const c10::IValue& output, const std::vector<c10::IValue>& moved)
@@ -127,10 +127,15 @@ class WithoutRounding {
   return learned;
 }
 
-/// Whether `output` is right but for what rounding accounts for: at values at which an output depends on the last digits
-/// of the operands, correct implementations differ. `like` are operands of the same shapes, and `source` changes their
-/// last places. The operands of set 0 have their first values afterwards. Throws where the device is lost, and for lack
-/// of memory in comparing.
+/// Whether outputs are compared so that rounding may account for a difference.
+[[nodiscard]] inline bool may_be_rounding(const c10::IValue& output, const check::CheckOptions& check) {
+  return !output.isNone() && without_reference(check).method == check::CheckOptions::Method::allclose;
+}
+
+/// Whether `output` is right but for what rounding accounts for: at values at which an output depends on the last
+/// digits of the operands, correct implementations differ. `like` are operands of the same shapes, and `source` changes
+/// their last places. The operands of set 0 have their first values afterwards. Throws where the device is lost, and
+/// for lack of memory in comparing.
 [[nodiscard]] inline bool rounding_explains(const c10::IValue& output, const AnswerOnValues& known,
                                             Implementation& baseline, const OperandSets& operands,
                                             const OperandSet& like, const FreshValues& source,
@@ -138,7 +143,7 @@ class WithoutRounding {
   // One way may leave a sum that cancels nearly as it is, by chance.
   constexpr std::uint32_t ways = 4;
   const auto options = without_reference(check);
-  if (output.isNone() || options.method != check::CheckOptions::Method::allclose) return false;
+  if (!may_be_rounding(output, options)) return false;
   const auto& expected = known.expected;
   std::vector<c10::IValue> moved;
   bool explains = false;

@@ -25,8 +25,8 @@
 
 namespace pace::detail {
 
-/// Returns whether both tensors are dense, alike and hold the same bits in the CPU's memory. It makes no call of LibTorch
-/// that would wake its threads before the next sample.
+/// Returns whether both tensors are dense, alike and hold the same bits in the CPU's memory. It makes no call of
+/// LibTorch that would wake its threads before the next sample.
 [[nodiscard]] inline bool same_bits(const at::Tensor& one, const at::Tensor& other) {
   if (!one.defined() || !other.defined()) return one.defined() == other.defined();
   const auto is_dense = [](const at::Tensor& tensor) {
@@ -61,9 +61,9 @@ namespace pace::detail {
 }
 
 /// Looks after each sample at the output that was kept of it. Its bits are compared with those of outputs of the same
-/// implementation that are known to be right; only an output with other bits is judged by tolerances, which is left until
-/// the end of the cycle. Where either would take more than its share of the time of the rounds, as for large outputs or
-/// for those that have other bits in each call, outputs are chosen at random.
+/// implementation that are known to be right; only an output with other bits is judged by tolerances, which is left
+/// until the end of the cycle. Where either would take more than its share of the time of the rounds, as for large
+/// outputs or for those that have other bits in each call, outputs are chosen at random.
 class TimedOutputs {
  public:
   /// What is wrong with an output of the implementation at `place`; empty if nothing is.
@@ -127,8 +127,8 @@ class TimedOutputs {
   [[nodiscard]] Nanoseconds took() const { return took_; }
 
  private:
-  /// Outputs that are known to be right, for each implementation at most: there may be one for each algorithm that takes
-  /// turns with others.
+  /// Outputs that are known to be right, for each implementation at most: there may be one for each algorithm that
+  /// takes turns with others.
   static constexpr std::size_t most_known = 4;
   static constexpr double most_known_bytes = 16 << 20;
 

@@ -54,8 +54,8 @@ class BaselineWitness {
   /// CPU seconds that the baseline alone used in a second; 0: unknown.
   [[nodiscard]] double cores() const { return before_ ? before_->cores : 0; }
 
-  /// After the rounds of `timed`, in which a call of the baseline took `in_rounds` in the median: returns why that is not
-  /// its own time, as a clause; empty if it is about as fast as before.
+  /// After the rounds of `timed`, in which a call of the baseline took `in_rounds` in the median: returns why that is
+  /// not its own time, as a clause; empty if it is about as fast as before.
   [[nodiscard]] std::string after_rounds(timing::Clock& clock, const Prepared& prepared, const Options& options,
                                          const std::vector<std::size_t>& timed, Nanoseconds in_rounds) {
     if (!before_ || in_rounds.count() <= (1 + slowed_share) * before_->slowest.high) return {};

@@ -147,8 +147,8 @@ class SideAudits final : public Auditor {
   [[nodiscard]] Nanoseconds took() const override { return schedule_.took(); }
   [[nodiscard]] bool found() const override { return schedule_.found(); }
 
-  /// After the rounds: the findings of all sides. If some are dropped, the rest is to be measured again, since what they
-  /// did may have taken time from all.
+  /// After the rounds: the findings of all sides. If some are dropped, the rest is to be measured again, since what
+  /// they did may have taken time from all.
   [[nodiscard]] IntegrityFindings check() {
     IntegrityFindings findings;
     findings.max_abs_errors.resize(prepared_.implementations.size());
@@ -167,7 +167,9 @@ class SideAudits final : public Auditor {
       const auto notes = answer.read<std::vector<std::string>>();
       findings.notes.insert(findings.notes.end(), notes.begin(), notes.end());
       if (answer.read<bool>()) findings.keeps.push_back(index);
-      if (auto why = answer.read<std::string>(); !why.empty()) findings.unasked.push_back({index, std::move(why)});
+      Unasked question{.index = index};
+      answer >> question.what >> question.advice;
+      if (!question.what.empty()) findings.unasked.push_back(std::move(question));
       repetitions.push_back(answer.read<std::vector<Repetitions>>());
     }
     const auto place_of_baseline = static_cast<std::size_t>(std::ranges::find(timed, baseline) - timed.begin());
@@ -198,9 +200,9 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
   std::vector<std::string> notes;
   std::int64_t most_calls = 0;
   timing::LeastTraffic traffic;
-  answer >> cpu >> row.outcome >> row.message >> row.checked >> row.max_abs_error >> row.first_call >> row.counts >>
-      row.why_uncounted >> row.context.repeats_outputs >> row.context.keeps >> row.context.unproven >> notes >>
-      most_calls >> traffic;
+  answer >> cpu >> row.outcome >> row.message >> row.checked >> row.uncompared >> row.max_abs_error >> row.first_call >>
+      row.counts >> row.why_uncounted >> row.context.repeats_outputs >> row.context.keeps >> row.context.unproven >>
+      notes >> most_calls >> traffic;
   if (const auto there = answer.read<Nanoseconds>(); there < before || there > clock.now())
     throw Error("comparison '" + verified.result.name + "': --isolate sides: the " + clock.name() +
                 " clock shows another time in another process; expected the wall clock");
@@ -253,8 +255,8 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
   return Nanoseconds(stats::median(stats::sorted(std::move(times))));
 }
 
-/// Largest share of a sample that the handshake may take without being remarkable. Samples are made so long, if calls and
-/// budget allow that.
+/// Largest share of a sample that the handshake may take without being remarkable. Samples are made so long, if calls
+/// and budget allow that.
 inline constexpr double largest_handshake_share = 0.01;
 
 [[nodiscard]] inline std::string note_on_sides(Nanoseconds handshake, const Samples& samples) {
@@ -322,9 +324,8 @@ inline constexpr double largest_handshake_share = 0.01;
   return pass;
 }
 
-/// Runs all stages of a comparison for Isolate::sides. `own_clock` and `given` as for run_comparison(), `family_alpha` and
-/// `rates` as for measure(). Throws Error for
-/// what cannot run in processes of its own: see refuse_for_sides().
+/// Runs all stages of a comparison for Isolate::sides. `own_clock` and `given` as for run_comparison(), `family_alpha`
+/// and `rates` as for measure(). Throws Error for what cannot run in processes of its own: see refuse_for_sides().
 [[nodiscard]] inline Measured measure_sides(timing::Clock& own_clock, const ComparisonPlan& given,
                                             std::span<const gate::Stated> stated, double family_alpha,
                                             const gate::Rates& rates) {

@@ -37,8 +37,8 @@
 
 namespace pace::detail {
 
-/// Memory that the two processes share. Each sample has a number; a process has reached a step of it once the step holds
-/// that number.
+/// Memory that the two processes share. Each sample has a number; a process has reached a step of it once the step
+/// holds that number.
 struct SideMemory {
   // Written by the side. What the two processes write lies in lines of the cache apart.
   alignas(64) std::atomic<std::uint64_t> ready{0};  ///< prepared: waits for `go`
@@ -83,14 +83,15 @@ inline void wait_a_moment() {
 #endif
 }
 
-/// A process that is forked to run one implementation. It serves requests until it is ended, and ends with this process.
+/// A process that is forked to run one implementation. It serves requests until it is ended, and ends with this
+/// process.
 class SideProcess {
  public:
   /// What the process does: it reads requests from the socket, and answers there and in the shared memory.
   using Serve = std::function<void(SideMemory&, int socket)>;
 
-  /// Forks. In the new process the memory and the sockets of `earlier` sides are given up, so that no implementation has
-  /// access to those of another. Throws Error if there is no memory, or no process, for it.
+  /// Forks. In the new process the memory and the sockets of `earlier` sides are given up, so that no implementation
+  /// has access to those of another. Throws Error if there is no memory, or no process, for it.
   SideProcess(timing::Clock& clock, std::size_t index, const std::vector<SideProcess*>& earlier, const Serve& serve)
       : clock_(clock), index_(index) {
     void* const memory = ::mmap(nullptr, sizeof(SideMemory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -163,8 +164,8 @@ class SideProcess {
     if (!WIFSTOPPED(status)) fail_ended(status);
   }
 
-  /// Sends a request, returns the answer, and stops the process. Throws ImplementationThrew if the implementation threw,
-  /// or the process has ended or hangs; Error if the comparison is ill-formed.
+  /// Sends a request, returns the answer, and stops the process. Throws ImplementationThrew if the implementation
+  /// threw, or the process has ended or hangs; Error if the comparison is ill-formed.
   [[nodiscard]] MessageReader ask(const SideRequest& request) {
     send(request);
     auto answer = receive();
@@ -183,7 +184,8 @@ class SideProcess {
   }
 
  private:
-  /// A call that takes longer has hung, as by default with --isolation; and so much longer than the time of the program.
+  /// A call that takes longer has hung, as by default with --isolation; and so much longer than the time of the
+  /// program.
   static constexpr Nanoseconds longest_call = std::chrono::minutes(5),
                                longest_after_deadline = std::chrono::seconds(10);
 

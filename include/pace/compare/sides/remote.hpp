@@ -13,8 +13,8 @@
 
 namespace pace::detail {
 
-/// Stands for an implementation that another process calls. What is timed is the time from one store to memory that both
-/// processes share to another: none of the implementation's code runs here. Its outputs stay in its process.
+/// Stands for an implementation that another process calls. What is timed is the time from one store to memory that
+/// both processes share to another: none of the implementation's code runs here. Its outputs stay in its process.
 class RemoteImplementation final : public Implementation {
  public:
   RemoteImplementation(const OperandSets& operands, SideProcess& side) : Implementation(operands), side_(side) {}

@@ -41,8 +41,8 @@ namespace pace::detail {
   return of_side;
 }
 
-/// Serves the requests of the process that has the clock, in the process of the implementation `own`. There the baseline
-/// runs as well, for the outputs and the times that the checks compare with; no sample of it counts.
+/// Serves the requests of the process that has the clock, in the process of the implementation `own`. There the
+/// baseline runs as well, for the outputs and the times that the checks compare with; no sample of it counts.
 class SideWorker {
  public:
   SideWorker(timing::Clock& clock, const ComparisonPlan& plan, std::size_t own, SideMemory& memory, int socket)
@@ -147,13 +147,14 @@ class SideWorker {
     Result result = verified.result;
     verified.participants.enter(result);
     const auto& row = result.implementations[own_];
-    answer << stays_on << row.outcome << row.message << row.checked << row.max_abs_error << row.first_call << row.counts
-           << row.why_uncounted << row.context.repeats_outputs << row.context.keeps << row.context.unproven
-           << result.notes << verified.options.max_iterations << verified.traffic << clock_.now();
+    answer << stays_on << row.outcome << row.message << row.checked << row.uncompared << row.max_abs_error
+           << row.first_call << row.counts << row.why_uncounted << row.context.repeats_outputs << row.context.keeps
+           << row.context.unproven << result.notes << verified.options.max_iterations << verified.traffic
+           << clock_.now();
   }
 
-  /// The process of a candidate has two sets of operands, one for the baseline. More memory is slower, so that the process
-  /// of the baseline, in which nothing else is called, has a second one, too.
+  /// The process of a candidate has two sets of operands, one for the baseline. More memory is slower, so that the
+  /// process of the baseline, in which nothing else is called, has a second one, too.
   void make_as_many_operands_as_others() {
     OperandSets& operands = *prepared_->operands;
     if (own_ != prepared_->participants.baseline() || operands.sets.size() != 1) return;
@@ -185,8 +186,10 @@ class SideWorker {
     for (const auto& each : findings.dropped)
       if (problem.empty() || each.index == own_)
         problem = each.index == own_ ? each.message : "in its process the baseline is not what it was: " + each.message;
-    answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keeps.empty()
-           << (findings.unasked.empty() ? std::string() : findings.unasked.front().why)
+    const auto* const unasked = first_unasked(findings.unasked, own_);
+    const Unasked question = unasked != nullptr ? *unasked : Unasked();
+    answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keeps.empty() << question.what
+           << question.advice
            << (integrity_->draws_anew() ? integrity_->repetitions_of(own_) : std::vector<Repetitions>());
   }
 
