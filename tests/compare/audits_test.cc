@@ -166,7 +166,7 @@ TEST_CASE("an exception in the questions after the rounds is of one row alone, a
   FakeClock clock;
   // Audits of the rounds have few other values, and the samples of calls on new values after them have many.
   const at::Tensor given = at::randn({4, 4});
-  constexpr int more_than_audits = 20;
+  constexpr int more_than_audits = 8;
   at::Tensor last = given.clone();
   int others = 0;
   const auto add = [&](const at::Tensor& x) { return clock.advance(Nanoseconds(1000)), at::add(x, 1); };
