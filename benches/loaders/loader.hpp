@@ -69,8 +69,8 @@ class Loader {
   [[nodiscard]] virtual std::string code_in(const Content& content) const = 0;
   /// Paths of other files that are read when it is loaded. Throws InputError.
   [[nodiscard]] virtual std::vector<std::string> also_reads(const Content& /*content*/) const { return {}; }
-  /// Throws InputError or Unsupported, which name the file, for what load() would throw for, as far as that can be found
-  /// without running code of the file. The archive itself was looked at before: require_whole().
+  /// Throws InputError or Unsupported, which name the file, for what load() would throw for, as far as that can be
+  /// found without running code of the file. The archive itself was looked at before: require_whole().
   virtual void require_loadable(const Content& content, const LoadOptions& options) const = 0;
   /// Throws InputError or Unsupported, which name the file.
   [[nodiscard]] virtual std::unique_ptr<Loaded> load(const Content& content, const LoadOptions& options) const = 0;

@@ -90,9 +90,9 @@ inline void require_within_storages(const Content& content, const std::string& r
 }
 
 /// Throws InputError for a storage or a tensor of a TorchScript archive (`data` or `constants`) that is larger than the
-/// bytes that it is made of. The pickle is read as LibTorch reads it, but with objects that hold nothing in the place of
-/// those of the file's classes, so that no code of the file runs. A pickle that cannot be read like that is left to the
-/// loader.
+/// bytes that it is made of. The pickle is read as LibTorch reads it, but with objects that hold nothing in the place
+/// of those of the file's classes, so that no code of the file runs. A pickle that cannot be read like that is left to
+/// the loader.
 inline void require_whole_script(const Content& content, const std::string& archive) {
   const std::string record = archive + ".pkl";
   const auto storages = std::make_shared<torch::jit::DeserializationStorageContext>();
@@ -122,8 +122,9 @@ inline void require_whole_script(const Content& content, const std::string& arch
 
 }  // namespace detail
 
-/// Throws InputError for the first record whose checksum is wrong, and for a weight or a constant of a TorchScript module
-/// or an exported program whose record is shorter than its tensor: LibTorch reads as many bytes as the program says.
+/// Throws InputError for the first record whose checksum is wrong, and for a weight or a constant of a TorchScript
+/// module or an exported program whose record is shorter than its tensor: LibTorch reads as many bytes as the program
+/// says.
 inline void require_whole(const Content& content) {
   content.require_intact();
   if (content.has("constants.pkl"))

@@ -80,8 +80,8 @@ def gather(folder):
 
 def missing_shards(places):
     """Returns sentences about the tests of which some shards are among these places of results, and others are not. A
-    shard whose folder is beside theirs below one that was given counts as there: it had nothing to measure. `places` has
-    pairs: of a file, and of the folder that it was found below, or None."""
+    shard whose folder is beside theirs below one that was given counts as there: it had nothing to measure. `places`
+    has pairs: of a file, and of the folder that it was found below, or None."""
     tests = {}
     for place, given in places:
         path = os.path.realpath(str(place))
@@ -93,12 +93,15 @@ def missing_shards(places):
         there = tests.setdefault((folder, int(part[2])), set())
         there.add(int(part[1]))
         if given and os.path.commonpath([os.path.realpath(given), folder]) == os.path.realpath(given):
-            there.update(int(each[1]) for each in map(_PART.fullmatch, os.listdir(folder)) if each and each[2] == part[2])
+            parts = map(_PART.fullmatch, os.listdir(folder))
+            there.update(int(each[1]) for each in parts if each and each[2] == part[2])
     sentences = []
     for (folder, count), there in sorted(tests.items()):
         if missing := sorted(set(range(1, count + 1)) - there):
             words = f"shard {missing[0]}" if len(missing) == 1 else f"shards {', '.join(map(str, missing))}"
-            sentences.append(f"{folder}: of the {count} shards of this test, the results of {words} are not on this page")
+            sentences.append(
+                f"{folder}: of the {count} shards of this test, the results of {words} are not on this page"
+            )
     return sentences
 
 

@@ -70,8 +70,8 @@ class BatchedInputs {
   [[nodiscard]] std::int64_t size() const { return size_; }
   [[nodiscard]] bool has_batch() const { return !batch_.empty() && size_ > 0; }
 
-  /// The inputs for `size` samples: batches are cut, or their last sample is repeated, as torchbench varies them. Throws
-  /// FileRefused where no tensor is a batch.
+  /// The inputs for `size` samples: batches are cut, or their last sample is repeated, as torchbench varies them.
+  /// Throws FileRefused where no tensor is a batch.
   [[nodiscard]] loaders::CallInputs of_size(std::int64_t size, std::optional<c10::Device> device = std::nullopt) const {
     if (size != size_ && !has_batch()) throw FileRefused("no tensor of its inputs has a first size that is a batch");
     std::vector<at::Tensor> tensors = inputs_.tensors();

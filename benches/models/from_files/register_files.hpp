@@ -162,10 +162,9 @@ inline void require_loadable(const std::vector<ModelFile>& files, const CommandL
 
 }  // namespace detail
 
-/// Registers the files as models of this program, and returns what the driver has to know of them. Throws InputError for
-/// a file of no known kind, for code that is not trusted, for inputs that cannot be read or that an exported program
-/// does not take, for options that cannot act on a file, and in a dry run for files
-/// that do not load.
+/// Registers the files as models of this program, and returns what the driver has to know of them. Throws InputError
+/// for a file of no known kind, for code that is not trusted, for inputs that cannot be read or that an exported
+/// program does not take, for options that cannot act on a file, and in a dry run for files that do not load.
 [[nodiscard]] inline std::vector<KnownModel> register_files(const std::vector<ModelFile>& files,
                                                             const CommandLine& line) {
   // A file of no known kind is named before all else.

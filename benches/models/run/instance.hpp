@@ -75,8 +75,8 @@ inline void convert(torch::jit::Stack& inputs, const InstanceOptions& options) {
   inputs = map_tensors(inputs, [&](const at::Tensor& tensor) { return converted(tensor, options); });
 }
 
-/// Throws Error for an input that is neither a tensor nor a number, a text or None, nor made of these. `which`: the model
-/// and the number of the input.
+/// Throws Error for an input that is neither a tensor nor a number, a text or None, nor made of these. `which`: the
+/// model and the number of the input.
 inline void require_usable_input(const std::string& which, const c10::IValue& input) {
   if (input.isTuple()) {
     for (const auto& element : input.toTupleRef().elements()) require_usable_input(which, element);
@@ -189,8 +189,8 @@ namespace detail {
   return detail::without_repeats(std::move(all));
 }
 
-/// Holds the values that buffers, parameters that are not trained, and inputs have now, and puts them back when it ends: a
-/// model may write to all of these, and what a CUDA graph writes advances no version.
+/// Holds the values that buffers, parameters that are not trained, and inputs have now, and puts them back when it
+/// ends: a model may write to all of these, and what a CUDA graph writes advances no version.
 class StateKept {
  public:
   explicit StateKept(const Instance& instance) : tensors_(fixed_tensors(instance)) {
