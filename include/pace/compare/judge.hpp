@@ -15,8 +15,8 @@
 #include "pace/compare/calibrate.hpp"
 #include "pace/compare/clocks_alone.hpp"
 #include "pace/compare/controls.hpp"
-#include "pace/compare/host_limits.hpp"
 #include "pace/compare/integrity/checker.hpp"
+#include "pace/compare/memory_limits.hpp"
 #include "pace/compare/participants.hpp"
 #include "pace/compare/plan.hpp"
 #include "pace/compare/rounds.hpp"
@@ -337,7 +337,7 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
 }
 
 /// Adds what was declared of the calls, on a GPU held against what it can do at most, and judges all that was expected.
-/// On the CPU they are held against `traffic`, which every correct call has.
+/// Times are held against `traffic`, which every correct call has.
 /// Together the verdicts of each part err as often as `rates`. `panels` have watched the rounds of `result` by
 /// `stated`.
 inline void judge(timing::Clock& clock, const ComparisonPlan& plan, std::span<const gate::Stated> stated,
@@ -354,7 +354,7 @@ inline void judge(timing::Clock& clock, const ComparisonPlan& plan, std::span<co
     result.notes.push_back(
         "The times are not held against what this GPU can do at most: there was no memory left to "
         "measure that.");
-  hold_against_host(clock, traffic, result);
+  hold_against_memory(clock, traffic, result);
   note_hidden_inputs(plan, result);
   gate::judge_all(result, stated, rates, panels);
   for (auto& phase : result.phases) gate::judge_all(phase, stated, rates, panels);

@@ -314,7 +314,8 @@ class FirstCalls {
     prepared.reference.reset();
     // What is correct only for special values is not called on values without them.
     const bool varied = check.fresh_values == check::CheckOptions::FreshValues::varied;
-    if (participants.remains(baseline) && first_calls.checks() && varied && clock.host_bandwidth() != nullptr) {
+    const bool limited = clock.host_bandwidth() != nullptr || clock.modes() != nullptr;
+    if (participants.remains(baseline) && first_calls.checks() && varied && limited) {
       verified.traffic = find_least_traffic(clock, prepared.baseline(), *prepared.operands, *prepared.given,
                                             first_calls.expected().output, prepared.options);
       integrity.repair(0);

@@ -143,6 +143,12 @@ class ModeClock : public Clock {
   /// Enters into `row` the share of the device's measured peak that the implementation reaches. Returns false if the
   /// peak could not be measured.
   [[nodiscard]] virtual bool hold_against_limits(ImplementationResult& /*row*/) { return true; }
+  /// Returns a lower limit of the time of a call that reads and writes `traffic` and finds none of it in a cache;
+  /// nothing: unknown, or not above `time`, which is that of such a call.
+  [[nodiscard]] virtual std::optional<Nanoseconds> least_cold_time(const LeastTraffic& /*traffic*/,
+                                                                   Nanoseconds /*time*/) {
+    return std::nullopt;
+  }
   /// Reads clock, temperature and power of the GPU; nothing: unknown. Call it between cycles, since a driver takes up
   /// to a millisecond.
   [[nodiscard]] virtual std::optional<GpuReading> look_at_gpu() const { return std::nullopt; }

@@ -9,6 +9,7 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randn_like.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/sum.h>
 
 #include <algorithm>
 #include <chrono>
@@ -444,6 +445,32 @@ TEST_CASE("a kernel that was built for another architecture is named, and the ot
   CHECK_THAT(result["foreign"].message, ContainsSubstring("built for another architecture"));
   CHECK(result["other"].outcome == Outcome::measured);
   CHECK(result.lost_device == "");
+}
+
+TEST_CASE("what leaves most of its operand unread is faster than the memory, whatever its own check says", "[gpu]") {
+  needs_gpu();
+  // 256 MB, of which the floor counts half.
+  const at::Tensor x = at::randn({64, 1 << 20}, at::TensorOptions(at::kCUDA));
+  auto options = quick();
+  const auto sum = [](const at::Tensor& of) { return of.sum(); };
+  const auto result = pace::compare("sum", x)
+                          .options(options)
+                          .check([](const c10::IValue&, const c10::IValue&) { return std::string(); })
+                          .baseline("sum", sum)
+                          .candidate("sum of rows", [](const at::Tensor& of) { return of.sum(1).sum(); })
+                          .candidate("sum of some", [](const at::Tensor& of) { return of.narrow(0, 0, 4).sum(); })
+                          .expect("sum of some", pace::SpeedupAtLeast(1.5))
+                          .run();
+  for (const char* const name : {"sum", "sum of rows"}) {
+    INFO(name << ": " << result[name].message);
+    CHECK(result[name].outcome == Outcome::measured);
+    CHECK(result[name].context.impossible == "");
+  }
+  const auto& some = result["sum of some"];
+  INFO(some.message);
+  CHECK_THAT(some.context.impossible, ContainsSubstring("from an empty L2") && ContainsSubstring("134 MB of operands"));
+  REQUIRE(some.judgements.size() == 1);
+  CHECK(some.judgements[0].verdict == pace::Verdict::invalid);
 }
 
 }  // namespace

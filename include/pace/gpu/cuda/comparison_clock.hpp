@@ -25,6 +25,7 @@
 #include "pace/gpu/multi_mode_clock.hpp"
 #include "pace/gpu/owned.hpp"
 #include "pace/timing/gpu_reading.hpp"
+#include "pace/timing/host_bandwidth.hpp"
 
 namespace pace::cuda {
 
@@ -116,6 +117,21 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
         (moved > computed ? "move at most. Are the bytes" : "compute at most. Are the operations") +
         " declared right, and is all the work done?";
     return true;
+  }
+
+  /// Returns how long the memory takes at the measured peak (see MachineLimits; measured once per process, and only for
+  /// a `time` that the memory's clock does not allow, or hardly). What is written may stay in the L2.
+  [[nodiscard]] std::optional<Nanoseconds> least_cold_time(const timing::LeastTraffic& traffic,
+                                                           Nanoseconds time) override {
+    const double bytes = traffic.read + std::max(0.0, traffic.written - static_cast<double>(device_.l2_bytes()));
+    if (bytes <= 0) return std::nullopt;
+    const auto at_most = [&](double bandwidth) { return Nanoseconds(1e9 * bytes / (impossible_share * bandwidth)); };
+    // GPUs move more than half of what their memory's clock allows.
+    if (const double nominal = device_.nominal_bandwidth(); nominal > 0 && time >= at_most(nominal / 2))
+      return std::nullopt;
+    const MachineLimits* const known = limits();
+    if (known == nullptr || !(known->memory() > 0)) return std::nullopt;
+    return at_most(known->memory());
   }
 
   /// Reads the state of the GPU by NVML; nothing without NVML.

@@ -186,6 +186,15 @@ class CudaDevice {
     std::atomic_ref(*flag.host).store(value, std::memory_order_release);
   }
 
+  /// Bytes per second that the memory moves at its clock; 0: unknown.
+  [[nodiscard]] double nominal_bandwidth() const {
+    int kilohertz = 0, bits = 0;
+    if (cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, index_) != cudaSuccess ||
+        cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, index_) != cudaSuccess)
+      return 0;
+    // Two transfers in each period.
+    return 2e3 * kilohertz * bits / 8;
+  }
   /// Size of the L2 cache, in bytes.
   [[nodiscard]] std::size_t l2_bytes() const { return static_cast<std::size_t>(properties_.l2CacheSize); }
   /// Allocates `bytes` bytes, rounded down to a multiple of 4, and loads the kernels of fill() and evict().

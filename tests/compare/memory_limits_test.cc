@@ -1,6 +1,7 @@
 // What every correct call must read and write, and times that are too short for that.
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "pace/compare/comparison.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/integrity/least_traffic.hpp"
+#include "pace/compare/memory_limits.hpp"
 #include "pace/gate/times.hpp"
 #include "tests/support/comparisons.hpp"
 
@@ -232,4 +234,58 @@ TEST_CASE("an operand whose packed form is kept is not read") {
   CHECK(result["new"].outcome == pace::Outcome::measured);
   CHECK(result["new"].context.keeps);
   CHECK(result["new"].context.impossible.empty());
+}
+
+namespace {
+
+/// Needs a nanosecond for each byte of memory that calls move.
+class SlowDevice final : public pace::timing::ModeClock {
+ public:
+  Nanoseconds time(pace::FunctionRef<void()> body) override { return body(), Nanoseconds(1); }
+  [[nodiscard]] Nanoseconds now() const override { return {}; }
+  [[nodiscard]] Nanoseconds resolution() override { return Nanoseconds(1); }
+  [[nodiscard]] std::string name() const override { return "slow"; }
+  void select(pace::ClockChoice) override {}
+  [[nodiscard]] pace::ClockChoice selected() const override { return pace::ClockChoice::graph; }
+  [[nodiscard]] bool usable() const override { return true; }
+  void forget() override {}
+  [[nodiscard]] std::optional<Nanoseconds> least_cold_time(const pace::timing::LeastTraffic& traffic,
+                                                           Nanoseconds /*time*/) override {
+    return Nanoseconds(traffic.read + traffic.written);
+  }
+};
+
+pace::ImplementationResult timed(double median, std::optional<double> cold) {
+  const auto of = [](double time) { return pace::TimeSummary{.median = Nanoseconds(time)}; };
+  pace::ImplementationResult row;
+  row.name = "new";
+  row.time = of(median);
+  row.modes.emplace_back().name = "hot";
+  row.modes.back().time = of(1);
+  if (cold) {
+    row.modes.emplace_back().name = "cold";
+    row.modes.back().time = of(*cold);
+  }
+  return row;
+}
+
+}  // namespace
+
+TEST_CASE("on a device the cold time is held against the memory, since operands of other calls are in the L2") {
+  SlowDevice clock;
+  const auto found = [&](pace::ImplementationResult row) {
+    pace::Result result;
+    result.implementations = {std::move(row)};
+    pace::detail::hold_against_memory(clock, {.read = 4000, .written = 2000}, result);
+    CHECK(result.notes.size() == (result.implementations[0].context.impossible.empty() ? 0 : 1));
+    return result.implementations[0].context.impossible;
+  };
+  CHECK_THAT(found(timed(100, 5000)), ContainsSubstring("from an empty L2, 5.00 us") &&
+                                          ContainsSubstring("needs 6.00 us") &&
+                                          ContainsSubstring("0.00400 MB of operands"));
+  CHECK(found(timed(100, 6000)).empty());
+  CHECK(found(timed(100, {})).empty());
+  auto keeps = timed(100, 5000);
+  keeps.context.keeps = true;
+  CHECK(found(keeps).empty());
 }
