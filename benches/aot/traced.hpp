@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -73,6 +74,37 @@ class Unchanged {
 
 [[nodiscard]] inline std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+/// The number of tensors that the nodes of a graph write to, each as often as it is written to; nothing: unknown, since
+/// the graph calls functions.
+[[nodiscard]] inline std::optional<std::int64_t> count_writes(const torch::jit::Block& block) {
+  std::int64_t writes = 0;
+  for (const torch::jit::Node* const node : block.nodes()) {
+    if (node->kind() == c10::prim::CallFunction || node->kind() == c10::prim::CallMethod) return std::nullopt;
+    for (const torch::jit::Block* const inner : node->blocks()) {
+      const auto within = count_writes(*inner);
+      if (!within) return std::nullopt;
+      writes += *within;
+    }
+    const auto* const schema = node->maybeSchema();
+    if (schema == nullptr) continue;
+    for (std::size_t i = 0; i < schema->arguments().size() && i < node->inputs().size(); ++i) {
+      const auto* const alias = schema->arguments()[i].alias_info();
+      if (alias == nullptr || !alias->isWrite()) continue;
+      const torch::jit::Node* const made_by = node->inputs()[i]->node();
+      writes += made_by->kind() == c10::prim::ListConstruct ? static_cast<std::int64_t>(made_by->inputs().size()) : 1;
+    }
+  }
+  return writes;
+}
+
+/// The sum of the tensors' versions, but for tensors that have none.
+[[nodiscard]] inline std::int64_t sum_of_versions(const std::vector<at::Tensor>& tensors) {
+  std::int64_t sum = 0;
+  for (const at::Tensor& tensor : tensors)
+    if (tensor.defined() && !tensor.is_inference()) sum += static_cast<std::int64_t>(tensor._version());
+  return sum;
+}
+
 /// Runs forward once, recorded.
 [[nodiscard]] inline std::shared_ptr<torch::jit::Graph> trace_graph(const Definition& definition, Traced& traced) {
   const Unchanged unchanged(definition.inputs);
@@ -94,11 +126,19 @@ class Unchanged {
   };
   try {
     const ValueReads reads;
+    const std::int64_t versions = sum_of_versions(definition.parameters) + sum_of_versions(definition.inputs);
     auto graph = torch::jit::tracer::trace(std::move(operands), call, [](const at::Tensor&) {
                    return std::string();
                  }).first->graph;
     // What was made of a value would stay as it is now.
     if (!reads.first().empty()) throw Error("it reads the values of a tensor (" + reads.first() + ')');
+    // Operators that return nothing, such as those that write to lists of tensors, are in no trace.
+    const auto written = count_writes(*graph->block());
+    const std::int64_t advanced =
+        sum_of_versions(definition.parameters) + sum_of_versions(definition.inputs) - versions;
+    if (written && advanced > *written)
+      throw Error("it writes to operands " + std::to_string(advanced) + " times, and the trace has " +
+                  std::to_string(*written) + " of them: it calls operators that no trace records");
     return graph;
   } catch (const c10::Error& error) {
     throw Unsupported(definition.name + " cannot be traced: " + first_line(error.what_without_backtrace()));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/TracerMode.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/linear.h>
@@ -120,6 +121,32 @@ TEST_CASE("what cannot be traced is refused with the reason", "[aot][traced]") {
   REQUIRE_THAT(reason(), ContainsSubstring("needs a forward"));
   // The tracer is ready for the next one.
   REQUIRE_NOTHROW(trace(layer()));
+}
+
+TEST_CASE("a write that the trace has not recorded is refused, and one that it has is not", "[aot][traced]") {
+  const auto writes = [](auto write) {
+    const at::Tensor x = at::ones({3});
+    const auto problem = why([&] {
+      (void)trace({.name = "writes",
+                   .parameters = {},
+                   .inputs = {x},
+                   .forward =
+                       [&](const Tensors&, const Tensors& inputs) {
+                         write(inputs[0]);
+                         return Tensors{inputs[0] + 1};
+                       },
+                   .differentiated = {}});
+    });
+    REQUIRE(x.equal(at::ones({3})));
+    return problem;
+  };
+  CHECK(writes([](const at::Tensor& x) { (void)x.mul_(2).add_(1); }) == "nothing was thrown");
+  // As for the kernels of lists on a GPU.
+  CHECK_THAT(writes([](const at::Tensor& x) {
+               const at::tracer::impl::NoTracerDispatchMode unrecorded;
+               (void)x.mul_(2);
+             }),
+             ContainsSubstring("writes cannot be traced: it writes to operands 1 times, and the trace has 0 of them"));
 }
 
 TEST_CASE("a module may ask whether two of its operands are one", "[aot][traced]") {

@@ -7,6 +7,7 @@
 #include <string>
 #include <tuple>
 
+#include <ATen/TracerMode.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_addcdiv.h>
@@ -105,6 +106,13 @@ struct Updater::State {
       ++steps;
     if (parameters.empty()) return;
     if (options.weight_decay != 0) gradients = at::_foreach_add(gradients, parameters, options.weight_decay);
+    // A trace does not record operators that return nothing, as those of lists here, but on the CPU, where they call
+    // others.
+    if (is_adam() && steps_beside.defined() && at::tracer::impl::is_dispatch_enabled()) {
+      for (std::size_t i = 0; i < parameters.size(); ++i)
+        step_of_adam(parameters[i], gradients[i], momentum[i], squares[i]);
+      return;
+    }
     if (!is_adam()) {
       if (options.momentum != 0) {
         at::_foreach_mul_(momentum, options.momentum);
@@ -122,7 +130,6 @@ struct Updater::State {
       // By tensors, since a graph keeps the numbers of its capture; in the parameters' type, in which all parameters
       // are one kernel.
       const auto type = parameters[0].scalar_type();
-      const auto missing = [&](double decay) { return 1 - at::pow(decay, steps_beside); };
       at::_foreach_div_(denominators, missing(detail::adam_decay_of_squares).sqrt_().to(type));
       at::_foreach_add_(denominators, detail::adam_epsilon);
       at::_foreach_mul_(denominators, missing(detail::adam_decay).to(type));
@@ -134,6 +141,22 @@ struct Updater::State {
     at::_foreach_add_(denominators, detail::adam_epsilon);
     at::_foreach_addcdiv_(parameters, momentum, denominators,
                           -options.rate / (1 - std::pow(detail::adam_decay, count)));
+  }
+
+  /// What a mean with this decay lacks after the steps so far.
+  [[nodiscard]] at::Tensor missing(double decay) const { return 1 - at::pow(decay, steps_beside); }
+
+  /// The step of one parameter, as step_foreach() makes those of all.
+  void step_of_adam(const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& momentum,
+                    const at::Tensor& squares) const {
+    const auto type = parameter.scalar_type();
+    momentum.mul_(detail::adam_decay).add_(gradient, 1 - detail::adam_decay);
+    squares.mul_(detail::adam_decay_of_squares).addcmul_(gradient, gradient, 1 - detail::adam_decay_of_squares);
+    const at::Tensor denominator = squares.sqrt()
+                                       .div_(missing(detail::adam_decay_of_squares).sqrt_().to(type))
+                                       .add_(detail::adam_epsilon)
+                                       .mul_(missing(detail::adam_decay).to(type));
+    parameter.addcdiv_(momentum, denominator, -options.rate);
   }
 
   void step_fused() {
