@@ -78,6 +78,8 @@ std::vector<c10::Device> devices_of_inputs() {
     }
     if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
   }
+  // Where no inputs can be made, what is found on a CPU is found at least.
+  if (devices.empty()) devices.emplace_back(c10::kCPU);
   return devices;
 }
 

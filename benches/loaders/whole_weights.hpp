@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -78,15 +79,23 @@ inline void require_whole_storages(const Content& content, const std::string& fo
 
 /// Throws InputError for a tensor among `values`, which `record` describes, that reaches beyond the end of its storage.
 inline void require_within_storages(const Content& content, const std::string& record, const c10::IValue& values) {
-  check::for_each_tensor(values, [&](const at::Tensor& tensor) {
-    if (tensor.layout() != at::kStrided || !tensor.has_storage()) return;
+  const std::function<void(const at::Tensor&)> require_within = [&](const at::Tensor& tensor) {
+    if (tensor.is_sparse()) {
+      require_within(tensor._indices());
+      require_within(tensor._values());
+      return;
+    }
+    // Several of these elements share a byte.
+    const bool packed = tensor.scalar_type() == at::kQUInt4x2 || tensor.scalar_type() == at::kQUInt2x4;
+    if (tensor.layout() != at::kStrided || !tensor.has_storage() || packed) return;
     const std::size_t expected = at::detail::computeStorageNbytes(
         tensor.sizes(), tensor.strides(), tensor.dtype().itemsize(), static_cast<std::size_t>(tensor.storage_offset()));
     if (const std::size_t found = tensor.storage().nbytes(); found < expected)
       throw InputError({content.path()}, "the record " + record + " describes a tensor that needs " +
                                              std::to_string(expected) +
                                              " bytes, and the storage that it is made of has " + std::to_string(found));
-  });
+  };
+  check::for_each_tensor(values, require_within);
 }
 
 /// Throws InputError for a storage or a tensor of a TorchScript archive (`data` or `constants`) that is larger than the
@@ -110,7 +119,7 @@ inline void require_whole_script(const Content& content, const std::string& arch
   };
   try {
     const auto values =
-        torch::jit::readArchiveAndTensors(archive, "", "", type_of, object_of, std::nullopt, content.reader(),
+        torch::jit::readArchiveAndTensors(archive, "", "", type_of, object_of, at::Device(at::kCPU), content.reader(),
                                           torch::jit::Unpickler::defaultTypeParser, storages);
     require_within_storages(content, record, values);
   } catch (const InputError&) {

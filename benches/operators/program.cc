@@ -479,7 +479,8 @@ std::string digest_of_inputs(const operators::ReplayOptions& options) {
   if (!options.suite_dir.empty())
     for (fs::directory_iterator entry(options.suite_dir, problem); !problem && entry != fs::directory_iterator();
          entry.increment(problem))
-      if (entry->path().extension() == ".txt" && entry->is_regular_file(problem)) files.push_back(entry->path());
+      if (std::error_code of_file; entry->path().extension() == ".txt" && entry->is_regular_file(of_file))
+        files.push_back(entry->path());
   std::ranges::sort(files);
   pace::Digest digest;
   for (const auto& file : files) {

@@ -95,9 +95,11 @@ class Tree:
             if name.startswith(before) and name.endswith(after):
                 return '"%s"' % name[len(before) : len(name) - len(after)] in text
         # The same by a sum, of a list that is loaded: "pool_" + pool.
+        loads = re.findall(r'load\("//([\w/]+):([\w.]+)"', read(build))
+        loaded = "".join(read(folder + "/" + file) for folder, file in loads)
         for before in re.findall(r'"(\w+)" \+', text):
-            if name.startswith(before):
-                return '"%s"' % name[len(before) :] in self.code
+            if name.startswith(before) and '"%s"' % name[len(before) :] in loaded:
+                return True
         return False
 
 

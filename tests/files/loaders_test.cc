@@ -213,8 +213,10 @@ TEST_CASE("a weight whose record is shorter than its tensor is refused with the 
                     ContainsSubstring("model_weights_config.json describes a tensor with other numbers of sizes and"));
 }
 
-/// A module that TorchScript saved, whose record of that name has so many bytes.
-std::string script_of(const pace::test::Scratch& scratch, const std::string& shortened, std::size_t bytes) {
+/// A module that TorchScript saved, whose record of that name has so many bytes, and whose tensors name `device`, of
+/// three letters.
+std::string script_of(const pace::test::Scratch& scratch, const std::string& shortened, std::size_t bytes,
+                      const std::string& device = "cpu") {
   torch::jit::Module inner("__torch__.Inner"), module("__torch__.Outer");
   inner.register_parameter("bias", at::ones({3}), /*is_buffer=*/false);
   inner.define("def forward(self, x: Tensor) -> Tensor:\n    return x + self.bias\n");
@@ -230,7 +232,9 @@ std::string script_of(const pace::test::Scratch& scratch, const std::string& sho
   caffe2::serialize::PyTorchStreamWriter writer(path);
   for (const auto& record : whole.records()) {
     if (record == "version" || record == "byteorder" || record.starts_with(".data/")) continue;
-    const auto data = whole.read(record);
+    auto data = whole.read(record);
+    for (auto at = data.find("cpu"); record == "data.pkl" && at != std::string::npos; at = data.find("cpu", at + 1))
+      data.replace(at, 3, device);
     writer.writeRecord(record, data.data(), record == shortened ? bytes : data.size());
   }
   writer.writeEndOfFile();
@@ -246,6 +250,10 @@ TEST_CASE("a weight of TorchScript whose record is shorter than its tensor is re
       ContainsSubstring("module.pt: the record data/0 is too short: its tensors need 24 bytes, found 23"));
   CHECK_THROWS_WITH(
       require_whole(Content(script_of(scratch, "data/1", 19))),
+      ContainsSubstring("module.pt: the record data/1 is too short: its tensors need 20 bytes, found 19"));
+  // Saved on a device that this machine does not have.
+  CHECK_THROWS_WITH(
+      require_whole(Content(script_of(scratch, "data/1", 19, "xpu"))),
       ContainsSubstring("module.pt: the record data/1 is too short: its tensors need 20 bytes, found 19"));
   CHECK_THROWS_WITH(
       require_whole(Content(script_of(scratch, "data/2", 11))),

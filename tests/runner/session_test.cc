@@ -559,6 +559,11 @@ TEST_CASE("--csv and --json write files") {
   CHECK_THAT(json, ContainsSubstring("{\"schema_version\":2,\"pace_version\":") &&
                        ContainsSubstring("\"sample\":\"yes\"") && ContainsSubstring("\"libtorch\":\"2.") &&
                        ContainsSubstring("\"name\":\"first\""));
+  // By which code that was not committed differs, with the same mark in each process.
+  CHECK_THAT(json, Matches("[^]*\"build\":\"[0-9a-f]{8,}\"[^]*"));
+  const auto mark = json.substr(json.find("\"build\":"), 30);
+  (void)run("--json=" + folder / "b.json");
+  CHECK_THAT(folder.read("b.json"), ContainsSubstring(mark));
 }
 
 TEST_CASE("--suite-alpha is the error rate of the run in its files and messages, and a shard has its part") {

@@ -6,7 +6,7 @@ import json
 # What in the environment says that two programs are the same code.
 _OF_CODE = ("commit", "compiler", "build_flags", "optimized", "libtorch")
 
-# The name of the hash that the linker gives a program. Code that was not committed has no other mark.
+# The name of the hash by which programs of code that was not committed differ.
 BUILD = "the build"
 
 # Samples of each implementation that are compared.
@@ -39,6 +39,7 @@ def code(run):
     found |= {key: each for key, each in header["options"].items() if key not in _DRAWN}
     # What else is there is the machine's.
     found |= {key: each for key, each in header["configuration"].items() if key.startswith("--")}
+    # That in the configuration, which --resume asks for, has the libraries of the system in it, too.
     if build := header["environment"].get("build") or header["configuration"].get(BUILD):
         found[BUILD] = build
     return found | {"suite_alpha": "" if header["suite_alpha"] is None else f"{header['suite_alpha']:g}"}

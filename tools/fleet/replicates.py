@@ -184,7 +184,8 @@ def _impossible(result, row):
 
 def _refuses(result, row, demand):
     """Returns why no number of processes proves a gate of a row, or an empty text. ReplicateSink, in
-    include/pace/runner/replicate_sink.hpp, has the same rule for claims."""
+    include/pace/runner/replicate_sink.hpp, has the same rule but for questions that were left out: its processes are of
+    one machine, which can be given more time, and leave the claim undecided."""
     if row["outcome"] == "refused":
         return f"it was refused: {row['message']}"
     context = row["context"]

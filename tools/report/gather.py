@@ -90,17 +90,18 @@ def missing_shards(places):
         folder, name = os.path.split(path[: around.start()])
         if not (part := _PART.fullmatch(name)) or not part[1]:
             continue
-        there = tests.setdefault((folder, int(part[2])), set())
+        there = tests.setdefault((folder, int(part[2]), *part.group(3, 4)), set())
         there.add(int(part[1]))
         if given and os.path.commonpath([os.path.realpath(given), folder]) == os.path.realpath(given):
             parts = map(_PART.fullmatch, os.listdir(folder))
-            there.update(int(each[1]) for each in parts if each and each[2] == part[2])
+            there.update(int(each[1]) for each in parts if each and each.group(2, 3, 4) == part.group(2, 3, 4))
     sentences = []
-    for (folder, count), there in sorted(tests.items()):
+    for (folder, count, run, runs), there in sorted(tests.items(), key=lambda item: list(map(str, item[0]))):
         if missing := sorted(set(range(1, count + 1)) - there):
             words = f"shard {missing[0]}" if len(missing) == 1 else f"shards {', '.join(map(str, missing))}"
+            where = f"this test in run {run} of {runs}" if run else "this test"
             sentences.append(
-                f"{folder}: of the {count} shards of this test, the results of {words} are not on this page"
+                f"{folder}: of the {count} shards of {where}, the results of {words} are not on this page"
             )
     return sentences
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -200,7 +201,13 @@ class StateKept {
   StateKept(const StateKept&) = delete;
   StateKept& operator=(const StateKept&) = delete;
   ~StateKept() {
-    for (std::size_t i = 0; i < tensors_.size(); ++i) check::restore_tensor(values_[i], tensors_[i]);
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      try {
+        check::restore_tensor(values_[i], tensors_[i]);
+      } catch (const std::exception&) {
+        // The device is lost, or the model has changed the shape of an input: the next call finds that out.
+      }
+    }
   }
 
  private:

@@ -66,9 +66,9 @@ struct Schema<Environment> {
       field("optimized", &Environment::optimized, "whether the program was compiled with optimisation"),
       field("commit", &Environment::commit, "the commit that was checked out when the program ran"),
       further_keys(&Environment::extra,
-                   "`libtorch`, `libtorch_cpu_capability`, `libtorch_threads`, `build` (the hash that the linker gave "
-                   "the program), "
-                   "with a GPU `gpu` and `gpu_driver`, and what a program adds"),
+                   "`libtorch`, `libtorch_cpu_capability`, `libtorch_threads`, `build` (a hash of the linker's build "
+                   "IDs of the program and its own libraries), with a GPU `gpu` and `gpu_driver`, and what a program "
+                   "adds"),
   };
 };
 

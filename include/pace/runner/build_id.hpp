@@ -36,15 +36,27 @@ namespace detail {
   return {};
 }
 
-inline int add_object(dl_phdr_info* object, std::size_t, void* digest) {
-  const std::string name = object->dlpi_name[0] == '\0' ? "/proc/self/exe" : object->dlpi_name;
+struct ObjectsOfBuild {
+  /// Whether libraries of the system count.
+  bool of_system = true;
+  Digest digest = {};
+};
+
+[[nodiscard]] inline bool is_of_system(std::string_view file) {
+  return file.starts_with("/usr/") || file.starts_with("/lib/") || file.starts_with("/lib64/");
+}
+
+inline int add_object(dl_phdr_info* object, std::size_t, void* objects) {
+  const bool program = object->dlpi_name[0] == '\0';
+  const std::string name = program ? "/proc/self/exe" : object->dlpi_name;
+  auto& all = *static_cast<ObjectsOfBuild*>(objects);
   if (name.find('/') == std::string::npos) return 0;  // the kernel's own
-  auto& all = *static_cast<Digest*>(digest);
+  if (!program && !all.of_system && is_of_system(name)) return 0;
   if (const auto id = build_id_note(*object); !id.empty()) {
-    all.add(id);
-  } else if (struct stat file{}; ::stat(name.c_str(), &file) == 0) {
-    all.add(std::to_string(file.st_size) + ' ' + std::to_string(file.st_mtim.tv_sec) + '.' +
-            std::to_string(file.st_mtim.tv_nsec));
+    all.digest.add(id);
+  } else if (struct stat file{}; all.of_system && ::stat(name.c_str(), &file) == 0) {
+    all.digest.add(std::to_string(file.st_size) + ' ' + std::to_string(file.st_mtim.tv_sec) + '.' +
+                   std::to_string(file.st_mtim.tv_nsec));
   }
   return 0;
 }
@@ -54,9 +66,17 @@ inline int add_object(dl_phdr_info* object, std::size_t, void* digest) {
 /// Returns a digest of the program and of the libraries that are loaded, by the linker's build IDs, or for a file
 /// without one by its size and time. It is equal for two processes of one build.
 [[nodiscard]] inline std::string build_id() {
-  Digest digest;
-  ::dl_iterate_phdr(&detail::add_object, &digest);
-  return digest.text();
+  detail::ObjectsOfBuild all;
+  ::dl_iterate_phdr(&detail::add_object, &all);
+  return all.digest.text();
+}
+
+/// Returns a digest of the linker's build IDs of the program and of its libraries, without those of the system (below
+/// /usr and /lib): equal on machines that run one build, though their systems have other versions.
+[[nodiscard]] inline std::string code_id() {
+  detail::ObjectsOfBuild own{.of_system = false};
+  ::dl_iterate_phdr(&detail::add_object, &own);
+  return own.digest.text();
 }
 
 }  // namespace pace::runner

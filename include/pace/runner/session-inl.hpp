@@ -190,7 +190,7 @@ class Listening {
   auto environment = report::read_environment(std::vector<std::string>(argv, argv + argc));
   describe_torch(environment.extra);
   // Code that was not committed differs in nothing else.
-  if (auto build = build_id(); !build.empty()) environment.extra["build"] = std::move(build);
+  environment.extra["build"] = code_id();
   for (const auto& [key, value] : config.environment) environment.extra[key] = value;
   return environment;
 }

@@ -250,9 +250,9 @@ class Keep(unittest.TestCase):
         self.assertEqual((self.into / "kept.json").read_bytes(), before)
         self.assertFalse((self.into / "tests/suite/gates/shard_2_of_2").exists())
 
-    def of_build(self, shard, build, number):
+    def of_build(self, shard, build, number, where="configuration", key="the build"):
         first = machines.header(f"worker {shard}", number)
-        first["configuration"] |= {"the build": build} if build else {}
+        first[where] |= {key: build} if build else {}
         self.measured(shard, header=first)
         return self.events(number, {shard: "PASSED"})
 
@@ -273,6 +273,13 @@ class Keep(unittest.TestCase):
         self.assertEqual(path.read_bytes(), before)
         self.assertIn("2 of 2 parts of 1 tests are kept", self.keep(self.of_build(2, "0123", 3)))
         self.assertEqual(json.loads(path.read_text("utf-8"))["tests"][GATES]["code"]["the build"], "0123")
+
+    def test_a_build_in_the_environment_comes_before_one_in_the_configuration(self):
+        self.keep(self.of_build(1, "0123", 1, "environment", "build"), 43)
+        out = self.keep(self.of_build(2, "4567", 2, "environment", "build"), 1)
+        self.assertIn(f"{GATES} differs from what is kept of it in the build: '4567' and '0123'; expected", out)
+        out = self.keep(self.of_build(2, "0123", 3, "environment", "build"))
+        self.assertIn("2 of 2 parts of 1 tests are kept", out)
 
     def test_results_without_a_build_are_not_kept_beside_those_of_one(self):
         self.keep(self.of_build(1, "", 1), 43)

@@ -574,6 +574,13 @@ class Folders(program.ReportCase):
         self.assertIn("present", page.text)
         self.assertNotIn("superseded", page.text)
 
+    def test_shards_of_each_run_are_named(self):
+        for part in ("shard_1_of_2_run_1_of_2", "shard_1_of_2_run_2_of_2", "shard_2_of_2_run_2_of_2"):
+            self.leave(f"suite/{part}", made_up.comparison(part, 1.2, "passed"))
+        errors = self.page_of(self.folder / "logs")[1]
+        self.assertIn("suite: of the 2 shards of this test in run 1 of 2, the results of shard 2 are not on", errors)
+        self.assertNotIn("in run 2 of 2", errors)
+
     def test_shards_that_are_not_on_the_page_are_named(self):
         for shard in (1, 2):
             self.leave(f"suite/shard_{shard}_of_4", made_up.comparison(f"c{shard}", 1.2, "passed"), packed=shard == 1)
