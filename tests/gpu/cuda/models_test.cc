@@ -114,6 +114,7 @@ TEST_CASE("compiled models as CUDA graphs are right, and timed beside both", "[m
 TEST_CASE("training steps of compiled models have their optimiser compiled", "[models][compiled]") {
   (void)pace::testing::on_gpu();
   if (std::getenv("PACE_PYTHON") == nullptr) SKIP("PACE_PYTHON names no Python to compile with");
+  // Without a bias before a batch norm: Adam makes whole steps of what rounding leaves of its gradient.
   Settings settings;
   settings.device = "cuda";
   settings.training = true;
@@ -125,7 +126,7 @@ TEST_CASE("training steps of compiled models have their optimiser compiled", "[m
     settings.use_eval_mode = mode == Mode::performance;
     settings.iterations = 3;
     std::string log;
-    for (const auto& row : run(without_dropout(), settings, &log)) {
+    for (const auto& row : run(pace::test::mlp(), settings, &log)) {
       INFO(row.backend << ": " << row.message << '\n' << log);
       CHECK(cell<std::string>(row, mode == Mode::performance ? "status" : "accuracy") == "pass");
       if (mode != Mode::performance) continue;
