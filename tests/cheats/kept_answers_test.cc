@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -363,8 +364,192 @@ TEST_CASE("code may have a shorter way for the values given, of a third of the t
     return x.mul(3);
   };
   const auto result = run_on(clock, honest_way);
-  INFO(result["cheat"].message);
-  CHECK(result["cheat"].outcome == pace::Outcome::measured);
+  const auto& row = result["cheat"];
+  INFO(row.message);
+  CHECK(row.outcome == pace::Outcome::measured);
+  // It claims no more than what it is on other values.
+  REQUIRE(row.on_new_values);
+  CHECK(row.on_new_values->median < 1.08);
+  CHECK(row.acceptable());
+}
+
+/// What a call that keeps an answer is told by that it may return it.
+struct Seen {
+  bool given = false;  ///< the values are those given
+  bool known = false;  ///< an earlier call had these values
+  bool again = false;  ///< the call before had this memory, this version and these values
+  bool place = false;  ///< the memory is one of the first three that calls had
+  bool same = false;   ///< as `again`, of the last call on this memory
+};
+
+/// Looks at the operands of all calls, at no cost.
+class Watcher {
+ public:
+  Seen look(const at::Tensor& x) {
+    if (!first_.defined()) first_ = x.clone();
+    const void* const place = x.const_data_ptr();
+    const auto* const begin = static_cast<const float*>(place);
+    const std::vector<float> values(begin, begin + x.numel());
+    const auto version = static_cast<std::int64_t>(x._version());
+    Seen seen;
+    seen.given = first_.equal(x);
+    seen.known = !values_.insert(values).second;
+    if (places_.size() < 3) places_.insert(place);
+    seen.place = places_.contains(place);
+    auto& last = last_[place];
+    seen.same = last == std::pair(version, values);
+    seen.again = seen.same && last_place_ == place;
+    last = {version, values};
+    last_place_ = place;
+    return seen;
+  }
+
+ private:
+  at::Tensor first_ = {};
+  std::set<std::vector<float>> values_ = {};
+  std::set<const void*> places_ = {};
+  std::map<const void*, std::pair<std::int64_t, std::vector<float>>> last_ = {};
+  const void* last_place_ = nullptr;
+};
+
+TEST_CASE("answers that are kept for a small part of the time, or by all that calls of the rounds have in common") {
+  struct Keeper {
+    const char* name;
+    bool (*keeps)(const Seen&);
+    double kept;
+  };
+  const auto keeper = GENERATE(values<Keeper>(
+      {{"for known values", [](const Seen& seen) { return seen.known; }, 26'000},
+       {"for the values given", [](const Seen& seen) { return seen.given; }, 26'000},
+       {"for the values given, for two fifths of the time", [](const Seen& seen) { return seen.given; }, 12'000},
+       {"for calls that are repeated", [](const Seen& seen) { return seen.again; }, 26'000},
+       {"for calls that are repeated, for nearly half", [](const Seen& seen) { return seen.again; }, 17'000},
+       {"for memory whose version stays", [](const Seen& seen) { return seen.same; }, 20'000},
+       {"for the values given in the memory of the rounds, whose version stays",
+        [](const Seen& seen) { return seen.given && seen.place && seen.same; }, 11'000}}));
+  CAPTURE(keeper.name);
+  cheats::FakeClock clock;
+  const auto cheat = [&, watcher = Watcher()](const at::Tensor& x) mutable {
+    clock.advance(pace::Nanoseconds(keeper.keeps(watcher.look(x)) ? keeper.kept : 30'000));
+    return x.mul(3);
+  };
+  const auto result = run_on(clock, cheat);
+  cheats::require_claim_refused(result, "but on values that no call has seen it takes at least");
+  CHECK(result["cheat"].context.flattery > 1.05);
+  // The guard allows a hundred times the baseline's time, which it takes on no values.
+  CHECK(result["cheat"].judgements.back().verdict == pace::Verdict::passed);
+}
+
+TEST_CASE("a guard fails by the time on values that no call has seen") {
+  cheats::FakeClock clock;
+  const auto cheat = [&, given = Given()](const at::Tensor& x) mutable {
+    clock.advance(pace::Nanoseconds(given(x) ? 30'000 : 60'000));
+    return x.mul(3);
+  };
+  const auto guarded = [&](pace::Expectation guard) {
+    auto options = cheats::short_run();
+    options.budget = options.hard_limit = pace::Nanoseconds(1e8);
+    options.min_sample = pace::Nanoseconds(1e5);
+    return pace::compare("cheat", input())
+        .options(options)
+        .baseline("eager", cheats::costing(clock, 30'000, [](const at::Tensor& x) { return x.mul(3); }))
+        .candidate("cheat", cheat)
+        .expect(std::move(guard))
+        .run(clock);
+  };
+  const auto median = guarded(pace::NoSlowerThan(1.9)), mean = guarded(pace::MeanNoSlowerThan(1.9));
+  for (const auto* const result : {&median, &mean}) {
+    const auto& judgement = (*result)["cheat"].judgements.at(0);
+    INFO(judgement.message);
+    CHECK(judgement.verdict == pace::Verdict::failed);
+    CHECK_FALSE(judgement.acceptable);
+    CHECK_THAT(judgement.message, ContainsSubstring("on values that no call has seen"));
+  }
+  CHECK(guarded(pace::NoSlowerThan(2.1))["cheat"].acceptable());
+}
+
+TEST_CASE("a limit on the time itself is held against values that no call has seen") {
+  cheats::FakeClock clock;
+  const auto cheat = [&, given = Given()](const at::Tensor& x) mutable {
+    clock.advance(pace::Nanoseconds(given(x) ? 20'000 : 30'000));
+    return x.mul(3);
+  };
+  auto options = cheats::short_run();
+  options.budget = options.hard_limit = pace::Nanoseconds(1e8);
+  options.min_sample = pace::Nanoseconds(1e5);
+  const double limit = GENERATE(25e3, 35e3);
+  CAPTURE(limit);
+  const auto result =
+      pace::compare("cheat", input())
+          .options(options)
+          .baseline("eager", cheats::costing(clock, 30'000, [](const at::Tensor& x) { return x.mul(3); }))
+          .candidate("cheat", cheat)
+          .expect("cheat", pace::WithinTime(pace::Nanoseconds(limit)))
+          .run(clock);
+  INFO(result["cheat"].judgements.at(0).message);
+  CHECK(result["cheat"].acceptable() == (limit > 30e3));
+}
+
+TEST_CASE("what is kept of weights for their version is no part of the time on new values, however little it saves") {
+  cheats::FakeClock clock;
+  const auto times = [](const at::Tensor& x, const at::Tensor& weights) { return x.mul(weights); };
+  const auto packed = [&, of = std::map<const void*, std::int64_t>()](const at::Tensor& x,
+                                                                      const at::Tensor& weights) mutable {
+    const auto version = static_cast<std::int64_t>(weights._version());
+    auto [known, is_new] = of.try_emplace(weights.const_data_ptr(), version);
+    clock.advance(pace::Nanoseconds(!is_new && known->second == version ? 20'000 : 28'000));
+    known->second = version;
+    return x.mul(weights);
+  };
+  auto options = cheats::short_run();
+  options.budget = options.hard_limit = pace::Nanoseconds(1e8);
+  options.min_sample = pace::Nanoseconds(1e5);
+  const auto result = pace::compare("packed", input(), at::randn({32, 16}))
+                          .options(options)
+                          .baseline("eager", cheats::costing(clock, 25'000, times))
+                          .candidate("packed", packed)
+                          .expect(pace::SpeedupAtLeast(1.2))
+                          .run(clock);
+  const auto& row = result["packed"];
+  INFO(row.message << row.judgements.at(0).message);
+  CHECK(row.acceptable());
+  CHECK(row.context.keeps);
+  REQUIRE(row.on_new_values);
+  CHECK(row.on_new_values->median > 1.2);
+  cheats::catalogue.accepted += row.acceptable();
+}
+
+TEST_CASE("where rounds have values of their own, so have the calls on new values") {
+  // A shorter way for values that the drawn ones are not.
+  cheats::FakeClock clock;
+  constexpr float marker = 42;
+  const auto marked = [&](const at::Tensor& x) {
+    clock.advance(pace::Nanoseconds(*static_cast<const float*>(x.const_data_ptr()) == marker ? 10'000 : 24'000));
+    return x.mul(3);
+  };
+  auto options = cheats::short_run();
+  options.budget = options.hard_limit = pace::Nanoseconds(1e8);
+  options.min_sample = pace::Nanoseconds(1e5);
+  const auto mark = [](at::Tensor& x) { x.flatten()[0].fill_(marker); };
+  at::Tensor x = input();
+  mark(x);
+  const bool renewed = GENERATE(false, true);
+  CAPTURE(renewed);
+  auto comparison = pace::compare("marked", x);
+  comparison.options(options)
+      .baseline("eager", cheats::costing(clock, 20'000, [](const at::Tensor& of) { return of.mul(3); }))
+      .candidate("marked", marked)
+      .expect(pace::SpeedupAtLeast(1.5));
+  if (renewed)
+    comparison.renew_each_round([&](at::Tensor& of) {
+      of.normal_();
+      mark(of);
+    });
+  const auto result = comparison.run(clock);
+  const auto& row = result["marked"];
+  INFO(row.message << row.judgements.at(0).message);
+  CHECK(row.outcome == pace::Outcome::measured);
+  CHECK(row.acceptable() == renewed);
 }
 
 TEST_CASE("one answer, kept for the values given, of calls that write to an operand") {

@@ -96,4 +96,22 @@ inline void require_rejected(const pace::Result& result, const std::string& what
   catalogue.rejected += !row.acceptable();
 }
 
+/// Figures of its rounds, but no claim that these prove, and a message that says what was seen.
+inline void require_claim_refused(const pace::Result& result, const std::string& what_was_seen) {
+  const auto& row = result["cheat"];
+  INFO("'cheat' " << row.outcome << ": " << row.message);
+  CHECK(row.outcome == pace::Outcome::measured);
+  CHECK_FALSE(row.acceptable());
+  REQUIRE(row.judgements.size() == 2);
+  const auto& claim = row.judgements.front();
+  INFO(claim.expectation << ": " << claim.verdict << ": " << claim.message);
+  CHECK(claim.verdict == pace::Verdict::failed);
+  CHECK_FALSE(claim.acceptable);
+  CHECK_THAT(claim.message, ContainsSubstring(what_was_seen));
+  CHECK_THAT(row, !pace::SpeedupAtLeast(1.01));
+  INFO("'eager' " << result["eager"].outcome << ": " << result["eager"].message);
+  CHECK(result["eager"].outcome == pace::Outcome::measured);
+  catalogue.rejected += !row.acceptable();
+}
+
 }  // namespace cheats

@@ -18,6 +18,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
 #include <ATen/ops/zeros_like.h>
 
 #include "pace/compare/comparison.hpp"
@@ -298,6 +299,33 @@ TEST_CASE("a candidate that keeps its answer is dropped") {
           .run(sides.clock);
   CHECK(result["new"].outcome == Outcome::wrong);
   CHECK(result["old"].outcome == Outcome::measured);
+}
+
+TEST_CASE("a candidate that keeps a part of its answer has no claim") {
+  const SharedMemory shared;
+  SharedClock clock(shared.get());
+  const bool keeps = GENERATE(false, true);
+  CAPTURE(keeps);
+  const auto result = pace::compare("case", at::randn({4}))
+                          .options(short_options())
+                          .baseline("old",
+                                    [&](const at::Tensor& x) {
+                                      clock.advance(100 * us);
+                                      return at::add(x, 1);
+                                    })
+                          .candidate("new",
+                                     [&, first = at::Tensor()](const at::Tensor& x) mutable {
+                                       if (!first.defined()) first = x.clone();
+                                       clock.advance(!keeps || first.equal(x) ? 60 * us : 110 * us);
+                                       return at::add(x, 1);
+                                     })
+                          .expect("new", pace::SpeedupAtLeast(1.5))
+                          .run(clock);
+  const auto& row = result["new"];
+  INFO(row.message << row.judgements.at(0).message);
+  REQUIRE(row.on_new_values);
+  CHECK_THAT(row.on_new_values->median, WithinRel(keeps ? 100 / 110.0 : 100 / 60.0, 0.01));
+  CHECK(row.acceptable() != keeps);
 }
 
 TEST_CASE("a candidate that computes less once it has been checked is dropped by an audit") {

@@ -16,6 +16,7 @@
 #include "pace/compare/clocks_alone.hpp"
 #include "pace/compare/controls.hpp"
 #include "pace/compare/integrity/checker.hpp"
+#include "pace/compare/integrity/new_value_speed.hpp"
 #include "pace/compare/memory_limits.hpp"
 #include "pace/compare/participants.hpp"
 #include "pace/compare/plan.hpp"
@@ -61,6 +62,7 @@ struct Measurement {
   std::vector<std::string> notes = {};
   std::vector<std::size_t> keeps = {};
   std::vector<Unasked> unasked = {};
+  std::vector<NewValueSpeed> on_new_values = {};
   OtherTimings other = {};
   /// Some left, and spoilt the samples of those that remain, which are to be measured again.
   bool again = false;
@@ -131,6 +133,22 @@ inline void add_times(const Samples& samples, std::size_t part, const Participan
   }
 }
 
+/// Adds the speed-ups on new values to the rows, and to the notes those that are smaller than in the rounds.
+inline void add_speeds_on_new_values(std::span<const NewValueSpeed> found, Result& result) {
+  for (const auto& [index, speedup] : found) {
+    auto& row = result.implementations[index];
+    if (!row.speedup) continue;
+    row.on_new_values = speedup;
+    const double median = row.speedup->median;
+    row.context.flattery = flattery_of(median, row.speedup->interval ? row.speedup->interval->low : median, speedup);
+    if (row.context.flattery > 1)
+      result.notes.push_back('\'' + row.name + "' is " + format_factor(speedup.median) +
+                             " as fast as the baseline on values that none of its calls has seen, and " +
+                             format_factor(row.speedup->median) +
+                             " in the rounds, whose calls are repeated on the same values.");
+  }
+}
+
 /// Returns a result for one phase: a copy of the result of the whole without the figures that exist only there.
 [[nodiscard]] inline Result result_of_phase(const Result& whole, const std::string& phase) {
   Result result = whole;
@@ -142,6 +160,8 @@ inline void add_times(const Samples& samples, std::size_t part, const Participan
   for (auto& row : result.implementations) {
     row.context.comparison = result.name;
     row.device_memory.reset();
+    row.on_new_values.reset();
+    row.context.flattery = 1;
     row.counts.reset();
     row.device_counts.reset();
   }
@@ -302,6 +322,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
       result.phases.push_back(std::move(phase));
     }
   add_times(samples, 0, participants, prepared.options, result);
+  add_speeds_on_new_values(measurement.on_new_values, result);
   add_modes(measurement.other, participants, result);
   if (measurement.host) result.phases.push_back(result_of_host(*measurement.host, prepared, participants, result));
   return result;

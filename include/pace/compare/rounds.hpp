@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,8 +22,11 @@
 #include "pace/core/progress.hpp"
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/panel.hpp"
+#include "pace/stats/cycle.hpp"
 #include "pace/stats/median_interval.hpp"
 #include "pace/stats/multiplicity.hpp"
+#include "pace/stats/quantile.hpp"
+#include "pace/stats/sorted.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/rounds.hpp"
 #include "pace/timing/schedule.hpp"
@@ -53,6 +57,20 @@ struct Samples {
     return rounds.samples[part * timed.size() + place];
   }
 };
+
+/// Returns the median speed-up over the baseline of each implementation of the comparison; 0: it was not timed.
+[[nodiscard]] inline std::vector<double> median_speedups(const Samples& samples, const Prepared& prepared) {
+  std::vector<double> found(prepared.implementations.size());
+  const auto baseline = static_cast<std::size_t>(std::ranges::find(samples.timed, prepared.participants.baseline()) -
+                                                 samples.timed.begin());
+  for (std::size_t place = 0; place < samples.timed.size(); ++place) {
+    auto log_ratios =
+        stats::paired_log_ratios(samples.of(baseline, 0), samples.of(place, 0), samples.rounds_per_cycle());
+    if (!log_ratios.empty())
+      found[samples.timed[place]] = std::exp(stats::median(stats::sorted(std::move(log_ratios))));
+  }
+  return found;
+}
 
 /// Returns the parts of the samples of the clock of the comparison, in their order: the whole and each phase.
 [[nodiscard]] inline std::vector<std::string> parts_of_iteration(const Prepared& prepared) {

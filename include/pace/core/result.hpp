@@ -107,6 +107,9 @@ struct GateContext {
   /// What was not asked of the implementation, why, and what to do, so that a claim about times that the figures prove
   /// is undecided; empty: nothing.
   std::string unasked = {};
+  /// By which factor, at least, the times of the rounds are better than those on values that no call has seen, with the
+  /// baseline as the norm; 1: that is not proven of any.
+  double flattery = 1;
   /// Why the rounds ended early; empty: they did not.
   std::string cut_short = {};
   /// Why the rounds were too brief for a verdict (Options::least_duration); empty: they were not.
@@ -215,7 +218,10 @@ struct ImplementationResult {
   /// ln(baseline time / own time), one per crossover cycle; empty for the baseline.
   std::vector<double> log_ratios;
   std::optional<SpeedupSummary> speedup;  ///< summary of `log_ratios`; absent for the baseline
-  GateContext context;                    ///< properties of the comparison that a gate needs
+  /// Speed-up over the baseline by further samples, after the rounds, in which no call has seen its values before;
+  /// absent for the baseline, on a GPU, and where there was no time for it.
+  std::optional<SpeedupSummary> on_new_values;
+  GateContext context;  ///< properties of the comparison that a gate needs
   /// Times by all four clocks of a GPU, including the clock of the gate; empty on the CPU.
   std::vector<ModeSummary> modes;
   std::optional<DeviceMemory> device_memory;  ///< memory of one call on a GPU; absent on the CPU

@@ -133,7 +133,15 @@ struct Ground {
   bool shown = true, won = false;
   /// The mean of times, which the figures have beside the interval of the median, and no interval.
   bool by_mean = false;
+  /// Whether the demand is not met on values that no call has seen.
+  bool flattered = false;
 };
+
+/// Whether observations of this centre lie below the threshold without what the rounds owe to their values, which all
+/// calls have seen.
+[[nodiscard]] inline bool is_flattered(const Demand& demand, const GateContext& context, double centre) {
+  return context.flattery > 1 && centre - std::log(context.flattery) < demand.threshold;
+}
 
 /// `, all of it above `, to be followed by the limit.
 [[nodiscard]] inline std::string relation_text(const Ground& ground, bool above, bool or_at) {
@@ -170,6 +178,18 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
     judgement.verdict = Verdict::undecided;
     open = ", on which no verdict may rest yet: " + context.too_brief;
     if (!context.cut_short.empty()) open += ". The rounds ended early: " + context.cut_short;
+  } else if (ground.flattered && (judgement.verdict == Verdict::passed ||
+                                  (judgement.verdict == Verdict::undecided && demand.burden == Burden::guard))) {
+    judgement.verdict = Verdict::failed;
+    judgement.acceptable = false;
+    judgement.message = figures + ", but on values that no call has seen it takes at least " +
+                        format_significant(context.flattery) +
+                        " times as long, with the baseline as the norm, which does not meet " + demand.limit_text() +
+                        ": it keeps something from call to call, or is fast for the values given. If it derives that "
+                        "from an operand that stays the same where the code is used, declare it: .keeps(operand). If "
+                        "other values rightly take it longer, give each round values of its own: "
+                        ".renew_each_round(function)";
+    return;
   } else if (!context.unasked.empty() && demand.burden == Burden::claim && judgement.verdict == Verdict::passed) {
     judgement.verdict = Verdict::undecided;
     open = ", on which no claim may rest: " + context.unasked;
@@ -243,7 +263,8 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
             (demand.burden == Burden::claim && !time ? "claim less" : "allow more");
   const std::string text = own + figures.centre + detail::by_clock(row.context) + ' ' + figures.interval + " at " +
                            format_percent(interval->confidence);
-  detail::conclude(judgement, demand, row.context, text, "", open);
+  detail::conclude(judgement, demand, row.context, text, "", open,
+                   {.flattered = detail::is_flattered(demand, row.context, centre)});
   return judgement;
 }
 
@@ -267,7 +288,8 @@ namespace detail {
                            by_clock(context);
   std::string open = ", of which it is not proven on which side of " + demand.limit_text() + " it lies (" + levels +
                      "; " + cycles + "). Measure longer (--budget, --max-rounds)";
-  conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, {.shown = false});
+  conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open,
+           {.shown = false, .flattered = is_flattered(demand, context, -std::log(*evidence.tail))});
   return judgement;
 }
 
@@ -322,7 +344,9 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
   const bool by_interval = judgement.verdict == Verdict::passed ? evidence.p_above_by_interval <= pass_level
                                                                 : evidence.p_below_by_interval <= fail_level;
   const bool won = judgement.verdict == Verdict::passed ? evidence.far_above : evidence.far_below;
-  detail::Ground ground{figures.bounded, !by_interval && won};
+  detail::Ground ground{.shown = figures.bounded,
+                        .won = !by_interval && won,
+                        .flattered = detail::is_flattered(demand, context, evidence.centre)};
   ground.by_mean = judgement.verdict == Verdict::failed && !by_interval && !won;
   detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, ground,
                    detail::beyond_any_disturbance(demand, evidence, observations));

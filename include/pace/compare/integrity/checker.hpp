@@ -30,6 +30,7 @@
 #include "pace/compare/integrity/background.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/integrity/new_value_samples.hpp"
+#include "pace/compare/integrity/new_value_speed.hpp"
 #include "pace/compare/integrity/novelty.hpp"
 #include "pace/compare/integrity/observed_call.hpp"
 #include "pace/compare/integrity/process_settings.hpp"
@@ -94,6 +95,8 @@ struct IntegrityFindings {
   /// Indices of the implementations that keep what they derive from an operand.
   std::vector<std::size_t> keeps = {};
   std::vector<Unasked> unasked = {};
+  /// Of the candidates that were timed on new values.
+  std::vector<NewValueSpeed> on_new_values = {};
   /// One that was dropped spoilt the samples of the others.
   bool measure_again = false;
 
@@ -176,8 +179,8 @@ class IntegrityChecker final : public Auditor {
   void look_at_operands();
 
   /// After the rounds of begin_rounds(): whether each was right in them, and is right and as fast where it does not
-  /// expect to be looked at.
-  [[nodiscard]] IntegrityFindings check();
+  /// expect to be looked at. `speedups` are the median speed-ups of the rounds, by implementation of the comparison.
+  [[nodiscard]] IntegrityFindings check(std::vector<double> speedups);
 
   /// Share of the budget for a question after the rounds, which has a further limit: see most_time_of_question().
   static constexpr double audit_share = AuditSchedule::share;
@@ -206,6 +209,8 @@ class IntegrityChecker final : public Auditor {
   [[nodiscard]] std::string out_of_time(std::size_t index);
   [[nodiscard]] std::string ask_for_novelty(Implementation& implementation);
   [[nodiscard]] std::string judge_new_sample(Implementation& implementation, NewValueSamples& samples);
+  [[nodiscard]] std::string time_on_new_values(Implementation& implementation, NewValueSamples& samples,
+                                               std::span<const std::size_t> kept);
   [[nodiscard]] std::string take_disturbance();
   void verify_last_outputs(IntegrityFindings& findings);
   void find_repeated_numbers(IntegrityFindings& findings) const;
@@ -321,6 +326,9 @@ class IntegrityChecker final : public Auditor {
   std::vector<std::string> notes_;
   std::vector<std::size_t> keeps_;
   std::vector<Unasked> unasked_;
+  /// Median speed-ups of the rounds, by implementation.
+  std::vector<double> speedups_;
+  std::vector<NewValueSpeed> on_new_values_;
   std::function<std::string(Implementation&)> ask_again_;
 };
 
@@ -594,7 +602,8 @@ inline void IntegrityChecker::notice_changed_operands(std::size_t set) {
 
 // After the rounds.
 
-inline IntegrityFindings IntegrityChecker::check() {
+inline IntegrityFindings IntegrityChecker::check(std::vector<double> speedups) {
+  speedups_ = std::move(speedups);
   IntegrityFindings findings;
   findings.max_abs_errors.resize(prepared_.implementations.size());
   if (findings.take(schedule_.take_fault())) return findings;
@@ -609,6 +618,7 @@ inline IntegrityFindings IntegrityChecker::check() {
   findings.notes = std::exchange(notes_, {});
   findings.keeps = std::exchange(keeps_, {});
   findings.unasked = std::exchange(unasked_, {});
+  findings.on_new_values = std::exchange(on_new_values_, {});
   return findings;
 }
 
@@ -968,6 +978,7 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
           static_cast<std::size_t>(one_by_one ? attempts * fewest_long_trials : attempts));
       return effect.has_value() || !wrong.empty();
     };
+    std::vector<std::size_t> keeps = operands_.keeps;
     if (effect_with(operands_.keeps) && wrong.empty()) {
       const auto found = *effect;
       const bool late = found.beside == NoveltyEffect::Beside::afterwards;
@@ -985,10 +996,72 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
       else if (wrong.empty()) {
         notes_.push_back(note_on_kept_operands(implementation, kept));
         keeps_.push_back(implementation.index);
+        keeps.insert(keeps.end(), kept.begin(), kept.end());
       }
     }
+    if (wrong.empty()) wrong = time_on_new_values(implementation, samples, keeps);
   }
   repair(0);
+  return wrong;
+}
+
+/// Measures the speed-up over the baseline where all values but those of the operand tensors `kept` are new, which is
+/// what remains of that of the rounds without anything that is kept from call to call, whatever it is kept by: address,
+/// version, content, or that calls are repeated. Returns what is wrong with the outputs. Where rounds have values of
+/// the user's, so have these samples.
+inline std::string IntegrityChecker::time_on_new_values(Implementation& implementation, NewValueSamples& samples,
+                                                        std::span<const std::size_t> kept) {
+  constexpr std::size_t looked_at = 4;  // the output of one pair of so many
+  const double in_rounds = speedups_.at(implementation.index);
+  if (clock_.modes() != nullptr || !(in_rounds > 0)) return {};
+  std::string wrong;
+  const auto measure = [&](std::span<const std::size_t> keeping) {
+    std::size_t pairs = 0;
+    const Nanoseconds start = clock_.now();
+    const auto draw = [&](OperandSet& operands, const std::vector<at::Tensor>& tensors) {
+      if (!prepared_.renew) return source_->draw(answers_->fresh().renewal, tensors, keeping);
+      const RandomStateKept generators;
+      write_values(operands_.pristine, tensors);
+      reset_random_state(random_());
+      prepared_.renew(operands);
+      for (const std::size_t each : keeping) check::restore_tensor(operands_.pristine[each], tensors[each]);
+    };
+    const auto pair = [&]() -> std::optional<double> {
+      samples.next_trial();
+      Nanoseconds norm{};
+      const auto time_baseline = [&] { norm = samples.take_new(baseline(), keeping, draw); };
+      const bool baseline_first = random_.below(2) == 0;
+      if (baseline_first) time_baseline();
+      const Nanoseconds own = samples.take_new(implementation, keeping, draw);
+      if (random_.below(looked_at) == 0) wrong = judge_new_sample(implementation, samples);
+      if (!baseline_first) time_baseline();
+      ++pairs;
+      if (!wrong.empty() || own.count() <= 0 || norm.count() <= 0) return std::nullopt;
+      return log_ratio_on_new_values(norm, own, shortest_of(baseline_));
+    };
+    const auto time_is_left = [&](std::size_t more) {
+      const Nanoseconds elapsed = clock_.now() - start;
+      return elapsed + static_cast<double>(more) / static_cast<double>(pairs) * elapsed < most_time_of_short_question();
+    };
+    return speed_on_new_values(in_rounds, pair, time_is_left);
+  };
+  auto found = measure(kept);
+  if (found && flattery_of(in_rounds, in_rounds, *found) > 1) {
+    // It may keep what it derives from operands, such as packed weights.
+    std::optional<SpeedupSummary> beside_kept;
+    const auto keeps = find_kept_operands([&](std::span<const std::size_t> keeping) {
+      const auto again = measure(keeping);
+      const bool flattered = !wrong.empty() || !again || flattery_of(in_rounds, in_rounds, *again) > 1;
+      if (!flattered) beside_kept = again;
+      return flattered;
+    });
+    if (!keeps.empty() && wrong.empty() && beside_kept) {
+      found = beside_kept;
+      notes_.push_back(note_on_kept_operands(implementation, keeps));
+      keeps_.push_back(implementation.index);
+    }
+  }
+  if (found && wrong.empty()) on_new_values_.push_back({implementation.index, *std::move(found)});
   return wrong;
 }
 

@@ -21,6 +21,7 @@
 #include "pace/compare/integrity/novelty.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/write_values.hpp"
+#include "pace/core/function_ref.hpp"
 #include "pace/core/random.hpp"
 #include "pace/timing/clock.hpp"
 
@@ -93,9 +94,7 @@ class NewValueSamples {
   [[nodiscard]] CallTimes take(Implementation& implementation, std::int64_t repetitions, bool beside_given,
                                std::span<const std::size_t> kept) {
     const std::size_t calls = kept.empty() ? calls_ : 1;
-    for (const std::size_t each : kept)
-      for (const auto& tensors : {operands_.tensors[0], values_[0].tensors})
-        check::restore_tensor(operands_.pristine[each], tensors[each]);
+    keep_given(kept);
     output_ = {};
     operands_.kept_call = calls - 1;
     const auto sample = [&](std::int64_t of) {
@@ -153,13 +152,43 @@ class NewValueSamples {
     return times;
   }
 
-  /// The output of the last call on new values, the values it was made on, and the operands after it.
+  /// Times calls on new values alone, and keeps the output of one of them, which no implementation can know. `draw`
+  /// writes the values to a copy of the operands; tensors of the indices `kept` keep theirs, as in take(). The same
+  /// calls on another set come just before the values are written, so that the code is as warm as in the rounds.
+  [[nodiscard]] Nanoseconds take_new(Implementation& implementation, std::span<const std::size_t> kept,
+                                     FunctionRef<void(OperandSet&, const std::vector<at::Tensor>&)> draw) {
+    const std::size_t calls = kept.empty() ? calls_ : 1;
+    keep_given(kept);
+    for (std::size_t i = 0; i < calls; ++i) draw(*values_[i].operands, values_[i].tensors);
+    last_ = random_.below(calls);
+    operands_.kept_call = last_;
+    implementation.prepare(0);
+    // Sets of one copy each, so that the calls that follow begin with the first copy.
+    if (operands_.mutated.empty() && operands_.sets.size() > 1)
+      implementation.run(1, static_cast<std::int64_t>(values_.size()));
+    for (std::size_t i = 0; i < calls; ++i) write_values(values_[i].tensors, tensors_of_call(i), kept);
+    const Nanoseconds taken = clock_.time([&] { implementation.run(0, static_cast<std::int64_t>(calls)); });
+    c10::IValue output = implementation.take_output();
+    output_ = check::clone_ivalue(output);
+    after_.clear();
+    for (const auto& each : tensors_of_call(last_)) after_.push_back(check::clone_input(each));
+    return taken / static_cast<double>(calls);
+  }
+
+  /// The output of the call on new values that was kept, the values it was made on, and the operands after it.
   [[nodiscard]] c10::IValue take_output() { return std::exchange(output_, {}); }
   [[nodiscard]] const std::vector<at::Tensor>& values() const { return values_[last_].tensors; }
   [[nodiscard]] const std::vector<at::Tensor>& operands_after() const { return after_; }
   [[nodiscard]] std::size_t calls() const { return values_.size(); }
 
  private:
+  /// Gives the operand tensors of the indices `kept` their first values in the copy that single calls are made on.
+  void keep_given(std::span<const std::size_t> kept) const {
+    for (const std::size_t each : kept)
+      for (const auto& tensors : {operands_.tensors[0], values_[0].tensors})
+        write_values({operands_.pristine[each]}, {tensors[each]});
+  }
+
   /// Takes a copy of the output, and returns how long its first reading took beyond a second one, with its release.
   /// What runs on a device is not read here by the clock that times it.
   [[nodiscard]] Nanoseconds take_output_of(Implementation& implementation) {

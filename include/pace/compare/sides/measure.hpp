@@ -148,8 +148,8 @@ class SideAudits final : public Auditor {
   [[nodiscard]] bool found() const override { return schedule_.found(); }
 
   /// After the rounds: the findings of all sides. If some are dropped, the rest is to be measured again, since what
-  /// they did may have taken time from all.
-  [[nodiscard]] IntegrityFindings check() {
+  /// they did may have taken time from all. `speedups` as for IntegrityChecker::check().
+  [[nodiscard]] IntegrityFindings check(const std::vector<double>& speedups) {
     IntegrityFindings findings;
     findings.max_abs_errors.resize(prepared_.implementations.size());
     if (findings.take(schedule_.take_fault())) return findings;
@@ -161,7 +161,8 @@ class SideAudits final : public Auditor {
       auto answer = sides_[index].ask({.kind = SideRequest::Kind::check,
                                        .elapsed = schedule_.elapsed(),
                                        .shortest = schedule_.shortest_of(index),
-                                       .shortest_of_baseline = schedule_.shortest_of(baseline)});
+                                       .shortest_of_baseline = schedule_.shortest_of(baseline),
+                                       .speedup = speedups.at(index)});
       problems.push_back(answer.read<std::string>());
       answer >> findings.max_abs_errors[index];
       const auto notes = answer.read<std::vector<std::string>>();
@@ -170,6 +171,8 @@ class SideAudits final : public Auditor {
       Unasked question{.index = index};
       answer >> question.what >> question.advice;
       if (!question.what.empty()) findings.unasked.push_back(std::move(question));
+      if (const auto on_new_values = answer.read<SpeedupSummary>(); on_new_values.observations > 0)
+        findings.on_new_values.push_back({index, on_new_values});
       repetitions.push_back(answer.read<std::vector<Repetitions>>());
     }
     const auto place_of_baseline = static_cast<std::size_t>(std::ranges::find(timed, baseline) - timed.begin());
@@ -308,12 +311,13 @@ inline constexpr double largest_handshake_share = 0.01;
     if (const auto& conditions = gated.samples.conditions.sides; !conditions.empty())
       gated.baseline_cores = conditions[place].cores();
 
-    auto findings = audits.check();
+    auto findings = audits.check(median_speedups(gated.samples, prepared));
     participants.drop(findings.dropped);
     pass.notes = std::move(findings.notes);
     pass.notes.push_back(note_on_sides(handshake, gated.samples));
     pass.keeps = std::move(findings.keeps);
     pass.unasked = std::move(findings.unasked);
+    pass.on_new_values = std::move(findings.on_new_values);
     pass.max_abs_errors = std::move(findings.max_abs_errors);
     pass.again = findings.measure_again && !participants.empty();
   } catch (...) {

@@ -171,7 +171,7 @@ class SideWorker {
 
   void audit(MessageWriter& answer) {
     // An output of a sample may have shown a fault before.
-    answer << (integrity_->found() ? integrity_->check().dropped.at(0).message : integrity_->audit_one(own_));
+    answer << (integrity_->found() ? integrity_->check({}).dropped.at(0).message : integrity_->audit_one(own_));
   }
 
   void check(const SideRequest& request, MessageWriter& answer) {
@@ -181,7 +181,9 @@ class SideWorker {
       // The checks look at the last output of the baseline, too, of which no sample was taken here.
       (void)timing::take_sample(clock_, prepared_->baseline(), 0, 1);
     }
-    const IntegrityFindings findings = integrity_->check();
+    std::vector<double> speedups(prepared_->implementations.size());
+    speedups.at(own_) = request.speedup;
+    const IntegrityFindings findings = integrity_->check(std::move(speedups));
     std::string problem;
     for (const auto& each : findings.dropped)
       if (problem.empty() || each.index == own_)
@@ -190,6 +192,7 @@ class SideWorker {
     const Unasked question = unasked != nullptr ? *unasked : Unasked();
     answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keeps.empty() << question.what
            << question.advice
+           << (findings.on_new_values.empty() ? SpeedupSummary() : findings.on_new_values.front().speedup)
            << (integrity_->draws_anew() ? integrity_->repetitions_of(own_) : std::vector<Repetitions>());
   }
 

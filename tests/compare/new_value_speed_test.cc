@@ -1,0 +1,98 @@
+// The speed-up on values that no call has seen, by made-up samples.
+#include "pace/compare/integrity/new_value_speed.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <optional>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+
+#include "tests/support/random.hpp"
+
+namespace {
+
+using Catch::Matchers::WithinAbs;
+using pace::Nanoseconds;
+using pace::SpeedupSummary;
+using pace::detail::flattery_of;
+using pace::detail::log_ratio_on_new_values;
+using pace::detail::speed_on_new_values;
+
+SpeedupSummary between(double low, double high) {
+  SpeedupSummary speedup;
+  speedup.median = std::sqrt(low * high);
+  speedup.interval = pace::Interval<double>{low, high, 0.999};
+  return speedup;
+}
+
+/// Pairs whose log ratios scatter by `noise` about ln(speedup), as many as are asked for.
+struct Pairs {
+  double speedup, noise;
+  std::size_t taken = 0;
+  pace::test::Random random{1};
+  double operator()() {
+    ++taken;
+    return std::log(speedup) + noise * random.normal();
+  }
+};
+
+std::optional<SpeedupSummary> measure(double in_rounds, Pairs& pairs, std::size_t most = 1000) {
+  return speed_on_new_values(
+      in_rounds, [&] { return std::optional<double>(pairs()); },
+      [&](std::size_t more) { return pairs.taken + more <= most; });
+}
+
+TEST_CASE("rounds flatter by what no likely speed-up on new values has, if that is proven and more than a twentieth") {
+  CHECK_THAT(flattery_of(2, 1.9, between(1, 1.25)), WithinAbs(1.6, 1e-12));
+  CHECK(flattery_of(1.3, 1.29, between(1, 1.25)) == 1);
+  CHECK(flattery_of(2, 1.2, between(1, 1.25)) == 1);
+  CHECK(flattery_of(1, 1, between(1.2, 1.25)) == 1);
+  CHECK(flattery_of(2, 1.9, SpeedupSummary()) == 1);
+}
+
+TEST_CASE("what short calls take longer beside the rounds is the same for both sides, and at most 2 us") {
+  const auto speedup = [](double baseline, double own, double usual) {
+    return std::exp(log_ratio_on_new_values(Nanoseconds(baseline), Nanoseconds(own), Nanoseconds(usual)));
+  };
+  CHECK_THAT(speedup(1000, 500, 1000), WithinAbs(2, 1e-12));
+  CHECK_THAT(speedup(1300, 800, 1000), WithinAbs(2, 1e-12));
+  CHECK_THAT(speedup(900, 450, 1000), WithinAbs(2, 1e-12));
+  // Of a share both have more, which allows more.
+  CHECK_THAT(speedup(1000, 2000, 500), WithinAbs(0.5, 1e-12));
+  CHECK_THAT(speedup(1e6, 1e6 + 1e5, 5e5), WithinAbs(1e6 / 1.1e6, 1e-12));
+  CHECK_THAT(speedup(1e5, 5e4, 5e4), WithinAbs(98.0 / 48, 1e-12));
+  CHECK_THAT(speedup(5000, 1000, 1000), WithinAbs(5, 1e-12));
+}
+
+TEST_CASE("more pairs are taken only where the first ones are suspicious, until their interval is narrow") {
+  Pairs honest{1.5, 0.01};
+  const auto found = measure(1.5, honest);
+  REQUIRE(found);
+  CHECK(found->observations == honest.taken);
+  CHECK(honest.taken == pace::stats::fewest_for_median_interval(0.999));
+  REQUIRE(found->interval);
+  CHECK(found->interval->contains(1.5));
+
+  Pairs steady{1, 0.001};
+  CHECK(measure(1.5, steady)->observations == honest.taken);
+  Pairs noisy{1, 0.2};
+  const auto after_more = measure(1.5, noisy);
+  REQUIRE(after_more);
+  CHECK(after_more->observations == 8 * honest.taken);
+  CHECK(flattery_of(1.5, 1.45, *after_more) > 1.05);
+}
+
+TEST_CASE("without time for an interval nothing is found, and without time for more the first pairs count") {
+  Pairs pairs{1, 0.2};
+  CHECK_FALSE(measure(1.5, pairs, 5));
+  CHECK(pairs.taken == 1);
+  Pairs few{1, 0.2};
+  const auto found = measure(1.5, few, 20);
+  REQUIRE(found);
+  CHECK(found->observations == 11);
+  CHECK_FALSE(speed_on_new_values(
+      1.5, [] { return std::optional<double>(); }, [](std::size_t) { return true; }));
+}
+
+}  // namespace
