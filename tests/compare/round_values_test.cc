@@ -55,6 +55,16 @@ constexpr float in_rounds = 100'000;
 struct Witness {
   std::map<std::string, std::vector<float>> seen = {};
 
+  /// What `name` saw in the rounds, and what it saw of these values later.
+  [[nodiscard]] std::vector<float> of_rounds(const std::string& name) const {
+    const auto& all = seen.at(name);
+    return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(rounds, all.size()))};
+  }
+  [[nodiscard]] std::set<float> later(const std::string& name) const {
+    const auto& all = seen.at(name);
+    return {all.begin() + static_cast<std::ptrdiff_t>(std::min(rounds, all.size())), all.end()};
+  }
+
   void look(const std::string& name, const at::Tensor& x) {
     if (const float first = x.flatten()[0].item<float>(); first >= in_rounds) seen[name].push_back(first);
   }
@@ -94,7 +104,13 @@ TEST_CASE("each implementation gets the values of the round, unchanged by the ot
     // Each call of a round: one for each implementation, on the value that was written for that round.
     std::vector<float> expected;
     for (std::size_t i = 0; i < rounds; ++i) expected.push_back(in_rounds + static_cast<float>(i));
-    for (const char* name : {"a", "b", "c"}) CHECK(witness.seen[name] == expected);
+    for (const char* name : {"a", "b", "c"}) CHECK(witness.of_rounds(name) == expected);
+    // After the rounds, each call has values that none has seen.
+    const auto of_b = witness.later("b"), of_c = witness.later("c");
+    CHECK(of_b.size() >= 11);
+    CHECK(of_b.size() + rounds == witness.seen["b"].size());
+    CHECK(*of_b.begin() > expected.back());
+    for (const float each : of_b) CHECK_FALSE(of_c.contains(each));
     // None of the writing is in a sample, or in what a cycle takes.
     for (const auto sample : result["b"].samples) CHECK_THAT(sample.count(), WithinRel(100.0, 1e-9));
     CHECK_THAT(result["b"].speedup->median, WithinRel(3.0, 1e-9));
@@ -127,8 +143,8 @@ TEST_CASE("random values differ between rounds, and are those of the seed of che
                             .run(clock);
     CAPTURE(result);
     REQUIRE(result.all_measured());
-    CHECK(witness.seen["a"] == witness.seen["b"]);
-    return witness.seen["a"];
+    CHECK(witness.of_rounds("a") == witness.of_rounds("b"));
+    return witness.of_rounds("a");
   };
   const auto first = values(1);
   CHECK(std::set<float>(first.begin(), first.end()).size() == rounds);
