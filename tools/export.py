@@ -130,6 +130,26 @@ def dynamic_batch(module, args, kwargs):
     return {name: torch.utils._pytree.tree_map(shape_of, value) for name, value in named.items()}
 
 
+def within_limits(error, shapes):
+    """`shapes` with the largest and smallest sizes that torch.export found, of which `error` says that they were
+    missing; None if it says something else, such as that a size cannot be dynamic.
+
+    Some operators of a GPU take batches up to a largest one.
+    """
+    import torch
+
+    paragraph = _first_paragraph(error)
+    if not isinstance(error, torch._dynamo.exc.UserError) or "Suggested fixes:" not in paragraph:
+        return None
+    found = torch.export.dynamic_shapes.refine_dynamic_shapes_from_suggested_fixes(paragraph, shapes)
+    # A size that becomes a number is no dynamic one.
+    return None if any(isinstance(each, int) for each in torch.utils._pytree.tree_leaves(found)) else found
+
+
+def _first_paragraph(error):
+    return (str(error).strip() or "no reason is given").split("\n\n")[0]
+
+
 def made_by(place):
     """What the function of `FILE.py:FUNCTION` or `MODULE:FUNCTION` returns: a module, its args and its kwargs."""
     source, colon, function = place.rpartition(":")
@@ -175,13 +195,19 @@ def main():
         name = line.name or line.place.rpartition(":")[2]
         formats = tuple(dict.fromkeys(line.format or ("torchscript", "export")))
         shapes = dynamic_batch(module, args, kwargs) if line.dynamic_batch else None
-        paths = export(module, args, kwargs, line.output_directory, name, formats, shapes)
+        try:
+            paths = export(module, args, kwargs, line.output_directory, name, formats, shapes)
+        except Exception as error:
+            shapes = within_limits(error, shapes) if shapes else None
+            if shapes is None:
+                raise
+            paths = export(module, args, kwargs, line.output_directory, name, formats, shapes)
     except (ValueError, ImportError, OSError) as error:
         sys.exit(f"export.py: {error}")
     except Exception as error:
-        # What torch and the user's function throw has any type; its first line says what is wrong.
-        first = (str(error).strip() or "no reason is given").splitlines()[0]
-        sys.exit(f"export.py: {line.place}: {type(error).__name__}: {first}")
+        # What torch and the user's function throw has any type. Its first paragraph says what is wrong, line by line
+        # where torch.export refuses sizes.
+        sys.exit(f"export.py: {line.place}: {type(error).__name__}: {_first_paragraph(error)}")
     for path in paths.values():
         print(path)
 

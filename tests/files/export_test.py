@@ -32,6 +32,23 @@ class Paired(torch.nn.Module):
         return x * pair[0] + pair[1] + z * last
 
 
+LIMITED = """import torch
+
+class Limited(torch.nn.Module):
+    def forward(self, x):
+        torch._check(x.shape[0] <= 100)
+        return x + 1
+
+class Constant(torch.nn.Module):
+    def forward(self, x):
+        return x + torch.ones(4, 2)
+
+def limited():
+    return Limited(), (torch.ones(4, 2),)
+
+def constant():
+    return Constant(), (torch.ones(4, 2),)
+"""
 BESIDE = """
 def less(x):
     return x - 1
@@ -153,6 +170,23 @@ class Export(unittest.TestCase):
         self.assertEqual([os.path.basename(line) for line in done.stdout.split()], ["small.pt2", "small.inputs.pt"])
         program = torch.export.load(os.path.join(self.folder, "small.pt2")).module()
         self.assertEqual(program(torch.ones(9, 2)).shape, (9, 2))
+
+    def test_a_dynamic_batch_has_the_limits_that_operators_have_and_is_refused_where_it_is_a_constant(self):
+        source = os.path.join(self.folder, "source.py")
+        os.makedirs(self.folder)
+        with open(source, "w") as file:
+            file.write(LIMITED)
+        options = ["--output-directory", self.folder, "--format", "export", "--dynamic-batch"]
+        done = self.run_program(source + ":limited", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        program = torch.export.load(os.path.join(self.folder, "limited.pt2"))
+        self.assertEqual([(each.lower, each.upper) for each in program.range_constraints.values()], [(0, 100)])
+        self.assertEqual(program.module()(torch.ones(9, 2)).shape, (9, 2))
+        done = self.run_program(source + ":constant", *options)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("source.py:constant: UserError: Constraints violated (batch)", done.stderr)
+        self.assertIn("specialized it to be a constant (4)", done.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "constant.pt2")))
 
     def test_a_file_imports_what_stands_beside_it_and_torch_finds_it_by_its_name(self):
         os.makedirs(self.folder)
