@@ -8,6 +8,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
+#include "pace/gate/known_values.hpp"
 #include "tests/support/random.hpp"
 
 namespace {
@@ -15,9 +16,9 @@ namespace {
 using Catch::Matchers::WithinAbs;
 using pace::Nanoseconds;
 using pace::SpeedupSummary;
-using pace::detail::flattery_of;
 using pace::detail::log_ratio_on_new_values;
 using pace::detail::speed_on_new_values;
+using pace::gate::excess_of;
 
 SpeedupSummary between(double low, double high) {
   SpeedupSummary speedup;
@@ -43,17 +44,37 @@ std::optional<SpeedupSummary> measure(double in_rounds, Pairs& pairs, std::size_
       [&](std::size_t more) { return pairs.taken + more <= most; });
 }
 
-TEST_CASE("rounds flatter by what no likely speed-up on new values has, if that is proven and more than a twentieth") {
-  CHECK_THAT(flattery_of(2, 1.9, between(1, 1.25)), WithinAbs(1.6, 1e-12));
-  CHECK(flattery_of(1.3, 1.29, between(1, 1.25)) == 1);
-  CHECK(flattery_of(2, 1.2, between(1, 1.25)) == 1);
-  CHECK(flattery_of(1, 1, between(1.2, 1.25)) == 1);
-  CHECK(flattery_of(2, 1.9, SpeedupSummary()) == 1);
+TEST_CASE("the excess of rounds is what no likely speed-up on new values has, if it is proven and more than a twentieth") {
+  CHECK_THAT(excess_of(2, 1.9, between(1, 1.25)), WithinAbs(1.6, 1e-12));
+  CHECK(excess_of(1.3, 1.29, between(1, 1.25)) == 1);
+  CHECK(excess_of(2, 1.2, between(1, 1.25)) == 1);
+  CHECK(excess_of(1, 1, between(1.2, 1.25)) == 1);
+  CHECK(excess_of(2, 1.9, SpeedupSummary()) == 1);
+  // The extremes of a few pairs prove less than an interval.
+  auto few = between(1, 1.25);
+  few.interval->confidence = 0;
+  CHECK(excess_of(1.6, 1.6, few) == 1);
+  CHECK_THAT(excess_of(2, 1.9, few), WithinAbs(1.6, 1e-12));
+}
+
+TEST_CASE("the excess over another implementation is that of the ratio of both") {
+  const auto row = [](double in_rounds, std::optional<SpeedupSummary> on_new_values) {
+    pace::ImplementationResult made;
+    made.speedup.emplace().median = in_rounds;
+    made.on_new_values = on_new_values;
+    return made;
+  };
+  const auto sort = row(2.6, between(1.95, 2)), other = row(1.3, between(0.95, 1));
+  CHECK(pace::gate::excess_over(sort, other) == 1);
+  CHECK_THAT(pace::gate::excess_over(row(2.6, between(0.9, 0.95)), other), WithinAbs(2, 1e-12));
+  CHECK(pace::gate::excess_over(sort, row(1, std::nullopt)) == 1);
+  CHECK(pace::gate::excess_over(row(2.6, std::nullopt), other) == 1);
 }
 
 TEST_CASE("what short calls take longer beside the rounds is the same for both sides, and at most 2 us") {
-  const auto speedup = [](double baseline, double own, double usual) {
-    return std::exp(log_ratio_on_new_values(Nanoseconds(baseline), Nanoseconds(own), Nanoseconds(usual)));
+  const auto speedup = [](double baseline, double own, double usual, double usual_own = 1) {
+    return std::exp(log_ratio_on_new_values(Nanoseconds(baseline), Nanoseconds(own), Nanoseconds(usual),
+                                            Nanoseconds(usual_own)));
   };
   CHECK_THAT(speedup(1000, 500, 1000), WithinAbs(2, 1e-12));
   CHECK_THAT(speedup(1300, 800, 1000), WithinAbs(2, 1e-12));
@@ -62,7 +83,10 @@ TEST_CASE("what short calls take longer beside the rounds is the same for both s
   CHECK_THAT(speedup(1000, 2000, 500), WithinAbs(0.5, 1e-12));
   CHECK_THAT(speedup(1e6, 1e6 + 1e5, 5e5), WithinAbs(1e6 / 1.1e6, 1e-12));
   CHECK_THAT(speedup(1e5, 5e4, 5e4), WithinAbs(98.0 / 48, 1e-12));
-  CHECK_THAT(speedup(5000, 1000, 1000), WithinAbs(5, 1e-12));
+  // No call is taken to be shorter than in the rounds, by which it has no infinite speed.
+  CHECK_THAT(speedup(3200, 2010, 1200, 200), WithinAbs(6, 1e-12));
+  CHECK_THAT(speedup(3200, 1700, 1200, 200), WithinAbs(6, 1e-12));
+  CHECK_THAT(speedup(5000, 1000, 1000, 1000), WithinAbs(5, 1e-12));
 }
 
 TEST_CASE("more pairs are taken only where the first ones are suspicious, until their interval is narrow") {
@@ -80,13 +104,20 @@ TEST_CASE("more pairs are taken only where the first ones are suspicious, until 
   const auto after_more = measure(1.5, noisy);
   REQUIRE(after_more);
   CHECK(after_more->observations == 8 * honest.taken);
-  CHECK(flattery_of(1.5, 1.45, *after_more) > 1.05);
+  CHECK(excess_of(1.5, 1.45, *after_more) > 1.05);
 }
 
 TEST_CASE("without time for an interval nothing is found, and without time for more the first pairs count") {
   Pairs pairs{1, 0.2};
-  CHECK_FALSE(measure(1.5, pairs, 5));
+  CHECK_FALSE(measure(1.5, pairs, 2));
   CHECK(pairs.taken == 1);
+  Pairs three{1, 0.01};
+  const auto extremes = measure(1.5, three, 5);
+  REQUIRE(extremes);
+  CHECK(extremes->observations == 3);
+  REQUIRE(extremes->interval);
+  CHECK(extremes->interval->confidence == 0);
+  CHECK(excess_of(1.5, 1.5, *extremes) > 1.3);
   Pairs few{1, 0.2};
   const auto found = measure(1.5, few, 20);
   REQUIRE(found);

@@ -417,7 +417,7 @@ TEST_CASE(
 
 TEST_CASE("what the rounds owe to values that calls have seen proves nothing") {
   auto row = sampled(1.5, 0.01, 40);
-  row.context.flattery = 1.4;
+  row.context.excess_in_rounds = 1.4;
   const auto fails = [&](const pace::Expectation& expectation) {
     const auto judgement = expectation.judge(row);
     INFO(judgement.message);
@@ -430,18 +430,18 @@ TEST_CASE("what the rounds owe to values that calls have seen proves nothing") {
   CHECK(fails(SpeedupAtLeast(1.2)));
   CHECK_FALSE(fails(SpeedupAtLeast(1.05)));
   CHECK_FALSE(fails(NoSlowerThan(1)));
-  row.context.flattery = 1.6;
+  row.context.excess_in_rounds = 1.6;
   CHECK(fails(SpeedupAtLeast(1.01)));
   CHECK(fails(NoSlowerThan(1)));
   CHECK_FALSE(fails(NoSlowerThan(1.1)));
   // Without rounds of its own to look at, too.
   auto stored = rows::summary(1.45, 1.5, 1.55);
-  stored.context.flattery = 1.6;
+  stored.context.excess_in_rounds = 1.6;
   CHECK(SpeedupAtLeast(1.01).fixed_size().judge(stored).verdict == Verdict::failed);
   // A guard that the rounds leave undecided fails as well, a claim stays undecided, and neither stands on a machine
   // that was disturbed.
   auto noisy = sampled(1, 0.2, 12);
-  noisy.context.flattery = 1.6;
+  noisy.context.excess_in_rounds = 1.6;
   CHECK(NoSlowerThan(1.01).judge(noisy).verdict == Verdict::failed);
   CHECK(SpeedupAtLeast(1.01).judge(noisy).verdict == Verdict::undecided);
   row.context.disturbance = "Other work took part.";

@@ -143,7 +143,7 @@ TEST_CASE("nothing found is nothing proven") {
   pace::ImplementationResult row;
   row.log_ratios = {3, 1, 2};
   CHECK(pace::gate::centre_of(row) == 2);
-  row.context.flattery = std::exp(1.0);
+  row.context.excess_in_rounds = std::exp(1.0);
   CHECK(pace::gate::centre_of(row) == 1);
   row.context.disturbance = "Other work took part.";
   CHECK(std::isnan(pace::gate::centre_of(row)));

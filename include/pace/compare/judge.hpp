@@ -27,6 +27,7 @@
 #include "pace/core/conditions.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/result.hpp"
+#include "pace/gate/known_values.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/stats/multiplicity.hpp"
 #include "pace/stats/summary.hpp"
@@ -140,8 +141,9 @@ inline void add_speeds_on_new_values(std::span<const NewValueSpeed> found, Resul
     if (!row.speedup) continue;
     row.on_new_values = speedup;
     const double median = row.speedup->median;
-    row.context.flattery = flattery_of(median, row.speedup->interval ? row.speedup->interval->low : median, speedup);
-    if (row.context.flattery > 1)
+    row.context.excess_in_rounds =
+        gate::excess_of(median, row.speedup->interval ? row.speedup->interval->low : median, speedup);
+    if (row.context.excess_in_rounds > 1)
       result.notes.push_back('\'' + row.name + "' is " + format_factor(speedup.median) +
                              " as fast as the baseline on values that none of its calls has seen, and " +
                              format_factor(row.speedup->median) +
@@ -161,7 +163,7 @@ inline void add_speeds_on_new_values(std::span<const NewValueSpeed> found, Resul
     row.context.comparison = result.name;
     row.device_memory.reset();
     row.on_new_values.reset();
-    row.context.flattery = 1;
+    row.context.excess_in_rounds = 1;
     row.counts.reset();
     row.device_counts.reset();
   }

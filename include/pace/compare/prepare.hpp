@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,10 @@
 #include "pace/timing/clock.hpp"
 
 namespace pace::detail {
+
+/// What OnOtherValues says of the values that the user's function has written.
+inline constexpr std::string_view renewed_values = "the function of .renew_each_round() wrote them",
+                                  remedy_of_renewed_values = "let that function write values that have it";
 
 /// Input of all later stages. Later only the memory of the operands and the members of `operands` change.
 struct Prepared {

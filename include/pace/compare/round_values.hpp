@@ -43,7 +43,7 @@ class RoundValues final : public timing::RoundObserver {
     }
     operands_.renewed = own_->tensors();
     give_all(operands_.renewed);
-    other_.emplace("the function of .renew_each_round() wrote them", "let that function write values that have it");
+    other_.emplace(renewed_values, remedy_of_renewed_values);
     took_ += clock_.now() - start;
   }
 

@@ -107,9 +107,9 @@ struct GateContext {
   /// What was not asked of the implementation, why, and what to do, so that a claim about times that the figures prove
   /// is undecided; empty: nothing.
   std::string unasked = {};
-  /// By which factor, at least, the times of the rounds are better than those on values that no call has seen, with the
-  /// baseline as the norm; 1: that is not proven of any.
-  double flattery = 1;
+  /// By which factor the speed-up of the rounds is larger than the largest one that is likely on values which no call
+  /// has seen; 1: it is not proven to be larger.
+  double excess_in_rounds = 1;
   /// Why the rounds ended early; empty: they did not.
   std::string cut_short = {};
   /// Why the rounds were too brief for a verdict (Options::least_duration); empty: they were not.

@@ -10,6 +10,7 @@
 
 #include "pace/core/format.hpp"
 #include "pace/gate/forecast.hpp"
+#include "pace/gate/known_values.hpp"
 
 namespace pace::gate {
 
@@ -133,14 +134,20 @@ struct Ground {
   bool shown = true, won = false;
   /// The mean of times, which the figures have beside the interval of the median, and no interval.
   bool by_mean = false;
-  /// Whether the demand is not met on values that no call has seen.
-  bool flattered = false;
+  /// What the figures are at best on values that no call has seen, where that does not meet the demand; empty: it
+  /// does, or that is not known.
+  std::string on_new_values = {};
 };
 
-/// Whether observations of this centre lie below the threshold without what the rounds owe to their values, which all
-/// calls have seen.
-[[nodiscard]] inline bool is_flattered(const Demand& demand, const GateContext& context, double centre) {
-  return context.flattery > 1 && centre - std::log(context.flattery) < demand.threshold;
+/// Returns Ground::on_new_values for observations of this centre.
+[[nodiscard]] inline std::string short_of_demand_on_new_values(const Demand& demand, const GateContext& context,
+                                                               double centre) {
+  const double best = centre - std::log(context.excess_in_rounds);
+  if (context.excess_in_rounds <= 1 || best >= demand.threshold) return {};
+  if (demand.quantity == Quantity::time) return "at least " + format_time(Nanoseconds(std::exp(-best)));
+  if (demand.burden == Burden::guard)
+    return "at least " + format_significant(std::exp(-best), 3) + "x " + demand.reference_text() + "'s time";
+  return "at most " + format_significant(std::exp(best), 3) + "x as fast as " + demand.reference_text();
 }
 
 /// `, all of it above `, to be followed by the limit.
@@ -178,17 +185,15 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
     judgement.verdict = Verdict::undecided;
     open = ", on which no verdict may rest yet: " + context.too_brief;
     if (!context.cut_short.empty()) open += ". The rounds ended early: " + context.cut_short;
-  } else if (ground.flattered && (judgement.verdict == Verdict::passed ||
-                                  (judgement.verdict == Verdict::undecided && demand.burden == Burden::guard))) {
+  } else if (!ground.on_new_values.empty() && judgement.verdict != Verdict::failed) {
     judgement.verdict = Verdict::failed;
     judgement.acceptable = false;
-    judgement.message = figures + ", but on values that no call has seen it takes at least " +
-                        format_significant(context.flattery) +
-                        " times as long, with the baseline as the norm, which does not meet " + demand.limit_text() +
-                        ": it keeps something from call to call, or is fast for the values given. If it derives that "
-                        "from an operand that stays the same where the code is used, declare it: .keeps(operand). If "
-                        "other values rightly take it longer, give each round values of its own: "
-                        ".renew_each_round(function)";
+    judgement.message = figures + ", but on values that no call has seen " + ground.on_new_values +
+                        ", which does not meet " + demand.limit_text() +
+                        ". Either it keeps something from call to call, or the code or the processor know the values "
+                        "of the rounds. If it derives something from an operand that stays the same where the code is "
+                        "used, declare that: .keeps(operand). If it is made for values of a kind, let each round have "
+                        "others of that kind: .renew_each_round(function)";
     return;
   } else if (!context.unasked.empty() && demand.burden == Burden::claim && judgement.verdict == Verdict::passed) {
     judgement.verdict = Verdict::undecided;
@@ -264,7 +269,7 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
   const std::string text = own + figures.centre + detail::by_clock(row.context) + ' ' + figures.interval + " at " +
                            format_percent(interval->confidence);
   detail::conclude(judgement, demand, row.context, text, "", open,
-                   {.flattered = detail::is_flattered(demand, row.context, centre)});
+                   {.on_new_values = detail::short_of_demand_on_new_values(demand, row.context, centre)});
   return judgement;
 }
 
@@ -289,7 +294,7 @@ namespace detail {
   std::string open = ", of which it is not proven on which side of " + demand.limit_text() + " it lies (" + levels +
                      "; " + cycles + "). Measure longer (--budget, --max-rounds)";
   conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open,
-           {.shown = false, .flattered = is_flattered(demand, context, -std::log(*evidence.tail))});
+           {.shown = false, .on_new_values = short_of_demand_on_new_values(demand, context, -std::log(*evidence.tail))});
   return judgement;
 }
 
@@ -346,7 +351,7 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
   const bool won = judgement.verdict == Verdict::passed ? evidence.far_above : evidence.far_below;
   detail::Ground ground{.shown = figures.bounded,
                         .won = !by_interval && won,
-                        .flattered = detail::is_flattered(demand, context, evidence.centre)};
+                        .on_new_values = detail::short_of_demand_on_new_values(demand, context, evidence.centre)};
   ground.by_mean = judgement.verdict == Verdict::failed && !by_interval && !won;
   detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, ground,
                    detail::beyond_any_disturbance(demand, evidence, observations));
@@ -360,7 +365,10 @@ PACE_INLINE Judgement judge_row(const Demand& demand, const ImplementationResult
   if (observations.empty()) return judge_summary(demand, row);
   const auto evidence =
       weigh(observations, demand, longer_sides(demand, row, observations), paired_samples(row, reference));
-  return judge_observations(demand, row.name, row.context, observations, evidence, rates);
+  GateContext context = row.context;
+  if (reference != nullptr && demand.quantity == Quantity::speedup)
+    context.excess_in_rounds = excess_over(row, *reference);
+  return judge_observations(demand, row.name, context, observations, evidence, rates);
 }
 
 }  // namespace pace::gate

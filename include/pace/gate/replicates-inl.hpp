@@ -78,7 +78,7 @@ PACE_INLINE void Replicates::judge(ReplicatedGate& gate) {
 
 PACE_INLINE double centre_of(const ImplementationResult& row) {
   if (row.log_ratios.empty() || !row.context.disturbance.empty()) return std::numeric_limits<double>::quiet_NaN();
-  return stats::median(stats::sorted(row.log_ratios)) - std::log(row.context.flattery);
+  return stats::median(stats::sorted(row.log_ratios)) - std::log(row.context.excess_in_rounds);
 }
 
 }  // namespace pace::gate

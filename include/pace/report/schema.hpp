@@ -270,9 +270,9 @@ struct Schema<GateContext> {
       field("unproven", &GateContext::unproven, "why no claim about times is proven"),
       field("unasked", &GateContext::unasked,
             "what was not asked, why, and what to do, so that no claim about times passes"),
-      field("flattery", &GateContext::flattery,
-            "by which factor, at least, the rounds are better than calls on values that none has seen; 1: none is "
-            "proven"),
+      field("excess_in_rounds", &GateContext::excess_in_rounds,
+            "by which factor the speed-up of the rounds is larger than any that is likely on values which no call has "
+            "seen; 1: it is not proven to be larger"),
       field("cut_short", &GateContext::cut_short, "why the rounds ended before their time"),
       field("too_brief", &GateContext::too_brief, "why the rounds were too brief for a verdict"),
   };
@@ -299,8 +299,8 @@ struct Schema<ImplementationResult> {
       field("time", &Row::time, "null where nothing was timed"),
       field("speedup", &Row::speedup, "null for the baseline, and where nothing was timed"),
       field("speedup_on_new_values", &Row::on_new_values,
-            "by samples of calls that have not seen their values; null for the baseline, on a GPU, and where there was "
-            "no time for it"),
+            "by samples of calls that have not seen their values; null for the baseline, and where it is not "
+            "measured"),
       field("expectations", &Row::judgements, "in the order in which they were stated"),
       field("modes", &Row::modes, "on a GPU: the same calls timed in further modes"),
       field("device_memory", &Row::device_memory, "of one call on a GPU"),

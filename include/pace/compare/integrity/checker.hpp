@@ -48,6 +48,7 @@
 #include "pace/core/function_ref.hpp"
 #include "pace/core/random.hpp"
 #include "pace/core/result.hpp"
+#include "pace/gate/known_values.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/rounds.hpp"
 
@@ -1007,62 +1008,86 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
 
 /// Measures the speed-up over the baseline where all values but those of the operand tensors `kept` are new, which is
 /// what remains of that of the rounds without anything that is kept from call to call, whatever it is kept by: address,
-/// version, content, or that calls are repeated. Returns what is wrong with the outputs. Where rounds have values of
-/// the user's, so have these samples.
+/// version, content, or that calls are repeated. Returns what is wrong with the outputs. Where rounds have values of the
+/// user's, so have these samples. Steps of a training are left out: the rounds time parts of a call there.
 inline std::string IntegrityChecker::time_on_new_values(Implementation& implementation, NewValueSamples& samples,
                                                         std::span<const std::size_t> kept) {
   constexpr std::size_t looked_at = 4;  // the output of one pair of so many
   const double in_rounds = speedups_.at(implementation.index);
-  if (clock_.modes() != nullptr || !(in_rounds > 0)) return {};
-  std::string wrong;
+  if (clock_.modes() != nullptr || implementation.phases() != nullptr || !(in_rounds > 0)) return {};
+  std::string wrong, not_drawn;
+  std::optional<OnOtherValues> by_user;
+  if (prepared_.renew) by_user.emplace(renewed_values, remedy_of_renewed_values);
+  const Nanoseconds start = clock_.now(), most = most_time_of_short_question();
+  Nanoseconds of_drawing{};
+  std::size_t pairs = 0;
+  bool untimed = false;
   const auto measure = [&](std::span<const std::size_t> keeping) {
-    std::size_t pairs = 0;
-    const Nanoseconds start = clock_.now();
     const auto draw = [&](OperandSet& operands, const std::vector<at::Tensor>& tensors) {
       if (!prepared_.renew) return source_->draw(answers_->fresh().renewal, tensors, keeping);
       const RandomStateKept generators;
       write_values(operands_.pristine, tensors);
       reset_random_state(random_());
       prepared_.renew(operands);
-      for (const std::size_t each : keeping) check::restore_tensor(operands_.pristine[each], tensors[each]);
     };
     const auto pair = [&]() -> std::optional<double> {
-      samples.next_trial();
+      const Nanoseconds before = clock_.now();
+      try {
+        samples.draw_new(keeping, draw);
+      } catch (...) {
+        if (!prepared_.renew || current_failure().device != Failure::Device::fine) throw;
+        not_drawn = current_message();
+        return std::nullopt;
+      }
+      of_drawing += clock_.now() - before;
       Nanoseconds norm{};
-      const auto time_baseline = [&] { norm = samples.take_new(baseline(), keeping, draw); };
+      const auto time_baseline = [&] { norm = samples.take_new(baseline(), keeping); };
       const bool baseline_first = random_.below(2) == 0;
       if (baseline_first) time_baseline();
-      const Nanoseconds own = samples.take_new(implementation, keeping, draw);
+      const Nanoseconds own = samples.take_new(implementation, keeping);
       if (random_.below(looked_at) == 0) wrong = judge_new_sample(implementation, samples);
       if (!baseline_first) time_baseline();
       ++pairs;
-      if (!wrong.empty() || own.count() <= 0 || norm.count() <= 0) return std::nullopt;
-      return log_ratio_on_new_values(norm, own, shortest_of(baseline_));
+      untimed = own.count() <= 0 || norm.count() <= 0;
+      if (!wrong.empty() || untimed) return std::nullopt;
+      return log_ratio_on_new_values(norm, own, shortest_of(baseline_), shortest_of(implementation.index));
     };
     const auto time_is_left = [&](std::size_t more) {
       const Nanoseconds elapsed = clock_.now() - start;
-      return elapsed + static_cast<double>(more) / static_cast<double>(pairs) * elapsed < most_time_of_short_question();
+      return elapsed + static_cast<double>(more) / static_cast<double>(pairs) * elapsed < most;
     };
     return speed_on_new_values(in_rounds, pair, time_is_left);
   };
   auto found = measure(kept);
-  if (found && flattery_of(in_rounds, in_rounds, *found) > 1) {
+  bool open = !found;
+  if (found && gate::excess_of(in_rounds, in_rounds, *found) > 1) {
     // It may keep what it derives from operands, such as packed weights.
     std::optional<SpeedupSummary> beside_kept;
     const auto keeps = find_kept_operands([&](std::span<const std::size_t> keeping) {
       const auto again = measure(keeping);
-      const bool flattered = !wrong.empty() || !again || flattery_of(in_rounds, in_rounds, *again) > 1;
-      if (!flattered) beside_kept = again;
-      return flattered;
+      open = open || !again;
+      const bool shows = !again || gate::excess_of(in_rounds, in_rounds, *again) > 1;
+      if (!shows) beside_kept = again;
+      return shows;
     });
     if (!keeps.empty() && wrong.empty() && beside_kept) {
       found = beside_kept;
+      open = false;
       notes_.push_back(note_on_kept_operands(implementation, keeps));
       keeps_.push_back(implementation.index);
     }
   }
-  if (found && wrong.empty()) on_new_values_.push_back({implementation.index, *std::move(found)});
-  return wrong;
+  if (!wrong.empty()) return wrong;
+  constexpr auto question = "how fast it is on values that no call has seen";
+  if (!not_drawn.empty())
+    leave_unasked({implementation.index, std::string(question) + ", since no values could be drawn: " + not_drawn,
+                   "Let the function of .renew_each_round() write values as often as it is called"});
+  else if (found && !open)
+    on_new_values_.push_back({implementation.index, *std::move(found)});
+  // Where the calls took the time, these may be those of no sample.
+  else if (!untimed && (found || of_drawing < most / 2))
+    leave_too_long(implementation.index, question, clock_.now() - start);
+  return {};
 }
 
 /// Whether the output of the last sample on new values is right, and what it has written to operands. That of calls

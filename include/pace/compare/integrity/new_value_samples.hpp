@@ -83,8 +83,8 @@ class NewValueSamples {
     implementation.run(0, static_cast<std::int64_t>(values_.size()));
   }
 
-  /// Chooses how many calls the next samples have, which no implementation can know: the output of the last one is
-  /// looked at, since later calls may reuse the memory of earlier outputs.
+  /// Chooses how many calls the next samples have, which no implementation can know. In take() the output of the last
+  /// one is looked at, since later calls may reuse the memory of earlier outputs.
   void next_trial() { calls_ = values_.size() - random_.below(1 + values_.size() / 2); }
 
   /// Times calls on new values, the same calls once more, and `repetitions` calls on the values of the first one; if
@@ -152,22 +152,34 @@ class NewValueSamples {
     return times;
   }
 
-  /// Times calls on new values alone, and keeps the output of one of them, which no implementation can know. `draw`
-  /// writes the values to a copy of the operands; tensors of the indices `kept` keep theirs, as in take(). The same
-  /// calls on another set come just before the values are written, so that the code is as warm as in the rounds.
-  [[nodiscard]] Nanoseconds take_new(Implementation& implementation, std::span<const std::size_t> kept,
-                                     FunctionRef<void(OperandSet&, const std::vector<at::Tensor>&)> draw) {
-    const std::size_t calls = kept.empty() ? calls_ : 1;
+  /// Chooses new values for take_new(), the same for all implementations: `draw` writes them to copies of the operands.
+  /// Tensors of the indices `kept` keep theirs, as in take().
+  void draw_new(std::span<const std::size_t> kept,
+                FunctionRef<void(OperandSet&, const std::vector<at::Tensor>&)> draw) {
+    next_trial();
+    drawn_ = kept.empty() ? calls_ : 1;
     keep_given(kept);
-    for (std::size_t i = 0; i < calls; ++i) draw(*values_[i].operands, values_[i].tensors);
-    last_ = random_.below(calls);
+    for (std::size_t i = 0; i < drawn_; ++i) {
+      draw(*values_[i].operands, values_[i].tensors);
+      // The function of a user may assign other tensors.
+      values_[i].tensors = values_[i].operands->tensors();
+      for (const std::size_t each : kept)
+        check::restore_tensor(operands_.pristine[each], values_[i].tensors[each]);
+    }
+  }
+  /// Times calls on the values of draw_new() alone, and keeps the output of one of them, which no implementation can
+  /// know. The same calls on other values in the same memory come just before, so that the code is as warm as in the
+  /// rounds; the values are written between.
+  [[nodiscard]] Nanoseconds take_new(Implementation& implementation, std::span<const std::size_t> kept) {
+    const auto calls = static_cast<std::int64_t>(drawn_);
+    keep_given(kept);
+    last_ = random_.below(drawn_);
     operands_.kept_call = last_;
     implementation.prepare(0);
-    // Sets of one copy each, so that the calls that follow begin with the first copy.
-    if (operands_.mutated.empty() && operands_.sets.size() > 1)
-      implementation.run(1, static_cast<std::int64_t>(values_.size()));
-    for (std::size_t i = 0; i < calls; ++i) write_values(values_[i].tensors, tensors_of_call(i), kept);
-    const Nanoseconds taken = clock_.time([&] { implementation.run(0, static_cast<std::int64_t>(calls)); });
+    implementation.run(0, calls);
+    implementation.prepare(0);
+    for (std::size_t i = 0; i < drawn_; ++i) write_values(values_[i].tensors, tensors_of_call(i), kept);
+    const Nanoseconds taken = clock_.time([&] { implementation.run(0, calls); });
     c10::IValue output = implementation.take_output();
     output_ = check::clone_ivalue(output);
     after_.clear();
@@ -252,8 +264,8 @@ class NewValueSamples {
   decltype(OperandSets::spare_tensors)::value_type tensors_aside_ = {};
   std::vector<Copy> values_;
   Copy elsewhere_, sink_;
-  /// Calls of a sample, and the index of the last one.
-  std::size_t calls_ = 1, last_ = 0;
+  /// Calls of a sample, those that have values of draw_new(), and the index of the one whose output is looked at.
+  std::size_t calls_ = 1, drawn_ = 1, last_ = 0;
   c10::IValue output_, last_copy_;
   std::vector<at::Tensor> after_;
 };
