@@ -149,7 +149,8 @@ TEST_CASE("a baseline that throws while it is timed beside the other process has
   const auto result = compare(machine, throws_once, [&] { factor = 1.7; }, &factor);
   CHECK(threw);
   CHECK(result["new"].context.impossible == "");
-  CHECK_THAT(result["old"].message, ContainsSubstring("not in the last timed call") && ContainsSubstring("got nothing"));
+  CHECK_THAT(result["old"].message,
+             ContainsSubstring("not in the last timed call") && ContainsSubstring("got nothing"));
 }
 
 TEST_CASE("with threads there is no other process: a slowdown that a machine may have is let through") {

@@ -28,8 +28,8 @@ inline constexpr double least_flattery = 1.05;
 /// Confidence of the interval of a speed-up on new values.
 inline constexpr double new_value_confidence = 0.999;
 
-/// Returns by which factor the median speed-up `in_rounds` is larger than any on new values that is likely; 1: it is not
-/// proven that the speed-up of the rounds, which is at least `least_in_rounds`, is larger by a factor that counts.
+/// Returns by which factor the median speed-up `in_rounds` is larger than any on new values that is likely; 1: it is
+/// not proven that the speed-up of the rounds, which is at least `least_in_rounds`, is larger by a factor that counts.
 [[nodiscard]] inline double flattery_of(double in_rounds, double least_in_rounds, const SpeedupSummary& on_new_values) {
   if (!on_new_values.interval || on_new_values.interval->high <= 0) return 1;
   const double largest = on_new_values.interval->high;
@@ -37,8 +37,8 @@ inline constexpr double new_value_confidence = 0.999;
 }
 
 /// Returns ln(time of the baseline / own time) of a sample of each on new values. `usual` is the baseline's time in the
-/// rounds: what a call takes longer in so few calls, on memory that was written just before, is no share of its time but
-/// about the same for both, so that it does not count where a share would allow less; but at most 2 us.
+/// rounds: what a call takes longer in so few calls, on memory that was written just before, is no share of its time
+/// but about the same for both, so that it does not count where a share would allow less; but at most 2 us.
 [[nodiscard]] inline double log_ratio_on_new_values(Nanoseconds baseline, Nanoseconds own, Nanoseconds usual) {
   constexpr Nanoseconds most{2e3};
   const Nanoseconds more = std::clamp(baseline - usual, Nanoseconds(0), most);
