@@ -7,7 +7,9 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/add.h>
@@ -88,8 +90,10 @@ TEST_CASE("a candidate whose first call slows the baseline from then on") {
   at::set_num_threads(1);
   FaultyMachine machine;
   double factor = 1;
-  const auto result = compare(machine, nothing, [&] { factor = 1.7; }, &factor);
-  require_invalid(result, "a process in which none was called takes 100 us at the same time");
+  const double slowed = GENERATE(1.35, 1.7);
+  const auto result = compare(machine, nothing, [&] { factor = slowed; }, &factor);
+  require_invalid(result,
+                  "in a process in which no candidate was called 100 us at the same time, measured in turn 24 times");
   require_invalid(result, "Something that 'new' has done slows it");
 }
 
@@ -100,16 +104,53 @@ TEST_CASE("... in its hundredth call") {
   int calls = 0;
   require_invalid(compare(
                       machine, nothing, [&] { factor = ++calls < 100 ? 1 : 1.7; }, &factor),
-                  "the baseline alone takes 170 us or more");
+                  "the baseline alone takes 170 us after the rounds");
+}
+
+TEST_CASE("a candidate that slows the baseline by less than machines do by themselves is let through") {
+  at::set_num_threads(1);
+  FaultyMachine machine;
+  double factor = 1;
+  require_passed(compare(machine, nothing, [&] { factor = 1.2; }, &factor));
+}
+
+TEST_CASE("what slows the baseline in this process alone, and ends by itself, is no candidate's doing") {
+  at::set_num_threads(1);
+  FaultyMachine machine;
+  double factor = 1;
+  bool slow = false;
+  const Nanoseconds until = 0.4 * s;
+  require_passed(
+      compare(machine, [&] { factor = slow && machine.paused < until ? 1.7 : 1; }, [&] { slow = true; }, &factor));
+  // The pairs went on until it was over, and no longer than the others could show.
+  CHECK(machine.paused > until);
+  CHECK(machine.paused < 2 * until);
 }
 
 TEST_CASE("a machine that becomes slower slows the untouched process, too") {
   at::set_num_threads(1);
   FaultyMachine machine;
   double factor = 1;
+  const double slowed = GENERATE(1.35, 1.7);
   // The other process is on the same machine, which is slower by the time that it is asked.
   const pid_t own = ::getpid();
-  require_passed(compare(machine, [&] { factor = ::getpid() == own ? factor : 1.7; }, [&] { factor = 1.7; }, &factor));
+  require_passed(
+      compare(machine, [&] { factor = ::getpid() == own ? factor : slowed; }, [&] { factor = slowed; }, &factor));
+}
+
+TEST_CASE("a baseline that throws while it is timed beside the other process has no output, but is not called slowed") {
+  at::set_num_threads(1);
+  FaultyMachine machine;
+  double factor = 1;
+  bool threw = false;
+  const auto throws_once = [&] {
+    if (machine.paused.count() > 0 && !std::exchange(threw, true)) throw std::runtime_error("once");
+  };
+  const auto result = compare(machine, throws_once, [&] { factor = 1.7; }, &factor);
+  CHECK(threw);
+  CHECK(result["new"].context.impossible == "");
+  CHECK_THAT(result["old"].message,
+             ContainsSubstring("not in the last timed call") && ContainsSubstring("got nothing"));
 }
 
 TEST_CASE("with threads there is no other process: a slowdown that a machine may have is let through") {
@@ -119,7 +160,8 @@ TEST_CASE("with threads there is no other process: a slowdown that a machine may
   const double slowed = GENERATE(1.7, 2.3);
   const auto result = compare(machine, nothing, [&] { factor = slowed; }, &factor);
   if (slowed > 2)
-    require_invalid(result, "took 100 us or less before any candidate was called. Something");
+    require_invalid(result,
+                    "or more after the rounds, and took 100 us or less before any candidate was called. Something");
   else
     require_passed(result);
 }
@@ -188,26 +230,39 @@ TEST_CASE("as many threads as are allowed, or as the baseline has") {
   at::set_num_threads(1);
 }
 
-TEST_CASE("the untouched process answers once, and has the memory as it was") {
+TEST_CASE("the untouched process has the memory as it was, keeps what it does there, and answers each question") {
   int value = 1;
-  pace::detail::UntouchedProcess<int> process([&] { return std::optional(value); });
-  value = 2;
-  CHECK(process.ask(60 * s) == 1);
-  CHECK_FALSE(process.ask(60 * s).has_value());
+  pace::detail::UntouchedProcess<int, int> process([&](int more) { return std::optional(value += more); });
+  value = 100;
+  CHECK(process.ask(2, 60 * s) == 3);
+  CHECK(process.ask(5, 60 * s) == 8);
+  CHECK(value == 100);
 }
 
 TEST_CASE("a process that has no answer, throws, ends or dies does not answer") {
   const auto work = GENERATE(
-      as<std::function<std::optional<int>()>>(), [] { return std::optional<int>(); },
-      []() -> std::optional<int> { throw 1; }, []() -> std::optional<int> { ::_exit(0); },
-      []() -> std::optional<int> { std::abort(); });
-  pace::detail::UntouchedProcess<int> process(work);
-  CHECK_FALSE(process.ask(60 * s).has_value());
+      as<std::function<std::optional<int>(int)>>(), [](int) { return std::optional<int>(); },
+      [](int) -> std::optional<int> { throw 1; }, [](int) -> std::optional<int> { ::_exit(0); },
+      [](int) -> std::optional<int> { std::abort(); });
+  pace::detail::UntouchedProcess<int, int> process([&](int question) { return question > 0 ? 1 : work(question); });
+  CHECK(process.ask(1, 60 * s) == 1);
+  CHECK_FALSE(process.ask(0, 60 * s).has_value());
+  CHECK_FALSE(process.ask(1, 60 * s).has_value());
+}
+
+TEST_CASE("a process that does not answer in time is ended, so that it works beside nothing else") {
+  pace::detail::UntouchedProcess<int, int> process([](int) -> std::optional<int> {
+    while (true) ::pause();
+  });
+  CHECK_FALSE(process.ask(1, Nanoseconds(0)).has_value());
+  errno = 0;
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+  CHECK(errno == ECHILD);
 }
 
 TEST_CASE("a process that is never asked is no child any more afterwards") {
   {
-    const pace::detail::UntouchedProcess<int> process([] { return std::optional(1); });
+    const pace::detail::UntouchedProcess<int, int> process([](int) { return std::optional(1); });
   }
   errno = 0;
   CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);

@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -15,6 +16,7 @@
 #include "pace/compare/comparison.hpp"
 #include "pace/compare/integrity/repeated_numbers.hpp"
 #include "pace/core/error.hpp"
+#include "pace/core/run_context.hpp"
 #include "pace/gate/times.hpp"
 #include "tests/support/fake_clock.hpp"
 
@@ -284,6 +286,57 @@ TEST_CASE("a device that is lost in the baseline's call on other values is no an
                           .run(clock);
   CHECK_THAT(result.lost_device, ContainsSubstring("an illegal address"));
   CHECK_FALSE(result["new"].speedup);
+}
+
+namespace {
+
+/// A candidate whose calls take 100 us after the rounds, for so long, and 1 us before and later. `at_first` is called
+/// before the first of the slow ones.
+pace::ImplementationResult slow_after_rounds(
+    FakeClock& clock, Nanoseconds slow_for, const std::function<void()>& at_first = [] {}) {
+  std::optional<Nanoseconds> since;
+  return pace::compare("case", at::randn({4, 4}))
+      .options(many_rounds())
+      .baseline("old", [&](const at::Tensor& x) { return clock.advance(Nanoseconds(1000)), at::add(x, 1); })
+      .candidate("new",
+                 [&](const at::Tensor& x) {
+                   // The clock has moved by the budget once the rounds are over.
+                   if (!since && clock.now() > many_rounds().budget) {
+                     since = clock.now();
+                     at_first();
+                   }
+                   clock.advance(Nanoseconds(since && clock.now() - *since < slow_for ? 100'000 : 1000));
+                   return at::add(x, 1);
+                 })
+      .run(clock)["new"];
+}
+
+}  // namespace
+
+TEST_CASE("a candidate that stays slow after the rounds is fast only while it is timed") {
+  FakeClock clock;
+  const auto row = slow_after_rounds(clock, Nanoseconds(1e12));
+  CHECK(row.outcome == Outcome::wrong);
+  CHECK_THAT(row.message, StartsWith("its calls take 100 us after the rounds, and took 1.00 us in them"));
+}
+
+TEST_CASE("a candidate that is interrupted after the rounds, in more tries than one, is not") {
+  FakeClock clock;
+  const auto row = slow_after_rounds(clock, Nanoseconds(2e8));
+  CHECK(row.message == "");
+  CHECK(row.outcome == Outcome::measured);
+  CHECK(row.context.unasked == "");
+}
+
+TEST_CASE("where no time is left to see whether it stays slow, the row says that") {
+  FakeClock clock;
+  const auto row = slow_after_rounds(clock, Nanoseconds(1e12), [&] {
+    pace::run_context().deadline = {clock.now() + Nanoseconds(2e8), "the test's time is over"};
+  });
+  pace::run_context().deadline.reset();
+  CHECK(row.outcome == Outcome::measured);
+  CHECK_THAT(row.context.unasked,
+             ContainsSubstring("whether it stays as slow as it was for a moment after the rounds"));
 }
 
 TEST_CASE("what a candidate leaves behind when it throws is not held against those that are measured again") {

@@ -122,8 +122,7 @@ TEST_CASE("without time for an interval nothing is found, and without time for m
   const auto found = measure(1.5, few, 20);
   REQUIRE(found);
   CHECK(found->observations == 11);
-  CHECK_FALSE(speed_on_new_values(
-      1.5, [] { return std::optional<double>(); }, [](std::size_t) { return true; }));
+  CHECK_FALSE(speed_on_new_values(1.5, [] { return std::optional<double>(); }, [](std::size_t) { return true; }));
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ class FaultyMachine final : public pace::timing::Clock {
   double rate = 1;
   /// How long the first reading of the clock in each sample takes: the clock shows the time of the end of it.
   Nanoseconds first_reading{};
+  /// The time of all pauses so far.
+  Nanoseconds paused{};
   /// The counters cannot be read.
   bool unreadable = false;
 
@@ -39,6 +41,10 @@ class FaultyMachine final : public pace::timing::Clock {
     return end.at - start.at;
   }
   [[nodiscard]] Nanoseconds now() const override { return now_; }
+  void pause(Nanoseconds time) override {
+    paused += time;
+    pass(time, false);
+  }
   [[nodiscard]] Nanoseconds resolution() override { return Nanoseconds(10); }
   [[nodiscard]] std::string name() const override { return "faulty"; }
 

@@ -20,6 +20,7 @@ class FakeClock : public pace::timing::Clock {
     return now_ - start;
   }
   [[nodiscard]] Nanoseconds now() const override { return now_; }
+  void pause(Nanoseconds time) override { now_ += time; }
   [[nodiscard]] Nanoseconds resolution() override { return resolution_; }
   [[nodiscard]] std::string name() const override { return "fake"; }
 

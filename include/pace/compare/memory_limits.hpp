@@ -9,6 +9,7 @@
 
 #include <c10/macros/Export.h>
 
+#include "pace/core/conditions.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/result.hpp"
@@ -35,10 +36,18 @@ inline void note_too_fast(ImplementationResult& row, const std::string& taken, N
   result.notes.push_back('\'' + row.name + "' is too fast: " + row.context.impossible);
 }
 
+/// The threads by which calls may move memory: as many as an operator may use, or as an implementation used by itself.
+[[nodiscard]] inline double most_threads(const Conditions& conditions) {
+  double threads = std::max(1, at::get_num_threads());
+  for (const auto& side : conditions.sides) threads = std::max(threads, std::ceil(side.cores()));
+  return threads;
+}
+
 /// Holds the median time of `row` against `bandwidth`, which is measured again before the row is impossible, since a
 /// measurement beside other work would be too small.
-inline void hold_against_host(timing::HostBandwidth& bandwidth, const timing::LeastTraffic& traffic, double threads,
+inline void hold_against_host(timing::HostBandwidth& bandwidth, const timing::LeastTraffic& traffic,
                               ImplementationResult& row, Result& result) {
+  const double threads = most_threads(result.conditions);
   auto least = bandwidth.least_time(traffic, threads);
   constexpr int further_tries = 3;
   for (int i = 0; i < further_tries && least && row.time->median < *least; ++i) {
@@ -69,9 +78,6 @@ inline void hold_against_memory(timing::Clock& clock, const timing::LeastTraffic
   auto* const bandwidth = clock.host_bandwidth();
   auto* const modes = result.lost_device.empty() ? clock.modes() : nullptr;
   if ((bandwidth == nullptr && modes == nullptr) || traffic.empty()) return;
-  double threads = std::max(1, at::get_num_threads());
-  // Implementations may have threads of their own.
-  for (const auto& side : result.conditions.sides) threads = std::max(threads, std::ceil(side.cores()));
   for (auto& row : result.implementations) {
     if (!row.time || !row.context.impossible.empty()) continue;
     timing::LeastTraffic own = traffic;
@@ -79,7 +85,7 @@ inline void hold_against_memory(timing::Clock& clock, const timing::LeastTraffic
     if (row.context.keeps) own.read = 0;
     if (own.empty()) continue;
     if (bandwidth != nullptr)
-      hold_against_host(*bandwidth, own, threads, row, result);
+      hold_against_host(*bandwidth, own, row, result);
     else
       hold_against_device(*modes, own, row, result);
   }

@@ -68,6 +68,9 @@ class Clock {
 
   /// The host's time since some fixed point, for budgets and limits.
   [[nodiscard]] virtual Nanoseconds now() const = 0;
+  /// Lets so much time pass in which this process does nothing, so that what is measured afterwards does not depend on
+  /// what the machine did just before. By default none passes.
+  virtual void pause(Nanoseconds /*time*/) {}
   /// The smallest time that time() distinguishes from zero.
   [[nodiscard]] virtual Nanoseconds resolution() = 0;
   /// Name of the way of timing in results, such as `wall` or `graph`.

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "pace/timing/clock.hpp"
 #include "pace/timing/hardware_counter.hpp"
@@ -38,6 +39,7 @@ class WallClock final : public Clock {
   [[nodiscard]] TwoClocks last_sample() const override { return steady_ticks_ ? sample_ : TwoClocks{}; }
 
   [[nodiscard]] Nanoseconds now() const override { return std::chrono::steady_clock::now().time_since_epoch(); }
+  void pause(Nanoseconds time) override { std::this_thread::sleep_for(time); }
 
   /// The smallest step of the clock in 20 tries, measured once per object: the larger of the counter's step and the
   /// time of one reading.

@@ -33,6 +33,7 @@
 #include "pace/compare/integrity/new_value_speed.hpp"
 #include "pace/compare/integrity/novelty.hpp"
 #include "pace/compare/integrity/observed_call.hpp"
+#include "pace/compare/integrity/persistence.hpp"
 #include "pace/compare/integrity/process_settings.hpp"
 #include "pace/compare/integrity/repeated_numbers.hpp"
 #include "pace/compare/integrity/rounding.hpp"
@@ -880,23 +881,23 @@ inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementa
       return "correct at first, but not after the rounds: " + problem;
   repair(0);
   if (clock_.modes() != nullptr) return {};
-  constexpr int tries = 4;
   constexpr double most_times = 2, slack_in_resolutions = 20;
   const Nanoseconds usual = shortest_of(implementation.index) + shortest_of(baseline_);
   // A clock that has been set back in a sample gives no norm.
   if (shortest_of(implementation.index).count() <= 0 || shortest_of(baseline_).count() <= 0) return {};
   // Long samples are interrupted as often as a few short ones together.
-  const Nanoseconds of_samples = tries * static_cast<double>(iterations_) * usual;
+  const Nanoseconds of_samples = tries_at_once * static_cast<double>(iterations_) * usual;
   const int samples = 4 * of_samples > most_time_of_question() ? 1 : 4;
   if (samples * of_samples > most_time_of_short_question()) {
     leave_too_long(implementation.index, "whether it is as fast after the rounds", samples * of_samples);
     return {};
   }
   Nanoseconds own{};
-  for (int i = 0; i < tries; ++i) {
+  std::size_t tries = 0;
+  const auto is_slow = [&] {
+    const std::size_t set = tries++ % operands_.sets.size();
     const auto shortest_now = [&](Implementation& which) {
       Nanoseconds shortest(std::numeric_limits<double>::infinity());
-      const std::size_t set = static_cast<std::size_t>(i) % operands_.sets.size();
       for (int sample = 0; sample < samples; ++sample)
         shortest = std::min<Nanoseconds>(shortest, timing::take_sample(clock_, which, set, iterations_));
       return shortest / static_cast<double>(iterations_);
@@ -905,8 +906,15 @@ inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementa
     const Nanoseconds before = shortest_of(baseline_);
     const double norm = std::max(1.0, shortest_now(baseline()) / before);
     const Nanoseconds slack = slack_in_resolutions * clock_.resolution() / static_cast<double>(iterations_);
-    if (own <= most_times * norm * shortest_of(implementation.index) + slack) return {};
-  }
+    return own > most_times * norm * shortest_of(implementation.index) + slack;
+  };
+  const auto persistence = persistence_of(clock_, is_slow, [&] { return time_left(clock_); });
+  if (persistence == Persistence::unknown)
+    leave_unasked({implementation.index,
+                   "whether it stays as slow as it was for a moment after the rounds, since too "
+                   "little time was left for that",
+                   more_time()});
+  if (persistence != Persistence::persists) return {};
   return "its calls take " + format_time(own) + " after the rounds, and took " +
          format_time(shortest_of(implementation.index)) + " in them: it is fast only while it is timed";
 }

@@ -1,4 +1,4 @@
-// UntouchedProcess: a copy of this process as it was before any candidate was called, which works on demand.
+// UntouchedProcess: a copy of this process as it was before any candidate was called, which answers questions.
 #pragma once
 
 #include <fcntl.h>
@@ -10,22 +10,24 @@
 #include <cerrno>
 #include <functional>
 #include <optional>
-#include <utility>
+#include <type_traits>
 
 #include "pace/compare/integrity/forked.hpp"
 #include "pace/core/units.hpp"
 
 namespace pace::detail {
 
-/// A child process that shares the memory of this one until either of them writes to it. It waits until it is asked,
-/// answers once, and ends without what exit() runs. It ends with this process, prints nothing, and reports nothing to a
-/// supervisor.
-template <class Answer>
+/// A child process that shares the memory of this one until either of them writes to it. It sleeps until it is asked,
+/// answers, sleeps again, and ends without what exit() runs: after a question without an answer, or with this object.
+/// It ends with this process, prints nothing, and reports nothing to a supervisor.
+template <class Question, class Answer>
 class UntouchedProcess {
+  static_assert(std::is_trivially_copyable_v<Question> && std::is_trivially_copyable_v<Answer>);
+
  public:
-  /// Forks. `work` runs in the child when it is asked, and returns nothing if there is no answer. Without memory, or
+  /// Forks. `work` runs in the child for each question, and returns nothing if there is no answer. Without memory, or
   /// processes, for a child there is none.
-  explicit UntouchedProcess(const std::function<std::optional<Answer>()>& work) {
+  explicit UntouchedProcess(const std::function<std::optional<Answer>(const Question&)>& work) {
     int question[2], answer[2];
     if (::pipe2(question, O_CLOEXEC) != 0) return;
     if (::pipe2(answer, O_CLOEXEC) != 0) {
@@ -48,23 +50,34 @@ class UntouchedProcess {
   UntouchedProcess(const UntouchedProcess&) = delete;
   UntouchedProcess& operator=(const UntouchedProcess&) = delete;
   ~UntouchedProcess() {
+    end();
     if (question_ >= 0) ::close(question_);
     if (answer_ >= 0) ::close(answer_);
+  }
+
+  /// Waits for the answer for `longest` at most. Returns nothing if there is none by then, which ends the child: it
+  /// would go on working beside others.
+  [[nodiscard]] std::optional<Answer> ask(const Question& question, Nanoseconds longest) {
+    auto answer = child_ > 0 ? exchange(question, longest) : std::nullopt;
+    if (!answer) end();
+    return answer;
+  }
+
+ private:
+  void end() {
     if (child_ <= 0) return;
     (void)::kill(child_, SIGKILL);
     while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
     }
+    child_ = -1;
   }
 
-  /// Waits for the answer for `longest` at most. Returns nothing if there is none by then, or was asked before.
-  [[nodiscard]] std::optional<Answer> ask(Nanoseconds longest) {
-    if (child_ <= 0 || std::exchange(asked_, true)) return std::nullopt;
+  [[nodiscard]] std::optional<Answer> exchange(const Question& question, Nanoseconds longest) const {
     // The child may be gone, which must not end this process by SIGPIPE.
     struct sigaction ignore = {}, before = {};
     ignore.sa_handler = SIG_IGN;
     ::sigaction(SIGPIPE, &ignore, &before);
-    const char go = 1;
-    const bool sent = ::write(question_, &go, 1) == 1;
+    const bool sent = ::write(question_, &question, sizeof question) == static_cast<ssize_t>(sizeof question);
     ::sigaction(SIGPIPE, &before, nullptr);
     if (!sent) return std::nullopt;
     ::pollfd wait{answer_, POLLIN, 0};
@@ -78,26 +91,26 @@ class UntouchedProcess {
     return answer;
   }
 
- private:
   [[noreturn]] static void answer_and_exit(pid_t parent, int question, int answer,
-                                           const std::function<std::optional<Answer>()>& work) {
+                                           const std::function<std::optional<Answer>(const Question&)>& work) {
     begin_forked_process(parent, {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
-    char go;
-    ssize_t got;
-    do got = ::read(question, &go, 1);
-    while (got < 0 && errno == EINTR);
-    if (got != 1) ::_exit(0);
-    try {
-      if (const auto found = work()) (void)!::write(answer, &*found, sizeof *found);
-    } catch (...) {
-      ::_exit(1);
+    while (true) {
+      Question asked;
+      ssize_t got;
+      do got = ::read(question, &asked, sizeof asked);
+      while (got < 0 && errno == EINTR);
+      if (got != static_cast<ssize_t>(sizeof asked)) ::_exit(0);
+      try {
+        const auto found = work(asked);
+        if (!found || ::write(answer, &*found, sizeof *found) < 0) ::_exit(0);
+      } catch (...) {
+        ::_exit(1);
+      }
     }
-    ::_exit(0);
   }
 
   pid_t child_ = -1;
   int question_ = -1, answer_ = -1;
-  bool asked_ = false;
 };
 
 }  // namespace pace::detail

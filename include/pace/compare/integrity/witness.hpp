@@ -1,53 +1,93 @@
 // BaselineWitness: the baseline's time before any candidate was called, against its time afterwards.
 #pragma once
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
-#include <ATen/ops/empty.h>
 
 #include "pace/check/ivalue.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/integrity/baseline_alone.hpp"
 #include "pace/compare/integrity/forked.hpp"
+#include "pace/compare/integrity/time_pairs.hpp"
 #include "pace/compare/integrity/untouched_process.hpp"
 #include "pace/compare/plan.hpp"
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/verified.hpp"
+#include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/timing/clock.hpp"
 
 namespace pace::detail {
 
+/// The sizes of the tensors in `output`, in bytes.
+[[nodiscard]] inline std::vector<std::int64_t> bytes_of_each(const c10::IValue& output) {
+  std::vector<std::int64_t> bytes;
+  check::for_each_tensor(output, [&](const at::Tensor& tensor) {
+    if (tensor.layout() == at::kStrided) bytes.push_back(static_cast<std::int64_t>(tensor.nbytes()));
+  });
+  return bytes;
+}
+
+/// The baseline in a process in which no candidate is called, prepared and warmed up by the steps of a comparison.
+class LoneBaseline {
+ public:
+  /// Prepares it, for as long as a comparison by `plan` may. Both must outlive it. Throws what the baseline throws.
+  LoneBaseline(timing::Clock& clock, const ComparisonPlan& plan) : clock_(clock), prepared_(prepare(clock, plan)) {
+    if (!prepared_.participants.pending(prepared_.participants.baseline())) throw Error("the baseline is refused");
+    Implementation& baseline = prepared_.baseline();
+    (void)baseline.call(0);
+    const Expected expected = expected_of(baseline, *prepared_.operands, plan.options.seed);
+    baseline.expect_outputs_like(expected.output);
+    bytes_of_outputs_ = bytes_of_each(expected.output);
+    Verified verified{.participants = prepared_.participants, .result = prepared_.result, .options = prepared_.options};
+    start_calls_alike(prepared_, expected, verified);
+    (void)time_alone(clock, baseline, prepared_.operands->sets.size(), verified.options);
+  }
+
+  [[nodiscard]] Nanoseconds time(const Burst& burst) {
+    return time_burst(clock_, prepared_.baseline(), prepared_.operands->sets.size(), bytes_of_outputs_, burst);
+  }
+
+ private:
+  timing::Clock& clock_;
+  Prepared prepared_;
+  std::vector<std::int64_t> bytes_of_outputs_;
+};
+
 /// Finds that something which candidates have done slows the baseline, whatever that is: observers, an allocator,
 /// signals, settings of the C library. The baseline is timed alone before the first call of a candidate and after the
-/// rounds. If it is slower then, a process that was forked before the comparison times it at the same moment: if the
-/// machine has become slower, so has the baseline there.
+/// rounds. If it is slower then, it is timed in turn with the same in a process that was forked before the comparison:
+/// if the machine has become slower, so has the baseline there.
 class BaselineWitness {
  public:
   /// One that sees nothing, for a process in which no baseline is timed beside a candidate.
   BaselineWitness() = default;
   /// Forks, where that is safe. `clock` and `plan` must outlive it.
   BaselineWitness(timing::Clock& clock, const ComparisonPlan& plan) : able_(is_able(clock)) {
-    if (able_ && reason_not_to_fork().empty() && plan.implementations.size() > 1)
-      untouched_.emplace([&clock, &plan] { return time_in_new_process(clock, plan); });
+    if (!able_ || !reason_not_to_fork().empty() || plan.implementations.size() < 2) return;
+    untouched_.emplace([&clock, &plan, baseline = std::shared_ptr<LoneBaseline>()](const Burst& burst) mutable {
+      if (!baseline) baseline = std::make_shared<LoneBaseline>(clock, plan);
+      return std::optional(baseline->time(burst));
+    });
   }
 
   /// Times the baseline of `prepared` alone, before any candidate is called. `output`: what a call of it returns.
   void before_candidates(timing::Clock& clock, const Prepared& prepared, const Options& options,
                          const c10::IValue& output) {
     if (!able_) return;
-    check::for_each_tensor(output, [&](const at::Tensor& tensor) {
-      if (tensor.layout() == at::kStrided) bytes_of_outputs_.push_back(static_cast<std::int64_t>(tensor.nbytes()));
-    });
+    bytes_of_outputs_ = bytes_of_each(output);
     before_ = time_steadily(clock, prepared, options);
   }
 
@@ -58,23 +98,31 @@ class BaselineWitness {
   /// not its own time, as a clause; empty if it is about as fast as before.
   [[nodiscard]] std::string after_rounds(timing::Clock& clock, const Prepared& prepared, const Options& options,
                                          const std::vector<std::size_t>& timed, Nanoseconds in_rounds) {
-    if (!before_ || in_rounds.count() <= (1 + slowed_share) * before_->slowest.high) return {};
+    if (!before_) return {};
+    const double seems_slow = (1 + (untouched_ ? slowed_share : slowed_share_without_process)) * before_->fastest.high;
+    if (in_rounds.count() <= seems_slow) return {};
     std::optional<AloneTimes> now;
     // What slows it for a moment, or where its outputs happen to lie in the heap, is no candidate's doing.
+    constexpr int outputs_apart = 32;
     for (int i = 0; i < tries; ++i) {
-      const auto taken = take_memory(i);
+      const auto taken = take_memory(bytes_of_outputs_, i * outputs_apart);
       now = time_now(clock, prepared, options);
-      if (!now || !slower_than(*now, *before_)) return {};
+      if (!now || now->fastest.low <= seems_slow) return {};
     }
-    if (untouched_ && !elsewhere_) elsewhere_ = untouched_->ask(std::min(longest_answer, time_left(clock)));
-    if (elsewhere_ ? !slower_than(*now, *elsewhere_) : !slower_than(*now, *before_, slowed_share_without_process))
+    const auto pairs = beside_untouched(clock, prepared, options);
+    if (pairs.empty() ? now->fastest.low <= (1 + slowed_share_without_process) * before_->slowest.high
+                      : !slower_here(pairs, slowed_share))
       return {};
     const auto in_time = [](double nanoseconds) { return format_time(Nanoseconds(nanoseconds)); };
-    std::string text = "the baseline alone takes " + in_time(now->fastest.low) +
-                       " or more after the rounds, and took " + in_time(before_->slowest.high) +
-                       " or less before any candidate was called";
-    if (elsewhere_)
-      text += "; a process in which none was called takes " + in_time(elsewhere_->slowest.high) + " at the same time";
+    std::string text = "the baseline alone takes ";
+    if (pairs.empty())
+      text += in_time(now->fastest.low) + " or more after the rounds, and took " + in_time(before_->slowest.high) +
+              " or less before any candidate was called";
+    else
+      text += format_time(median_of(pairs, &TimePair::here)) +
+              " after the rounds, and in a process in which no candidate was called " +
+              format_time(median_of(pairs, &TimePair::there)) + " at the same time, measured in turn " +
+              std::to_string(pairs.size()) + " times";
     std::string names;
     for (const std::size_t index : timed)
       if (index != prepared.participants.baseline())
@@ -83,21 +131,6 @@ class BaselineWitness {
   }
 
  private:
-  /// Takes memory in which outputs of the baseline may have lain, more in each try, so that they lie elsewhere: how far
-  /// apart operands and outputs are decides how fast the same code is, and what candidates allocate may change that.
-  [[nodiscard]] std::vector<at::Tensor> take_memory(int number_of_try) const {
-    constexpr int blocks_more = 32;
-    constexpr std::int64_t most_bytes = 1 << 28;
-    std::vector<at::Tensor> taken;
-    std::int64_t left = most_bytes;
-    for (int i = 0; i < blocks_more * number_of_try; ++i)
-      for (const std::int64_t bytes : bytes_of_outputs_) {
-        left -= bytes;
-        if (left >= 0) taken.push_back(at::empty({bytes}, at::kByte));
-      }
-    return taken;
-  }
-
   /// Where no other process can show whether the machine has become slower, so much slower counts.
   static constexpr double slowed_share_without_process = 1;
   /// Intervals as wide as that are due to other work.
@@ -108,6 +141,37 @@ class BaselineWitness {
   /// Only by the host's own clock is the baseline's time the CPU's alone.
   [[nodiscard]] static bool is_able(timing::Clock& clock) {
     return clock.modes() == nullptr && clock.thread_counters().has_value();
+  }
+
+  /// Times the baseline here and in the untouched process, in turn and on one CPU, since CPUs differ by what their
+  /// other threads do. Returns no pairs if there is no such process, or if it does not answer.
+  [[nodiscard]] std::vector<TimePair> beside_untouched(timing::Clock& clock, const Prepared& prepared,
+                                                       const Options& options) {
+    if (!untouched_) return {};
+    constexpr double most_samples = 5;
+    const Nanoseconds of_each = 2 * static_cast<double>(pairs_of_decision) * Burst::states * before_->of_sample;
+    const double samples = most_alone_share * options.budget / of_each - 1;  // one of them warms up
+    Burst burst{.iterations = before_->iterations, .samples = static_cast<int>(std::clamp(samples, 1.0, most_samples))};
+    const auto here = [&]() -> std::optional<Nanoseconds> {
+      try {
+        return time_burst(clock, prepared.baseline(), prepared.operands->sets.size(), bytes_of_outputs_, burst);
+      } catch (...) {
+        return std::nullopt;  // as in time_now()
+      }
+    };
+    const auto there = [&] { return untouched_->ask(burst, std::min(longest_answer, time_left(clock))); };
+    // The first burst prepares.
+    if (!there()) return {};
+    return take_pairs(clock, slowed_share, [&](std::size_t number) -> std::optional<TimePair> {
+      if (time_left(clock).count() <= 0) return std::nullopt;
+      burst.number = number;
+      burst.cpu = ::sched_getcpu();
+      const bool here_first = number % 2 == 0;
+      const auto first = here_first ? here() : there();
+      const auto second = here_first ? there() : here();
+      if (!first || !second) return std::nullopt;
+      return here_first ? TimePair{*first, *second} : TimePair{*second, *first};
+    });
   }
 
   [[nodiscard]] static std::optional<AloneTimes> time_now(timing::Clock& clock, const Prepared& prepared,
@@ -132,22 +196,9 @@ class BaselineWitness {
     return best;
   }
 
-  /// The same steps as in a comparison, without a candidate.
-  [[nodiscard]] static std::optional<AloneTimes> time_in_new_process(timing::Clock& clock, const ComparisonPlan& plan) {
-    const Prepared prepared = prepare(clock, plan);
-    if (!prepared.participants.pending(prepared.participants.baseline())) return std::nullopt;
-    Implementation& baseline = prepared.baseline();
-    (void)baseline.call(0);
-    const Expected expected = expected_of(baseline, *prepared.operands, plan.options.seed);
-    baseline.expect_outputs_like(expected.output);
-    Verified verified{.participants = prepared.participants, .result = prepared.result, .options = prepared.options};
-    start_calls_alike(prepared, expected, verified);
-    return time_steadily(clock, prepared, verified.options);
-  }
-
   bool able_ = false;
-  std::optional<UntouchedProcess<AloneTimes>> untouched_;
-  std::optional<AloneTimes> before_, elsewhere_;
+  std::optional<UntouchedProcess<Burst, Nanoseconds>> untouched_;
+  std::optional<AloneTimes> before_;
   std::vector<std::int64_t> bytes_of_outputs_ = {};
 };
 

@@ -125,13 +125,13 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
                                                            Nanoseconds time) override {
     const double bytes = traffic.read + std::max(0.0, traffic.written - static_cast<double>(device_.l2_bytes()));
     if (bytes <= 0) return std::nullopt;
-    const auto at_most = [&](double bandwidth) { return Nanoseconds(1e9 * bytes / (impossible_share * bandwidth)); };
+    const auto time_at = [&](double bandwidth) { return Nanoseconds(1e9 * bytes / (impossible_share * bandwidth)); };
     // GPUs move more than half of what their memory's clock allows.
-    if (const double nominal = device_.nominal_bandwidth(); nominal > 0 && time >= at_most(nominal / 2))
+    if (const double nominal = device_.nominal_bandwidth(); nominal > 0 && time >= time_at(nominal / 2))
       return std::nullopt;
     const MachineLimits* const known = limits();
     if (known == nullptr || !(known->memory() > 0)) return std::nullopt;
-    return at_most(known->memory());
+    return time_at(known->memory());
   }
 
   /// Reads the state of the GPU by NVML; nothing without NVML.
