@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -373,7 +374,7 @@ TEST_CASE("code may have a shorter way for the values given, of a third of the t
   CHECK(row.acceptable());
 }
 
-/// What a call that keeps an answer is told by that it may return it.
+/// What a call may go by that returns what it has kept.
 struct Seen {
   bool given = false;  ///< the values are those given
   bool known = false;  ///< an earlier call had these values
@@ -434,7 +435,7 @@ TEST_CASE("answers that are kept for a small part of the time, or by all that ca
     return x.mul(3);
   };
   const auto result = run_on(clock, cheat);
-  cheats::require_claim_refused(result, "but on values that no call has seen it takes at least");
+  cheats::require_claim_refused(result, "but on values that no call has seen at most");
   CHECK(result["cheat"].context.excess_in_rounds > 1.05);
   // The guard allows a hundred times the baseline's time, which it takes on no values.
   CHECK(result["cheat"].judgements.back().verdict == pace::Verdict::passed);
@@ -519,6 +520,95 @@ TEST_CASE("what is kept of weights for their version is no part of the time on n
   cheats::catalogue.accepted += row.acceptable();
 }
 
+TEST_CASE("one place for packed weights is enough, declared or not") {
+  cheats::FakeClock clock;
+  const bool declared = GENERATE(false, true), shared = GENERATE(false, true);
+  CAPTURE(declared, shared);
+  const auto times = [](const at::Tensor& x, const at::Tensor& weights) { return x.mul(weights); };
+  const auto packed = [&, of = static_cast<const void*>(nullptr), version = std::int64_t{-1}](
+                          const at::Tensor& x, const at::Tensor& weights) mutable {
+    const auto now = static_cast<std::int64_t>(weights._version());
+    clock.advance(pace::Nanoseconds(of == weights.const_data_ptr() && version == now ? 20'000 : 28'000));
+    of = weights.const_data_ptr();
+    version = now;
+    return x.mul(weights);
+  };
+  auto options = cheats::short_run();
+  options.budget = options.hard_limit = pace::Nanoseconds(1e8);
+  options.min_sample = pace::Nanoseconds(1e5);
+  if (shared) options.operands = pace::OperandPolicy::shared;
+  const at::Tensor weights = at::randn({32, 16});
+  auto comparison = pace::compare("cheat", input(), weights);
+  comparison.options(options)
+      .baseline("eager", cheats::costing(clock, 25'000, times))
+      .candidate("packed", packed)
+      .expect(pace::SpeedupAtLeast(1.2));
+  if (declared) comparison.keeps(1);
+  const auto result = comparison.run(clock);
+  const auto& row = result["packed"];
+  INFO(row.message << row.judgements.at(0).message);
+  CHECK(row.acceptable());
+  cheats::catalogue.accepted += row.acceptable();
+}
+
+TEST_CASE("calls that write to an operand and keep a part of the answer have no claim") {
+  cheats::FakeClock clock;
+  const auto triple = [](const at::Tensor& x, at::Tensor& out) { out.copy_(x.mul(3)); };
+  const auto cheat = [&, triple, given = Given()](const at::Tensor& x, at::Tensor& out) mutable {
+    clock.advance(pace::Nanoseconds(given(x) ? 20'000 : 31'000));
+    triple(x, out);
+  };
+  auto options = cheats::short_run();
+  options.budget = options.hard_limit = pace::Nanoseconds(1e8);
+  options.min_sample = pace::Nanoseconds(1e5);
+  const auto result = pace::compare("cheat", input(), at::zeros({32, 16}))
+                          .options(options)
+                          .baseline("eager", cheats::costing(clock, 30'000, triple))
+                          .candidate("cheat", cheat)
+                          .expect(pace::SpeedupAtLeast(1.01))
+                          .expect(pace::NoSlowerThan(100))
+                          .run(clock);
+  cheats::require_claim_refused(result, "but on values that no call has seen at most");
+}
+
+TEST_CASE("a call that takes a while where no sample times it leaves its claim open") {
+  // The first call on each values takes 2 s, unless the call before was on the values given.
+  cheats::FakeClock clock;
+  const auto cheat = [&, given = Given(), was = false](const at::Tensor& x) mutable {
+    const bool is = given(x);
+    clock.advance(pace::Nanoseconds(is ? 20'000 : was ? 30'000 : 2e9));
+    was = is;
+    return x.mul(3);
+  };
+  const auto result = run_on(clock, cheat);
+  INFO(result["cheat"].message);
+  CHECK_FALSE(result["cheat"].acceptable());
+}
+
+TEST_CASE("values that run out after the rounds are no fault of a candidate, and leave its claim open") {
+  cheats::FakeClock clock;
+  auto options = cheats::short_run();
+  options.budget = options.hard_limit = pace::Nanoseconds(1e8);
+  options.max_rounds = 40;
+  options.min_sample = pace::Nanoseconds(1e5);
+  const auto triple = [](const at::Tensor& x) { return x.mul(3); };
+  const auto result = pace::compare("triple", input())
+                          .options(options)
+                          .baseline("eager", cheats::costing(clock, 30'000, triple))
+                          .candidate("own", cheats::costing(clock, 10'000, triple))
+                          .expect(pace::SpeedupAtLeast(1.5))
+                          .renew_each_round([left = 40](at::Tensor& x) mutable {
+                            if (left-- == 0) throw std::runtime_error("the file has no more batches");
+                            x.normal_();
+                          })
+                          .run(clock);
+  const auto& row = result["own"];
+  INFO(row.message << row.judgements.at(0).message);
+  CHECK(row.outcome == pace::Outcome::measured);
+  CHECK(row.judgements.at(0).verdict == pace::Verdict::undecided);
+  CHECK_THAT(row.context.unasked, ContainsSubstring("the file has no more batches"));
+}
+
 TEST_CASE("where rounds have values of their own, so have the calls on new values") {
   // A shorter way for values that the drawn ones are not.
   cheats::FakeClock clock;
@@ -540,9 +630,15 @@ TEST_CASE("where rounds have values of their own, so have the calls on new value
       .baseline("eager", cheats::costing(clock, 20'000, [](const at::Tensor& of) { return of.mul(3); }))
       .candidate("marked", marked)
       .expect(pace::SpeedupAtLeast(1.5));
+  // The function may write to the operand, or assign another one.
+  const bool assigns = renewed && GENERATE(false, true);
+  CAPTURE(assigns);
   if (renewed)
-    comparison.renew_each_round([&](at::Tensor& of) {
-      of.normal_();
+    comparison.renew_each_round([&, assigns](at::Tensor& of) {
+      if (assigns)
+        of = at::randn({32, 16});
+      else
+        of.normal_();
       mark(of);
     });
   const auto result = comparison.run(clock);

@@ -44,7 +44,8 @@ std::optional<SpeedupSummary> measure(double in_rounds, Pairs& pairs, std::size_
       [&](std::size_t more) { return pairs.taken + more <= most; });
 }
 
-TEST_CASE("the excess of rounds is what no likely speed-up on new values has, if it is proven and more than a twentieth") {
+TEST_CASE(
+    "the excess of rounds is what no likely speed-up on new values has, if it is proven and more than a twentieth") {
   CHECK_THAT(excess_of(2, 1.9, between(1, 1.25)), WithinAbs(1.6, 1e-12));
   CHECK(excess_of(1.3, 1.29, between(1, 1.25)) == 1);
   CHECK(excess_of(2, 1.2, between(1, 1.25)) == 1);
@@ -73,8 +74,8 @@ TEST_CASE("the excess over another implementation is that of the ratio of both")
 
 TEST_CASE("what short calls take longer beside the rounds is the same for both sides, and at most 2 us") {
   const auto speedup = [](double baseline, double own, double usual, double usual_own = 1) {
-    return std::exp(log_ratio_on_new_values(Nanoseconds(baseline), Nanoseconds(own), Nanoseconds(usual),
-                                            Nanoseconds(usual_own)));
+    return std::exp(
+        log_ratio_on_new_values(Nanoseconds(baseline), Nanoseconds(own), Nanoseconds(usual), Nanoseconds(usual_own)));
   };
   CHECK_THAT(speedup(1000, 500, 1000), WithinAbs(2, 1e-12));
   CHECK_THAT(speedup(1300, 800, 1000), WithinAbs(2, 1e-12));

@@ -173,7 +173,8 @@ def _number(result, row):
     ratios = row["log_ratios"]
     if not ratios:
         return None, "has no cycles"
-    return statistics.median(ratios), ""
+    # What the rounds owe to values that calls had seen is no part of it, as in ReplicateSink.
+    return statistics.median(ratios) - math.log(row["context"]["excess_in_rounds"] or 1), ""
 
 
 def _impossible(result, row):

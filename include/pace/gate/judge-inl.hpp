@@ -293,8 +293,9 @@ namespace detail {
                            by_clock(context);
   std::string open = ", of which it is not proven on which side of " + demand.limit_text() + " it lies (" + levels +
                      "; " + cycles + "). Measure longer (--budget, --max-rounds)";
-  conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open,
-           {.shown = false, .on_new_values = short_of_demand_on_new_values(demand, context, -std::log(*evidence.tail))});
+  conclude(
+      judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open,
+      {.shown = false, .on_new_values = short_of_demand_on_new_values(demand, context, -std::log(*evidence.tail))});
   return judgement;
 }
 

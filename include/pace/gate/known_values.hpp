@@ -10,8 +10,8 @@ inline constexpr double least_excess = 1.05;
 /// The same where there were too few pairs for an interval, of which the extremes stand in for it.
 inline constexpr double least_excess_of_few = 1.3;
 
-/// Returns by which factor the speed-up of the rounds, `in_rounds`, is larger than the largest one that is likely on new
-/// values; 1: it is not proven that it is larger by a factor that counts. `least_in_rounds` is the lower end of the
+/// Returns by which factor the speed-up of the rounds, `in_rounds`, is larger than the largest one that is likely on
+/// new values; 1: it is not proven that it is larger by a factor that counts. `least_in_rounds` is the lower end of the
 /// interval of `in_rounds`.
 [[nodiscard]] inline double excess_of(double in_rounds, double least_in_rounds, const SpeedupSummary& on_new_values) {
   if (!on_new_values.interval || on_new_values.interval->high <= 0) return 1;

@@ -165,6 +165,13 @@ class Replicates(unittest.TestCase):
         self.assertIn("Slower on every machine. No difference between machines is proven (F test", out)
         self.assertRegex(out, r"all 4 machines +12 +0\.9048x .*failed")
 
+    def test_what_rounds_owe_to_known_values_is_no_part_of_a_number(self):
+        self.write_all({"m1": 0.0, "m2": 0.001, "m3": -0.001}, excess_in_rounds=1.25)
+        out, _, code = self.run_on(3)
+        self.assertEqual(code, 42, out)
+        self.assertIn("Slower on every machine.", out)
+        self.assertRegex(out, r"all 3 machines +9 +0\.8x .*failed")
+
     def test_as_fast_on_every_machine(self):
         self.write_all({"m1": 0.0, "m2": 0.001, "m3": -0.001})
         out, _, code = self.run_on(3)

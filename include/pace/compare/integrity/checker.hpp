@@ -1016,8 +1016,8 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
 
 /// Measures the speed-up over the baseline where all values but those of the operand tensors `kept` are new, which is
 /// what remains of that of the rounds without anything that is kept from call to call, whatever it is kept by: address,
-/// version, content, or that calls are repeated. Returns what is wrong with the outputs. Where rounds have values of the
-/// user's, so have these samples. Steps of a training are left out: the rounds time parts of a call there.
+/// version, content, or that calls are repeated. Returns what is wrong with the outputs. Where rounds have values of
+/// the user's, so have these samples. Steps of a training are left out: the rounds time parts of a call there.
 inline std::string IntegrityChecker::time_on_new_values(Implementation& implementation, NewValueSamples& samples,
                                                         std::span<const std::size_t> kept) {
   constexpr std::size_t looked_at = 4;  // the output of one pair of so many

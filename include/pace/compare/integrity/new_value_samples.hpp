@@ -163,22 +163,25 @@ class NewValueSamples {
       draw(*values_[i].operands, values_[i].tensors);
       // The function of a user may assign other tensors.
       values_[i].tensors = values_[i].operands->tensors();
-      for (const std::size_t each : kept)
-        check::restore_tensor(operands_.pristine[each], values_[i].tensors[each]);
+      for (const std::size_t each : kept) check::restore_tensor(operands_.pristine[each], values_[i].tensors[each]);
     }
   }
   /// Times calls on the values of draw_new() alone, and keeps the output of one of them, which no implementation can
-  /// know. The same calls on other values in the same memory come just before, so that the code is as warm as in the
-  /// rounds; the values are written between.
+  /// know. The same calls on the values given, in the same memory, come just before, so that the code is as warm as in
+  /// the rounds.
   [[nodiscard]] Nanoseconds take_new(Implementation& implementation, std::span<const std::size_t> kept) {
     const auto calls = static_cast<std::int64_t>(drawn_);
     keep_given(kept);
     last_ = random_.below(drawn_);
     operands_.kept_call = last_;
-    implementation.prepare(0);
+    const auto write_all = [&](auto values_of_call) {
+      implementation.prepare(0);
+      for (std::size_t i = 0; i < drawn_; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
+    };
+    // The memory may still have the new values, for which another implementation was just called.
+    write_all([&](std::size_t) -> auto& { return operands_.pristine; });
     implementation.run(0, calls);
-    implementation.prepare(0);
-    for (std::size_t i = 0; i < drawn_; ++i) write_values(values_[i].tensors, tensors_of_call(i), kept);
+    write_all([&](std::size_t i) -> auto& { return values_[i].tensors; });
     const Nanoseconds taken = clock_.time([&] { implementation.run(0, calls); });
     c10::IValue output = implementation.take_output();
     output_ = check::clone_ivalue(output);

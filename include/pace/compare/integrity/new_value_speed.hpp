@@ -26,10 +26,10 @@ struct NewValueSpeed {
 /// Confidence of the interval of a speed-up on new values, for a number of pairs that is fixed.
 inline constexpr double new_value_confidence = 0.999;
 
-/// Returns ln(time of the baseline / own time) of a sample of each on new values. `usual` and `usual_own` are their times
-/// in the rounds. What a call takes longer in so few calls, on memory that was written just before, is no share of its
-/// time but about the same for both: it does not count where a share would allow less, up to 2 us and as far as the own
-/// time of the rounds.
+/// Returns ln(time of the baseline / own time) of a sample of each on new values. `usual` and `usual_own` are their
+/// times in the rounds. What a call takes longer in so few calls, on memory that was written just before, is no share
+/// of its time but about the same for both: it does not count where a share would allow less, up to 2 us and as far as
+/// the own time of the rounds.
 [[nodiscard]] inline double log_ratio_on_new_values(Nanoseconds baseline, Nanoseconds own, Nanoseconds usual,
                                                     Nanoseconds usual_own) {
   constexpr Nanoseconds most{2e3};
