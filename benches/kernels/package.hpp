@@ -123,7 +123,7 @@ class Package {
     tensors_ = named([&] { return make_inputs(metadata_); });
     const auto& compiled_with = facts_ ? facts_->inputs : metadata_;
     model_ = named([&, &name = name] {
-      return std::make_unique<benches::aot::detail::PackageModel>(path, name, path, compiled_with);
+      return std::make_unique<benches::aot::PackageModel>(path, name, path, compiled_with);
     });
   }
 
@@ -158,7 +158,7 @@ class Package {
   c10::Device device_ = at::kCPU;
   std::vector<benches::aot::TensorMetadata> metadata_;
   std::vector<at::Tensor> tensors_;
-  std::unique_ptr<benches::aot::detail::PackageModel> model_;
+  std::unique_ptr<benches::aot::PackageModel> model_;
 };
 
 }  // namespace pace::benches::kernels

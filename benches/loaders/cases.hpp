@@ -25,7 +25,7 @@
 #include "benches/loaders/input_text.hpp"
 #include "benches/loaders/sweep.hpp"
 #include "benches/loaders/whole_weights.hpp"
-#include "benches/yaml/beginning.hpp"
+#include "benches/text/beginning.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/corpus/corpus.hpp"

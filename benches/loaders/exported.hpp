@@ -136,7 +136,7 @@ class ExportedLoader final : public Loader {
       return std::make_unique<detail::LoadedProgram>(content.path(), model, std::move(facts));
     } catch (const std::exception& error) {
       throw InputError({content.path()}, "NativeRT does not load the exported program, which torch " + version +
-                                             " wrote (this is " + aot::detail::torch_version() +
+                                             " wrote (this is " + aot::torch_version() +
                                              "): " + first_line(error));
     }
 #else

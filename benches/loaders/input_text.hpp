@@ -24,7 +24,7 @@
 #include "benches/loaders/call_inputs.hpp"
 #include "benches/loaders/sweep.hpp"
 #include "benches/operators/calls/memory.hpp"
-#include "benches/yaml/beginning.hpp"
+#include "benches/text/beginning.hpp"
 #include "pace/args/value.hpp"
 #include "pace/core/error.hpp"
 #include "pace/corpus/parse.hpp"
