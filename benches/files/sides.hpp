@@ -161,6 +161,19 @@ inline void require_loadable(const Side& side, c10::Device device, bool has_libr
                           {.device = device, .model = side.model, .has_libraries = has_libraries && !side.compiled});
 }
 
+/// The check of inputs by what the file of the side says of them, or the operator's schema, without running any code;
+/// empty: they say nothing. Throws what require_loadable() throws.
+[[nodiscard]] inline loaders::InputCheck input_check_of(const Side& side, bool has_libraries) {
+  if (!side.path.empty()) {
+    const loaders::Content content(side.path);
+    return loaders::loader_of(content).input_check(content, {.model = side.model});
+  }
+  if (!has_libraries) return {};
+  const auto loaded = std::make_shared<loaders::LoadedOperator>(
+      std::string_view(side.spelled).substr(loaders::operator_prefix.size()));
+  return [loaded](const loaders::CallInputs& inputs, const loaders::TensorPlaces&) { (void)loaded->bind(inputs); };
+}
+
 /// The files that a file of a side names; none of one that cannot be read, which its row will say.
 [[nodiscard]] inline std::vector<std::string> also_read(const std::string& path) {
   try {

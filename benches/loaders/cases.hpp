@@ -265,9 +265,20 @@ template <class Warn>
   return cases;
 }
 
-/// Throws InputError if the case has a file whose tensors cannot be read.
-inline void require_readable(const Case& one) {
-  if (!one.file.empty()) (void)detail::read_tensors(one.file);
+/// The inputs of a case for an InputCheck: those of a file as they are, those of text without values and memory. Throws
+/// InputError or Unsupported.
+[[nodiscard]] inline CallInputs inputs_to_check(const Case& one) {
+  if (!one.file.empty()) return CallInputs(detail::read_tensors(one.file));
+  inputs::GenerateOptions options;
+  options.metadata_only = true;
+  return CallInputs(inputs::generate(one.text.call, options));
+}
+
+/// Where a run has the tensors of inputs_to_check(). `device`: where the options put them; none: where a file has them,
+/// or the CPU.
+[[nodiscard]] inline TensorPlaces places_in_run(const Case& one, std::optional<c10::Device> device) {
+  if (one.file.empty() && !device) device = c10::kCPU;
+  return {.moved_to = device};
 }
 
 /// The inputs of a case; `device`: where they are, none: as the file says, or the CPU. Throws InputError or

@@ -22,6 +22,7 @@
 #include <c10/core/ScalarType.h>
 #include <nlohmann/json.hpp>
 
+#include "benches/loaders/call_inputs.hpp"
 #include "benches/loaders/content.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/parse_json.hpp"
@@ -209,10 +210,11 @@ class LinearFormulaReader {
   return LinearFormulaReader(text).read();
 }
 
-[[nodiscard]] inline std::string tensor_text(const at::Tensor& tensor) {
+/// As `float32[8, 64] on cpu`. `device`: where it is, or will be.
+[[nodiscard]] inline std::string tensor_text(const at::Tensor& tensor, c10::Device device) {
   std::string text = dtype_name(tensor.scalar_type()) + '[';
   for (std::int64_t i = 0; i < tensor.dim(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(tensor.size(i));
-  return text + "] on " + tensor.device().str();
+  return text + "] on " + device.str();
 }
 
 }  // namespace detail
@@ -274,9 +276,9 @@ class ProgramFacts {
     }
   }
 
-  /// Throws InputError, with the argument, what was expected and what was found, unless the leaves fit. `on_device`:
-  /// whether they have to be where the program takes them.
-  void check(const std::vector<c10::IValue>& leaves, bool on_device = true) const {
+  /// Throws InputError, with the argument, what was expected and what was found, unless the leaves fit. Values of
+  /// tensors are not read.
+  void check(const std::vector<c10::IValue>& leaves, const TensorPlaces& places = {}) const {
     const auto refuse = [&](const std::string& message) { throw InputError({path_}, message); };
     if (leaves.size() != inputs_.size())
       refuse("it takes " + std::to_string(inputs_.size()) + " values, and the inputs have " +
@@ -288,16 +290,18 @@ class ProgramFacts {
         refuse("argument '" + expected.name + "': expected " + expected.to_string() + ", found " + found);
       };
       if (!expected.is_tensor) {
-        if (leaves[i].isTensor()) refuse_this(detail::tensor_text(leaves[i].toTensor()));
+        if (leaves[i].isTensor())
+          refuse_this(detail::tensor_text(leaves[i].toTensor(), places.of(leaves[i].toTensor())));
         if (expected.constant && !detail::same_constant(*expected.constant, leaves[i]))
           refuse_this(detail::value_text(leaves[i]));
         continue;
       }
       if (!leaves[i].isTensor()) refuse_this(detail::value_text(leaves[i]));
       const at::Tensor& tensor = leaves[i].toTensor();
-      const std::string found = detail::tensor_text(tensor);
+      const c10::Device device = places.of(tensor);
+      const std::string found = detail::tensor_text(tensor, device);
       if ((expected.dtype && tensor.scalar_type() != *expected.dtype) ||
-          (on_device && tensor.device().type() != expected.device) ||
+          (places.matter && device.type() != expected.device) ||
           tensor.dim() != static_cast<std::int64_t>(expected.sizes.size()))
         refuse_this(found);
       for (std::size_t d = 0; d < expected.sizes.size(); ++d) {

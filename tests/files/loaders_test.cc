@@ -306,6 +306,11 @@ TEST_CASE("sizes that a formula of an exported program gives are checked") {
   CHECK_THROWS_WITH(check(3, 1), ContainsSubstring("argument 'x': expected"));
   CHECK_THROWS_WITH(check(5, 3), ContainsSubstring("argument 'y': expected 2 for dimension 0 of 'y', which depends on "
                                                    "dimension 0 of 'x', found float32[3] on cpu"));
+  // The device is that of the run, and so is the message's.
+  CHECK_NOTHROW(facts.check({at::ones({5}), at::ones({2})}, {.moved_to = c10::Device(at::kCPU)}));
+  CHECK_THROWS_WITH(facts.check({at::ones({5}), at::ones({2})}, {.moved_to = c10::Device(at::kCUDA, 0)}),
+                    ContainsSubstring("on cpu, found float32[5] on cuda:0"));
+  CHECK_NOTHROW(facts.check({at::ones({5}), at::ones({2})}, {.matter = false, .moved_to = c10::Device(at::kCUDA, 0)}));
   // Other formulas are left to the program.
   for (const std::string& other : {"Mul(" + symbol + ", " + symbol + ")", "Pow(" + symbol + ", Integer(2))",
                                    "Add(" + symbol + ", Symbol('s2', integer=True))", std::string("Add(Integer(2"),

@@ -140,7 +140,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
   void require_batch(std::int64_t size) const {
     if (size != inputs_->size() && !inputs_->has_batch())
       throw InputError({file_.path}, "no tensor of its inputs has a first size that is a batch");
-    if (facts_) (void)loaders::leaves_for(file_.path, *facts_, inputs_->of_size(size), /*on_device=*/false);
+    if (facts_) (void)loaders::leaves_for(file_.path, *facts_, inputs_->of_size(size), {.matter = false});
   }
 
   /// The entry by which a program finds it, which keeps this object.
@@ -210,7 +210,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
   void read_facts(const loaders::Content& content) {
     facts_.emplace(content, loaders::choose_model(content, loaders::exported_models(content), file_.program));
     const loaders::CallInputs whole = inputs_->whole();
-    const auto leaves = loaders::leaves_for(file_.path, *facts_, whole, /*on_device=*/false);
+    const auto leaves = loaders::leaves_for(file_.path, *facts_, whole, {.matter = false});
     // It names the sizes that may vary: those called as the first of them are the batch.
     std::vector<std::size_t> batch;
     std::string symbol;
