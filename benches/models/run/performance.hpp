@@ -218,7 +218,8 @@ namespace detail {
 /// Where the baseline was not measured, nothing is known of the others.
 [[nodiscard]] inline RowResult result_of(const Result& result, const ImplementationResult& row) {
   if (result.baseline().outcome != Outcome::measured || row.outcome == Outcome::unreached) return RowResult::unmeasured;
-  if (!row.acceptable()) return RowResult::failed;
+  // Without a guard there is no judgement that says so.
+  if (!row.acceptable() || !row.context.impossible.empty()) return RowResult::failed;
   for (const auto& judgement : row.judgements)
     if (judgement.unresolved) return RowResult::undecided;
   return RowResult::passed;
@@ -248,6 +249,9 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
   if (!found.judgements.empty()) {
     figures.verdict = to_string(found.judgements.front().verdict);
     row.message = found.judgements.front().message;
+  } else if (!found.context.impossible.empty()) {
+    figures.verdict = to_string(Verdict::invalid);
+    row.message = "the times cannot be true: " + found.context.impossible;
   }
   if (!found.message.empty()) row.message = found.message;
   row.result = result_of(result, found);
