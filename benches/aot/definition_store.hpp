@@ -70,7 +70,7 @@ class DefinitionStore {
 
   [[nodiscard]] std::string key(const Traced& traced, PackageKind kind) const {
     return package_key(describe_fully(traced, kind), store_.options().inductor, traced.device(),
-                               compile_script_text() + std::string(detail::training_script_body));
+                       compile_script_text() + std::string(detail::training_script_body));
   }
 
   /// The package, compiled now if there is none. Throws `Unsupported` with the reason when it cannot be.

@@ -20,8 +20,9 @@
 
 namespace pace::benches::aot {
 
-/// Loads a package, and returns what `load` makes of its path. If that fails, has it compiled anew and loads that. `find` gives its path, `discard` is false where
-/// it has been compiled anew before, `load` throws. Throws `Unsupported` with the reason.
+/// Loads a package, and returns what `load` makes of its path. If that fails, has it compiled anew and loads that.
+/// `find` gives its path, `discard` is false where it has been compiled anew before, `load` throws. Throws
+/// `Unsupported` with the reason.
 template <class Find, class Discard, class Load>
 [[nodiscard]] auto load_package(const Find& find, const Discard& discard, const Load& load) {
   const auto first_line = [](const std::exception& error) {

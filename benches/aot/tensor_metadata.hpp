@@ -81,7 +81,8 @@ struct TensorMetadata {
   return json;
 }
 
-/// Returns the metadata that `json` describes. Throws `nlohmann::json::exception` or `Error` for anything but what `to_json` makes.
+/// Returns the metadata that `json` describes. Throws `nlohmann::json::exception` or `Error` for anything but what
+/// `to_json` makes.
 [[nodiscard]] inline TensorMetadata metadata_from_json(const nlohmann::json& json) {
   const auto dtype = corpus::dtype_from_torch_name(json.at("dtype").get<std::string>());
   if (!dtype) throw Error("unknown dtype " + json.at("dtype").dump());

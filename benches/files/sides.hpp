@@ -169,8 +169,8 @@ inline void require_loadable(const Side& side, c10::Device device, bool has_libr
     return loaders::loader_of(content).input_check(content, {.model = side.model});
   }
   if (!has_libraries) return {};
-  const auto loaded = std::make_shared<loaders::LoadedOperator>(
-      std::string_view(side.spelled).substr(loaders::operator_prefix.size()));
+  const auto loaded =
+      std::make_shared<loaders::LoadedOperator>(std::string_view(side.spelled).substr(loaders::operator_prefix.size()));
   return [loaded](const loaders::CallInputs& inputs, const loaders::TensorPlaces&) { (void)loaded->bind(inputs); };
 }
 

@@ -142,8 +142,7 @@ class ExportedLoader final : public Loader {
       return std::make_unique<detail::LoadedProgram>(content.path(), model, std::move(facts));
     } catch (const std::exception& error) {
       throw InputError({content.path()}, "NativeRT does not load the exported program, which torch " + version +
-                                             " wrote (this is " + aot::torch_version() +
-                                             "): " + first_line(error));
+                                             " wrote (this is " + aot::torch_version() + "): " + first_line(error));
     }
 #else
     throw Unsupported(content.path() + ": this LibTorch has no NativeRT, which runs exported programs");

@@ -119,10 +119,10 @@ class LoadedCompiled final : public Loaded {
   of_package.argument_names = facts.argument_names();
   std::unique_ptr<Loaded> package;
   try {
-    package = aot::load_package(
-        [&] { return packages.find(content, model, options.device); },
-        [&] { return packages.discard(content, model, options.device); },
-        [&](const std::string& path) { return PackageLoader().load(Content(path), of_package); });
+    package =
+        aot::load_package([&] { return packages.find(content, model, options.device); },
+                          [&] { return packages.discard(content, model, options.device); },
+                          [&](const std::string& path) { return PackageLoader().load(Content(path), of_package); });
   } catch (const Unsupported& error) {
     throw Unsupported(content.path() + ": " + error.what());
   }

@@ -38,8 +38,7 @@ template <gpu::Device D, class F>
   const auto buffer = gpu::own_buffer(device, device.l2_bytes());
   const auto stream = device.current_stream();
   device.fill(buffer.get(), stream);
-  const auto estimated =
-      flushed_calls(device, function, buffer.get(), options.clear_gradients, options.estimation);
+  const auto estimated = flushed_calls(device, function, buffer.get(), options.clear_gradients, options.estimation);
   const Milliseconds estimate = summarise(estimated, Statistic::min);
   std::int64_t calls = options.calls;
   if (estimate.count() > 0) calls = std::min(calls, detail::times_in(options.longest, estimate));

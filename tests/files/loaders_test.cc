@@ -306,6 +306,12 @@ TEST_CASE("sizes that a formula of an exported program gives are checked") {
   CHECK_THROWS_WITH(check(3, 1), ContainsSubstring("argument 'x': expected"));
   CHECK_THROWS_WITH(check(5, 3), ContainsSubstring("argument 'y': expected 2 for dimension 0 of 'y', which depends on "
                                                    "dimension 0 of 'x', found float32[3] on cpu"));
+  CHECK(facts.inputs().at(0).sizes.at(0).expression == "2*s1+1");
+  CHECK(facts.inputs().at(1).sizes.at(0).expression == "s1");
+  const pace::benches::loaders::ProgramFacts square(
+      Content(program_of(scratch, "Pow(" + symbol + ", Integer(2))", symbol)), "model");
+  CHECK_THROWS_WITH(square.check({at::ones({4}, at::kDouble), at::ones({2})}),
+                    ContainsSubstring("argument 'x': expected float32[Pow(s1, 2)] on cpu, found float64[4] on cpu"));
   // The device is that of the run, and so is the message's.
   CHECK_NOTHROW(facts.check({at::ones({5}), at::ones({2})}, {.moved_to = c10::Device(at::kCPU)}));
   CHECK_THROWS_WITH(facts.check({at::ones({5}), at::ones({2})}, {.moved_to = c10::Device(at::kCUDA, 0)}),
@@ -317,6 +323,7 @@ TEST_CASE("sizes that a formula of an exported program gives are checked") {
                                    std::string("Integer(99999999999999999999)")}) {
     INFO(other);
     const pace::benches::loaders::ProgramFacts any(Content(program_of(scratch, other, symbol)), "model");
+    CHECK_FALSE(any.inputs().at(0).sizes.at(0).expression.empty());
     CHECK_NOTHROW(any.check({at::ones({7}), at::ones({2})}));
   }
 }

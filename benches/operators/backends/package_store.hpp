@@ -31,7 +31,7 @@ class PackageStore {
 
   [[nodiscard]] std::string key(const OperatorCall& call) const {
     return benches::aot::package_key(call.signature(), store_.options().inductor, device(call),
-                                             benches::aot::compile_script_text());
+                                     benches::aot::compile_script_text());
   }
 
   /// The package of the call, compiled now if there is none. Throws `Unsupported` with the reason when it cannot be.
