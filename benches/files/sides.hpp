@@ -55,6 +55,8 @@ namespace detail {
 [[nodiscard]] inline Side side_of(const std::string& spelled) {
   if (is_operator(spelled)) return {.name = spelled, .spelled = spelled, .path = ""};
   auto file = loaders::named_file(spelled);
+  if (spelled.find("::") != std::string::npos && !std::filesystem::exists(file.path))
+    throw InputError({spelled}, "no such file; expected op:" + spelled + " where this is an operator");
   return {.name = "", .spelled = spelled, .path = std::move(file.path), .model = std::move(file.model)};
 }
 
@@ -79,7 +81,13 @@ inline void name_sides(std::vector<Side>& sides) {
 [[nodiscard]] inline aot::InductorConfig inductor_config(const std::string& name) {
   // In the package of an exported program parameters are constants.
   if (name == "freezing") return {"freezing", {{"freezing", "true"}}, "{'freezing': True}", {}};
-  auto config = aot::find_inductor_config(name);
+  const auto config = [&] {
+    try {
+      return aot::find_inductor_config(name);
+    } catch (const InputError& error) {
+      throw InputError({}, std::string(error.what()) + "; a file of torch.export may have 'freezing' as well");
+    }
+  }();
   if (!config.missing.empty()) throw InputError({}, "--inductor-config '" + name + "': " + config.missing);
   return config;
 }

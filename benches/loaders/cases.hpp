@@ -214,6 +214,8 @@ inline void add_text(const Line& line, const InputOptions& options, std::vector<
 
 inline void add_file(const std::string& path, const std::string& stem, const InputOptions& options,
                      std::vector<Case>& cases, std::set<std::string>& used) {
+  if (path.starts_with("T(") && !std::filesystem::exists(path))
+    throw InputError({path}, "no such file; expected a tuple where this is text: (" + path + ",)");
   const Content content(path);
   if (content.is_archive() || content.is_pickle() || content.is_elf()) {
     cases.push_back({.name = stem, .description = path, .file = path});

@@ -256,6 +256,23 @@ TEST_CASE("only the inputs that a case has are read for --trust and for a dry ru
                     ContainsSubstring("expected tensors that torch.save has written"));
 }
 
+TEST_CASE("what is often wrong in a text of inputs is named") {
+  const auto refuses = [](const std::string& text, const std::string& message) {
+    INFO(text);
+    CHECK_THROWS_WITH(cases_of({.inputs = text}), ContainsSubstring(message));
+  };
+  refuses("(T([8, 64], float32),)", "'float32' is no type here; expected 'f32'");
+  refuses("(T([8], int64, low=0, high=2),)", "'int64' is no type here; expected 'i64'");
+  refuses("(T([8, 64], f32), T([64], f32)", "')' is missing at the end of the inputs (T([8, 64], f32), T([64], f32)");
+  refuses("(T([8, 64, f32),)", "')' closes no bracket in the inputs (T([8, 64, f32),)");
+  refuses("(T([8], f32)))", "')' closes no bracket");
+  refuses("(T([8], f32))", "expected ',' (a tuple of one element is written (x,)), found ')'; expected a tuple");
+  refuses("(T([8]), T([4]))", "expected ',' between the sizes and the dtype, found '), T([4]))'; expected a tuple");
+  refuses("T([8], f32)", "T([8], f32): no such file; expected a tuple where this is text: (T([8], f32),)");
+  // Brackets of strings are no brackets.
+  CHECK(cases_of({.inputs = "(T([8], f32), ')(', \"]\")"}).size() == 1);
+}
+
 TEST_CASE("inputs of text are checked without memory, as if they were where a run has them") {
   const auto one = cases_of({.inputs = "(T([1099511627776, 8], f16, stride=(8, 1)), 3)"}).at(0);
   const auto inputs = inputs_to_check(one);

@@ -276,6 +276,12 @@ refuses "missing.so: --library: no such file"
 compares "${of_fused[@]}" --trust --library "$work/text.pt" --baseline op:aten::mul --candidate op:aten::mul
 refuses "text.pt: --library: it does not load"
 
+case="names that lack a part"
+compares --baseline aten::relu --candidate op:aten::relu --inputs "(T([8], f32),)"
+refuses "aten::relu: no such file; expected op:aten::relu where this is an operator"
+compares --trust --baseline $pair.pt2 --inductor-config fast --inputs $inputs
+refuses "found 'fast'; a file of torch.export may have 'freezing' as well"
+
 case="different answers"
 compares --inputs "(T([8, 64], f32),)" --baseline op:aten::relu --candidate op:aten::gelu; ends_with 42; shows "WRONG"
 compares --inputs "(T([8, 64], f32),)" --baseline op:aten::gelu --candidate op:aten::relu --check cosine; ends_with 0

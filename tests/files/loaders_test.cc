@@ -361,6 +361,11 @@ TEST_CASE("an operator is found by its name in either spelling") {
     CHECK(at::equal(loaded.bind(inputs)->run(inputs.tensors()).at(0), one - one * 2));
   }
   CHECK_THROWS_WITH(LoadedOperator("myops::fused"), ContainsSubstring("op:myops::fused: there is no such operator"));
+  CHECK_THROWS_WITH(LoadedOperator("relu"),
+                    ContainsSubstring("there is no such operator; expected one of op:aten::relu, op:aten::relu.out"));
+  CHECK_THROWS_WITH(
+      LoadedOperator("aten::sub"),
+      ContainsSubstring("expected one of op:aten::sub.Scalar, op:aten::sub.Scalar_out, op:aten::sub.Tensor"));
   LoadedOperator relu("aten::relu");
   CHECK_THROWS_WITH(relu.bind(inputs), ContainsSubstring("takes at most 1 positional arguments, got 2"));
 }
