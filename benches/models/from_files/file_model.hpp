@@ -329,7 +329,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
   std::optional<BatchedInputs> inputs_;
   std::optional<loaders::ProgramFacts> facts_;
   BatchRange batches_;
-  /// Of an exported program: the size of the batch, the argument that has it first, and what that one has to be.
+  /// The size of an exported program's batch, the argument that has it first, and what that one has to be.
   std::string batch_expression_, batch_argument_, expected_batch_;
   bool has_unknown_batches_ = false;
 };
