@@ -2,7 +2,9 @@
 #include "benches/models/run/run_model.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
@@ -99,7 +101,11 @@ TEST_CASE("rounds have batches of several sizes in turn, the same for all sides"
       CHECK(cell<std::string>(rows[0], "batch_sizes") == "4 3 5");
       // Checks of values call each side at the model's own batch as often as they must, which differs.
       for (auto* seen : {&first, &second}) std::erase(*seen, 4);
-      CHECK(first == second);
+      // First calls and rounds. How many calls on other values follow depends on the time that a side takes.
+      constexpr std::ptrdiff_t of_rounds = 2 + 2 * 4;
+      REQUIRE(std::ssize(first) >= of_rounds);
+      REQUIRE(std::ssize(second) >= of_rounds);
+      CHECK(std::equal(first.begin(), first.begin() + of_rounds, second.begin()));
       // Each as often as the others: 4 times in 12 rounds, beside what checks call.
       for (const std::int64_t size : {3, 5}) CHECK(std::ranges::count(first, size) >= 4);
       REQUIRE_FALSE(first.empty());
