@@ -69,8 +69,8 @@ class DefinitionStore {
       : store_(std::move(options), detail::definition_script()) {}
 
   [[nodiscard]] std::string key(const Traced& traced, PackageKind kind) const {
-    return detail::package_key(describe_fully(traced, kind), store_.options().inductor, traced.device(),
-                               detail::compile_script_text() + std::string(detail::training_script_body));
+    return package_key(describe_fully(traced, kind), store_.options().inductor, traced.device(),
+                       compile_script_text() + std::string(detail::training_script_body));
   }
 
   /// The package, compiled now if there is none. Throws `Unsupported` with the reason when it cannot be.
@@ -154,7 +154,7 @@ class DefinitionStore {
             [&traced, kind](const std::filesystem::path& script) {
               nlohmann::json tensors = nlohmann::json::array();
               for (const auto* operands : {&traced.parameters, &traced.inputs}) {
-                for (const TensorMetadata& operand : *operands) tensors.push_back(detail::to_json(operand));
+                for (const TensorMetadata& operand : *operands) tensors.push_back(to_json(operand));
               }
               pace::detail::write_file(script, traced.script);
               nlohmann::json described{{"kind", name_of(kind)},

@@ -46,7 +46,7 @@ class ExportedPackage {
       : operands_("the exported program of " + traced.name, detail::all_operands(traced)),
         runner_(std::make_unique<torch::nativert::ModelRunnerHandle>(path, "model")) {}
 
-  detail::ExpectedOperands operands_;
+  ExpectedOperands operands_;
   /// Its own move needs a class that LibTorch's headers do not define.
   std::unique_ptr<torch::nativert::ModelRunnerHandle> runner_;
   PackageCosts costs_;

@@ -53,7 +53,7 @@ class PackageCompiler {
     if (options_.python.empty()) {
       throw Unsupported(
           "no Python with torch is known to compile packages with: set PACE_PYTHON to one that has torch " +
-          detail::torch_version() + ", or give directories of compiled packages");
+          torch_version() + ", or give directories of compiled packages");
     }
     const Workspace workspace(options_.cache, options_.progress);
     nlohmann::json cases = nlohmann::json::array(), inductor = nlohmann::json::object();
@@ -69,7 +69,7 @@ class PackageCompiler {
         throw InputError({}, "Inductor option " + name + ": not JSON: " + value + ": " + error.what());
       }
     }
-    const nlohmann::json manifest = {{"torch", detail::torch_version()},
+    const nlohmann::json manifest = {{"torch", torch_version()},
                                      {"device", wanted.front().device.is_cpu() ? "cpu" : "cuda"},
                                      {"threads", at::get_num_threads()},
                                      {"workers", workers(cases.size())},
@@ -102,7 +102,7 @@ class PackageCompiler {
       try {
         if (!kept_) pace::detail::make_safe_folder(scratch_, "name another folder for temporary files by TMPDIR");
         run_.emplace(scratch_);
-        scratch_for_toolchain_ = scratch_ / c10::sha1(detail::toolchain()).str();
+        scratch_for_toolchain_ = scratch_ / c10::sha1(toolchain()).str();
         if (::mkdir(scratch_for_toolchain_.c_str(), S_IRWXU) != 0 && errno != EEXIST)
           throw Unsupported("cannot write to " + scratch_.string() + ": " + std::strerror(errno));
       } catch (...) {

@@ -18,10 +18,11 @@
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 #endif
 
-namespace pace::benches::aot::detail {
+namespace pace::benches::aot {
 
-/// Loads a package. If that fails, has it compiled anew and loads that. `find` gives its path, `discard` is false where
-/// it has been compiled anew before, `load` throws. Throws `Unsupported` with the reason.
+/// Loads a package, and returns what `load` makes of its path. If that fails, has it compiled anew and loads that.
+/// `find` gives its path, `discard` is false where it has been compiled anew before, `load` throws. Throws
+/// `Unsupported` with the reason.
 template <class Find, class Discard, class Load>
 [[nodiscard]] auto load_package(const Find& find, const Discard& discard, const Load& load) {
   const auto first_line = [](const std::exception& error) {
@@ -42,12 +43,16 @@ template <class Find, class Discard, class Load>
   }
 }
 
+namespace detail {
+
 /// LibTorch's attention keeps the state of its random numbers in whole numbers without dimensions. It has them on the
 /// CPU unless a graph is captured; compilers are told of the GPU, but only hand them on to its backward.
 [[nodiscard]] inline bool is_random_state(const TensorMetadata& expected, const at::Tensor& operand) {
   return operand.defined() && operand.device().is_cpu() && operand.dim() == 0 && expected.sizes.empty() &&
          operand.scalar_type() == at::kLong && expected.dtype == at::kLong;
 }
+
+}  // namespace detail
 
 /// The operands that one model of a package is for.
 class ExpectedOperands {
@@ -67,7 +72,7 @@ class ExpectedOperands {
     }
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (operands_[i].fits(operands[i])) continue;
-      if (from_ == From::given || !is_random_state(operands_[i], operands[i])) refuse(i, operands[i]);
+      if (from_ == From::given || !detail::is_random_state(operands_[i], operands[i])) refuse(i, operands[i]);
     }
   }
 
@@ -87,6 +92,7 @@ class ExpectedOperands {
 
 #if PACE_HAS_AOT_INDUCTOR
 
+/// One model of a package, loaded to be called by one caller at a time.
 class PackageModel {
  public:
   using Operands = ExpectedOperands::From;
@@ -123,4 +129,4 @@ class PackageModel {
 
 #endif  // PACE_HAS_AOT_INDUCTOR
 
-}  // namespace pace::benches::aot::detail
+}  // namespace pace::benches::aot

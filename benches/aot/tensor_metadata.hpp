@@ -68,9 +68,8 @@ struct TensorMetadata {
   }
 };
 
-namespace detail {
-
-/// For the compile script. Throws `Unsupported` for a tensor that compiled code cannot take.
+/// Returns the metadata as the compile script reads it. Throws `Unsupported` for a tensor that compiled code cannot
+/// take.
 [[nodiscard]] inline nlohmann::json to_json(const TensorMetadata& tensor) {
   const auto dtype = inputs::dtype_from_scalar_type(tensor.dtype);
   if (!dtype) throw Unsupported("AOTInductor takes no tensor of " + std::string(c10::toString(tensor.dtype)));
@@ -82,7 +81,8 @@ namespace detail {
   return json;
 }
 
-/// Throws `nlohmann::json::exception` or `Error` for anything but what `to_json` makes.
+/// Returns the metadata that `json` describes. Throws `nlohmann::json::exception` or `Error` for anything but what
+/// `to_json` makes.
 [[nodiscard]] inline TensorMetadata metadata_from_json(const nlohmann::json& json) {
   const auto dtype = corpus::dtype_from_torch_name(json.at("dtype").get<std::string>());
   if (!dtype) throw Error("unknown dtype " + json.at("dtype").dump());
@@ -91,11 +91,10 @@ namespace detail {
           std::nullopt};
 }
 
+/// Returns what compiled code has to know of a tensor. Throws `Unsupported` for one that is not strided.
 [[nodiscard]] inline TensorMetadata dense_metadata(const at::Tensor& tensor) {
   if (tensor.layout() != c10::kStrided) throw Unsupported("AOTInductor takes no tensor that is not strided");
   return TensorMetadata::of(tensor);
 }
-
-}  // namespace detail
 
 }  // namespace pace::benches::aot

@@ -17,7 +17,9 @@
 #include "pace/core/error.hpp"
 #include "pace/core/process.hpp"
 
-namespace pace::benches::aot::detail {
+namespace pace::benches::aot {
+
+namespace detail {
 
 /// The file of a program, links followed; `name` is looked up in PATH unless it has a slash. The name itself where
 /// there is no such file.
@@ -44,11 +46,13 @@ namespace pace::benches::aot::detail {
   return name;
 }
 
-/// The C++ compiler that Inductor calls (`CXX`, or g++): its file, and what it says to `--version`. Asked once for each
-/// file in a process.
+}  // namespace detail
+
+/// Returns of the C++ compiler that Inductor calls (`CXX`, or g++) its file, and what it says to `--version`. Asks once
+/// for each file in a process.
 [[nodiscard]] inline std::string compiler() {
   const char* const chosen = std::getenv("CXX");
-  const std::string file = program_file(chosen == nullptr || *chosen == '\0' ? "g++" : chosen);
+  const std::string file = detail::program_file(chosen == nullptr || *chosen == '\0' ? "g++" : chosen);
   static std::mutex mutex;
   static std::map<std::string, std::string> known;
   const std::lock_guard lock(mutex);
@@ -64,6 +68,8 @@ namespace pace::benches::aot::detail {
   }
   return known[file] = text;
 }
+
+namespace detail {
 
 /// The variables that Inductor and its parts read as options, in the order of their names: NAME=VALUE, a line each.
 [[nodiscard]] inline std::string inductor_environment() {
@@ -89,7 +95,11 @@ namespace pace::benches::aot::detail {
   return text;
 }
 
-/// Everything but the subject and its options that decides what the compiled code is.
-[[nodiscard]] inline std::string toolchain() { return compiler() + inductor_environment() + torch_variant(); }
+}  // namespace detail
 
-}  // namespace pace::benches::aot::detail
+/// Returns as text everything but the subject and its options that decides what the compiled code is.
+[[nodiscard]] inline std::string toolchain() {
+  return compiler() + detail::inductor_environment() + detail::torch_variant();
+}
+
+}  // namespace pace::benches::aot

@@ -162,7 +162,7 @@ class Unchanged {
   const auto describe = [&](const std::vector<at::Tensor>& tensors, std::vector<TensorMetadata>& described) {
     for (const at::Tensor& tensor : tensors) {
       if (!tensor.defined()) throw InputError({}, definition.name + ": an operand is an undefined tensor");
-      described.push_back(detail::dense_metadata(tensor));
+      described.push_back(dense_metadata(tensor));
       if (tensor.device() != traced.device() && tensor.dim() != 0)
         throw InputError(
             {}, definition.name + ": operands on " + tensor.device().str() + " and on " + traced.device().str());

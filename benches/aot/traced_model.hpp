@@ -33,6 +33,14 @@
 
 namespace pace::benches::aot {
 
+/// Replaces the parameters of a model, which lose their gradients, and its buffers by copies of their values.
+inline void copy_state(ModelStep& model) {
+  const at::NoGradGuard values_alone;
+  for (at::Tensor& parameter : model.step.parameters)
+    parameter = parameter.detach().clone().set_requires_grad(parameter.requires_grad());
+  for (at::Tensor& buffer : model.buffers) buffer = buffer.detach().clone();
+}
+
 namespace detail {
 
 /// `like` with its tensors replaced by the next ones of `tensors`, in order.
@@ -45,14 +53,6 @@ namespace detail {
 inline void append_tensors(const torch::jit::Stack& inputs, std::vector<at::Tensor>& tensors) {
   for (const auto& input : inputs)
     for (auto& tensor : check::tensors_of(input)) tensors.push_back(std::move(tensor));
-}
-
-/// Replaces parameters, which lose their gradients, and buffers by copies of their values.
-inline void copy_state(ModelStep& model) {
-  const at::NoGradGuard values_alone;
-  for (at::Tensor& parameter : model.step.parameters)
-    parameter = parameter.detach().clone().set_requires_grad(parameter.requires_grad());
-  for (at::Tensor& buffer : model.buffers) buffer = buffer.detach().clone();
 }
 
 /// A package's run as the forward of `model`, whose parameters and buffers it is given.
@@ -114,7 +114,7 @@ class TracedModel {
   /// no other step writes to them or to their gradients. Throws Unsupported with the reason if it cannot be compiled.
   [[nodiscard]] Opened open_package(benches::aot::DefinitionStore& store, bool with_copies = false) const {
     Opened opened{.model = model_};
-    if (with_copies) detail::copy_state(opened.model);
+    if (with_copies) copy_state(opened.model);
     if (model_.step.backward) {
       auto package =
           std::make_shared<benches::aot::TrainingPackage>(benches::aot::TrainingPackage::open(store, traced_));

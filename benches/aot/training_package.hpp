@@ -183,7 +183,7 @@ class InferencePackage {
                detail::at_positions(detail::all_operands(traced, path), layout_.operands)) {}
 
   detail::ConstantsLayout layout_;
-  detail::PackageModel model_;
+  PackageModel model_;
   PackageCosts costs_;
 };
 
@@ -254,10 +254,10 @@ class TrainingPackage {
       : layout_(detail::read_layout(path)),
         forward_(path, "forward", "the compiled forward of " + traced.name, detail::all_operands(traced)),
         backward_(path, "backward", "the compiled backward of " + traced.name, layout_.backward_operands(),
-                  detail::PackageModel::Operands::handed_on) {}
+                  PackageModel::Operands::handed_on) {}
 
   detail::TrainingLayout layout_;
-  detail::PackageModel forward_, backward_;
+  PackageModel forward_, backward_;
   PackageCosts costs_;
 };
 

@@ -51,16 +51,26 @@ bool is_left_out(const loaders::Case& one) {
   return !work.named.empty() && std::ranges::find(work.named, one.name) == work.named.end();
 }
 
-/// Why the inputs of a case that a dry run lists cannot be read; empty: they can.
-std::string problem_of_inputs(const loaders::Case& one) {
-  if (is_left_out(one)) return "";
-  try {
-    loaders::require_readable(one);
-    return "";
-  } catch (const pace::Error& error) {
-    return pace::report::printable_lines(error.what());
+/// What a dry run finds, each problem once.
+class Problems {
+ public:
+  /// Whether `check` found none.
+  template <class Check>
+  bool look(const Check& check) {
+    try {
+      check();
+      return true;
+    } catch (const std::exception& error) {
+      auto problem = pace::report::printable_lines(loaders::reason_of(error));
+      if (std::ranges::find(all_, problem) == all_.end()) all_.push_back(std::move(problem));
+      return false;
+    }
   }
-}
+  [[nodiscard]] const std::vector<std::string>& all() const { return all_; }
+
+ private:
+  std::vector<std::string> all_;
+};
 
 /// Where the inputs of a dry run are, each device once. Those that cannot be read are nowhere.
 std::vector<c10::Device> devices_of_inputs() {
@@ -83,21 +93,27 @@ std::vector<c10::Device> devices_of_inputs() {
   return devices;
 }
 
-/// Why files of a dry run cannot be loaded, each once; empty: nothing was found without running their code.
-std::vector<std::string> problems_of_files() {
-  std::vector<std::string> problems;
-  const auto look = [&](const auto& check) {
-    try {
-      check();
-    } catch (const std::exception& error) {
-      auto problem = pace::report::printable_lines(loaders::reason_of(error));
-      if (std::ranges::find(problems, problem) == problems.end()) problems.push_back(std::move(problem));
-    }
-  };
-  for (const auto& library : line.libraries) look([&] { loaders::require_library(library); });
-  for (const auto& device : devices_of_inputs())
-    for (const auto& side : work.sides) look([&] { files::require_loadable(side, device, line.libraries.empty()); });
-  return problems;
+/// What a run would fail for and a dry run finds without running code of the files.
+std::vector<std::string> problems_of_dry_run() {
+  Problems problems;
+  const bool has_libraries = line.libraries.empty();
+  for (const auto& library : line.libraries) problems.look([&] { loaders::require_library(library); });
+  std::vector<loaders::InputCheck> checks;
+  const auto devices = devices_of_inputs();
+  for (const auto& side : work.sides)
+    problems.look([&] {
+      for (const auto& device : devices) files::require_loadable(side, device, has_libraries);
+      checks.push_back(files::input_check_of(side, has_libraries));
+    });
+  for (const auto& one : work.cases) {
+    if (is_left_out(one)) continue;
+    std::optional<loaders::CallInputs> inputs;
+    if (!problems.look([&] { inputs.emplace(loaders::inputs_to_check(one)); })) continue;
+    const auto places = loaders::places_in_run(one, work.device);
+    for (const auto& check : checks)
+      if (check) problems.look([&] { check(*inputs, places); });
+  }
+  return problems.all();
 }
 
 /// Paths of the command line, once for all.
@@ -193,12 +209,9 @@ TEST_CASE("files compute the same, and fast enough", "[files]") {
   const c10::InferenceMode inference;
   files::FileComparison comparison(line, work.sides, work.device);
   if (is_dry_run)
-    for (const auto& problem : problems_of_files()) FAIL_CHECK(problem);
+    for (const auto& problem : problems_of_dry_run()) FAIL_CHECK(problem);
   for (const auto& one : work.cases)
-    if (const auto result = comparison.run(one))
-      CHECK_THAT(*result, pace::AsExpected());
-    else if (is_dry_run)
-      if (const auto problem = problem_of_inputs(one); !problem.empty()) FAIL_CHECK(problem);
+    if (const auto result = comparison.run(one)) CHECK_THAT(*result, pace::AsExpected());
 }
 
 // Names of files are part of many messages.

@@ -55,6 +55,8 @@ namespace detail {
 [[nodiscard]] inline Side side_of(const std::string& spelled) {
   if (is_operator(spelled)) return {.name = spelled, .spelled = spelled, .path = ""};
   auto file = loaders::named_file(spelled);
+  if (spelled.find("::") != std::string::npos && !std::filesystem::exists(file.path))
+    throw InputError({spelled}, "no such file; expected op:" + spelled + " where this is an operator");
   return {.name = "", .spelled = spelled, .path = std::move(file.path), .model = std::move(file.model)};
 }
 
@@ -79,7 +81,13 @@ inline void name_sides(std::vector<Side>& sides) {
 [[nodiscard]] inline aot::InductorConfig inductor_config(const std::string& name) {
   // In the package of an exported program parameters are constants.
   if (name == "freezing") return {"freezing", {{"freezing", "true"}}, "{'freezing': True}", {}};
-  auto config = aot::find_inductor_config(name);
+  const auto config = [&] {
+    try {
+      return aot::find_inductor_config(name);
+    } catch (const InputError& error) {
+      throw InputError({}, std::string(error.what()) + "; a file of torch.export may have 'freezing' as well");
+    }
+  }();
   if (!config.missing.empty()) throw InputError({}, "--inductor-config '" + name + "': " + config.missing);
   return config;
 }
@@ -159,6 +167,19 @@ inline void require_loadable(const Side& side, c10::Device device, bool has_libr
   // Python compiles an exported program, with operators of its own.
   loader.require_loadable(content,
                           {.device = device, .model = side.model, .has_libraries = has_libraries && !side.compiled});
+}
+
+/// The check of inputs by what the file of the side says of them, or the operator's schema, without running any code;
+/// empty: they say nothing. Throws what require_loadable() throws.
+[[nodiscard]] inline loaders::InputCheck input_check_of(const Side& side, bool has_libraries) {
+  if (!side.path.empty()) {
+    const loaders::Content content(side.path);
+    return loaders::loader_of(content).input_check(content, {.model = side.model});
+  }
+  if (!has_libraries) return {};
+  const auto loaded =
+      std::make_shared<loaders::LoadedOperator>(std::string_view(side.spelled).substr(loaders::operator_prefix.size()));
+  return [loaded](const loaders::CallInputs& inputs, const loaders::TensorPlaces&) { (void)loaded->bind(inputs); };
 }
 
 /// The files that a file of a side names; none of one that cannot be read, which its row will say.

@@ -122,9 +122,8 @@ class Package {
     if (!facts_) ::setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 1);
     tensors_ = named([&] { return make_inputs(metadata_); });
     const auto& compiled_with = facts_ ? facts_->inputs : metadata_;
-    model_ = named([&, &name = name] {
-      return std::make_unique<benches::aot::detail::PackageModel>(path, name, path, compiled_with);
-    });
+    model_ = named(
+        [&, &name = name] { return std::make_unique<benches::aot::PackageModel>(path, name, path, compiled_with); });
   }
 
   /// One call. Throws Error with what LibTorch says.
@@ -158,7 +157,7 @@ class Package {
   c10::Device device_ = at::kCPU;
   std::vector<benches::aot::TensorMetadata> metadata_;
   std::vector<at::Tensor> tensors_;
-  std::unique_ptr<benches::aot::detail::PackageModel> model_;
+  std::unique_ptr<benches::aot::PackageModel> model_;
 };
 
 }  // namespace pace::benches::kernels

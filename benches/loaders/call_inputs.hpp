@@ -78,4 +78,12 @@ class CallInputs {
   std::unordered_map<const c10::TensorImpl*, std::size_t> index_;
 };
 
+/// Where the tensors of inputs are when they are called with.
+struct TensorPlaces {
+  bool matter = true;                        ///< false: they may be elsewhere than where they are taken
+  std::optional<c10::Device> moved_to = {};  ///< none: they are where they will be
+
+  [[nodiscard]] c10::Device of(const at::Tensor& tensor) const { return moved_to.value_or(tensor.device()); }
+};
+
 }  // namespace pace::benches::loaders

@@ -25,7 +25,7 @@
 #include "benches/loaders/input_text.hpp"
 #include "benches/loaders/sweep.hpp"
 #include "benches/loaders/whole_weights.hpp"
-#include "benches/yaml/beginning.hpp"
+#include "benches/text/beginning.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/corpus/corpus.hpp"
@@ -214,6 +214,8 @@ inline void add_text(const Line& line, const InputOptions& options, std::vector<
 
 inline void add_file(const std::string& path, const std::string& stem, const InputOptions& options,
                      std::vector<Case>& cases, std::set<std::string>& used) {
+  if (path.starts_with("T(") && !std::filesystem::exists(path))
+    throw InputError({path}, "no such file; expected a tuple where this is text: (" + path + ",)");
   const Content content(path);
   if (content.is_archive() || content.is_pickle() || content.is_elf()) {
     cases.push_back({.name = stem, .description = path, .file = path});
@@ -265,9 +267,20 @@ template <class Warn>
   return cases;
 }
 
-/// Throws InputError if the case has a file whose tensors cannot be read.
-inline void require_readable(const Case& one) {
-  if (!one.file.empty()) (void)detail::read_tensors(one.file);
+/// The inputs of a case for an InputCheck: those of a file as they are, those of text without values and memory. Throws
+/// InputError or Unsupported.
+[[nodiscard]] inline CallInputs inputs_to_check(const Case& one) {
+  if (!one.file.empty()) return CallInputs(detail::read_tensors(one.file));
+  inputs::GenerateOptions options;
+  options.metadata_only = true;
+  return CallInputs(inputs::generate(one.text.call, options));
+}
+
+/// Where a run has the tensors of inputs_to_check(). `device`: where the options put them; none: where a file has them,
+/// or the CPU.
+[[nodiscard]] inline TensorPlaces places_in_run(const Case& one, std::optional<c10::Device> device) {
+  if (one.file.empty() && !device) device = c10::kCPU;
+  return {.moved_to = device};
 }
 
 /// The inputs of a case; `device`: where they are, none: as the file says, or the CPU. Throws InputError or

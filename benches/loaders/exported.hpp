@@ -39,17 +39,16 @@ namespace pace::benches::loaders {
   return "a call of " + name + ", which is none of ATen's operators and may do anything";
 }
 
-/// The leaves of `inputs` as the program takes them; `on_device`: also where it takes them. Throws InputError, which
-/// names the file and the argument.
+/// The leaves of `inputs` as the program takes them. Throws InputError, which names the file and the argument.
 [[nodiscard]] inline std::vector<c10::IValue> leaves_for(const std::string& path, const ProgramFacts& facts,
-                                                         const CallInputs& inputs, bool on_device = true) {
+                                                         const CallInputs& inputs, const TensorPlaces& places = {}) {
   std::vector<c10::IValue> leaves;
   try {
     leaves = CallSpec(facts.in_spec(), facts.argument_names()).flatten(inputs.inputs());
   } catch (const Error& error) {
     throw InputError({path}, error.what());
   }
-  facts.check(leaves, on_device);
+  facts.check(leaves, places);
   return leaves;
 }
 
@@ -125,6 +124,13 @@ class ExportedLoader final : public Loader {
     const ProgramFacts facts(content, choose_model(content, exported_models(content), options.model));
     if (options.has_libraries) facts.require_operators();
   }
+  /// Also of the package that is compiled from the program: that takes what the program takes.
+  [[nodiscard]] InputCheck input_check(const Content& content, const LoadOptions& options) const override {
+    return [facts = ProgramFacts(content, choose_model(content, exported_models(content), options.model)),
+            path = content.path()](const CallInputs& inputs, const TensorPlaces& places) {
+      (void)leaves_for(path, facts, inputs, places);
+    };
+  }
   [[nodiscard]] std::unique_ptr<Loaded> load([[maybe_unused]] const Content& content,
                                              [[maybe_unused]] const LoadOptions& options) const override {
 #if PACE_HAS_NATIVERT
@@ -136,8 +142,7 @@ class ExportedLoader final : public Loader {
       return std::make_unique<detail::LoadedProgram>(content.path(), model, std::move(facts));
     } catch (const std::exception& error) {
       throw InputError({content.path()}, "NativeRT does not load the exported program, which torch " + version +
-                                             " wrote (this is " + aot::detail::torch_version() +
-                                             "): " + first_line(error));
+                                             " wrote (this is " + aot::torch_version() + "): " + first_line(error));
     }
 #else
     throw Unsupported(content.path() + ": this LibTorch has no NativeRT, which runs exported programs");

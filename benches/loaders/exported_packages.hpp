@@ -37,8 +37,8 @@ inline constexpr std::string_view exported_script_body =
     ;
 
 [[nodiscard]] inline aot::CompileScript exported_script() {
-  auto files = aot::detail::compile_script_files();
-  files.emplace_back("compile_exported.py", aot::detail::whole_script(exported_script_body));
+  auto files = aot::compile_script_files();
+  files.emplace_back("compile_exported.py", aot::whole_script(exported_script_body));
   return {std::move(files), std::int64_t{3} << 30};  // whole models
 }
 
@@ -71,8 +71,8 @@ class ExportedPackages {
     const std::string path = content.path();
     std::string subject = "exported program " + model + ' ' + digest_of_file(path);
     for (const auto& library : libraries_) subject += ' ' + digest_of_file(library);
-    const std::string scripts = aot::detail::compile_script_text() + std::string(detail::exported_script_body);
-    return {aot::detail::package_key(subject, store_.options().inductor, device, scripts),
+    const std::string scripts = aot::compile_script_text() + std::string(detail::exported_script_body);
+    return {aot::package_key(subject, store_.options().inductor, device, scripts),
             std::filesystem::path(path).filename().string(), path + ", program " + model, device,
             [path, model, libraries = libraries_](const std::filesystem::path& script) {
               std::filesystem::copy_file(path, script, std::filesystem::copy_options::overwrite_existing);
@@ -119,10 +119,10 @@ class LoadedCompiled final : public Loaded {
   of_package.argument_names = facts.argument_names();
   std::unique_ptr<Loaded> package;
   try {
-    package = aot::detail::load_package(
-        [&] { return packages.find(content, model, options.device); },
-        [&] { return packages.discard(content, model, options.device); },
-        [&](const std::string& path) { return PackageLoader().load(Content(path), of_package); });
+    package =
+        aot::load_package([&] { return packages.find(content, model, options.device); },
+                          [&] { return packages.discard(content, model, options.device); },
+                          [&](const std::string& path) { return PackageLoader().load(Content(path), of_package); });
   } catch (const Unsupported& error) {
     throw Unsupported(content.path() + ": " + error.what());
   }

@@ -24,9 +24,10 @@
 #include "benches/loaders/call_inputs.hpp"
 #include "benches/loaders/sweep.hpp"
 #include "benches/operators/calls/memory.hpp"
-#include "benches/yaml/beginning.hpp"
+#include "benches/text/beginning.hpp"
 #include "pace/args/value.hpp"
 #include "pace/core/error.hpp"
+#include "pace/corpus/dtype.hpp"
 #include "pace/corpus/parse.hpp"
 #include "pace/corpus/text.hpp"
 #include "pace/inputs/generate.hpp"
@@ -55,6 +56,8 @@ enum class SizeNames {
 
 namespace detail {
 
+inline constexpr const char* expected_text = "; expected a tuple such as (T([8, 128], f32),)";
+
 /// Replaces names of sizes by their values and takes ranges out of tensors, so that what is left is the text of a
 /// recorded call.
 class TextReader {
@@ -65,6 +68,9 @@ class TextReader {
 
   void read() {
     while (at_ < text_.size()) read_token();
+    if (!closes_.empty())
+      refuse(std::string("'") + closes_.back() + "' is missing at the end of the inputs " + beginning(text_) +
+             expected_text);
   }
 
   std::string plain;
@@ -87,10 +93,16 @@ class TextReader {
     const char c = text_[at_];
     if (c == '\'' || c == '"') return copy_string(c);
     if (!is_word(c)) {
-      if (c == '(' || c == '[' || c == '{') open_.push_back(tensor_next_ && c == '(');
+      if (c == '(' || c == '[' || c == '{') {
+        open_.push_back(tensor_next_ && c == '(');
+        closes_.push_back(c == '(' ? ')' : c == '[' ? ']' : '}');
+      }
       if (c == ')' || c == ']' || c == '}') {
-        if (!open_.empty() && open_.back()) end_tensor();
-        if (!open_.empty()) open_.pop_back();
+        if (closes_.empty() || closes_.back() != c)
+          refuse(std::string("'") + c + "' closes no bracket in the inputs " + beginning(text_) + expected_text);
+        if (open_.back()) end_tensor();
+        open_.pop_back();
+        closes_.pop_back();
       }
       if (c == ',' && !open_.empty() && open_.back() && takes_range()) return;
       tensor_next_ = false;
@@ -114,6 +126,8 @@ class TextReader {
     names.insert(word);
     const auto size = sizes_.find(word);
     if (size == sizes_.end()) {
+      if (const auto dtype = corpus::dtype_from_torch_name(word))
+        refuse("'" + word + "' is no type here; expected '" + std::string(corpus::abbreviation(*dtype)) + '\'');
       const std::string name = beginning(word), what = "the size '" + name + "' has no value; expected ";
       refuse(what + (names_of_sizes_ == SizeNames::swept
                          ? "--sweep " + name + "=FIRST:LAST:x2, or --sweep " + name + "=VALUE"
@@ -175,8 +189,9 @@ class TextReader {
   SizeNames names_of_sizes_;
   Location where_;
   std::size_t at_ = 0;
-  /// For each open bracket: whether it is that of a tensor.
+  /// For each open bracket: whether it is that of a tensor, and what closes it.
   std::vector<bool> open_;
+  std::string closes_;
   bool tensor_next_ = false;
   std::optional<double> low_, high_;
 };
@@ -262,12 +277,16 @@ inline void draw_values(const at::Tensor& tensor, const ValueRange& range, std::
   detail::TextReader reader(text, sizes, names_of_sizes, where);
   reader.read();
   const bool has_keywords = reader.plain.starts_with("((") && reader.plain.ends_with("})");
+  const std::string no_keywords = ", {})";
   InputText parsed{.call = {}, .ranges = std::move(reader.ranges), .names = std::move(reader.names)};
   try {
-    parsed.call = corpus::parse_call(has_keywords ? reader.plain : '(' + reader.plain + ", {})", Location{});
+    parsed.call = corpus::parse_call(has_keywords ? reader.plain : '(' + reader.plain + no_keywords, Location{});
   } catch (const Error& error) {
-    throw InputError(where, "the inputs " + beginning(reader.plain) + ": " + beginning(error.what()) +
-                                "; expected a tuple such as (T([8, 128], f32),)");
+    std::string why = error.what();
+    // What was found is the rest of the text.
+    if (const auto added = why.rfind(no_keywords); !has_keywords && added != std::string::npos)
+      why.erase(added, no_keywords.size());
+    throw InputError(where, "the inputs " + beginning(reader.plain) + ": " + beginning(why) + detail::expected_text);
   }
   std::size_t number = 0;
   const auto check = [&](const corpus::TensorSpec& tensor) {

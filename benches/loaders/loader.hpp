@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,6 +55,10 @@ struct LoadOptions {
   bool has_libraries = true;
 };
 
+/// Throws InputError or Unsupported, with the argument, what was found and what was expected, for inputs that a file
+/// does not take. Of tensors it reads types and sizes alone.
+using InputCheck = std::function<void(const CallInputs& inputs, const TensorPlaces& places)>;
+
 /// One kind of file.
 class Loader {
  public:
@@ -72,6 +77,11 @@ class Loader {
   /// Throws InputError or Unsupported, which name the file, for what load() would throw for, as far as that can be
   /// found without running code of the file. The archive itself was looked at before: require_whole().
   virtual void require_loadable(const Content& content, const LoadOptions& options) const = 0;
+  /// The check of inputs by what the file says of them without running its code; empty: it says nothing. Throws what
+  /// require_loadable() throws.
+  [[nodiscard]] virtual InputCheck input_check(const Content& /*content*/, const LoadOptions& /*options*/) const {
+    return {};
+  }
   /// Throws InputError or Unsupported, which name the file.
   [[nodiscard]] virtual std::unique_ptr<Loaded> load(const Content& content, const LoadOptions& options) const = 0;
 };

@@ -1,6 +1,7 @@
 // Operators by their names, such as those that a library registers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
 #include "benches/loaders/loader.hpp"
@@ -60,10 +62,11 @@ class LoadedOperator final : public Loaded {
  public:
   /// Throws Unsupported if there is no such operator.
   explicit LoadedOperator(std::string_view name) : name_(recorded_name(name)) {
-    if (!operators::find_operator(name_))
-      throw Unsupported("op:" + std::string(name) +
-                        ": there is no such operator; expected a name such as op:myops::fused, and --library with the "
-                        "shared library that registers it");
+    if (operators::find_operator(name_)) return;
+    const std::string missing = "op:" + std::string(name) + ": there is no such operator; expected ";
+    if (const auto known = names_like(name); !known.empty()) throw Unsupported(missing + known);
+    throw Unsupported(missing +
+                      "a name such as op:myops::fused, and --library with the shared library that registers it");
   }
   [[nodiscard]] std::unique_ptr<BoundCall> bind(const CallInputs& inputs) override {
     auto call = operators::OperatorCall::bind(name_, inputs.inputs(), Location{"op:" + name_});
@@ -72,6 +75,21 @@ class LoadedOperator final : public Loaded {
   }
 
  private:
+  /// The names of operators that `name` may stand for: all overloads where it has none, in `aten` where it names no
+  /// library. Empty: there are none.
+  [[nodiscard]] static std::string names_like(std::string_view name) {
+    std::string wanted(name.substr(0, name.find('.', std::min(name.find("::"), name.size()))));
+    if (wanted.find("::") == std::string::npos) wanted.insert(0, "aten::");
+    std::vector<std::string> found;
+    for (const auto& each : c10::Dispatcher::singleton().getAllOpNames())
+      if (each.name == wanted)
+        found.push_back("op:" + wanted + (each.overload_name.empty() ? "" : '.' + each.overload_name));
+    std::ranges::sort(found);
+    std::string text;
+    for (const auto& each : found) text += (text.empty() ? "" : ", ") + each;
+    return found.size() > 1 ? "one of " + text : text;
+  }
+
   std::string name_;
 };
 

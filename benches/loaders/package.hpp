@@ -150,7 +150,7 @@ class PackageLoader final : public Loader {
       throw InputError({content.path()},
                        "the package does not load; it may have been compiled with another LibTorch "
                        "than this one (" +
-                           aot::detail::torch_version() + "): " + first_line(error));
+                           aot::torch_version() + "): " + first_line(error));
     }
 #else
     return nullptr;

@@ -22,6 +22,7 @@
 #include <c10/core/ScalarType.h>
 #include <nlohmann/json.hpp>
 
+#include "benches/loaders/call_inputs.hpp"
 #include "benches/loaders/content.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/parse_json.hpp"
@@ -38,7 +39,8 @@ inline constexpr int exported_schema = 8;
 /// in a range.
 struct ExpectedSize {
   std::optional<std::int64_t> fixed = {};
-  std::string symbol = {};  ///< stands for one number in all sizes; empty: another formula, which is not checked
+  std::string symbol = {};      ///< stands for one number in all sizes; empty: another formula, which is not checked
+  std::string expression = {};  ///< as `2*s77+1`; empty: it is fixed
   std::int64_t times = 1, plus = 0;
   std::int64_t low = 0, high = std::numeric_limits<std::int64_t>::max();
 
@@ -61,9 +63,10 @@ struct ExpectedSize {
     const auto [least, most] = std::minmax({size_of(low), size_of(high)});
     return {std::max<std::int64_t>(least, 0), most};
   }
-  /// As `8`, `1 to 64`, or `2 * (1 or more) + 1`.
+  /// As `8`, `1 to 64`, or `2 * (1 or more) + 1`; another formula as it is.
   [[nodiscard]] std::string to_string() const {
     if (fixed) return std::to_string(*fixed);
+    if (symbol.empty() && !expression.empty()) return expression;
     const bool open = high == std::numeric_limits<std::int64_t>::max();
     std::string text = std::to_string(low) + (open ? " or more" : " to " + std::to_string(high));
     if (times == 1 && plus == 0) return text;
@@ -135,7 +138,39 @@ namespace detail {
 struct LinearFormula {
   std::string symbol = {};
   std::int64_t times = 0, plus = 0;
+
+  /// As `s77`, `2*s77` or `2*s77-1`.
+  [[nodiscard]] std::string to_string() const {
+    std::string text = (times == 1 ? "" : std::to_string(times) + '*') + symbol;
+    if (plus != 0) text += (plus < 0 ? "" : "+") + std::to_string(plus);
+    return text;
+  }
 };
+
+/// A formula as sympy prints it, without what is no part of it: `Pow(s77, 2)` for
+/// `Pow(Symbol('s77', positive=True, integer=True), Integer(2))`.
+[[nodiscard]] inline std::string plain_formula(std::string_view text) {
+  std::string plain;
+  const auto copy_until = [&](char end) {
+    while (!text.empty() && text.front() != end) {
+      plain += text.front();
+      text.remove_prefix(1);
+    }
+  };
+  while (!text.empty()) {
+    constexpr std::string_view symbol = "Symbol('", integer = "Integer(";
+    const bool is_symbol = text.starts_with(symbol);
+    if (!is_symbol && !text.starts_with(integer)) {
+      plain += text.front();
+      text.remove_prefix(1);
+      continue;
+    }
+    text.remove_prefix(is_symbol ? symbol.size() : integer.size());
+    copy_until(is_symbol ? '\'' : ')');
+    text.remove_prefix(std::min(text.find(')'), text.size() - 1) + 1);
+  }
+  return plain;
+}
 
 /// Reads a formula of one symbol as sympy prints it, such as
 /// `Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(-1))`.
@@ -209,10 +244,11 @@ class LinearFormulaReader {
   return LinearFormulaReader(text).read();
 }
 
-[[nodiscard]] inline std::string tensor_text(const at::Tensor& tensor) {
+/// As `float32[8, 64] on cpu`. `device`: where it is, or will be.
+[[nodiscard]] inline std::string tensor_text(const at::Tensor& tensor, c10::Device device) {
   std::string text = dtype_name(tensor.scalar_type()) + '[';
   for (std::int64_t i = 0; i < tensor.dim(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(tensor.size(i));
-  return text + "] on " + tensor.device().str();
+  return text + "] on " + device.str();
 }
 
 }  // namespace detail
@@ -274,9 +310,9 @@ class ProgramFacts {
     }
   }
 
-  /// Throws InputError, with the argument, what was expected and what was found, unless the leaves fit. `on_device`:
-  /// whether they have to be where the program takes them.
-  void check(const std::vector<c10::IValue>& leaves, bool on_device = true) const {
+  /// Throws InputError, with the argument, what was expected and what was found, unless the leaves fit. Values of
+  /// tensors are not read.
+  void check(const std::vector<c10::IValue>& leaves, const TensorPlaces& places = {}) const {
     const auto refuse = [&](const std::string& message) { throw InputError({path_}, message); };
     if (leaves.size() != inputs_.size())
       refuse("it takes " + std::to_string(inputs_.size()) + " values, and the inputs have " +
@@ -288,16 +324,18 @@ class ProgramFacts {
         refuse("argument '" + expected.name + "': expected " + expected.to_string() + ", found " + found);
       };
       if (!expected.is_tensor) {
-        if (leaves[i].isTensor()) refuse_this(detail::tensor_text(leaves[i].toTensor()));
+        if (leaves[i].isTensor())
+          refuse_this(detail::tensor_text(leaves[i].toTensor(), places.of(leaves[i].toTensor())));
         if (expected.constant && !detail::same_constant(*expected.constant, leaves[i]))
           refuse_this(detail::value_text(leaves[i]));
         continue;
       }
       if (!leaves[i].isTensor()) refuse_this(detail::value_text(leaves[i]));
       const at::Tensor& tensor = leaves[i].toTensor();
-      const std::string found = detail::tensor_text(tensor);
+      const c10::Device device = places.of(tensor);
+      const std::string found = detail::tensor_text(tensor, device);
       if ((expected.dtype && tensor.scalar_type() != *expected.dtype) ||
-          (on_device && tensor.device().type() != expected.device) ||
+          (places.matter && device.type() != expected.device) ||
           tensor.dim() != static_cast<std::int64_t>(expected.sizes.size()))
         refuse_this(found);
       for (std::size_t d = 0; d < expected.sizes.size(); ++d) {
@@ -385,10 +423,13 @@ class ProgramFacts {
   [[nodiscard]] static ExpectedSize read_size(const nlohmann::json& size, const nlohmann::json& ranges) {
     if (const auto fixed = size.find("as_int"); fixed != size.end()) return {.fixed = fixed->get<std::int64_t>()};
     ExpectedSize any;
-    if (const auto formula = detail::linear_formula(size.at("as_expr").at("expr_str").get<std::string>())) {
+    const auto text = size.at("as_expr").at("expr_str").get<std::string>();
+    any.expression = detail::plain_formula(text);
+    if (const auto formula = detail::linear_formula(text)) {
       any.symbol = formula->symbol;
       any.times = formula->times;
       any.plus = formula->plus;
+      any.expression = formula->to_string();
     }
     if (const auto range = ranges.find(any.symbol); range != ranges.end()) {
       if (range->at("min_val").is_number_integer()) any.low = range->at("min_val").get<std::int64_t>();

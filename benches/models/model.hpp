@@ -1,6 +1,7 @@
 // Model: a whole model with its inputs and its loss, and the register that models are found in by name.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -47,13 +48,41 @@ class FileRefused : public Unsupported {
   using Unsupported::Unsupported;
 };
 
+/// First sizes of inputs: those from `low` to `high` that leave `remainder` when they are divided by `step`.
+struct BatchRange {
+  std::int64_t low = 1, high = std::numeric_limits<std::int64_t>::max(), step = 1, remainder = 0;
+
+  [[nodiscard]] bool has(std::int64_t size) const {
+    return size >= low && size <= high && (size - remainder) % step == 0;
+  }
+  /// The largest of them that is no larger than `size`; nothing if there is none.
+  [[nodiscard]] std::optional<std::int64_t> at_most(std::int64_t size) const {
+    const std::int64_t bound = std::min(size, high);
+    if (bound < low) return std::nullopt;
+    const std::int64_t largest = bound - ((bound - remainder) % step + step) % step;
+    return largest < low ? std::nullopt : std::optional(largest);
+  }
+  /// As `1 or more`, `2 to 64`, `4, 6, 8, ...` or `5, 8, ..., 65`.
+  [[nodiscard]] std::string to_string() const {
+    const bool open = high == std::numeric_limits<std::int64_t>::max();
+    if (step == 1) return std::to_string(low) + (open ? " or more" : " to " + std::to_string(high));
+    const auto last = at_most(high);
+    if (!last) return "none";
+    const std::int64_t first = low + ((remainder - low) % step + step) % step;
+    if (open) return std::to_string(first) + ", " + std::to_string(first + step) + ", ...";
+    std::string text = std::to_string(first);
+    if (*last > first)
+      text += (*last == first + step ? ", " : ", " + std::to_string(first + step) + ", ..., ") + std::to_string(*last);
+    return text;
+  }
+};
+
 /// How a back end runs a model that cannot be traced.
 struct OtherForward {
   std::function<c10::IValue(const torch::jit::Stack& inputs)> forward;
   /// What compiling took, if that was done now.
   std::optional<double> compile_seconds = {};
-  /// The batches that it takes.
-  std::int64_t least_batch = 1, most_batch = std::numeric_limits<std::int64_t>::max();
+  BatchRange batches = {};  ///< that it takes
   std::vector<std::string> notes = {};
 };
 
@@ -112,6 +141,8 @@ struct ModelEntry {
   std::int64_t training_batch = 1, inference_batch = 1;
   /// The parameters of the published size, as its authors or the common implementation count them; none: not published.
   std::optional<std::int64_t> published_parameters = {};
+  /// The batch sizes that it takes; --find-batch-sizes tries these alone.
+  BatchRange batches = {};
   /// Whether its inputs are given, so that accuracy runs have its own batch size rather than their suite's.
   bool inputs_are_given = false;
   /// Whether in training mode two calls with equal inputs give different outputs, by dropout or stochastic depth.

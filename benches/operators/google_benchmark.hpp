@@ -62,8 +62,8 @@ inline void run_benchmark(benchmark::State& state, Backend& backend, const Opera
     cuda::CudaDevice gpu(device.index());
     const auto buffer = gpu::own_buffer(gpu, gpu.l2_bytes());
     for ([[maybe_unused]] auto _ : state) {
-      const auto times = timers::detail::flushed_calls(
-          gpu, [&] { static_cast<void>(executable->run(call.tensors())); }, buffer.get(), {}, 1);
+      const auto times =
+          timers::flushed_calls(gpu, [&] { static_cast<void>(executable->run(call.tensors())); }, buffer.get(), {}, 1);
       state.SetIterationTime(std::chrono::duration<double>(times.front()).count());
     }
     return add_counters(state, call);

@@ -45,7 +45,10 @@ template <gpu::Device D, class Step>
   return Milliseconds(device.elapsed(pair.start.get(), pair.stop.get())) / estimated_calls;
 }
 
-/// `count` times: clears gradients, zeroes the buffer, calls between two events. One wait at the end.
+}  // namespace detail
+
+/// Returns the times of `count` calls of `function` on `device`. Each is between two events, after `clear_gradients`
+/// (which may be empty) and a fill of `buffer`, which flushes the cache. Waits for the device once, at the end.
 template <gpu::Device D, class F>
 [[nodiscard]] std::vector<Milliseconds> flushed_calls(D& device, F&& function, const typename D::Buffer& buffer,
                                                       const std::function<void()>& clear_gradients,
@@ -54,7 +57,7 @@ template <gpu::Device D, class F>
   for (std::int64_t i = 0; i < count; ++i) pairs.emplace_back(device);
   const auto stream = device.current_stream();
   for (const auto& pair : pairs) {
-    call_if_set(clear_gradients);
+    detail::call_if_set(clear_gradients);
     device.fill(buffer, stream);
     device.record(pair.start.get(), stream);
     function();
@@ -65,6 +68,8 @@ template <gpu::Device D, class F>
   for (const auto& pair : pairs) times.push_back(device.elapsed(pair.start.get(), pair.stop.get()));
   return times;
 }
+
+namespace detail {
 
 /// What calls are timed with, once they are warm: memory that flushes the cache, and how many calls fit into the time.
 template <gpu::Device D>
@@ -97,7 +102,7 @@ template <gpu::Device D, class F>
 template <gpu::Device D, class F>
 [[nodiscard]] std::vector<Milliseconds> do_bench_times(D& device, F&& function, const DoBench& options = {}) {
   const auto flushed = detail::warm_up(device, function, options);
-  return detail::flushed_calls(device, function, flushed.buffer.get(), options.clear_gradients, flushed.repeats);
+  return flushed_calls(device, function, flushed.buffer.get(), options.clear_gradients, flushed.repeats);
 }
 
 template <gpu::Device D, class F>

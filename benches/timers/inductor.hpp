@@ -38,14 +38,13 @@ template <gpu::Device D, class F>
   const auto buffer = gpu::own_buffer(device, device.l2_bytes());
   const auto stream = device.current_stream();
   device.fill(buffer.get(), stream);
-  const auto estimated =
-      detail::flushed_calls(device, function, buffer.get(), options.clear_gradients, options.estimation);
+  const auto estimated = flushed_calls(device, function, buffer.get(), options.clear_gradients, options.estimation);
   const Milliseconds estimate = summarise(estimated, Statistic::min);
   std::int64_t calls = options.calls;
   if (estimate.count() > 0) calls = std::min(calls, detail::times_in(options.longest, estimate));
   for (int i = 0; i < options.memory_warm_up; ++i) device.fill(buffer.get(), stream);
   InductorTimes result;
-  result.all = detail::flushed_calls(device, function, buffer.get(), options.clear_gradients, calls);
+  result.all = flushed_calls(device, function, buffer.get(), options.clear_gradients, calls);
   result.least = std::min(estimate, summarise(result.all, Statistic::min));
   return result;
 }

@@ -90,7 +90,7 @@ template <gpu::TracesActivities D, class F>
   const auto stream = device.current_stream();
   device.fill(buffer.get(), stream);
   const Milliseconds estimate =
-      summarise(detail::flushed_calls(device, function, buffer.get(), {}, options.estimation), Statistic::min);
+      summarise(flushed_calls(device, function, buffer.get(), {}, options.estimation), Statistic::min);
   const std::int64_t calls = std::min(options.calls, detail::times_in(options.longest, estimate));
   for (int i = 0; i < options.memory_warm_up; ++i) device.fill(buffer.get(), stream);
   Milliseconds total{};

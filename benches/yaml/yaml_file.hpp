@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "benches/yaml/beginning.hpp"
+#include "benches/text/beginning.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches {

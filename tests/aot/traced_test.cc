@@ -180,10 +180,10 @@ TEST_CASE("what compiled code takes: one size, or any batch", "[aot]") {
   CHECK(of.fits(at::zeros({4, 3})));
   CHECK_FALSE(of.fits(at::zeros({5, 3})));
   CHECK(of.to_string() == "float32[4, 3] with strides [3, 1] on cpu");
-  CHECK_FALSE(pace::benches::aot::detail::to_json(of).contains("batch"));
+  CHECK_FALSE(pace::benches::aot::to_json(of).contains("batch"));
   of.batch = TensorMetadata::Range{};
   CHECK(of.to_string() == "float32[4, 3] with strides [3, 1] on cpu, for a first size of 2 or more");
-  CHECK(pace::benches::aot::detail::to_json(of).at("batch") == true);
+  CHECK(pace::benches::aot::to_json(of).at("batch") == true);
   CHECK(of.fits(at::zeros({2, 3})));
   CHECK(of.fits(at::zeros({500, 3})));
   CHECK_FALSE(of.fits(at::zeros({1, 3})));

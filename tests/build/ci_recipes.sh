@@ -6,6 +6,9 @@
 #   tests/build/ci_recipes.sh [BAZEL_ARGUMENT...]     such as --disk_cache=FOLDER
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+# shellcheck source=tests/build/arguments.sh
+source tests/build/arguments.sh
+take_bazel_options "$@"
 pace=$PWD
 
 scratch=$(mktemp -d)

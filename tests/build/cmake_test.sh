@@ -3,6 +3,9 @@
 # what pace_add_test makes of a test, what it refuses, and which LibTorch is found. All of it in folders with blanks.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+# shellcheck source=tests/build/arguments.sh
+source tests/build/arguments.sh
+take_no_arguments "$@"
 pace=$PWD
 
 scratch=$(mktemp -d)

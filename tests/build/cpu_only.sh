@@ -6,6 +6,9 @@
 #   tests/build/cpu_only.sh TARGET...        builds all, runs those that are tests
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=tests/build/arguments.sh
+source tests/build/arguments.sh
+take_arguments 'targets such as //tests/build:torch_links_test' '-?(@[^/]*)?//.+' "$@"
 
 third_party/bazel build @libtorch//:torch
 headers=$(third_party/bazel info output_base 2>/dev/null)/external/libtorch/include

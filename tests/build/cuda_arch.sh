@@ -3,6 +3,9 @@
 # GPU. Without the CUDA toolkit there is nothing to look at, as in tests/build/gpu_folder.sh.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+# shellcheck source=tests/build/arguments.sh
+source tests/build/arguments.sh
+take_no_arguments "$@"
 
 # The toolkit's, or the one that came with LibTorch's Python.
 # shellcheck source=third_party/setup/needs.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Looks up in the tree what the documentation names: links and their anchors, paths, Bazel targets, options, variables
 and C++ names. Each option that a program describes must be in its section of docs/command-line.md, and each one there
-must be described. Lines of prose have at most 120 columns.
+must be described. What docs/coverage.md counts are its rows. Lines of prose have at most 120 columns.
 
     tests/build/docs_test.py        prints `page:line: what is wrong`, a line each, and ends with 1 if there is any
 """
@@ -187,9 +187,22 @@ def problems_of_options(page):
             yield "section '%s' lists %s, which %s does not describe" % (title, name, files[0])
 
 
+def problems_of_coverage(page):
+    """Features, and those that are whole: nothing stands in the last column of their rows."""
+    rows = re.findall(r"^\| ([A-Z]\d+) \|.*\| ([^|]*) \|$", page, re.M)
+    for name in sorted({name for name, _ in rows if [each for each, _ in rows].count(name) > 1}):
+        yield "two rows are called " + name
+    whole = sum(missing == "–" for _, missing in rows)
+    stated = re.search(r"\bOf\s+(\d+)\s+features\s+(\d+)\s+are\s+whole\b", page)
+    if not stated or (int(stated[1]), int(stated[2])) != (len(rows), whole):
+        yield "expected 'Of %d features %d are whole', which are its rows, found %s" % (
+            len(rows), whole, "'%s'" % " ".join(stated[0].split()) if stated else "no such sentence")
+
+
 def main():
     tree = Tree()
     found = ["docs/command-line.md: " + problem for problem in problems_of_options(read("docs/command-line.md"))]
+    found += ["docs/coverage.md: " + problem for problem in problems_of_coverage(read("docs/coverage.md"))]
     pages = re.compile(r"[A-Z]+\.md|docs/[\w-]+\.md|examples/\w+/README\.md")
     for page in sorted(name for name in tree.files if pages.fullmatch(name)):
         fenced = False

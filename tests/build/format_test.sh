@@ -6,6 +6,9 @@
 #   tests/build/format_test.sh --fix   rewrites the files
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=tests/build/arguments.sh
+source tests/build/arguments.sh
+take_arguments '--fix or nothing' --fix "$@"
 
 formatter=clang-format-19
 command -v "$formatter" >/dev/null || {
@@ -18,7 +21,6 @@ if [[ ${1:-} == --fix ]]; then
   "$formatter" -i "${sources[@]}"
   exit
 fi
-(($# == 0)) || { echo "format_test: invalid argument '$1'; expected --fix or nothing" >&2; exit 2; }
 "$formatter" --dry-run -Werror "${sources[@]}" || {
   echo "format_test: run tests/build/format_test.sh --fix" >&2
   exit 1

@@ -2,6 +2,9 @@
 # Whether //tests/gpu/folder has every test that is tagged `cuda`, and, with the CUDA toolkit, whether it is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=tests/build/arguments.sh
+source tests/build/arguments.sh
+take_no_arguments "$@"
 
 query() { third_party/bazel query --noshow_progress --ui_event_filters=-info "$1"; }
 tagged=$(query 'attr(tags, "[\[ ]cuda[,\]]", tests(//...))')

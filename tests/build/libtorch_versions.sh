@@ -8,6 +8,9 @@
 # WHEELS=FOLDER keeps the wheels, and takes those that are there.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+# shellcheck source=tests/build/arguments.sh
+source tests/build/arguments.sh
+take_arguments 'versions such as 2.9.1, or newest' 'newest|[0-9]+(\.[0-9]+)+' "$@"
 pace=$PWD
 (($#)) || { echo "libtorch_versions.sh: no version is given; expected some, such as 2.9.1 or newest" >&2; exit 1; }
 

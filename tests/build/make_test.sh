@@ -2,6 +2,9 @@
 # The Makefile that docs/build.md shows: it builds and runs a gate, and names a LibTorch that is none.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=tests/build/arguments.sh
+source tests/build/arguments.sh
+take_no_arguments "$@"
 pace=$PWD
 
 # shellcheck source=third_party/setup/needs.sh

@@ -10,10 +10,9 @@
 #   tests/build/readme_commands.sh --snippets    compares the blocks and runs nothing
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-[[ ${1:-} != -* || $* == --snippets ]] || {
-  echo "readme_commands.sh: unknown option '$1'; expected --snippets, or lines that are left out" >&2
-  exit 1
-}
+# shellcheck source=tests/build/arguments.sh
+source tests/build/arguments.sh
+[[ $* == --snippets ]] || take_arguments '--snippets alone, or lines that are left out' '[^-].*' "$@"
 
 pages=(README.md docs/*.md examples/*/README.md)
 scratch=$(mktemp -d)

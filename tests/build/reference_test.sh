@@ -2,6 +2,9 @@
 # Whether Doxygen writes the reference of the library without a warning (Doxyfile).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=tests/build/arguments.sh
+source tests/build/arguments.sh
+take_no_arguments "$@"
 
 command -v doxygen >/dev/null || {
   echo "reference_test: doxygen is missing; PACE_CHECKS=1 third_party/bazel version installs it" >&2

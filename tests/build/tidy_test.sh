@@ -3,6 +3,9 @@
 # is checked by the rules of .clang-tidy. Headers of CUDA need a toolkit and are left out.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=tests/build/arguments.sh
+source tests/build/arguments.sh
+take_no_arguments "$@"
 
 checker=clang-tidy-19
 command -v "$checker" >/dev/null || {

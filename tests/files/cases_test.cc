@@ -26,9 +26,11 @@ using pace::InputError;
 using pace::benches::loaders::Case;
 using pace::benches::loaders::find_cases;
 using pace::benches::loaders::InputOptions;
+using pace::benches::loaders::inputs_to_check;
 using pace::benches::loaders::make_inputs;
 using pace::benches::loaders::parse_input_text;
 using pace::benches::loaders::parse_sweep;
+using pace::benches::loaders::places_in_run;
 
 std::vector<Case> cases_of(const InputOptions& options) {
   return find_cases(options, [](const std::string& text) { FAIL("a warning: " << text); });
@@ -249,10 +251,40 @@ TEST_CASE("only the inputs that a case has are read for --trust and for a dry ru
   CHECK_NOTHROW(require_trust(line, {}));
   module.save(scratch / "folder/b.pt");
   CHECK_THROWS_WITH(require_trust(line, {}), ContainsSubstring("b.pt holds TorchScript"));
-  pace::benches::loaders::require_readable({.file = scratch / "folder/a.pt"});
-  pace::benches::loaders::require_readable({.text = {}});
-  CHECK_THROWS_WITH(pace::benches::loaders::require_readable({.file = scratch.write("x.pt", "x")}),
+  CHECK(inputs_to_check({.file = scratch / "folder/a.pt"}).tensors().at(0).is_cpu());
+  CHECK_THROWS_WITH(inputs_to_check({.file = scratch.write("x.pt", "x")}),
                     ContainsSubstring("expected tensors that torch.save has written"));
+}
+
+TEST_CASE("what is often wrong in a text of inputs is named") {
+  const auto refuses = [](const std::string& text, const std::string& message) {
+    INFO(text);
+    CHECK_THROWS_WITH(cases_of({.inputs = text}), ContainsSubstring(message));
+  };
+  refuses("(T([8, 64], float32),)", "'float32' is no type here; expected 'f32'");
+  refuses("(T([8], int64, low=0, high=2),)", "'int64' is no type here; expected 'i64'");
+  refuses("(T([8, 64], f32), T([64], f32)", "')' is missing at the end of the inputs (T([8, 64], f32), T([64], f32)");
+  refuses("(T([8, 64, f32),)", "')' closes no bracket in the inputs (T([8, 64, f32),)");
+  refuses("(T([8], f32)))", "')' closes no bracket");
+  refuses("(T([8], f32))", "expected ',' (a tuple of one element is written (x,)), found ')'; expected a tuple");
+  refuses("(T([8]), T([4]))", "expected ',' between the sizes and the dtype, found '), T([4]))'; expected a tuple");
+  refuses("T([8], f32)", "T([8], f32): no such file; expected a tuple where this is text: (T([8], f32),)");
+  // Brackets of strings are no brackets.
+  CHECK(cases_of({.inputs = "(T([8], f32), ')(', \"]\")"}).size() == 1);
+}
+
+TEST_CASE("inputs of text are checked without memory, as if they were where a run has them") {
+  const auto one = cases_of({.inputs = "(T([1099511627776, 8], f16, stride=(8, 1)), 3)"}).at(0);
+  const auto inputs = inputs_to_check(one);
+  const auto& tensor = inputs.tensors().at(0);
+  CHECK(tensor.is_meta());
+  CHECK(tensor.scalar_type() == at::kHalf);
+  CHECK(tensor.size(0) == 1099511627776);
+  CHECK(inputs.inputs().args.at(1).toInt() == 3);
+  CHECK(places_in_run(one, {}).of(tensor) == c10::Device(at::kCPU));
+  const c10::Device gpu(at::kCUDA, 1);
+  CHECK(places_in_run(one, gpu).of(tensor) == gpu);
+  CHECK(places_in_run({.file = "x.pt"}, {}).of(tensor).is_meta());
 }
 
 TEST_CASE("a folder has a case for each file, and one for each line of text") {

@@ -66,11 +66,36 @@ compares --trust --baseline $pair.pt --candidate "$work/missing.pt" --candidate 
 ends_with 42; shows "missing.pt: no such file"; shows "text.pt: this is neither an archive of LibTorch's nor a shared library"
 shows "short.pt: the record data/0 is too short: its tensors need"; shows "the archive has no model 'other'"
 shows "op:myops::fused: there is no such operator"; shows "the program calls the operator myops.fused.default"
-compares --trust --baseline $pair.pt --candidate $files/fused.pt2 --candidate op:myops::fused --inputs $inputs \
-  --library $files/libmy_operator.so --dry-run; ends_with 0
+compares --trust --baseline $files/fused.pt --candidate $files/fused.pt2 --candidate op:myops::fused \
+  --inputs $files/fused.inputs.pt --library $files/libmy_operator.so --dry-run; ends_with 0
 compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs $inputs --library "$work/text.pt" --dry-run
 ends_with 42; shows "text.pt: --library: it does not load: this is neither"
 compares --trust --baseline $pair.pt --candidate $files/classifier.aot.pt2 --inputs "(T([2], f32),)" --device cpu --dry-run
+ends_with 0
+
+text_of_inputs="((T([8, 12], i64, low=0, high=50), (T([16], f32), T([16], f32)), 3), {'bias': T([4], f32)})"
+
+case="a dry run fails for inputs that an exported program or an operator does not take"
+dry() { compares --trust "$@" --dry-run; ends_with 42; prints "dry run: nothing was measured"; }
+dry --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([8, 63], f32), T([64], f32))"
+shows "two_layers.pt2: argument 'x': expected float32["; shows "64] on cpu, found float32[8, 63] on cpu"
+dry --baseline $pair.pt2 --inputs "(T([8, 64], f32), T([64], f64))"
+shows "argument 'scale': expected float32[64] on cpu, found float64[64] on cpu"
+[[ $(grep -o "argument 'scale': expected" <<<"$errors" | wc -l) == 1 ]] || complain "one problem is shown for each back end"
+dry --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([8, 64], f32),)"
+shows "two_layers.pt2: it takes 2 arguments (x, scale), and the inputs have 1"
+dry --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([8, 64], f32), 3)"; shows "argument 'scale': expected float32[64] on cpu, found 3"
+dry --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs "${text_of_inputs/ 3/ 4}"
+shows "argument 'times': expected 3, which the program was exported with, found 4"
+dry --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([8, width], f32), T([64], f32))" --sweep width=63,64,65
+shows "found float32[8, 63] on cpu"; shows "found float32[8, 65] on cpu"
+[[ $text != *"foundfloat32[8,64]"* ]] || complain "a size that fits is refused"
+dry --baseline op:aten::relu --candidate op:aten::gelu --inputs "(T([8], f32), T([8], f32))"
+shows "takes at most 1 positional arguments, got 2"
+compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([8, 63], f32), T([64], f32))" --dry-run --case other
+[[ $text != *"argument'x'"* ]] || complain "a case that is left out is checked"
+compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([16, 64], f32), T([64], f32))" --dry-run; ends_with 0
+compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs "$text_of_inputs" --dry-run
 ends_with 0
 
 case="a weight whose record is too short is a row"
@@ -80,7 +105,6 @@ shows "2 measured, 1 refused"; shows "short.pt: the record data/0 is too short"
 case="indices, a pair, a keyword argument and a tuple of outputs, as files and as text"
 compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs $files/classifier.inputs.pt
 ends_with 0; shows "2 measured"
-text_of_inputs="((T([8, 12], i64, low=0, high=50), (T([16], f32), T([16], f32)), 3), {'bias': T([4], f32)})"
 compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs "$text_of_inputs"
 ends_with 0; shows "2 measured"
 
@@ -251,6 +275,12 @@ compares "${of_fused[@]}" --trust --library "$work/missing.so" --baseline op:ate
 refuses "missing.so: --library: no such file"
 compares "${of_fused[@]}" --trust --library "$work/text.pt" --baseline op:aten::mul --candidate op:aten::mul
 refuses "text.pt: --library: it does not load"
+
+case="names that lack a part"
+compares --baseline aten::relu --candidate op:aten::relu --inputs "(T([8], f32),)"
+refuses "aten::relu: no such file; expected op:aten::relu where this is an operator"
+compares --trust --baseline $pair.pt2 --inductor-config fast --inputs $inputs
+refuses "found 'fast'; a file of torch.export may have 'freezing' as well"
 
 case="different answers"
 compares --inputs "(T([8, 64], f32),)" --baseline op:aten::relu --candidate op:aten::gelu; ends_with 42; shows "WRONG"

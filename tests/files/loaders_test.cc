@@ -306,12 +306,24 @@ TEST_CASE("sizes that a formula of an exported program gives are checked") {
   CHECK_THROWS_WITH(check(3, 1), ContainsSubstring("argument 'x': expected"));
   CHECK_THROWS_WITH(check(5, 3), ContainsSubstring("argument 'y': expected 2 for dimension 0 of 'y', which depends on "
                                                    "dimension 0 of 'x', found float32[3] on cpu"));
+  CHECK(facts.inputs().at(0).sizes.at(0).expression == "2*s1+1");
+  CHECK(facts.inputs().at(1).sizes.at(0).expression == "s1");
+  const pace::benches::loaders::ProgramFacts square(
+      Content(program_of(scratch, "Pow(" + symbol + ", Integer(2))", symbol)), "model");
+  CHECK_THROWS_WITH(square.check({at::ones({4}, at::kDouble), at::ones({2})}),
+                    ContainsSubstring("argument 'x': expected float32[Pow(s1, 2)] on cpu, found float64[4] on cpu"));
+  // The device is that of the run, and so is the message's.
+  CHECK_NOTHROW(facts.check({at::ones({5}), at::ones({2})}, {.moved_to = c10::Device(at::kCPU)}));
+  CHECK_THROWS_WITH(facts.check({at::ones({5}), at::ones({2})}, {.moved_to = c10::Device(at::kCUDA, 0)}),
+                    ContainsSubstring("on cpu, found float32[5] on cuda:0"));
+  CHECK_NOTHROW(facts.check({at::ones({5}), at::ones({2})}, {.matter = false, .moved_to = c10::Device(at::kCUDA, 0)}));
   // Other formulas are left to the program.
   for (const std::string& other : {"Mul(" + symbol + ", " + symbol + ")", "Pow(" + symbol + ", Integer(2))",
                                    "Add(" + symbol + ", Symbol('s2', integer=True))", std::string("Add(Integer(2"),
                                    std::string("Integer(99999999999999999999)")}) {
     INFO(other);
     const pace::benches::loaders::ProgramFacts any(Content(program_of(scratch, other, symbol)), "model");
+    CHECK_FALSE(any.inputs().at(0).sizes.at(0).expression.empty());
     CHECK_NOTHROW(any.check({at::ones({7}), at::ones({2})}));
   }
 }
@@ -349,6 +361,11 @@ TEST_CASE("an operator is found by its name in either spelling") {
     CHECK(at::equal(loaded.bind(inputs)->run(inputs.tensors()).at(0), one - one * 2));
   }
   CHECK_THROWS_WITH(LoadedOperator("myops::fused"), ContainsSubstring("op:myops::fused: there is no such operator"));
+  CHECK_THROWS_WITH(LoadedOperator("relu"),
+                    ContainsSubstring("there is no such operator; expected one of op:aten::relu, op:aten::relu.out"));
+  CHECK_THROWS_WITH(
+      LoadedOperator("aten::sub"),
+      ContainsSubstring("expected one of op:aten::sub.Scalar, op:aten::sub.Scalar_out, op:aten::sub.Tensor"));
   LoadedOperator relu("aten::relu");
   CHECK_THROWS_WITH(relu.bind(inputs), ContainsSubstring("takes at most 1 positional arguments, got 2"));
 }

@@ -86,23 +86,42 @@ timed "${at_most_32[@]}"; ends_with 0
 has_row r.csv '^cpu,bounded.pt2,32,.*,32( 2[0-9]| 3[01])+,passed$'
 refuses --performance --inference "${at_most_32[@]}" --batch-size 33 "--batch-size 33: $work/bounded.pt2: argument 'x': expected float32["
 
-case="a batch that is a multiple of what varies cannot vary by one"
-python3 - $pair.pt2 "$work/even.pt2" <<'PYTHON' || complain "the file could not be written"
+case="a batch that is a multiple of what varies, plus a number, has these sizes alone"
+# batch_is EXPRESSION FILE: a program whose batch is an expression of sympy of its symbol, {}.
+batch_is() {
+  python3 - $pair.pt2 "$@" <<'PYTHON' || complain "the file could not be written"
 import json, sys, zipfile
 given = zipfile.ZipFile(sys.argv[1])
-with zipfile.ZipFile(sys.argv[2], "w") as even:
+with zipfile.ZipFile(sys.argv[3], "w") as other:
     for name in given.namelist():
         data = given.read(name)
         if name.endswith("models/model.json"):
             program = json.loads(data)
             size = program["graph_module"]["graph"]["tensor_values"]["x"]["sizes"][0]["as_expr"]
-            size["expr_str"] = f"Mul(Integer(2), {size['expr_str']})"
+            size["expr_str"] = sys.argv[2].format(size["expr_str"])
+            for constraint in program["range_constraints"].values():
+                constraint |= {"min_val": 1, "max_val": 64}
             data = json.dumps(program)
-        even.writestr(name, data)
+        other.writestr(name, data)
 PYTHON
-for mode in "--performance --backend nativert --dynamic-batch-only" --find-batch-sizes; do
-  refuses $mode --inference --model "$work/even.pt2" "${inputs[@]}" \
-    "${mode##* }: even.pt2 takes batches of the sizes 2 * ("
+}
+batch_is "Add(Mul(Integer(3), {}), Integer(2))" "$work/thirds.pt2"
+thirds=(--inference --model "$work/thirds.pt2" "${inputs[@]}")
+timed --backend nativert --model "$work/thirds.pt2" "${inputs[@]}" --dynamic-batch-only --output r.csv; ends_with 0
+has_row r.csv '^cpu,thirds.pt2,32,.*,32 26 29 35 38,passed$'
+timed --backend nativert --model "$work/thirds.pt2" "${inputs[@]}" --batch-size 5 --output r.csv; ends_with 0
+has_row r.csv '^cpu,thirds.pt2,5,'
+refuses --performance --backend nativert "${thirds[@]}" --batch-size 33 \
+  "thirds.pt2: argument 'x': expected float32[3 * (1 to 64) + 2, 64] on cpu, found a batch of 33; expected a batch of 5, 8, ..., 194, the sizes that 3*s"
+model --find-batch-sizes "${thirds[@]}" --output sizes.csv; ends_with 0; has_row sizes.csv '^thirds.pt2,194$'
+
+case="of a batch that is another formula one size is known"
+batch_is "Pow({}, Integer(2))" "$work/square.pt2"
+square=(--inference --model "$work/square.pt2" "${inputs[@]}")
+timed --backend nativert --model "$work/square.pt2" "${inputs[@]}" --output r.csv; ends_with 0
+for mode in "--performance --backend nativert --dynamic-batch-only" --find-batch-sizes "--performance --backend nativert --batch-size 16"; do
+  refuses $mode "${square[@]}" \
+    "square.pt2: its batch is Pow(s77, 2), which is no symbol times a number plus a number, so that only the size of the inputs is known to be one, 32; expected none, or a file whose batch is a symbol"
 done
 
 case="a package runs as it is"

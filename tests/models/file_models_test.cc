@@ -174,6 +174,16 @@ TEST_CASE("a batch of another size is the given one cut, or its last sample agai
   CHECK(at::equal(more.tensors()[0][5], x[4]));
   CHECK(at::equal(more.tensors()[0][6], x[4]));
   CHECK(more.inputs().kwargs[0].second.toTensor().size(0) == 7);
+  // A program may have sizes that depend on the batch: here 2 * n + 1 beside n, of which the first is the batch.
+  const BatchedInputs both(
+      pace::benches::loaders::CallInputs({.args = {at::randn({5, 6}), at::randn({2}), at::randn({5})}, .kwargs = {}}),
+      {{.number = 0, .times = 2, .plus = 1}, {.number = 1}});
+  CHECK(both.size() == 5);
+  const auto seven = both.of_size(7);
+  CHECK(seven.tensors()[0].size(0) == 7);
+  CHECK(seven.tensors()[1].size(0) == 3);
+  CHECK(seven.tensors()[2].size(0) == 5);
+  CHECK_THROWS_WITH(both.of_size(6), ContainsSubstring("its batch has no size of 6"));
   const BatchedInputs none{pace::benches::loaders::CallInputs({.args = {at::full({}, 1.0), 3}, .kwargs = {}})};
   CHECK_THROWS_WITH(none.of_size(2), ContainsSubstring("no tensor of its inputs has a first size"));
 }

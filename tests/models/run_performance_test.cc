@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -36,6 +37,34 @@ std::vector<std::string> columns(const Row& row) {
   std::vector<std::string> names;
   for (const auto& [name, cell] : row.values) names.push_back(name);
   return names;
+}
+
+TEST_CASE("times that cannot be true pass in no row, with a guard and without", "[models]") {
+  pace::Result result;
+  result.implementations.resize(2);
+  for (auto& each : result.implementations) each.outcome = pace::Outcome::measured;
+  result.implementations[0].name = "eager";
+  result.implementations[0].is_baseline = true;
+  result.implementations[1].name = "other";
+  const auto take = [&] {
+    Row row;
+    PerformanceFigures figures;
+    pace::benches::models::detail::take_figures(result, "other", row, figures);
+    CHECK(figures.status == "pass");
+    return std::pair(row, figures.verdict);
+  };
+  CHECK(take().first.result == RowResult::passed);
+  CHECK(take().second == "none");
+  const std::string why = "the baseline is slower than before";
+  result.implementations[1].context.impossible = why;
+  CHECK(take().first.result == RowResult::failed);
+  CHECK(take().first.message == "the times cannot be true: " + why);
+  CHECK(take().second == "invalid");
+  result.implementations[1].judgements.push_back(
+      {.verdict = pace::Verdict::invalid, .acceptable = false, .message = "1.2 times, which cannot be: " + why});
+  CHECK(take().first.result == RowResult::failed);
+  CHECK(take().first.message == "1.2 times, which cannot be: " + why);
+  CHECK(take().second == "invalid");
 }
 
 TEST_CASE("inference: a row for each back end, in the order asked for", "[models]") {

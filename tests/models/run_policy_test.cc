@@ -160,6 +160,7 @@ TEST_CASE("batch sizes that decay until one runs", "[models]") {
   REQUIRE(decayed_batch_size(102) == 52);
 
   std::vector<std::int64_t> tried, told;
+  BatchRange taken;
   const auto up_to = [&](std::int64_t most, const char* words = "too large") {
     tried.clear();
     told.clear();
@@ -172,7 +173,8 @@ TEST_CASE("batch sizes that decay until one runs", "[models]") {
         [&](std::int64_t size, const std::string& why) {
           told.push_back(size);
           REQUIRE(why == words);
-        });
+        },
+        taken);
   };
   REQUIRE(up_to(20) == 14);
   REQUIRE(tried == std::vector<std::int64_t>{100, 50, 26, 14});
@@ -182,6 +184,12 @@ TEST_CASE("batch sizes that decay until one runs", "[models]") {
   REQUIRE(up_to(0) == 1);
   REQUIRE(up_to(20, "channels_last is not for this") == 1);
   REQUIRE(tried.size() == 1);
+  // Sizes that the model does not take are not tried.
+  taken = {.low = 4, .high = 90, .step = 3, .remainder = 1};
+  REQUIRE(up_to(20) == 10);
+  REQUIRE(tried == std::vector<std::int64_t>{88, 43, 22, 10});
+  REQUIRE(up_to(0) == 1);
+  REQUIRE(tried.back() == 4);
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ TEST_CASE("the manifest holds all that the compiler needs", "[aot]") {
   const auto call = OperatorCall::bind("aten.add.Tensor", inputs({random({2, 3}).t(), random({2}).to(at::kHalf)}));
   (void)store.find(call);
   const auto manifest = nlohmann::json::parse(read(scene.folder / "manifest.json"));
-  CHECK(manifest["torch"] == pace::benches::aot::detail::torch_version());
+  CHECK(manifest["torch"] == pace::benches::aot::torch_version());
   CHECK(manifest["device"] == "cpu");
   CHECK(manifest["threads"] == at::get_num_threads());
   CHECK(manifest["workers"] == 3);
@@ -160,7 +160,7 @@ TEST_CASE("the key changes with whatever the code depends on", "[aot]") {
   CHECK(key != store.key(relu(4)));
   CHECK(key != tuned.key(relu(3)));
   const auto key_for = [](const at::Device& device) {
-    return pace::benches::aot::detail::package_key("f", {}, device, "script");
+    return pace::benches::aot::package_key("f", {}, device, "script");
   };
   // `meta` stands for a GPU, which need not be there.
   const auto elsewhere = key_for(at::kMeta), on_cpu = key_for(at::kCPU);
@@ -190,9 +190,9 @@ TEST_CASE("the key changes with the compiler, Inductor's environment and LibTorc
   compiler("two", "12");
   CHECK(key() != one);
   compiler("three", "13");
-  CHECK_THAT(pace::benches::aot::detail::compiler(), ContainsSubstring("three\n13\n"));
+  CHECK_THAT(pace::benches::aot::compiler(), ContainsSubstring("three\n13\n"));
   ::setenv("CXX", "/no/such/compiler", 1);  // Inductor's own message will say more
-  CHECK_THAT(pace::benches::aot::detail::compiler(), ContainsSubstring("cannot run /no/such/compiler"));
+  CHECK_THAT(pace::benches::aot::compiler(), ContainsSubstring("cannot run /no/such/compiler"));
   ::unsetenv("CXX");
   CHECK(key() == standard);
 
@@ -206,7 +206,7 @@ TEST_CASE("the key changes with the compiler, Inductor's environment and LibTorc
   CHECK(key() == standard);
   ::unsetenv("TORCHINDUCTOR_CACHE_DIR");
 
-  CHECK_THAT(pace::benches::aot::detail::toolchain(), ContainsSubstring(at::show_config()));
+  CHECK_THAT(pace::benches::aot::toolchain(), ContainsSubstring(at::show_config()));
 }
 
 TEST_CASE("a case that cannot be compiled keeps its reason, and is not tried again", "[aot]") {

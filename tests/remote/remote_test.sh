@@ -8,6 +8,9 @@
 #   tests/remote/remote_test.sh [BAZEL_OPTIONS...]
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+# shellcheck source=tests/build/arguments.sh
+source tests/build/arguments.sh
+take_bazel_options "$@"
 
 fail() {
   printf 'FAILED: %s\n' "$1" >&2

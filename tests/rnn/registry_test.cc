@@ -207,7 +207,7 @@ TEST_CASE("Steps that are opened with copies have parameters, gradients and buff
   pace::benches::aot::ModelStep model;
   model.step.parameters = {weight, frozen};
   model.buffers = {average};
-  pace::benches::aot::detail::copy_state(model);
+  pace::benches::aot::copy_state(model);
   at::Tensor& copy = model.step.parameters[0];
   REQUIRE(at::equal(copy, weight));
   REQUIRE(copy.data_ptr() != weight.data_ptr());

@@ -8,6 +8,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <sys/stat.h>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -174,4 +175,18 @@ TEST_CASE("a build has one name") {
   CHECK(name.size() == 16);
   CHECK(name == pace::runner::build_id());
   CHECK(name != pace::Digest().text());
+}
+
+TEST_CASE("the code of a build has a name that libraries of the system have no part in") {
+  const auto objects = pace::runner::detail::loaded_objects();
+  const auto is_of_system = [](const auto& object) { return object.is_of_system(); };
+  REQUIRE_FALSE(objects.empty());
+  CHECK(objects.front().file == "/proc/self/exe");
+  CHECK_FALSE(objects.front().id.empty());
+  CHECK(std::ranges::any_of(objects, is_of_system));
+  pace::Digest own;
+  for (const auto& object : objects)
+    if (!is_of_system(object)) own.add(object.id);
+  CHECK(pace::runner::code_id() == own.text());
+  CHECK(pace::runner::code_id() != pace::runner::build_id());
 }

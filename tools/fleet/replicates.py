@@ -69,6 +69,8 @@ class Gate:
     without: dict
     # Machines of which a process says that the gate cannot be proven, whatever the numbers of the others are.
     refused: set
+    # Reasons by machine, one for each process that left out a question without which no claim passes.
+    unasked: dict
 
     @property
     def silent(self):
@@ -185,12 +187,11 @@ def _impossible(result, row):
 
 def _refuses(result, row, demand):
     """Returns why no number of processes proves a gate of a row, or an empty text. ReplicateSink, in
-    include/pace/runner/replicate_sink.hpp, has the same rule but for questions that were left out: its processes are of
-    one machine, which can be given more time, and leave the claim undecided."""
+    include/pace/runner/replicate_sink.hpp, has the same rule."""
     if row["outcome"] == "refused":
         return f"it was refused: {row['message']}"
     context = row["context"]
-    why = _impossible(result, row) or ("" if demand.guard else context["unproven"] or context["unasked"])
+    why = _impossible(result, row) or ("" if demand.guard else context["unproven"])
     return why or next(
         (
             each["message"] or "its verdict is invalid"
@@ -272,7 +273,7 @@ def collect(runs, options):
 
 
 def _gate(found, demand):
-    return found.gates.setdefault(demand, Gate(demand, {}, {}, set()))
+    return found.gates.setdefault(demand, Gate(demand, {}, {}, set(), {}))
 
 
 def _add_without(found, name, demand, why):
@@ -308,6 +309,8 @@ def _add_number(found, name, run, result, row, demand):
     if number is None:
         _add_without(found, name, demand, why)
     else:
+        if row["context"]["unasked"] and not demand.guard:
+            gate.unasked.setdefault(name, []).append(row["context"]["unasked"])
         gate.numbers.setdefault(name, []).append(number)
         found.used.add(run.path)
         found.machines.add(name)
@@ -349,12 +352,16 @@ def _share(layout):
 def judge(gate, spread=None):
     """Judges one gate. Half of each error rate is the whole's, the other half is shared by the machines (Bonferroni):
     all of them together err no more often than one gate may. A gate does not pass without a figure of each
-    machine."""
+    machine, nor where a process left out a question that a claim rests on."""
     demand = gate.demand
     layout = factor.lay_out(gate.numbers, spread)
     by_machine = {each.name: _verdict(each.own, demand, _share(layout)) for each in layout.machines}
     whole = _verdict(layout.whole, demand, 0.5)
     by_machine |= {name: UNDECIDED for name in gate.silent}
+    # As Replicates::judge in include/pace/gate: the figures alone are no proof then.
+    by_machine |= {name: UNDECIDED for name in gate.unasked if by_machine[name] == PASSED}
+    if gate.unasked and whole == PASSED:
+        whole = UNDECIDED
     verdicts = set(by_machine.values())
     if FAILED in verdicts or whole == FAILED:
         verdict = FAILED
@@ -454,6 +461,13 @@ def _without(gate):
             yield f"  without {count} {'process' if count == 1 else 'processes'} of '{name}': {why}"
 
 
+def _unasked(gate):
+    """Returns a line for each question that processes of a machine left out."""
+    for name, reasons in sorted(gate.unasked.items()):
+        for why, count in collections.Counter(reasons).items():
+            yield f"  no claim rests on {count} {'process' if count == 1 else 'processes'} of '{name}': {why}"
+
+
 def lines_of(table, indent="  "):
     """Returns the lines of a table whose first row are its titles."""
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
@@ -501,7 +515,7 @@ def run(options):
         if judged:
             found.append(judged)
             print("\n".join(lines_of(rows(judged))))
-        for line in _without(gate):
+        for line in [*_without(gate), *_unasked(gate)]:
             print(line)
         # What the others found is no answer where one process refuses the gate.
         if not gate.refused:

@@ -80,15 +80,20 @@ def gather(folder):
 
 def missing_shards(places):
     """Returns sentences about the tests of which some shards are among these places of results, and others are not. A
-    shard whose folder is beside theirs below one that was given counts as there: it had nothing to measure. `places`
-    has pairs: of a file, and of the folder that it was found below, or None."""
-    tests = {}
+    shard whose folder is beside theirs below one that was given counts as there: it had nothing to measure. Tests that
+    `fleet keep` has kept there are left out, since gather() returns what is missing of them. `places` has pairs: of a
+    file, and of the folder that it was found below, or None."""
+    tests, known = {}, {}
     for place, given in places:
         path = os.path.realpath(str(place))
         if not (around := _AROUND.search(path)):
             continue
         folder, name = os.path.split(path[: around.start()])
         if not (part := _PART.fullmatch(name)) or not part[1]:
+            continue
+        if given not in known:
+            known[given] = _kept_tests(given) if given else set()
+        if folder in known[given]:
             continue
         there = tests.setdefault((folder, int(part[2]), *part.group(3, 4)), set())
         there.add(int(part[1]))
@@ -104,6 +109,16 @@ def missing_shards(places):
                 f"{folder}: of the {count} shards of {where}, the results of {words} are not on this page"
             )
     return sentences
+
+
+def _kept_tests(folder):
+    """Returns the folders of the tests that `fleet keep` has kept in a folder."""
+    try:
+        record = kept.read(folder)
+    except (OSError, kept.BadRecord):
+        # gather() returns what is wrong with it.
+        return set()
+    return {os.path.realpath(os.path.join(folder, each)) for each in kept.folders(record)} if record else set()
 
 
 def _leave_old_parts(path, folders, notes):

@@ -33,6 +33,13 @@ def read(folder):
     return record
 
 
+def folders(record):
+    """Returns the folders of the tests of which the record has a part, below its own folder: sentences() says of each
+    what is missing."""
+    parts = [part for test in record["tests"].values() for part in test["parts"].values() if part["folder"]]
+    return {os.path.dirname(each["folder"]) for each in parts if max(each["part"][1::2]) > 1}
+
+
 def part_in_words(part):
     """Returns such as `shard 2`, `run 3` or `shard 2, run 3` for the part [shard, shards, run, runs]."""
     shard, shards, run, runs = part

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "benches/loaders/kernels/formula.hpp"
-#include "benches/yaml/beginning.hpp"
+#include "benches/text/beginning.hpp"
 #include "benches/yaml/yaml_file.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"

@@ -1,15 +1,14 @@
 // FileModel: a file that Python wrote (TorchScript, torch.export, AOTInductor) as a model like those of the zoo.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -56,27 +55,39 @@ class BatchedInputs {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (tensors[i].dim() == 0) continue;
       if (batch_.empty()) size_ = tensors[i].size(0);
-      if (tensors[i].size(0) == size_) batch_.push_back(i);
+      if (tensors[i].size(0) == size_) batch_.push_back({.number = i});
     }
   }
-  /// `batch`: the numbers of the tensors that are batches, of which there is at least one.
-  BatchedInputs(loaders::CallInputs inputs, std::vector<std::size_t> batch)
-      : inputs_(std::move(inputs)), batch_(std::move(batch)), size_(inputs_.tensors().at(batch_.front()).size(0)) {}
+  /// A tensor whose first size is `times` * a number that all batches have + `plus`.
+  struct Batch {
+    std::size_t number = 0;  ///< of the tensor
+    std::int64_t times = 1, plus = 0;
+  };
+  /// `batch`: the tensors that are batches, of which there is at least one. The first one's size is the batch size.
+  BatchedInputs(loaders::CallInputs inputs, std::vector<Batch> batch)
+      : inputs_(std::move(inputs)),
+        batch_(std::move(batch)),
+        size_(inputs_.tensors().at(batch_.front().number).size(0)) {}
 
   [[nodiscard]] const loaders::CallInputs& whole() const { return inputs_; }
-  /// The numbers of the tensors that are batches.
-  [[nodiscard]] const std::vector<std::size_t>& batch() const { return batch_; }
+  /// The number of the first tensor that is a batch. There must be one.
+  [[nodiscard]] std::size_t first_batch() const { return batch_.at(0).number; }
   /// 1 where no tensor is a batch.
   [[nodiscard]] std::int64_t size() const { return size_; }
   [[nodiscard]] bool has_batch() const { return !batch_.empty() && size_ > 0; }
 
   /// The inputs for `size` samples: batches are cut, or their last sample is repeated, as torchbench varies them.
-  /// Throws FileRefused where no tensor is a batch.
+  /// Throws FileRefused where no tensor is a batch, or the batch cannot have that size.
   [[nodiscard]] loaders::CallInputs of_size(std::int64_t size, std::optional<c10::Device> device = std::nullopt) const {
     if (size != size_ && !has_batch()) throw FileRefused("no tensor of its inputs has a first size that is a batch");
     std::vector<at::Tensor> tensors = inputs_.tensors();
-    if (size != size_)
-      for (const std::size_t i : batch_) tensors[i] = resized(tensors[i], size);
+    if (size != size_) {
+      const Batch& first = batch_.front();
+      if ((size - first.plus) % first.times != 0) throw FileRefused("its batch has no size of " + std::to_string(size));
+      const std::int64_t number = (size - first.plus) / first.times;
+      for (const Batch& each : batch_)
+        tensors[each.number] = resized(tensors[each.number], each.times * number + each.plus);
+    }
     std::size_t next = 0;
     const auto replace = [&](const at::Tensor&) { return tensors[next++]; };
     inputs::Inputs made;
@@ -89,6 +100,8 @@ class BatchedInputs {
  private:
   [[nodiscard]] static at::Tensor resized(const at::Tensor& tensor, std::int64_t size) {
     const std::int64_t own = tensor.size(0);
+    if (size < 0 || (own == 0 && size > 0))
+      throw FileRefused("a tensor of " + std::to_string(own) + " samples cannot have " + std::to_string(size));
     if (size <= own) return tensor.narrow(0, 0, size).contiguous();
     auto added = tensor.sizes().vec();
     added.front() = size - own;
@@ -96,7 +109,7 @@ class BatchedInputs {
   }
 
   loaders::CallInputs inputs_;
-  std::vector<std::size_t> batch_;
+  std::vector<Batch> batch_;
   std::int64_t size_ = 1;
 };
 
@@ -131,16 +144,27 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
     return facts_ ? std::optional(facts_->device()) : std::nullopt;
   }
 
-  /// The batches that an exported program takes where not each number of a range is one, such as `2 * (1 to 64)`; else
-  /// empty.
-  [[nodiscard]] const std::string& multiples() const { return multiples_; }
+  /// The batches that it takes, as far as the file says: those of an exported program.
+  [[nodiscard]] const BatchRange& batches() const { return batches_; }
+  /// The size of an exported program's batch as an expression of its symbols, such as `2*s77`; empty: no size varies.
+  [[nodiscard]] const std::string& batch_expression() const { return batch_expression_; }
+  /// Whether batch_expression() is no symbol, times a number, plus a number: which sizes it has is not known then.
+  [[nodiscard]] bool has_unknown_batches() const { return has_unknown_batches_; }
 
   /// Throws InputError, with the argument, what was expected and what was found, where the file says that it does not
   /// take a batch of that size.
   void require_batch(std::int64_t size) const {
     if (size != inputs_->size() && !inputs_->has_batch())
       throw InputError({file_.path}, "no tensor of its inputs has a first size that is a batch");
-    if (facts_) (void)loaders::leaves_for(file_.path, *facts_, inputs_->of_size(size), /*on_device=*/false);
+    if (size != inputs_->size() && has_unknown_batches_)
+      throw InputError({file_.path}, "its batch is " + batch_expression_ +
+                                         ", which is no symbol times a number plus a number, so that only the size of "
+                                         "the inputs is known to be one, " +
+                                         std::to_string(inputs_->size()));
+    if (!batch_expression_.empty() && !batches_.has(size))
+      throw InputError({file_.path}, "argument '" + batch_argument_ + "': expected " + expected_batch_ +
+                                         ", found a batch of " + std::to_string(size));
+    if (facts_) (void)loaders::leaves_for(file_.path, *facts_, inputs_->of_size(size), {.matter = false});
   }
 
   /// The entry by which a program finds it, which keeps this object.
@@ -150,6 +174,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
             .family = family_,
             .training_batch = inputs_->size(),
             .inference_batch = inputs_->size(),
+            .batches = batches_,
             .inputs_are_given = true,
             .make = [self = shared_from_this()](const ModelRequest& request) { return self->make(request); }};
   }
@@ -192,7 +217,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
   /// Throws InputError for a batch without samples, with the argument that is one.
   void require_samples() const {
     if (inputs_->size() > 0) return;
-    const std::size_t batch = inputs_->batch().front();
+    const std::size_t batch = inputs_->first_batch();
     std::size_t next = 0;
     const auto refuse_if_there = [&](const std::string& name, const c10::IValue& value) {
       next += check::tensors_of(value).size();
@@ -210,22 +235,37 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
   void read_facts(const loaders::Content& content) {
     facts_.emplace(content, loaders::choose_model(content, loaders::exported_models(content), file_.program));
     const loaders::CallInputs whole = inputs_->whole();
-    const auto leaves = loaders::leaves_for(file_.path, *facts_, whole, /*on_device=*/false);
-    // It names the sizes that may vary: those called as the first of them are the batch.
-    std::vector<std::size_t> batch;
+    const auto leaves = loaders::leaves_for(file_.path, *facts_, whole, {.matter = false});
+    // It names the sizes that may vary: those with the symbol of the first of them are the batch.
+    std::vector<BatchedInputs::Batch> batch;
     std::string symbol;
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       const auto& expected = facts_->inputs()[i];
-      if (!expected.is_tensor || expected.sizes.empty() || expected.sizes.front().symbol.empty()) continue;
+      if (!expected.is_tensor || expected.sizes.empty() || expected.sizes.front().fixed) continue;
       const auto& size = expected.sizes.front();
-      if (batch.empty()) {
+      if (batch_expression_.empty()) {
+        batch_expression_ = size.expression;
+        batch_argument_ = expected.name;
+        expected_batch_ = expected.to_string();
         symbol = size.symbol;
-        std::tie(least_batch_, most_batch_) = size.range();
-        if (size.times != 1) multiples_ = size.to_string();
+        has_unknown_batches_ = symbol.empty();
+        batches_ = sizes_of(size, whole.tensors()[whole.index_of(leaves[i].toTensor())].size(0));
       }
-      if (size.symbol == symbol) batch.push_back(whole.index_of(leaves[i].toTensor()));
+      if (!symbol.empty() && size.symbol == symbol)
+        batch.push_back({.number = whole.index_of(leaves[i].toTensor()), .times = size.times, .plus = size.plus});
     }
     if (!batch.empty()) inputs_.emplace(whole, std::move(batch));
+  }
+
+  /// `given`: that of the inputs.
+  [[nodiscard]] static BatchRange sizes_of(const loaders::ExpectedSize& size, std::int64_t given) {
+    if (size.symbol.empty()) return {.low = given, .high = given};
+    const auto [low, high] = size.range();
+    const std::int64_t step = size.times < 0 ? -size.times : size.times;
+    return {.low = std::max<std::int64_t>(low, 1),
+            .high = high,
+            .step = step,
+            .remainder = (size.plus % step + step) % step};
   }
 
   /// Throws FileRefused for a file that does not load here, and for inputs that it does not take.
@@ -268,7 +308,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
                                         const Bound& as_it_is) const {
     if (kind_ == FileKind::compiled)
       throw Unsupported(file_.path + " is compiled code, from which no other back end can be derived");
-    OtherForward made{.forward = as_it_is, .least_batch = least_batch_, .most_batch = most_batch_};
+    OtherForward made{.forward = as_it_is, .batches = batches_};
     if (backend == "nativert") return made;
     if (backend != "aot_inductor")
       throw Unsupported(file_.path + " is run by NativeRT, and no TorchScript can be traced of that");
@@ -288,9 +328,10 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
   std::string family_;
   std::optional<BatchedInputs> inputs_;
   std::optional<loaders::ProgramFacts> facts_;
-  std::string multiples_;
-  /// The batches that an exported program takes.
-  std::int64_t least_batch_ = 1, most_batch_ = std::numeric_limits<std::int64_t>::max();
+  BatchRange batches_;
+  /// The size of an exported program's batch, the argument that has it first, and what that one has to be.
+  std::string batch_expression_, batch_argument_, expected_batch_;
+  bool has_unknown_batches_ = false;
 };
 
 }  // namespace pace::benches::models

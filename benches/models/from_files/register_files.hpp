@@ -96,14 +96,10 @@ class FileOptions {
     if (settings_.batch_size)
       require_batch("--batch-size " + std::to_string(*settings_.batch_size), *settings_.batch_size);
     const std::int64_t own = settings_.batch_size.value_or(model_.inputs().size());
-    // These vary the batch by one.
-    for (const auto& [option, given] : {std::pair{"--dynamic-batch-only", settings_.dynamic_batch},
-                                        std::pair{"--find-batch-sizes", settings_.mode == Mode::find_batch_size}})
-      if (given && !model_.multiples().empty())
-        refuse(option, "takes batches of the sizes " + model_.multiples() + " alone",
-               "a file whose batch may be any number of a range");
-    if (settings_.dynamic_batch && !(own > 1 && takes_batch(own - 1))) require_batch("--dynamic-batch-only", own + 1);
-    if (settings_.mode == Mode::find_batch_size) require_batch("--find-batch-sizes", own + 1);
+    const std::int64_t step = model_.batches().step;
+    if (settings_.dynamic_batch && !(own > step && takes_batch(own - step)))
+      require_batch("--dynamic-batch-only", own + step);
+    if (settings_.mode == Mode::find_batch_size) require_batch("--find-batch-sizes", own + step);
     if (settings_.mode == Mode::batch_invariance && own > 1) require_batch("--batch-invariant", own / 2);
   }
   [[nodiscard]] bool takes_batch(std::int64_t size) const {
@@ -118,8 +114,12 @@ class FileOptions {
     try {
       model_.require_batch(size);
     } catch (const InputError& error) {
-      throw InputError({}, option + ": " + error.what() +
-                               "; expected none, or a file with a dynamic batch (tools/export.py --dynamic-batch)");
+      const std::string expected =
+          model_.batch_expression().empty() ? "none, or a file with a dynamic batch (tools/export.py --dynamic-batch)"
+          : model_.has_unknown_batches()
+              ? "none, or a file whose batch is a symbol"
+              : "a batch of " + model_.batches().to_string() + ", the sizes that " + model_.batch_expression() + " has";
+      throw InputError({}, option + ": " + error.what() + "; expected " + expected);
     }
   }
 

@@ -52,8 +52,8 @@ struct Runnable {
   /// Operators that were traced, and whether backward and CUDA graph are captured: what dynamo's counters would tell.
   std::int64_t calls_captured = 0;
   bool captured = false, backward_captured = false, compiled = false;
-  /// The batches that it takes.
-  benches::aot::TensorMetadata::Range batches = {};
+  /// The batches that it takes. Compilers take a one for a constant.
+  BatchRange batches = {.low = 2};
   /// Something was folded into weights that its code holds.
   bool folded = false;
   std::vector<std::string> notes = {};
@@ -190,9 +190,8 @@ struct PackageSource {
   };
   made.notes = std::move(other.notes);
   if (!options.settings->dynamic_batch) return made;
-  made.batches = {other.least_batch, other.most_batch};
-  const std::int64_t size = made.instance.options.batch_size;
-  check_other_batch(made.instance, made.model, size < made.batches.high ? size + 1 : size - 1);
+  made.batches = other.batches;
+  check_other_batch(made.instance, made.model, other_batch(made.instance.options.batch_size, made.batches));
   return made;
 }
 
@@ -214,9 +213,8 @@ struct PackageSource {
         "compiled with freezing: parameters are constants of its code, where changes of them have no effect" +
         (made.folded ? "; folded into weights: " + std::to_string(opened.folded) : std::string()));
   if (opened.batch) {
-    const std::int64_t size = made.instance.options.batch_size;
-    check_other_batch(made.instance, made.model, size < opened.batch->high ? size + 1 : size - 1);
-    made.batches = *opened.batch;
+    made.batches = {.low = opened.batch->low, .high = opened.batch->high};
+    check_other_batch(made.instance, made.model, other_batch(made.instance.options.batch_size, made.batches));
   }
   return made;
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "benches/models/model.hpp"
 #include "benches/models/run/load.hpp"
 #include "benches/models/run/outcome.hpp"
 #include "pace/core/error.hpp"
@@ -23,11 +24,16 @@ namespace pace::benches::models {
   return std::max<std::int64_t>(0, static_cast<std::int64_t>(next));
 }
 
-/// The first batch size, from `first` downwards, at which `runs` does not throw; 1 if none does, or if what it throws
-/// speaks of channels_last. `told` hears of each size that failed and why.
+/// The first batch size of `sizes`, from `first` downwards, at which `runs` does not throw; 1 if none does, or if what
+/// it throws speaks of channels_last. `told` hears of each size that failed and why.
 inline std::int64_t find_batch_size(std::int64_t first, const std::function<void(std::int64_t)>& runs,
-                                    const std::function<void(std::int64_t, const std::string&)>& told) {
-  for (std::int64_t size = first; size >= 1; size = decayed_batch_size(size)) {
+                                    const std::function<void(std::int64_t, const std::string&)>& told,
+                                    const BatchRange& sizes = {}) {
+  for (std::int64_t next = first; next >= 1;) {
+    const auto taken = sizes.at_most(next);
+    if (!taken || *taken < 1) break;
+    const std::int64_t size = *taken;
+    next = decayed_batch_size(size);
     try {
       runs(size);
       return size;

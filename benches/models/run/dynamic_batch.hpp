@@ -77,6 +77,11 @@ namespace detail {
 
 }  // namespace detail
 
+/// A size beside `size`, which is one of `sizes`: the next larger one, or the next smaller one of the largest.
+[[nodiscard]] inline std::int64_t other_batch(std::int64_t size, const BatchRange& sizes) {
+  return size <= sizes.high - sizes.step ? size + sizes.step : size - sizes.step;
+}
+
 /// Throws Unsupported unless `made`, which uses the parameters and buffers of `instance`, answers for `given`, a batch
 /// of `size` samples, what eager does; where eager draws random numbers, the sizes of the answer alone count.
 inline void check_other_batch(const Instance& instance, const aot::ModelStep& made, std::int64_t size,

@@ -135,7 +135,8 @@ namespace pace::benches::models::detail {
     run.log << run.entry.name << ": a batch of " << size << " does not run: " << why << '\n';
   };
   Row row = run.row("eager");
-  row.batch_size = find_batch_size(run.settings.batch_size.value_or(first_batch_size_tried), runs, told);
+  row.batch_size =
+      find_batch_size(run.settings.batch_size.value_or(first_batch_size_tried), runs, told, run.entry.batches);
   row.message = "batch size " + std::to_string(row.batch_size);
   return {std::move(row)};
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -170,13 +171,16 @@ inline void randomize_in_place(const torch::jit::Stack& inputs) {
 /// The batches of a comparison with --dynamic-batch-only: of sizes that all usable candidates take, and whose answers
 /// are eager's. Those that answer otherwise have the status `fail_to_run`.
 [[nodiscard]] inline BatchSchedule schedule_batches(const Candidate& eager, std::vector<Candidate>& candidates) {
-  aot::TensorMetadata::Range range;
+  BatchRange taken{.low = 2};
   for (const Candidate& candidate : candidates) {
     if (!candidate.usable()) continue;
     const auto& own = candidate.iterating->runnable.batches;
-    range = {std::max(range.low, own.low), std::min(range.high, own.high)};
+    // All take eager's size: what is a multiple of their steps away from it is taken by all.
+    taken = {.low = std::max(taken.low, own.low),
+             .high = std::min(taken.high, own.high),
+             .step = std::lcm(taken.step, own.step)};
   }
-  BatchSchedule schedule(eager.iterating->runnable.instance, range.low, range.high);
+  BatchSchedule schedule(eager.iterating->runnable.instance, taken);
   for (Candidate& candidate : candidates) {
     if (!candidate.usable()) continue;
     const Runnable& runnable = candidate.iterating->runnable;
@@ -218,7 +222,8 @@ namespace detail {
 /// Where the baseline was not measured, nothing is known of the others.
 [[nodiscard]] inline RowResult result_of(const Result& result, const ImplementationResult& row) {
   if (result.baseline().outcome != Outcome::measured || row.outcome == Outcome::unreached) return RowResult::unmeasured;
-  if (!row.acceptable()) return RowResult::failed;
+  // Without a guard there is no judgement that says so.
+  if (!row.acceptable() || !row.context.impossible.empty()) return RowResult::failed;
   for (const auto& judgement : row.judgements)
     if (judgement.unresolved) return RowResult::undecided;
   return RowResult::passed;
@@ -248,6 +253,9 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
   if (!found.judgements.empty()) {
     figures.verdict = to_string(found.judgements.front().verdict);
     row.message = found.judgements.front().message;
+  } else if (!found.context.impossible.empty()) {
+    figures.verdict = to_string(Verdict::invalid);
+    row.message = "the times cannot be true: " + found.context.impossible;
   }
   if (!found.message.empty()) row.message = found.message;
   row.result = result_of(result, found);

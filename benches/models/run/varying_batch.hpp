@@ -59,27 +59,32 @@ class DrawnBatches {
 /// memory of its own.
 class BatchSchedule {
  public:
-  /// The other sizes lie from 0.8 to 1.2 times the instance's, not below `low` and not above `high`. There are none of
-  /// a batch of one, and of a model whose inputs have no batch.
-  BatchSchedule(const Instance& instance, std::int64_t low, std::int64_t high) {
+  /// The other sizes lie from 0.8 to 1.2 times the instance's, or are those next to it, and are among `taken`. There
+  /// are none of a batch of one, and of a model whose inputs have no batch.
+  BatchSchedule(const Instance& instance, const BatchRange& taken) {
     const std::int64_t own = instance.options.batch_size;
     add(own, instance.model.inputs);
     if (own < 2) return;
-    for (const std::int64_t size : sizes_around(own, low, high)) {
+    for (const std::int64_t size : sizes_around(own, taken)) {
       auto inputs = inputs_of_batch(instance, size);
       if (sizes_in(inputs) != sizes_in(instance.model.inputs)) add(size, std::move(inputs));
     }
   }
 
-  /// At most four sizes beside `own`, evenly spread, in ascending order.
-  [[nodiscard]] static std::vector<std::int64_t> sizes_around(std::int64_t own, std::int64_t low, std::int64_t high) {
+  /// At most four sizes of `taken` beside `own`, which is one of them, evenly spread, in ascending order.
+  [[nodiscard]] static std::vector<std::int64_t> sizes_around(std::int64_t own, const BatchRange& taken) {
     constexpr std::int64_t steps = 4;
     const auto wide = static_cast<double>(own);
-    const std::int64_t least = std::max({std::int64_t{2}, low, static_cast<std::int64_t>(std::floor(0.8 * wide))});
-    const std::int64_t most = std::min(high, static_cast<std::int64_t>(std::ceil(1.2 * wide)));
+    const std::int64_t least = std::max(
+        {std::int64_t{2}, taken.low, std::min(static_cast<std::int64_t>(std::floor(0.8 * wide)), own - taken.step)});
+    const std::int64_t most =
+        std::min(taken.high, std::max(static_cast<std::int64_t>(std::ceil(1.2 * wide)), own + taken.step));
+    if (least > own || most < own) return {};
+    // Sizes that are taken are so many steps away from `own`.
+    const std::int64_t below = (own - least) / taken.step, above = (most - own) / taken.step;
     std::vector<std::int64_t> sizes;
-    for (std::int64_t step = 0; step <= steps && least <= most; ++step) {
-      const std::int64_t size = least + (most - least) * step / steps;
+    for (std::int64_t step = 0; step <= steps; ++step) {
+      const std::int64_t size = own + ((below + above) * step / steps - below) * taken.step;
       if (size != own && (sizes.empty() || sizes.back() != size)) sizes.push_back(size);
     }
     if (sizes.size() > steps) sizes.erase(sizes.begin() + steps / 2);

@@ -87,7 +87,7 @@ class AotInductorExecutable final : public Executable {
   }
 
   detail::ResultForm form_;
-  benches::aot::detail::PackageModel model_;
+  benches::aot::PackageModel model_;
 };
 
 #endif  // PACE_HAS_AOT_INDUCTOR
@@ -107,11 +107,10 @@ class AotInductorBackend final : public Backend {
 #if PACE_HAS_AOT_INDUCTOR
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
     (void)detail::result_form(call);  // before compiling in vain
-    return benches::aot::detail::load_package([&] { return store_.find(call).string(); },
-                                              [&] { return store_.discard(call); },
-                                              [&](const std::string& package) -> std::unique_ptr<Executable> {
-                                                return std::make_unique<AotInductorExecutable>(package, call);
-                                              });
+    return benches::aot::load_package([&] { return store_.find(call).string(); }, [&] { return store_.discard(call); },
+                                      [&](const std::string& package) -> std::unique_ptr<Executable> {
+                                        return std::make_unique<AotInductorExecutable>(package, call);
+                                      });
   }
 
   void prepare_all(std::span<const OperatorCall* const> calls) override {

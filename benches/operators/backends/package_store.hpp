@@ -27,11 +27,11 @@ namespace pace::benches::operators {
 class PackageStore {
  public:
   explicit PackageStore(benches::aot::PackageOptions options = {})
-      : store_(std::move(options), {benches::aot::detail::compile_script_files()}) {}
+      : store_(std::move(options), {benches::aot::compile_script_files()}) {}
 
   [[nodiscard]] std::string key(const OperatorCall& call) const {
-    return benches::aot::detail::package_key(call.signature(), store_.options().inductor, device(call),
-                                             benches::aot::detail::compile_script_text());
+    return benches::aot::package_key(call.signature(), store_.options().inductor, device(call),
+                                     benches::aot::compile_script_text());
   }
 
   /// The package of the call, compiled now if there is none. Throws `Unsupported` with the reason when it cannot be.
@@ -64,7 +64,7 @@ class PackageStore {
     return {key(call), call.name(), call.signature(), device(call), [&call](const std::filesystem::path& script) {
               nlohmann::json tensors = nlohmann::json::array();
               for (const at::Tensor& tensor : call.tensors()) {
-                tensors.push_back(benches::aot::detail::to_json(benches::aot::detail::dense_metadata(tensor)));
+                tensors.push_back(benches::aot::to_json(benches::aot::dense_metadata(tensor)));
               }
               to_torchscript(call).save(script.string());
               return nlohmann::json{{"tensors", std::move(tensors)}};

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pace/core/digest.hpp"
 
@@ -36,29 +37,29 @@ namespace detail {
   return {};
 }
 
-struct ObjectsOfBuild {
-  /// Whether libraries of the system count.
-  bool of_system = true;
-  Digest digest = {};
+/// The program, or a library that it has loaded.
+struct LoadedObject {
+  std::string file;     ///< its path
+  std::string_view id;  ///< the linker's build ID; empty: there is none
+  [[nodiscard]] bool is_of_system() const {
+    return file.starts_with("/usr/") || file.starts_with("/lib/") || file.starts_with("/lib64/");
+  }
 };
 
-[[nodiscard]] inline bool is_of_system(std::string_view file) {
-  return file.starts_with("/usr/") || file.starts_with("/lib/") || file.starts_with("/lib64/");
+inline int add_object(dl_phdr_info* object, std::size_t, void* objects) {
+  const std::string name = object->dlpi_name;
+  // One without a path is the kernel's own, which has no file.
+  if (name.empty() || name.find('/') != std::string::npos)
+    static_cast<std::vector<LoadedObject>*>(objects)->push_back(
+        {name.empty() ? "/proc/self/exe" : name, build_id_note(*object)});
+  return 0;
 }
 
-inline int add_object(dl_phdr_info* object, std::size_t, void* objects) {
-  const bool program = object->dlpi_name[0] == '\0';
-  const std::string name = program ? "/proc/self/exe" : object->dlpi_name;
-  auto& all = *static_cast<ObjectsOfBuild*>(objects);
-  if (name.find('/') == std::string::npos) return 0;  // the kernel's own
-  if (!program && !all.of_system && is_of_system(name)) return 0;
-  if (const auto id = build_id_note(*object); !id.empty()) {
-    all.digest.add(id);
-  } else if (struct stat file{}; all.of_system && ::stat(name.c_str(), &file) == 0) {
-    all.digest.add(std::to_string(file.st_size) + ' ' + std::to_string(file.st_mtim.tv_sec) + '.' +
-                   std::to_string(file.st_mtim.tv_nsec));
-  }
-  return 0;
+/// Returns the program and the libraries that are loaded, in the loader's order.
+[[nodiscard]] inline std::vector<LoadedObject> loaded_objects() {
+  std::vector<LoadedObject> objects;
+  ::dl_iterate_phdr(&add_object, &objects);
+  return objects;
 }
 
 }  // namespace detail
@@ -66,17 +67,25 @@ inline int add_object(dl_phdr_info* object, std::size_t, void* objects) {
 /// Returns a digest of the program and of the libraries that are loaded, by the linker's build IDs, or for a file
 /// without one by its size and time. It is equal for two processes of one build.
 [[nodiscard]] inline std::string build_id() {
-  detail::ObjectsOfBuild all;
-  ::dl_iterate_phdr(&detail::add_object, &all);
-  return all.digest.text();
+  Digest digest;
+  for (const auto& object : detail::loaded_objects()) {
+    if (!object.id.empty()) {
+      digest.add(object.id);
+    } else if (struct stat file{}; ::stat(object.file.c_str(), &file) == 0) {
+      digest.add(std::to_string(file.st_size) + ' ' + std::to_string(file.st_mtim.tv_sec) + '.' +
+                 std::to_string(file.st_mtim.tv_nsec));
+    }
+  }
+  return digest.text();
 }
 
 /// Returns a digest of the linker's build IDs of the program and of its libraries, without those of the system (below
 /// /usr and /lib): equal on machines that run one build, though their systems have other versions.
 [[nodiscard]] inline std::string code_id() {
-  detail::ObjectsOfBuild own{.of_system = false};
-  ::dl_iterate_phdr(&detail::add_object, &own);
-  return own.digest.text();
+  Digest digest;
+  for (const auto& object : detail::loaded_objects())
+    if (!object.id.empty() && !object.is_of_system()) digest.add(object.id);
+  return digest.text();
 }
 
 }  // namespace pace::runner

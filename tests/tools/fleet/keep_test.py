@@ -121,6 +121,7 @@ class Keep(unittest.TestCase):
                 # The page of what there is says what it lacks.
                 self.assertEqual(self.report()[0], 1)
                 self.assertIn("shard 2 of 2 is missing", self.report()[1])
+                self.assertNotIn("of the 2 shards of this test", self.report()[1])
                 # Bazel empties what it runs; the run that resumes leaves the first shard out.
                 self.measured(1, number=2, names=[keep.LEFT_OUT])
                 self.measured(2, number=2)

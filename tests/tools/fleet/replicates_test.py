@@ -238,23 +238,44 @@ class Replicates(unittest.TestCase):
         self.assertIn("Whether machines differ is not known: the processes of each machine have one number", out)
 
     def test_a_claim_that_a_process_refuses_is_not_proven(self):
-        for key, why in (("unproven", "its outputs are NaN throughout"), ("unasked", "it was not asked for more")):
-            with self.subTest(key):
+        why = "its outputs are NaN throughout"
+        for number in range(9):
+            self.write(f"m{number // 3 + 1}", number, 1.0 + 0.001 * number, guard=False, unproven=why)
+        for words in ((), ("--speedup-at-least", 1.5)):
+            out, _, code = self.run_on(3, *words)
+            self.assertEqual(code, 42, out)
+            self.assertNotIn("passed", out)
+            self.assertNotIn("ast enough", out)
+            self.assertIn("0 of 9 processes on 0 machines", out)
+            self.assertRegex(out, r"add: fused, speed-up of at least 1.*x: not proven\n")
+            self.assertIn(f"  without 3 processes of 'm2': {why}\n", out)
+            self.assertRegex(out, rf"m3: 'add': 'fused': speed-up of at least 1.*x is not proven: {why}\n")
+        # A guard asks nothing that such a row leaves open.
+        out, _, code = self.run_on(3, "--no-slower-than", 1.05)
+        self.assertEqual(code, 0, out)
+
+    def test_a_claim_about_which_a_question_was_left_out_is_undecided_as_with_processes(self):
+        why = "it was not asked for more"
+        for left_out, centre, verdict in ((range(9), 1.0, "undecided"), ([4], 1.0, "undecided"), ([4], 0.1, "failed")):
+            with self.subTest(left_out=left_out, centre=centre):
                 shutil.rmtree(self.folder / "gate", ignore_errors=True)
                 for number in range(9):
-                    self.write(f"m{number // 3 + 1}", number, 1.0 + 0.001 * number, guard=False, **{key: why})
-                for words in ((), ("--speedup-at-least", 1.5)):
-                    out, _, code = self.run_on(3, *words)
-                    self.assertEqual(code, 42, out)
-                    self.assertNotIn("passed", out)
-                    self.assertNotIn("ast enough", out)
-                    self.assertIn("0 of 9 processes on 0 machines", out)
-                    self.assertRegex(out, r"add: fused, speed-up of at least 1.*x: not proven\n")
-                    self.assertIn(f"  without 3 processes of 'm2': {why}\n", out)
-                    self.assertRegex(out, rf"m3: 'add': 'fused': speed-up of at least 1.*x is not proven: {why}\n")
+                    unasked = why * (number in left_out)
+                    self.write(f"m{number // 3 + 1}", number, centre + 0.001 * number, guard=False, unasked=unasked)
+                out, _, code = self.run_on(3, "--speedup-at-least", 1.5)
+                self.assertEqual(code, 42, out)
+                self.assertIn(", 9 processes on 3 machines", out)
+                self.assertIn(f"add: fused, speed-up of at least 1.5x: {verdict}\n", out)
+                self.assertRegex(out, rf"m2 +3 .*{verdict}")
+                self.assertRegex(out, rf"all 3 machines +9 .*{verdict}")
+                some = "3 processes" if len(left_out) == 9 else "1 process"
+                self.assertIn(f"  no claim rests on {some} of 'm2': {why}\n", out)
+                self.assertNotIn("not proven", out)
                 # A guard asks nothing that such a row leaves open.
-                out, _, code = self.run_on(3, "--no-slower-than", 1.05)
-                self.assertEqual(code, 0, out)
+                if centre == 1.0:
+                    out, _, code = self.run_on(3, "--no-slower-than", 1.05)
+                    self.assertEqual(code, 0, out)
+                    self.assertNotIn("rests on", out)
 
     def test_a_claim_that_one_process_refuses_is_not_proven(self):
         for number in range(9):
