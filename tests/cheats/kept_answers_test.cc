@@ -522,6 +522,7 @@ TEST_CASE("what is kept of weights for their version is no part of the time on n
 
 TEST_CASE("one place for packed weights is enough, declared or not") {
   cheats::FakeClock clock;
+  // Where sets of operands change hands, the first call of each sample packs anew.
   const bool declared = GENERATE(false, true), shared = GENERATE(false, true);
   CAPTURE(declared, shared);
   const auto times = [](const at::Tensor& x, const at::Tensor& weights) { return x.mul(weights); };
@@ -542,7 +543,7 @@ TEST_CASE("one place for packed weights is enough, declared or not") {
   comparison.options(options)
       .baseline("eager", cheats::costing(clock, 25'000, times))
       .candidate("packed", packed)
-      .expect(pace::SpeedupAtLeast(1.2));
+      .expect(pace::SpeedupAtLeast(1.1));
   if (declared) comparison.keeps(1);
   const auto result = comparison.run(clock);
   const auto& row = result["packed"];
