@@ -58,6 +58,12 @@ TEST_CASE(
   CHECK_THAT(excess_of(2, 1.9, few), WithinAbs(1.6, 1e-12));
 }
 
+TEST_CASE("the likely excess is that over the median, if it counts") {
+  CHECK_THAT(pace::gate::likely_excess_of(1.5, between(0.8, 1.25)), WithinAbs(1.5, 1e-12));
+  CHECK(pace::gate::likely_excess_of(1.04, between(0.8, 1.25)) == 1);
+  CHECK(pace::gate::likely_excess_of(1.5, SpeedupSummary()) == 1);
+}
+
 TEST_CASE("the excess over another implementation is that of the ratio of both") {
   const auto row = [](double in_rounds, std::optional<SpeedupSummary> on_new_values) {
     pace::ImplementationResult made;

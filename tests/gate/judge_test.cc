@@ -448,6 +448,18 @@ TEST_CASE("what the rounds owe to values that calls have seen proves nothing") {
   CHECK(SpeedupAtLeast(1.2).judge(row).verdict == Verdict::undecided);
 }
 
+TEST_CASE("what the median on new values does not meet is no proof, of claims and of guards") {
+  auto row = sampled(1.5, 0.01, 40);
+  row.context.likely_excess_in_rounds = 1.6;
+  for (const auto& expectation : {SpeedupAtLeast(1.2), NoSlowerThan(1)}) {
+    const auto judgement = expectation.judge(row);
+    CHECK(judgement.verdict == Verdict::undecided);
+    CHECK_THAT(judgement.message, ContainsSubstring("not so by the median on values that no call has seen"));
+  }
+  CHECK(NoSlowerThan(1.1).judge(row).verdict == Verdict::passed);
+  CHECK(SpeedupAtLeast(2).judge(row).verdict == Verdict::failed);
+}
+
 TEST_CASE("rounds that were too brief give no verdict, whatever the figures say") {
   auto slower = sampled(1 / 1.5, 0.01, 40), faster = sampled(1.5, 0.01, 40);
   slower.context.too_brief = faster.context.too_brief = "the rounds lasted 2 ms, and a verdict needs 100 ms";

@@ -143,6 +143,7 @@ inline void add_speeds_on_new_values(std::span<const NewValueSpeed> found, Resul
     const double median = row.speedup->median;
     row.context.excess_in_rounds =
         gate::excess_of(median, row.speedup->interval ? row.speedup->interval->low : median, speedup);
+    row.context.likely_excess_in_rounds = gate::likely_excess_of(median, speedup);
     if (row.context.excess_in_rounds > 1)
       result.notes.push_back('\'' + row.name + "' is " + format_factor(speedup.median) +
                              " as fast as the baseline on values that none of its calls has seen, and " +
@@ -163,7 +164,7 @@ inline void add_speeds_on_new_values(std::span<const NewValueSpeed> found, Resul
     row.context.comparison = result.name;
     row.device_memory.reset();
     row.on_new_values.reset();
-    row.context.excess_in_rounds = 1;
+    row.context.excess_in_rounds = row.context.likely_excess_in_rounds = 1;
     row.counts.reset();
     row.device_counts.reset();
   }

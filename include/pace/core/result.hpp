@@ -110,6 +110,8 @@ struct GateContext {
   /// By which factor the speed-up of the rounds is larger than the largest one that is likely on values which no call
   /// has seen; 1: it is not proven to be larger.
   double excess_in_rounds = 1;
+  /// By which factor it is larger than the median there, if that counts, whether that is proven or not; 1: it is not.
+  double likely_excess_in_rounds = 1;
   /// Why the rounds ended early; empty: they did not.
   std::string cut_short = {};
   /// Why the rounds were too brief for a verdict (Options::least_duration); empty: they were not.

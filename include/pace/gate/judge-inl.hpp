@@ -128,27 +128,38 @@ struct Figures {
   return "wrongly passed: " + format_percent(pass_level) + ", wrongly failed: " + format_percent(fail_level);
 }
 
+/// What becomes of a demand on values that no call has seen.
+struct OnNewValues {
+  /// What the figures are there at best, where that does not meet the demand; empty: it does, or that is not known.
+  std::string at_best = {};
+  /// Whether the median there does not meet it, which proves nothing.
+  bool doubtful = false;
+};
+
+/// Returns it for observations of this centre.
+[[nodiscard]] inline OnNewValues on_new_values(const Demand& demand, const GateContext& context, double centre) {
+  OnNewValues found;
+  found.doubtful =
+      context.likely_excess_in_rounds > 1 && centre - std::log(context.likely_excess_in_rounds) < demand.threshold;
+  const double best = centre - std::log(context.excess_in_rounds);
+  if (context.excess_in_rounds <= 1 || best >= demand.threshold) return found;
+  if (demand.quantity == Quantity::time)
+    found.at_best = "at least " + format_time(Nanoseconds(std::exp(-best)));
+  else if (demand.burden == Burden::guard)
+    found.at_best = "at least " + format_significant(std::exp(-best), 3) + "x " + demand.reference_text() + "'s time";
+  else
+    found.at_best = "at most " + format_significant(std::exp(best), 3) + "x as fast as " + demand.reference_text();
+  return found;
+}
+
 /// What decided: an interval, which the figures show; one of which an end is open, so that they do not; or
 /// stats::LargeDeviationBet, which every cycle has won.
 struct Ground {
   bool shown = true, won = false;
   /// The mean of times, which the figures have beside the interval of the median, and no interval.
   bool by_mean = false;
-  /// What the figures are at best on values that no call has seen, where that does not meet the demand; empty: it
-  /// does, or that is not known.
-  std::string on_new_values = {};
+  OnNewValues on_new_values = {};
 };
-
-/// Returns Ground::on_new_values for observations of this centre.
-[[nodiscard]] inline std::string short_of_demand_on_new_values(const Demand& demand, const GateContext& context,
-                                                               double centre) {
-  const double best = centre - std::log(context.excess_in_rounds);
-  if (context.excess_in_rounds <= 1 || best >= demand.threshold) return {};
-  if (demand.quantity == Quantity::time) return "at least " + format_time(Nanoseconds(std::exp(-best)));
-  if (demand.burden == Burden::guard)
-    return "at least " + format_significant(std::exp(-best), 3) + "x " + demand.reference_text() + "'s time";
-  return "at most " + format_significant(std::exp(best), 3) + "x as fast as " + demand.reference_text();
-}
 
 /// `, all of it above `, to be followed by the limit.
 [[nodiscard]] inline std::string relation_text(const Ground& ground, bool above, bool or_at) {
@@ -185,16 +196,21 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
     judgement.verdict = Verdict::undecided;
     open = ", on which no verdict may rest yet: " + context.too_brief;
     if (!context.cut_short.empty()) open += ". The rounds ended early: " + context.cut_short;
-  } else if (!ground.on_new_values.empty() && judgement.verdict != Verdict::failed) {
+  } else if (!ground.on_new_values.at_best.empty() && judgement.verdict != Verdict::failed) {
     judgement.verdict = Verdict::failed;
     judgement.acceptable = false;
-    judgement.message = figures + ", but on values that no call has seen " + ground.on_new_values +
+    judgement.message = figures + ", but on values that no call has seen " + ground.on_new_values.at_best +
                         ", which does not meet " + demand.limit_text() +
                         ". Either it keeps something from call to call, or the code or the processor know the values "
                         "of the rounds. If it derives something from an operand that stays the same where the code is "
                         "used, declare that: .keeps(operand). If it is made for values of a kind, let each round have "
                         "others of that kind: .renew_each_round(function)";
     return;
+  } else if (ground.on_new_values.doubtful && judgement.verdict == Verdict::passed) {
+    judgement.verdict = Verdict::undecided;
+    open =
+        ", which is not so by the median on values that no call has seen, of too few or too different samples. "
+        "Measure longer (--budget), or on a quieter machine";
   } else if (!context.unasked.empty() && demand.burden == Burden::claim && judgement.verdict == Verdict::passed) {
     judgement.verdict = Verdict::undecided;
     open = ", on which no claim may rest: " + context.unasked;
@@ -269,7 +285,7 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
   const std::string text = own + figures.centre + detail::by_clock(row.context) + ' ' + figures.interval + " at " +
                            format_percent(interval->confidence);
   detail::conclude(judgement, demand, row.context, text, "", open,
-                   {.on_new_values = detail::short_of_demand_on_new_values(demand, row.context, centre)});
+                   {.on_new_values = detail::on_new_values(demand, row.context, centre)});
   return judgement;
 }
 
@@ -293,9 +309,8 @@ namespace detail {
                            by_clock(context);
   std::string open = ", of which it is not proven on which side of " + demand.limit_text() + " it lies (" + levels +
                      "; " + cycles + "). Measure longer (--budget, --max-rounds)";
-  conclude(
-      judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open,
-      {.shown = false, .on_new_values = short_of_demand_on_new_values(demand, context, -std::log(*evidence.tail))});
+  conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open,
+           {.shown = false, .on_new_values = on_new_values(demand, context, -std::log(*evidence.tail))});
   return judgement;
 }
 
@@ -352,7 +367,7 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
   const bool won = judgement.verdict == Verdict::passed ? evidence.far_above : evidence.far_below;
   detail::Ground ground{.shown = figures.bounded,
                         .won = !by_interval && won,
-                        .on_new_values = detail::short_of_demand_on_new_values(demand, context, evidence.centre)};
+                        .on_new_values = detail::on_new_values(demand, context, evidence.centre)};
   ground.by_mean = judgement.verdict == Verdict::failed && !by_interval && !won;
   detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, ground,
                    detail::beyond_any_disturbance(demand, evidence, observations));
@@ -368,7 +383,7 @@ PACE_INLINE Judgement judge_row(const Demand& demand, const ImplementationResult
       weigh(observations, demand, longer_sides(demand, row, observations), paired_samples(row, reference));
   GateContext context = row.context;
   if (reference != nullptr && demand.quantity == Quantity::speedup)
-    context.excess_in_rounds = excess_over(row, *reference);
+    context.excess_in_rounds = context.likely_excess_in_rounds = excess_over(row, *reference);
   return judge_observations(demand, row.name, context, observations, evidence, rates);
 }
 

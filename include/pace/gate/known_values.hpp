@@ -20,7 +20,13 @@ inline constexpr double least_excess_of_few = 1.3;
   return least_in_rounds > counts * largest ? in_rounds / largest : 1;
 }
 
-/// Returns the same for the speed-up of `row` over `reference`, which is no baseline.
+/// Returns by which factor `in_rounds` is larger than the median on new values; 1: by none that counts.
+[[nodiscard]] inline double likely_excess_of(double in_rounds, const SpeedupSummary& on_new_values) {
+  return on_new_values.median > 0 && in_rounds > least_excess * on_new_values.median ? in_rounds / on_new_values.median
+                                                                                     : 1;
+}
+
+/// Returns what excess_of() is for the speed-up of `row` over `reference`, which is no baseline.
 [[nodiscard]] inline double excess_over(const ImplementationResult& row, const ImplementationResult& reference) {
   if (!row.speedup || !reference.speedup || !row.on_new_values || !reference.on_new_values) return 1;
   const auto& own = *row.on_new_values;

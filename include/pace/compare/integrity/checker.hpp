@@ -1020,7 +1020,11 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
 /// the user's, so have these samples. Steps of a training are left out: the rounds time parts of a call there.
 inline std::string IntegrityChecker::time_on_new_values(Implementation& implementation, NewValueSamples& samples,
                                                         std::span<const std::size_t> kept) {
-  constexpr std::size_t looked_at = 4;  // the output of one pair of so many
+  constexpr std::size_t looked_at = 2;  // the output of one pair of so many
+  // The first reading of an output may take so much more than the baseline's, since their types differ.
+  constexpr Nanoseconds most_afterwards{1e3};
+  // Drawing the fewest pairs may take so many times the time of a question: large operands have no figure otherwise.
+  constexpr double patience = 4;
   const double in_rounds = speedups_.at(implementation.index);
   if (clock_.modes() != nullptr || implementation.phases() != nullptr || !(in_rounds > 0)) return {};
   std::string wrong, not_drawn;
@@ -1048,21 +1052,28 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
         return std::nullopt;
       }
       of_drawing += clock_.now() - before;
-      Nanoseconds norm{};
+      CallTimes norm;
       const auto time_baseline = [&] { norm = samples.take_new(baseline(), keeping); };
       const bool baseline_first = random_.below(2) == 0;
       if (baseline_first) time_baseline();
-      const Nanoseconds own = samples.take_new(implementation, keeping);
-      if (random_.below(looked_at) == 0) wrong = judge_new_sample(implementation, samples);
+      const CallTimes own = samples.take_new(implementation, keeping);
+      wrong = settings_changed();
+      if (wrong.empty() && random_.below(looked_at) == 0) wrong = judge_new_sample(implementation, samples);
       if (!baseline_first) time_baseline();
       ++pairs;
-      untimed = own.count() <= 0 || norm.count() <= 0;
+      // What a call leaves until its output is read is a part of it.
+      const Nanoseconds left = std::max(own.afterwards - norm.afterwards - most_afterwards, Nanoseconds(0));
+      untimed = own.on_new.count() <= 0 || norm.on_new.count() <= 0;
       if (!wrong.empty() || untimed) return std::nullopt;
-      return log_ratio_on_new_values(norm, own, shortest_of(baseline_), shortest_of(implementation.index));
+      return log_ratio_on_new_values(norm.on_new, own.on_new + left, shortest_of(baseline_),
+                                     shortest_of(implementation.index));
     };
     const auto time_is_left = [&](std::size_t more) {
-      const Nanoseconds elapsed = clock_.now() - start;
-      return elapsed + static_cast<double>(more) / static_cast<double>(pairs) * elapsed < most;
+      const Nanoseconds elapsed = clock_.now() - start,
+                        needed = static_cast<double>(more) / static_cast<double>(pairs) * elapsed;
+      const bool few = pairs == 1 && more < stats::fewest_for_median_interval(new_value_confidence) - 1;
+      const bool of_drawing_alone = of_drawing > elapsed / 2;
+      return elapsed + needed < (few && of_drawing_alone ? patience : 1) * most && needed < time_left(clock_);
     };
     return speed_on_new_values(in_rounds, pair, time_is_left);
   };
@@ -1093,8 +1104,11 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
   else if (found && !open)
     on_new_values_.push_back({implementation.index, *std::move(found)});
   // Where the calls took the time, these may be those of no sample.
-  else if (!untimed && (found || of_drawing < most / 2))
+  else if (!untimed && (found || of_drawing < (clock_.now() - start) / 2))
     leave_too_long(implementation.index, question, clock_.now() - start);
+  else
+    notes_.push_back('\'' + prepared_.result.implementations[implementation.index].name + "' was not asked " +
+                     question + ", since its operands take too long to be drawn (--budget).");
   return {};
 }
 

@@ -127,7 +127,7 @@ class NewValueSamples {
     write_all(new_values);
     CallTimes times;
     times.on_new = sample(static_cast<std::int64_t>(calls));
-    times.afterwards = take_output_of(implementation);
+    times.afterwards = copy_output(implementation.take_output());
     after_.clear();
     for (const auto& each : tensors_of_call(calls - 1)) after_.push_back(check::clone_input(each));
     last_ = calls - 1;
@@ -166,14 +166,14 @@ class NewValueSamples {
       for (const std::size_t each : kept) check::restore_tensor(operands_.pristine[each], values_[i].tensors[each]);
     }
   }
-  /// Times calls on the values of draw_new() alone, and keeps the output of one of them, which no implementation can
-  /// know. The same calls on the values given, in the same memory, come just before, so that the code is as warm as in
-  /// the rounds.
-  [[nodiscard]] Nanoseconds take_new(Implementation& implementation, std::span<const std::size_t> kept) {
+  /// Times calls on the values of draw_new(), one by one, and keeps all outputs until the last one has returned, so
+  /// that no call can see from what became of the output before it that its own is not looked at. One of them, which no
+  /// implementation can know, is take_output() afterwards. The same calls on the values given, in the same memory, come
+  /// just before, so that the code is as warm as in the rounds.
+  [[nodiscard]] CallTimes take_new(Implementation& implementation, std::span<const std::size_t> kept) {
     const auto calls = static_cast<std::int64_t>(drawn_);
     keep_given(kept);
-    last_ = random_.below(drawn_);
-    operands_.kept_call = last_;
+    operands_.kept_call.reset();
     const auto write_all = [&](auto values_of_call) {
       implementation.prepare(0);
       for (std::size_t i = 0; i < drawn_; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
@@ -182,12 +182,19 @@ class NewValueSamples {
     write_all([&](std::size_t) -> auto& { return operands_.pristine; });
     implementation.run(0, calls);
     write_all([&](std::size_t i) -> auto& { return values_[i].tensors; });
-    const Nanoseconds taken = clock_.time([&] { implementation.run(0, calls); });
-    c10::IValue output = implementation.take_output();
-    output_ = check::clone_ivalue(output);
+    std::vector<c10::IValue> outputs(drawn_);
+    Nanoseconds taken{};
+    for (auto& output : outputs) {
+      taken += clock_.time([&] { implementation.run(0, 1); });
+      output = implementation.take_output();
+    }
+    last_ = random_.below(drawn_);
+    CallTimes times;
+    times.on_new = taken / static_cast<double>(calls);
+    times.afterwards = copy_output(std::move(outputs[last_]));
     after_.clear();
     for (const auto& each : tensors_of_call(last_)) after_.push_back(check::clone_input(each));
-    return taken / static_cast<double>(calls);
+    return times;
   }
 
   /// The output of the call on new values that was kept, the values it was made on, and the operands after it.
@@ -204,10 +211,9 @@ class NewValueSamples {
         write_values({operands_.pristine[each]}, {tensors[each]});
   }
 
-  /// Takes a copy of the output, and returns how long its first reading took beyond a second one, with its release.
+  /// Copies the output of a call, and returns how long its first reading took beyond a second one, with its release.
   /// What runs on a device is not read here by the clock that times it.
-  [[nodiscard]] Nanoseconds take_output_of(Implementation& implementation) {
-    c10::IValue output = implementation.take_output();
+  [[nodiscard]] Nanoseconds copy_output(c10::IValue output) {
     if (clock_.modes() != nullptr) {
       output_ = check::clone_ivalue(output);
       return {};
