@@ -61,10 +61,7 @@ TEST_CASE("how fast honest code is on values that no call has seen", "[.][new-va
     measure(
         "new tensors, in place" + size, chain, [](const at::Tensor& a) { return at::tanh(a).exp_().sigmoid_(); }, x);
     measure(
-        "einsum, mm" + size,
-        [](const at::Tensor& a, const at::Tensor& b) {
-          return at::einsum("ij,jk->ik", {a, b});
-        },
+        "einsum, mm" + size, [](const at::Tensor& a, const at::Tensor& b) { return at::einsum("ij,jk->ik", {a, b}); },
         [](const at::Tensor& a, const at::Tensor& b) { return at::mm(a, b); }, x, weights);
     measure(
         "softmax by steps, fused" + size,
@@ -85,8 +82,7 @@ TEST_CASE("how fast honest code is on values that no call has seen", "[.][new-va
         "index_select, take" + size,
         [](const at::Tensor& a, const at::Tensor& from) { return at::index_select(at::flatten(a), 0, from); },
         [](const at::Tensor& a, const at::Tensor& from) { return at::take(a, from); }, x, places);
-    measure(
-        "sort, std::sort" + size, [](const at::Tensor& a) { return std::get<0>(at::sort(a)); }, sorted_rows, x);
+    measure("sort, std::sort" + size, [](const at::Tensor& a) { return std::get<0>(at::sort(a)); }, sorted_rows, x);
   }
 }
 

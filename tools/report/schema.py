@@ -246,7 +246,11 @@ _IMPLEMENTATION = Object(
     gb_per_s=Number(),
     gflop_per_s=Number(),
     context=Object(
-        absent={"rounds_per_cycle": 1, "excess_in_rounds": 1, **dict.fromkeys("impossible unproven unasked cut_short too_brief".split(), "")},
+        absent={
+            "rounds_per_cycle": 1,
+            "excess_in_rounds": 1,
+            **dict.fromkeys("impossible unproven unasked cut_short too_brief".split(), ""),
+        },
         rounds_per_cycle=Number(),
         cycle_ns=Number(),
         alpha=Number(),
