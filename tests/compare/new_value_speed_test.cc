@@ -86,7 +86,7 @@ TEST_CASE("what short calls take longer beside the rounds is the same for both s
   CHECK_THAT(speedup(1000, 500, 1000), WithinAbs(2, 1e-12));
   CHECK_THAT(speedup(1300, 800, 1000), WithinAbs(2, 1e-12));
   CHECK_THAT(speedup(900, 450, 1000), WithinAbs(2, 1e-12));
-  // Of a share both have more, which allows more.
+  // By their shares both take longer, which allows more.
   CHECK_THAT(speedup(1000, 2000, 500), WithinAbs(0.5, 1e-12));
   CHECK_THAT(speedup(1e6, 1e6 + 1e5, 5e5), WithinAbs(1e6 / 1.1e6, 1e-12));
   CHECK_THAT(speedup(1e5, 5e4, 5e4), WithinAbs(98.0 / 48, 1e-12));

@@ -97,7 +97,7 @@ struct IntegrityFindings {
   /// Indices of the implementations that keep what they derive from an operand.
   std::vector<std::size_t> keeps = {};
   std::vector<Unasked> unasked = {};
-  /// Of the candidates that were timed on new values.
+  /// The speed-ups on new values of the candidates that have one.
   std::vector<NewValueSpeed> on_new_values = {};
   /// One that was dropped spoilt the samples of the others.
   bool measure_again = false;
