@@ -37,6 +37,14 @@ using cheats::run;
 at::Tensor honest(const at::Tensor& x) { return at::sigmoid(x); }
 at::Tensor input() { return at::randn({32, 16}); }
 
+/// Samples of 100 us, for calls of some 10 us.
+pace::Options longer_run() {
+  auto options = cheats::short_run();
+  options.budget = options.hard_limit = pace::Nanoseconds(1e8);
+  options.min_sample = pace::Nanoseconds(1e5);
+  return options;
+}
+
 TEST_CASE("an answer cached by the address of its input") {
   std::unordered_map<const void*, at::Tensor> cache;
   const auto cheat = [&](const at::Tensor& x) {
@@ -238,10 +246,7 @@ TEST_CASE("an answer kept from the third call in a row on, where only time gives
     std::memcpy(out.mutable_data_ptr(), answer.data(), x.nbytes());
     return out;
   };
-  auto options = cheats::short_run();
-  options.budget = pace::Nanoseconds(1e8);
-  options.hard_limit = options.budget;
-  options.min_sample = pace::Nanoseconds(1e5);
+  auto options = longer_run();
   const auto result =
       pace::compare("cheat", input())
           .options(options)
@@ -283,10 +288,7 @@ class SlowTriple {
 /// The result for a candidate that gives nothing away but by `clock`, beside a baseline of 30 us.
 template <class Candidate>
 pace::Result run_on(cheats::FakeClock& clock, Candidate candidate) {
-  auto options = cheats::short_run();
-  options.budget = pace::Nanoseconds(1e8);
-  options.hard_limit = options.budget;
-  options.min_sample = pace::Nanoseconds(1e5);
+  auto options = longer_run();
   options.check_seed = 7;
   return pace::compare("cheat", input())
       .options(options)
@@ -448,9 +450,7 @@ TEST_CASE("a guard fails by the time on values that no call has seen") {
     return x.mul(3);
   };
   const auto guarded = [&](pace::Expectation guard) {
-    auto options = cheats::short_run();
-    options.budget = options.hard_limit = pace::Nanoseconds(1e8);
-    options.min_sample = pace::Nanoseconds(1e5);
+    auto options = longer_run();
     return pace::compare("cheat", input())
         .options(options)
         .baseline("eager", cheats::costing(clock, 30'000, [](const at::Tensor& x) { return x.mul(3); }))
@@ -475,9 +475,7 @@ TEST_CASE("a limit on the time itself is held against values that no call has se
     clock.advance(pace::Nanoseconds(given(x) ? 20'000 : 30'000));
     return x.mul(3);
   };
-  auto options = cheats::short_run();
-  options.budget = options.hard_limit = pace::Nanoseconds(1e8);
-  options.min_sample = pace::Nanoseconds(1e5);
+  auto options = longer_run();
   const double limit = GENERATE(25e3, 35e3);
   CAPTURE(limit);
   const auto result =
@@ -502,9 +500,7 @@ TEST_CASE("what is kept of weights for their version is no part of the time on n
     known->second = version;
     return x.mul(weights);
   };
-  auto options = cheats::short_run();
-  options.budget = options.hard_limit = pace::Nanoseconds(1e8);
-  options.min_sample = pace::Nanoseconds(1e5);
+  auto options = longer_run();
   const auto result = pace::compare("packed", input(), at::randn({32, 16}))
                           .options(options)
                           .baseline("eager", cheats::costing(clock, 25'000, times))
@@ -534,9 +530,7 @@ TEST_CASE("one place for packed weights is enough, declared or not") {
     version = now;
     return x.mul(weights);
   };
-  auto options = cheats::short_run();
-  options.budget = options.hard_limit = pace::Nanoseconds(1e8);
-  options.min_sample = pace::Nanoseconds(1e5);
+  auto options = longer_run();
   if (shared) options.operands = pace::OperandPolicy::shared;
   const at::Tensor weights = at::randn({32, 16});
   auto comparison = pace::compare("cheat", input(), weights);
@@ -559,9 +553,7 @@ TEST_CASE("calls that write to an operand and keep a part of the answer have no 
     clock.advance(pace::Nanoseconds(given(x) ? 20'000 : 31'000));
     triple(x, out);
   };
-  auto options = cheats::short_run();
-  options.budget = options.hard_limit = pace::Nanoseconds(1e8);
-  options.min_sample = pace::Nanoseconds(1e5);
+  auto options = longer_run();
   const auto result = pace::compare("cheat", input(), at::zeros({32, 16}))
                           .options(options)
                           .baseline("eager", cheats::costing(clock, 30'000, triple))
@@ -618,9 +610,7 @@ TEST_CASE("where rounds have values of their own, so have the calls on new value
     clock.advance(pace::Nanoseconds(*static_cast<const float*>(x.const_data_ptr()) == marker ? 10'000 : 24'000));
     return x.mul(3);
   };
-  auto options = cheats::short_run();
-  options.budget = options.hard_limit = pace::Nanoseconds(1e8);
-  options.min_sample = pace::Nanoseconds(1e5);
+  auto options = longer_run();
   const auto mark = [](at::Tensor& x) { x.flatten()[0].fill_(marker); };
   at::Tensor x = input();
   mark(x);
@@ -656,10 +646,7 @@ TEST_CASE("one answer, kept for the values given, of calls that write to an oper
     clock.advance(pace::Nanoseconds(given(x) ? 1'000 : 30'000));
     triple(x, out);
   };
-  auto options = cheats::short_run();
-  options.budget = pace::Nanoseconds(1e8);
-  options.hard_limit = options.budget;
-  options.min_sample = pace::Nanoseconds(1e5);
+  auto options = longer_run();
   const auto result = pace::compare("cheat", input(), at::zeros({32, 16}))
                           .options(options)
                           .baseline("eager", cheats::costing(clock, 30'000, triple))
