@@ -1,6 +1,7 @@
 // A machine with a clock that can be told what shall go wrong with it, and when.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,8 @@ class FaultyMachine final : public pace::timing::Clock {
   double steal = 0, others = 0, waiting = 0, throttled = 0;
   /// CPU seconds of all threads of the process in a second of the measuring thread.
   double cores = 1;
+  /// The CPU time of other threads grows by steps of this length; 0: all the time.
+  Nanoseconds cpu_step{};
   /// Seconds of the clock in a second.
   double rate = 1;
   /// How long the first reading of the clock in each sample takes: the clock shows the time of the end of it.
@@ -60,7 +63,9 @@ class FaultyMachine final : public pace::timing::Clock {
   [[nodiscard]] pace::timing::TwoClocks last_sample() const override { return last_; }
 
   [[nodiscard]] std::optional<pace::timing::ThreadCounters> thread_counters() const override {
-    return pace::timing::ThreadCounters{process_, switches_, 0, all_threads_};
+    const Nanoseconds known =
+        cpu_step.count() > 0 ? std::floor(other_threads_ / cpu_step) * cpu_step : other_threads_;
+    return pace::timing::ThreadCounters{process_, switches_, 0, process_ + known, cpu_step};
   }
 
   [[nodiscard]] std::optional<pace::timing::MachineCounters> counters() const override {
@@ -100,7 +105,7 @@ class FaultyMachine final : public pace::timing::Clock {
     if (!running) return;
     const Nanoseconds own = (1 - waiting) * time;
     process_ += own;
-    all_threads_ += cores * own;
+    other_threads_ += (cores - 1) * own;
     others_ += others * 2 * time;
     // A share of what this machine wanted: own + others + stolen.
     stolen_ += steal / (1 - steal) * (own + others * 2 * time);
@@ -109,7 +114,7 @@ class FaultyMachine final : public pace::timing::Clock {
   }
 
   pace::timing::TwoClocks last_;
-  Nanoseconds now_{1e9}, true_time_{}, process_{}, all_threads_{}, others_{}, stolen_{}, throttled_{}, slept_{};
+  Nanoseconds now_{1e9}, true_time_{}, process_{}, other_threads_{}, others_{}, stolen_{}, throttled_{}, slept_{};
   std::int64_t switches_ = 0;
 };
 

@@ -126,6 +126,20 @@ TEST_CASE("ticks are too coarse for short times") {
   CHECK_FALSE(pair.conditions(45 * ms).others);
 }
 
+TEST_CASE("CPU time of other threads that is entered at a tick of the kernel is no proof within a few ticks") {
+  // Two threads, of which one was entered with 4 ms in a millisecond of samples.
+  pace::SideConditions side{.sampled = ms, .process_cpu = 5 * ms, .process_cpu_step = 4 * ms};
+  CHECK(side.cores() == Approx(5));
+  CHECK(pace::find_more_threads(side, 1.4, 2).empty());
+  side.process_cpu_step = {};
+  CHECK_FALSE(pace::find_more_threads(side, 1.4, 2).empty());
+  // In samples of 25 ticks it is one from two thirds of a thread more on.
+  side = {.sampled = 0.1 * s, .process_cpu = 0.32 * s, .process_cpu_step = 4 * ms};
+  CHECK(pace::find_more_threads(side, 2, 2).empty());
+  side.process_cpu = 0.34 * s;
+  CHECK_FALSE(pace::find_more_threads(side, 2, 2).empty());
+}
+
 TEST_CASE("time off the core is waiting only as far as others made it so") {
   Pair pair;
   pair.after.thread_cpu = 0.4 * s;

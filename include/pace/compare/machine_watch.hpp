@@ -45,6 +45,7 @@ class MachineWatch final : public timing::RoundObserver {
     side.sampled += took;
     side.off += took - (thread.cpu - thread_before_.cpu);
     side.process_cpu += thread.process_cpu - thread_before_.process_cpu;
+    side.process_cpu_step = thread.process_cpu_step;
     const auto sample = clock_.last_sample();
     if (auto& rates = rates_[implementation];
         sample.ticks > 0 && sample.by_clock.count() > 0 && rates.size() < rates.capacity()) {

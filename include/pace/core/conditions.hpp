@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,6 +35,8 @@ struct SideConditions {
   std::int64_t involuntary_switches = 0;  ///< context switches by which the scheduler preempted the thread
   std::int64_t voluntary_switches = 0;    ///< context switches by which the thread blocked or yielded
   Nanoseconds process_cpu{};              ///< CPU time of all threads of the process during the samples
+  /// Steps by which `process_cpu` grows for threads on other CPUs (timing::ThreadCounters); 0: none, or unknown.
+  Nanoseconds process_cpu_step{};
   /// Median over the samples of the ticks of the CPU's counter in a nanosecond of the clock; 0: unknown.
   double ticks_per_nanosecond = 0;
   /// Share by which `ticks_per_nanosecond` may be wrong: what passed while the clock was read, as the counter measured
@@ -130,11 +133,20 @@ inline constexpr double cores_per_thread = 1.2;
          "). Does the program replace clock_gettime()?";
 }
 
+/// Returns how far SideConditions::process_cpu may be from the truth if `threads` threads run. Where samples are shorter
+/// than a step, the steps that fall into them are a random number: its standard deviation is at most the square root of
+/// what is expected, and the steps of all CPUs come at the same moment.
+[[nodiscard]] inline Nanoseconds process_cpu_error(const SideConditions& side, double threads) {
+  constexpr double deviations = 2;
+  const double step = side.process_cpu_step.count();
+  return Nanoseconds(threads * (step + deviations * std::sqrt(step * side.sampled.count())));
+}
+
 /// Returns why the CPU time of `side` is not that of the `threads` that are allowed, as a clause; empty if it is, or if
 /// the baseline, which is the norm, uses as much.
 [[nodiscard]] inline std::string find_more_threads(const SideConditions& side, double baseline_cores, int threads) {
   const double allowed = std::max(static_cast<double>(threads), baseline_cores);
-  if (side.cores() <= limits::cores_per_thread * allowed) return {};
+  if (side.process_cpu <= limits::cores_per_thread * allowed * side.sampled + process_cpu_error(side, allowed)) return {};
   return "its samples used " + format_significant(side.cores()) + " CPU seconds in each second, and " +
          std::to_string(threads) + (threads == 1 ? " thread is" : " threads are") +
          " allowed (--threads; the baseline alone used " + format_significant(baseline_cores) + ')';

@@ -24,6 +24,9 @@ struct ThreadCounters {
   std::int64_t involuntary_switches = 0;  ///< times that the thread was preempted
   std::int64_t voluntary_switches = 0;    ///< times that the thread gave up the CPU itself
   Nanoseconds process_cpu = {};           ///< CPU time of all threads of the process
+  /// Steps by which that of threads which run on other CPUs grows: the kernel enters it at each of its ticks, 1 to 10
+  /// ms apart. 0: it is always up to date.
+  Nanoseconds process_cpu_step = {};
 };
 
 /// Counters of the machine, this process and the calling thread at one moment. Only differences between two readings
@@ -49,6 +52,13 @@ namespace detail {
   // Asked of the kernel, since the program may have a clock_gettime() of its own.
   if (::syscall(SYS_clock_gettime, id, &time) != 0) return std::nullopt;
   return Nanoseconds(1e9 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec));
+}
+
+/// Returns the time between two ticks of the kernel, which is the resolution of its coarse clock; 0: unknown.
+[[nodiscard]] inline Nanoseconds time_between_ticks() {
+  timespec step{};
+  if (::clock_getres(CLOCK_MONOTONIC_COARSE, &step) != 0) return {};
+  return Nanoseconds(1e9 * static_cast<double>(step.tv_sec) + static_cast<double>(step.tv_nsec));
 }
 
 [[nodiscard]] inline Nanoseconds time_of(const timeval& time) {
@@ -88,6 +98,8 @@ template <class T>
   }
   counters.cpu = detail::read_clock(CLOCK_THREAD_CPUTIME_ID).value_or(Nanoseconds(0));
   counters.process_cpu = detail::read_clock(CLOCK_PROCESS_CPUTIME_ID).value_or(Nanoseconds(0));
+  static const Nanoseconds between_ticks = detail::time_between_ticks();
+  counters.process_cpu_step = between_ticks;
   return counters;
 }
 

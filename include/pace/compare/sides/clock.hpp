@@ -1,6 +1,7 @@
 // SidesClock: a clock for code that runs in other processes, whose CPU time is theirs.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,6 +44,7 @@ class SidesClock final : public timing::Clock {
       const auto used = side->used();
       sum.cpu += used.cpu;
       sum.process_cpu += used.process_cpu;
+      sum.process_cpu_step = std::max(sum.process_cpu_step, used.process_cpu_step);
       sum.involuntary_switches += used.involuntary_switches;
       sum.voluntary_switches += used.voluntary_switches;
     }
