@@ -1,9 +1,7 @@
 // New values: pairs of honest implementations by the rounds, whose calls are repeated on the same values, and by calls
 // that have not seen theirs.
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -13,8 +11,8 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "benches/selftest/fresh_options.hpp"
+#include "benches/selftest/measure_new_values.hpp"
 #include "benches/selftest/quiet.hpp"
-#include "pace/compare/comparison.hpp"
 
 namespace {
 
@@ -24,22 +22,7 @@ constexpr std::int64_t columns = 64;
 
 template <class Baseline, class Candidate, class... Operands>
 void measure(const std::string& name, Baseline baseline, Candidate candidate, const Operands&... operands) {
-  const auto result = pace::compare(name, operands...)
-                          .options(fresh_options())
-                          .baseline("one", std::move(baseline))
-                          .candidate("other", std::move(candidate))
-                          .run();
-  const auto& row = result["other"];
-  INFO(name << ": " << row.message);
-  CHECK(row.outcome == pace::Outcome::measured);
-  if (!row.speedup || !row.on_new_values) {
-    std::printf("%-28s no figures\n", name.c_str());
-    return;
-  }
-  const auto& interval = *row.on_new_values->interval;
-  std::printf("%-28s %8.3fx %8.3fx [%.3f, %.3f] %3zu pairs, excess %.3f\n", name.c_str(), row.speedup->median,
-              row.on_new_values->median, interval.low, interval.high, row.on_new_values->observations,
-              row.context.excess_in_rounds);
+  measure_on_new_values(name, fresh_options(), std::move(baseline), std::move(candidate), operands...);
 }
 
 /// Sorts each row by the standard library, in branches that depend on the values.
@@ -52,7 +35,7 @@ at::Tensor sorted_rows(const at::Tensor& x) {
 
 TEST_CASE("how fast honest code is on values that no call has seen", "[.][new-values]") {
   const Quiet quiet;
-  std::printf("%-28s %9s %9s\n", "pair", "rounds", "new values");
+  print_new_values_head();
   for (const std::int64_t rows : {1, 16, 256, 4096}) {
     const std::string size = "/" + std::to_string(rows);
     const auto x = at::randn({rows, columns}), weights = at::randn({columns, columns});

@@ -46,6 +46,7 @@ struct GatedRounds {
   std::string slowed_baseline = {};
   /// CPU seconds that the baseline alone used in a second; 0: unknown.
   double baseline_cores = 0;
+  std::vector<NewValueSpeed> on_new_values = {};
 };
 
 /// One pass over the participants, from the calibration to the checks after the last rounds.
@@ -63,7 +64,6 @@ struct Measurement {
   std::vector<std::string> notes = {};
   std::vector<std::size_t> keeps = {};
   std::vector<Unasked> unasked = {};
-  std::vector<NewValueSpeed> on_new_values = {};
   OtherTimings other = {};
   /// Some left, and spoilt the samples of those that remain, which are to be measured again.
   bool again = false;
@@ -270,6 +270,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   add_calibration(rounds, result);
   add_rounds(rounds, prepared, /*several_clocks=*/true, result);
   add_times(rounds.samples, 0, participants, prepared.options, result);
+  add_speeds_on_new_values(rounds.on_new_values, result);
   const bool no_time = result.stop_reason == StopReason::deadline;
   for (const std::size_t index : participants.remaining()) {
     auto& row = result.implementations[index];
@@ -325,7 +326,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
       result.phases.push_back(std::move(phase));
     }
   add_times(samples, 0, participants, prepared.options, result);
-  add_speeds_on_new_values(measurement.on_new_values, result);
+  add_speeds_on_new_values(measurement.gate.on_new_values, result);
   add_modes(measurement.other, participants, result);
   if (measurement.host) result.phases.push_back(result_of_host(*measurement.host, prepared, participants, result));
   return result;

@@ -237,6 +237,75 @@ TEST_CASE("cheat: its operand is kept in the L2, whatever flushes that") {
   CHECK(left == before);
 }
 
+/// Elements are halved and raised a thousand times, in `steps` fewer or more.
+at::Tensor halved(const at::Tensor& x, int steps = 1000) {
+  at::Tensor y = at::empty_like(x);
+  pace::testing::halve(x.const_data_ptr<float>(), y.mutable_data_ptr<float>(), steps, x.numel(),
+                       c10::cuda::getCurrentCUDAStream());
+  return y;
+}
+
+/// A claim or a guard about a candidate that knows the values given, and computes all others in `steps` steps.
+template <class F>
+void require_slower_on_new_values(F candidate, pace::ClockChoice clock, const pace::Expectation& expectation) {
+  const at::Tensor x = at::randn({1 << 16}, at::TensorOptions(at::kCUDA));
+  auto options = quick();
+  options.clock = clock;
+  const auto result = pace::compare("known values", x)
+                          .options(options)
+                          .baseline("honest", [](const at::Tensor& a) { return halved(a); })
+                          .candidate("cheat", candidate(x))
+                          .expect(expectation)
+                          .run();
+  const auto& row = result["cheat"];
+  INFO(row.message);
+  REQUIRE(row.outcome == Outcome::measured);
+  REQUIRE(row.on_new_values);
+  CAPTURE(row.speedup->median, row.on_new_values->median, row.context.excess_in_rounds);
+  INFO(row.judgements.at(0).message);
+  CHECK_FALSE(row.judgements.at(0).acceptable);
+  CHECK_THAT(row.judgements.at(0).message, ContainsSubstring("on values that no call has seen"));
+}
+
+TEST_CASE("cheat: the answer is kept for the values given alone, by each element on the GPU") {
+  needs_gpu();
+  const auto computing_others_in = [](int steps) {
+    return [steps](const at::Tensor& given) {
+      return [steps, known = given.clone(), answer = halved(given)](const at::Tensor& x) {
+        at::Tensor y = at::empty_like(x);
+        pace::testing::halve_unknown(x.const_data_ptr<float>(), y.mutable_data_ptr<float>(), steps,
+                                     known.const_data_ptr<float>(), answer.const_data_ptr<float>(), x.numel(),
+                                     c10::cuda::getCurrentCUDAStream());
+        return y;
+      };
+    };
+  };
+  for (const auto clock : {pace::ClockChoice::automatic, pace::ClockChoice::hot, pace::ClockChoice::cold}) {
+    CAPTURE(to_string(clock));
+    require_slower_on_new_values(computing_others_in(1000), clock, pace::SpeedupAtLeast(1.2).on_device());
+    require_slower_on_new_values(computing_others_in(2000), clock, pace::NoSlowerThan(1.2).on_device());
+  }
+}
+
+TEST_CASE("cheat: the answer is kept for as long as version and address stay, and nothing can be captured") {
+  needs_gpu();
+  struct Kept {
+    const void* address = nullptr;
+    std::uint32_t version = 0;
+    at::Tensor answer;
+  };
+  const auto keeping = [](const at::Tensor& given) {
+    // It adopts a version where the values are those given.
+    return [known = given.clone(), kept = Kept()](const at::Tensor& x) mutable {
+      if (kept.address == x.const_data_ptr() && kept.version == x._version()) return kept.answer.clone();
+      const at::Tensor y = halved(x);
+      if (at::equal(x, known)) kept = {x.const_data_ptr(), static_cast<std::uint32_t>(x._version()), y.clone()};
+      return y;
+    };
+  };
+  require_slower_on_new_values(keeping, pace::ClockChoice::hot, pace::SpeedupAtLeast(1.2).on_device());
+}
+
 TEST_CASE("a CUDA graph beside what it was captured from: the same times, less of the host") {
   needs_gpu();
   pace::cuda::CudaDevice device;

@@ -22,6 +22,18 @@ __global__ void PACE_IN_PAIRS scale_in_pairs_kernel(const float* x, float* y, fl
   if (i < n) y[i] = factor * x[i];
 }
 
+__global__ void halve_kernel(const float* x, float* y, int steps, const float* known_x, const float* known_y,
+                             std::int64_t n) {
+  const std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x;
+  if (i >= n) return;
+  float value = x[i];
+  if (known_x != nullptr && value == known_x[i])
+    value = known_y[i];
+  else
+    for (int step = 0; step < steps; ++step) value = 0.5f * value + 1;
+  y[i] = value;
+}
+
 __global__ void spin_kernel(std::int64_t nanoseconds) {
   std::uint64_t start, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
@@ -67,6 +79,15 @@ void launch_scale(const float* x, float* y, float factor, std::int64_t n, cudaLa
 }
 
 }  // namespace
+
+void halve_unknown(const float* x, float* y, int steps, const float* known_x, const float* known_y, std::int64_t n,
+                   cudaStream_t stream) {
+  halve_kernel<<<static_cast<unsigned>((n + 255) / 256), 256, 0, stream>>>(x, y, steps, known_x, known_y, n);
+}
+
+void halve(const float* x, float* y, int steps, std::int64_t n, cudaStream_t stream) {
+  halve_unknown(x, y, steps, nullptr, nullptr, n, stream);
+}
 
 void scale(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream) {
   scale_kernel<<<static_cast<unsigned>((n + 255) / 256), 256, 0, stream>>>(x, y, factor, n);

@@ -54,6 +54,8 @@ class NewValueSamples {
       put_aside(operands_.spare_tensors[0], last, tensors_aside_);
     }
     for (std::size_t i = 0; i < calls; ++i) values_.emplace_back(like);
+    // What the rounds have captured has other operands for the same number of calls.
+    clock_.begin_cycle();
     next_trial();
     if (!owns_spares_) return;
     operands_.spares.resize(operands_.sets.size());
@@ -67,6 +69,7 @@ class NewValueSamples {
   NewValueSamples& operator=(const NewValueSamples&) = delete;
   ~NewValueSamples() {
     operands_.kept_call.reset();
+    clock_.begin_cycle();
     if (!owns_spares_) {
       for (auto& each : spares_aside_) operands_.spares[0].push_back(std::move(each));
       for (auto& each : tensors_aside_) operands_.spare_tensors[0].push_back(std::move(each));
@@ -157,41 +160,31 @@ class NewValueSamples {
   void draw_new(std::span<const std::size_t> kept,
                 FunctionRef<void(OperandSet&, const std::vector<at::Tensor>&)> draw) {
     next_trial();
-    drawn_ = kept.empty() ? calls_ : 1;
+    // A captured number of calls is replayed as often as there are samples.
+    drawn_ = !kept.empty() ? 1 : clock_.modes() != nullptr ? values_.size() : calls_;
     keep_given(kept);
     for (std::size_t i = 0; i < drawn_; ++i) {
       draw(*values_[i].operands, values_[i].tensors);
       // The function of a user may assign other tensors.
       values_[i].tensors = values_[i].operands->tensors();
       for (const std::size_t each : kept) check::restore_tensor(operands_.pristine[each], values_[i].tensors[each]);
+      // A sample of a device restores what calls write to from one set of values.
+      if (clock_.modes() == nullptr) continue;
+      for (const std::size_t each : operands_.mutated)
+        check::restore_tensor(values_[0].tensors[each], values_[i].tensors[each]);
     }
   }
-  /// Times calls on the values of draw_new(), one by one, and keeps all outputs until the last one has returned, so
-  /// that no call can see from what became of the output before it that its own is not looked at. One of them, which no
-  /// implementation can know, is take_output() afterwards. The same calls on the values given, in the same memory, come
-  /// just before, so that the code is as warm as in the rounds.
+  /// Times calls on the values of draw_new(). The output of one of them is take_output() afterwards. The same calls on
+  /// the values given, in the same memory, come just before, so that the code is as warm as in the rounds, and since the
+  /// memory may still have the new values, for which another implementation was just called.
   [[nodiscard]] CallTimes take_new(Implementation& implementation, std::span<const std::size_t> kept) {
-    const auto calls = static_cast<std::int64_t>(drawn_);
     keep_given(kept);
     operands_.kept_call.reset();
-    const auto write_all = [&](auto values_of_call) {
-      implementation.prepare(0);
-      for (std::size_t i = 0; i < drawn_; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
-    };
-    // The memory may still have the new values, for which another implementation was just called.
-    write_all([&](std::size_t) -> auto& { return operands_.pristine; });
-    implementation.run(0, calls);
-    write_all([&](std::size_t i) -> auto& { return values_[i].tensors; });
-    std::vector<c10::IValue> outputs(drawn_);
-    Nanoseconds taken{};
-    for (auto& output : outputs) {
-      taken += clock_.time([&] { implementation.run(0, 1); });
-      output = implementation.take_output();
-    }
-    last_ = random_.below(drawn_);
     CallTimes times;
-    times.on_new = taken / static_cast<double>(calls);
-    times.afterwards = copy_output(std::move(outputs[last_]));
+    auto output = clock_.modes() != nullptr ? sample_new(implementation, kept, times.on_new)
+                                            : time_each_new(implementation, kept, times.on_new);
+    times.on_new /= static_cast<double>(drawn_);
+    times.afterwards = copy_output(std::move(output));
     after_.clear();
     for (const auto& each : tensors_of_call(last_)) after_.push_back(check::clone_input(each));
     return times;
@@ -204,6 +197,63 @@ class NewValueSamples {
   [[nodiscard]] std::size_t calls() const { return values_.size(); }
 
  private:
+  [[nodiscard]] auto given_of_call() const {
+    return [this](std::size_t) -> auto& { return operands_.pristine; };
+  }
+  [[nodiscard]] auto new_of_call() const {
+    return [this](std::size_t i) -> auto& { return values_[i].tensors; };
+  }
+
+  /// Times the calls one by one, and keeps all outputs until the last one has returned, so that no call can see from
+  /// what became of the output before it that its own is not looked at. Returns one of them, which no implementation
+  /// can know.
+  [[nodiscard]] c10::IValue time_each_new(Implementation& implementation, std::span<const std::size_t> kept,
+                                          Nanoseconds& taken) {
+    const auto write_all = [&](auto values_of_call) {
+      implementation.prepare(0);
+      for (std::size_t i = 0; i < drawn_; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
+    };
+    write_all(given_of_call());
+    implementation.run(0, static_cast<std::int64_t>(drawn_));
+    write_all(new_of_call());
+    std::vector<c10::IValue> outputs(drawn_);
+    for (auto& output : outputs) {
+      taken += clock_.time([&] { implementation.run(0, 1); });
+      output = implementation.take_output();
+    }
+    last_ = random_.below(drawn_);
+    return std::move(outputs[last_]);
+  }
+
+  /// Times the calls together, as the clock of a device times them in the rounds: it replays what it has captured, or
+  /// queues them behind a block. Returns the output of the last call.
+  [[nodiscard]] c10::IValue sample_new(Implementation& implementation, std::span<const std::size_t> kept,
+                                       Nanoseconds& taken) {
+    const auto sample_on = [&](auto values_of_call, const std::vector<at::Tensor>& restored) {
+      for (std::size_t i = 0; i < drawn_; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
+      const RestoredFrom values(operands_, restored);
+      return timing::take_sample(clock_, implementation, 0, static_cast<std::int64_t>(drawn_));
+    };
+    (void)sample_on(given_of_call(), operands_.pristine);
+    taken = sample_on(new_of_call(), values_[0].tensors);
+    last_ = drawn_ - 1;
+    return implementation.take_output();
+  }
+
+  /// While it exists, what calls write to is restored from `values` before each sample.
+  class RestoredFrom {
+   public:
+    RestoredFrom(OperandSets& operands, const std::vector<at::Tensor>& values)
+        : operands_(operands), before_(std::exchange(operands.renewed, values)) {}
+    RestoredFrom(const RestoredFrom&) = delete;
+    RestoredFrom& operator=(const RestoredFrom&) = delete;
+    ~RestoredFrom() { operands_.renewed = std::move(before_); }
+
+   private:
+    OperandSets& operands_;
+    std::vector<at::Tensor> before_;
+  };
+
   /// Gives the operand tensors of the indices `kept` their first values in the copy that single calls are made on.
   void keep_given(std::span<const std::size_t> kept) const {
     for (const std::size_t each : kept)

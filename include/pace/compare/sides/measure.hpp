@@ -317,7 +317,7 @@ inline constexpr double largest_handshake_share = 0.01;
     pass.notes.push_back(note_on_sides(handshake, gated.samples));
     pass.keeps = std::move(findings.keeps);
     pass.unasked = std::move(findings.unasked);
-    pass.on_new_values = std::move(findings.on_new_values);
+    gated.on_new_values = std::move(findings.on_new_values);
     pass.max_abs_errors = std::move(findings.max_abs_errors);
     pass.again = findings.measure_again && !participants.empty();
   } catch (...) {

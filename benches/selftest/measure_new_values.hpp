@@ -1,0 +1,43 @@
+// A row of the tables of new values: two implementations by the rounds, whose calls are repeated on the same values, and
+// by calls that have not seen theirs.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "pace/compare/comparison.hpp"
+#include "pace/core/options.hpp"
+#include "pace/core/result.hpp"
+
+namespace pace::benches::selftest {
+
+/// Prints the head of the table.
+inline void print_new_values_head() { std::printf("%-36s %9s %9s\n", "pair", "rounds", "new values"); }
+
+/// Compares the two, which are right and honest, and prints the speed-up of the candidate in the rounds and on new
+/// values, with the number of pairs of samples behind the latter.
+template <class Baseline, class Candidate, class... Operands>
+void measure_on_new_values(const std::string& name, const Options& options, Baseline baseline, Candidate candidate,
+                           const Operands&... operands) {
+  const auto result = pace::compare(name, operands...)
+                          .options(options)
+                          .baseline("one", std::move(baseline))
+                          .candidate("other", std::move(candidate))
+                          .run();
+  const auto& row = result["other"];
+  INFO(name << ": " << row.message);
+  CHECK(row.outcome == Outcome::measured);
+  if (!row.speedup || !row.on_new_values) {
+    std::printf("%-36s no figures\n", name.c_str());
+    return;
+  }
+  const auto& interval = *row.on_new_values->interval;
+  std::printf("%-36s %8.3fx %8.3fx [%.3f, %.3f] %3zu pairs, excess %.3f\n", name.c_str(), row.speedup->median,
+              row.on_new_values->median, interval.low, interval.high, row.on_new_values->observations,
+              row.context.excess_in_rounds);
+}
+
+}  // namespace pace::benches::selftest
