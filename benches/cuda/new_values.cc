@@ -26,10 +26,11 @@ TEST_CASE("how fast honest code is on values that no call has seen, on a GPU") {
   const Quiet quiet;
   print_new_values_head();
   for (const auto clock : {ClockChoice::automatic, ClockChoice::hot, ClockChoice::cold, ClockChoice::host})
-    for (const std::int64_t rows : {1, 64, 1024, 4096, 16384}) {
+    for (const std::int64_t rows : {1, 64, 1024, 2048, 4096, 6144, 8192, 16384}) {
       const auto measure = [&](const std::string& name, auto baseline, auto candidate, const auto&... operands) {
         auto options = fresh_options();
         options.clock = clock;
+        options.mode_share = 0;
         measure_on_new_values(to_string(clock) + std::string(" ") + name + '/' + std::to_string(rows), options,
                               std::move(baseline), std::move(candidate), operands...);
       };

@@ -96,6 +96,24 @@ TEST_CASE("what short calls take longer beside the rounds is the same for both s
   CHECK_THAT(speedup(5000, 1000, 1000, 1000), WithinAbs(5, 1e-12));
 }
 
+TEST_CASE("on a device what writing leaves in the cache is known by samples on the values given, up to a factor of two") {
+  const auto speedup = [](double baseline, double own, double baseline_on_given, double own_on_given,
+                          double in_rounds) {
+    const auto times = [](double on_new, double on_given) {
+      return pace::detail::CallTimes{.on_new = Nanoseconds(on_new), .on_given = Nanoseconds(on_given)};
+    };
+    // In the rounds the baseline takes 1 ms.
+    return std::exp(pace::detail::log_ratio_beside_given(times(baseline, baseline_on_given), times(own, own_on_given),
+                                                         Nanoseconds(1e6), Nanoseconds(1e6 / in_rounds), in_rounds));
+  };
+  // Memory that was written makes the calls of one side slower, whatever is written.
+  CHECK_THAT(speedup(1e6, 0.3e6, 1e6, 0.3e6, 5), WithinAbs(5, 1e-9));
+  // The candidate computes on new values only.
+  CHECK_THAT(speedup(1e6, 1e6, 1e6, 0.2e6, 5), WithinAbs(1, 1e-9));
+  // ... and where samples are not those of the rounds.
+  CHECK_THAT(speedup(1e6, 1e6, 1e6, 1e6, 5), WithinAbs(2, 1e-9));
+}
+
 TEST_CASE("more pairs are taken only where the first ones are suspicious, until their interval is narrow") {
   Pairs honest{1.5, 0.01};
   const auto found = measure(1.5, honest);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/Functions.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -138,6 +139,52 @@ TEST_CASE("a guard on a GPU allows what it states and no more") {
     INFO(result["b"].judgements[0].message);
     CHECK(result["b"].judgements[0].verdict == verdict);
   }
+}
+
+/// `other` beside a baseline of 9 us on an operand whose values are `given`, timed by events.
+template <class F>
+pace::Result on_values(OnDevice& on, const at::Tensor& given, F other) {
+  auto options = rounds_for_verdicts();
+  options.clock = ClockChoice::hot;
+  return pace::compare("on a device", given)
+      .options(options)
+      .device(at::kCPU)
+      .baseline("a",
+                [&](const at::Tensor& x) {
+                  on.device.work(Nanoseconds(9000));
+                  return x.mul(3);
+                })
+      .candidate("b",
+                 [&, other](const at::Tensor& x) {
+                   on.device.work(Nanoseconds(other(x)));
+                   return x.mul(3);
+                 })
+      .expect(pace::SpeedupAtLeast(1.2).on_device())
+      .run(on.clock);
+}
+
+TEST_CASE("on a device, too, a claim fails that holds for the values given alone") {
+  OnDevice on;
+  const at::Tensor given = at::randn({64});
+  const auto result = on_values(on, given, [given](const at::Tensor& x) { return at::equal(x, given) ? 3000.0 : 9000.0; });
+  const auto& row = result["b"];
+  INFO(row.message);
+  REQUIRE(row.outcome == Outcome::measured);
+  CHECK_THAT(row.speedup->median, WithinRel(3.0, 1e-9));
+  REQUIRE(row.on_new_values);
+  CHECK_THAT(row.on_new_values->median, WithinRel(1.0, 1e-9));
+  CHECK(row.judgements.at(0).verdict == pace::Verdict::failed);
+  CHECK_THAT(row.judgements.at(0).message, ContainsSubstring("on values that no call has seen at most 1.00x"));
+}
+
+TEST_CASE("on a device, too, a claim holds that is true of all values") {
+  OnDevice on;
+  const auto result = on_values(on, at::randn({64}), [](const at::Tensor&) { return 3000.0; });
+  const auto& row = result["b"];
+  INFO(row.message);
+  REQUIRE(row.on_new_values);
+  CHECK_THAT(row.on_new_values->median, WithinRel(3.0, 1e-9));
+  CHECK(row.judgements.at(0).verdict == pace::Verdict::passed);
 }
 
 TEST_CASE("a guard is about the host's time, too, unless it is stated of the device alone") {

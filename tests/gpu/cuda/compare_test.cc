@@ -237,10 +237,10 @@ TEST_CASE("cheat: its operand is kept in the L2, whatever flushes that") {
   CHECK(left == before);
 }
 
-/// Elements are halved and raised a thousand times, in `steps` fewer or more.
-at::Tensor halved(const at::Tensor& x, int steps = 1000) {
+/// Returns a copy, by so many steps.
+at::Tensor flipped(const at::Tensor& x, int steps = 1000) {
   at::Tensor y = at::empty_like(x);
-  pace::testing::halve(x.const_data_ptr<float>(), y.mutable_data_ptr<float>(), steps, x.numel(),
+  pace::testing::flip(x.const_data_ptr<float>(), y.mutable_data_ptr<float>(), steps, x.numel(),
                        c10::cuda::getCurrentCUDAStream());
   return y;
 }
@@ -253,7 +253,7 @@ void require_slower_on_new_values(F candidate, pace::ClockChoice clock, const pa
   options.clock = clock;
   const auto result = pace::compare("known values", x)
                           .options(options)
-                          .baseline("honest", [](const at::Tensor& a) { return halved(a); })
+                          .baseline("honest", [](const at::Tensor& a) { return flipped(a); })
                           .candidate("cheat", candidate(x))
                           .expect(expectation)
                           .run();
@@ -271,9 +271,9 @@ TEST_CASE("cheat: the answer is kept for the values given alone, by each element
   needs_gpu();
   const auto computing_others_in = [](int steps) {
     return [steps](const at::Tensor& given) {
-      return [steps, known = given.clone(), answer = halved(given)](const at::Tensor& x) {
+      return [steps, known = given.clone(), answer = flipped(given)](const at::Tensor& x) {
         at::Tensor y = at::empty_like(x);
-        pace::testing::halve_unknown(x.const_data_ptr<float>(), y.mutable_data_ptr<float>(), steps,
+        pace::testing::flip_unknown(x.const_data_ptr<float>(), y.mutable_data_ptr<float>(), steps,
                                      known.const_data_ptr<float>(), answer.const_data_ptr<float>(), x.numel(),
                                      c10::cuda::getCurrentCUDAStream());
         return y;
@@ -298,7 +298,7 @@ TEST_CASE("cheat: the answer is kept for as long as version and address stay, an
     // It adopts a version where the values are those given.
     return [known = given.clone(), kept = Kept()](const at::Tensor& x) mutable {
       if (kept.address == x.const_data_ptr() && kept.version == x._version()) return kept.answer.clone();
-      const at::Tensor y = halved(x);
+      const at::Tensor y = flipped(x);
       if (at::equal(x, known)) kept = {x.const_data_ptr(), static_cast<std::uint32_t>(x._version()), y.clone()};
       return y;
     };

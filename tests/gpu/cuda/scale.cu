@@ -22,7 +22,7 @@ __global__ void PACE_IN_PAIRS scale_in_pairs_kernel(const float* x, float* y, fl
   if (i < n) y[i] = factor * x[i];
 }
 
-__global__ void halve_kernel(const float* x, float* y, int steps, const float* known_x, const float* known_y,
+__global__ void flip_kernel(const float* x, float* y, int steps, const float* known_x, const float* known_y,
                              std::int64_t n) {
   const std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x;
   if (i >= n) return;
@@ -30,7 +30,7 @@ __global__ void halve_kernel(const float* x, float* y, int steps, const float* k
   if (known_x != nullptr && value == known_x[i])
     value = known_y[i];
   else
-    for (int step = 0; step < steps; ++step) value = 0.5f * value + 1;
+    for (int step = 0; step < steps; ++step) value = 2 - value;
   y[i] = value;
 }
 
@@ -80,13 +80,13 @@ void launch_scale(const float* x, float* y, float factor, std::int64_t n, cudaLa
 
 }  // namespace
 
-void halve_unknown(const float* x, float* y, int steps, const float* known_x, const float* known_y, std::int64_t n,
+void flip_unknown(const float* x, float* y, int steps, const float* known_x, const float* known_y, std::int64_t n,
                    cudaStream_t stream) {
-  halve_kernel<<<static_cast<unsigned>((n + 255) / 256), 256, 0, stream>>>(x, y, steps, known_x, known_y, n);
+  flip_kernel<<<static_cast<unsigned>((n + 255) / 256), 256, 0, stream>>>(x, y, steps, known_x, known_y, n);
 }
 
-void halve(const float* x, float* y, int steps, std::int64_t n, cudaStream_t stream) {
-  halve_unknown(x, y, steps, nullptr, nullptr, n, stream);
+void flip(const float* x, float* y, int steps, std::int64_t n, cudaStream_t stream) {
+  flip_unknown(x, y, steps, nullptr, nullptr, n, stream);
 }
 
 void scale(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream) {

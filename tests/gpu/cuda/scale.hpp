@@ -18,10 +18,10 @@ void scale_cooperatively(const float* x, float* y, float factor, std::int64_t n,
 /// The same with an attribute of the launch. Throws std::runtime_error if the launch fails.
 void scale_with(const float* x, float* y, float factor, std::int64_t n, const cudaLaunchAttribute& attribute,
                 cudaStream_t stream);
-/// y = x after `steps` steps of v = 0.5 * v + 1, one after another.
-void halve(const float* x, float* y, int steps, std::int64_t n, cudaStream_t stream);
+/// y = x but for rounding, by an even number of steps of v = 2 - v, one after another.
+void flip(const float* x, float* y, int steps, std::int64_t n, cudaStream_t stream);
 /// The same, but where `x` has the element of `known_x`: that of `known_y` is taken from there.
-void halve_unknown(const float* x, float* y, int steps, const float* known_x, const float* known_y, std::int64_t n,
+void flip_unknown(const float* x, float* y, int steps, const float* known_x, const float* known_y, std::int64_t n,
                    cudaStream_t stream);
 /// Keeps one multiprocessor busy for that long and sets `*semaphore` to 0, or does nothing if that is 0 already.
 void spin_if_set(int* semaphore, std::int64_t microseconds, cudaStream_t stream);

@@ -47,6 +47,7 @@
 #include "pace/core/activity.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/function_ref.hpp"
+#include "pace/core/options.hpp"
 #include "pace/core/random.hpp"
 #include "pace/core/result.hpp"
 #include "pace/gate/known_values.hpp"
@@ -1017,8 +1018,8 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
 /// Measures the speed-up over the baseline where all values but those of the operand tensors `kept` are new, which is
 /// what remains of that of the rounds without anything that is kept from call to call, whatever it is kept by: address,
 /// version, content, or that calls are repeated. Returns what is wrong with the outputs. Where rounds have values of
-/// the user's, so have these samples. The clock of a device times them as it times those of the rounds. Steps of a
-/// training are left out: the rounds time parts of a call there.
+/// the user's, so have these samples. The clock of a device times them as it times those of the rounds, but for
+/// its wall clock. Steps of a training are left out: the rounds time parts of a call there.
 inline std::string IntegrityChecker::time_on_new_values(Implementation& implementation, NewValueSamples& samples,
                                                         std::span<const std::size_t> kept) {
   constexpr std::size_t looked_at = 2;  // the output of one pair of so many
@@ -1028,6 +1029,11 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
   constexpr double patience = 4;
   const double in_rounds = speedups_.at(implementation.index);
   if (implementation.phases() != nullptr || !(in_rounds > 0)) return {};
+  const auto* const modes = clock_.modes();
+  // The wait for the device is a part of that time, and of few calls a larger one.
+  if (modes != nullptr && modes->selected() == ClockChoice::wall) return {};
+  // The host's time does not depend on what lies in the device's cache, and varies more.
+  const bool beside_given = modes != nullptr && modes->selected() != ClockChoice::host;
   std::string wrong, not_drawn;
   std::optional<OnOtherValues> by_user;
   if (prepared_.renew) by_user.emplace(renewed_values, remedy_of_renewed_values);
@@ -1064,10 +1070,12 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
       ++pairs;
       // What a call leaves until its output is read is a part of it.
       const Nanoseconds left = std::max(own.afterwards - norm.afterwards - most_afterwards, Nanoseconds(0));
-      untimed = own.on_new.count() <= 0 || norm.on_new.count() <= 0;
+      untimed = own.on_new.count() <= 0 || norm.on_new.count() <= 0 ||
+                (beside_given && (own.on_given.count() <= 0 || norm.on_given.count() <= 0));
       if (!wrong.empty() || untimed) return std::nullopt;
-      return log_ratio_on_new_values(norm.on_new, own.on_new + left, shortest_of(baseline_),
-                                     shortest_of(implementation.index));
+      const Nanoseconds usual = shortest_of(baseline_), usual_own = shortest_of(implementation.index);
+      if (beside_given) return log_ratio_beside_given(norm, own, usual, usual_own, in_rounds);
+      return log_ratio_on_new_values(norm.on_new, own.on_new + left, usual, usual_own);
     };
     const auto time_is_left = [&](std::size_t more) {
       const Nanoseconds elapsed = clock_.now() - start,

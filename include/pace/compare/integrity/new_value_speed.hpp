@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "pace/compare/integrity/novelty.hpp"
 #include "pace/core/function_ref.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/units.hpp"
@@ -38,6 +39,17 @@ inline constexpr double new_value_confidence = 0.999;
   const double by_share = baseline / own;
   if (least.count() <= 0) return std::log(by_share);
   return std::log(std::max(by_share, (baseline - more) / std::max(own - more, least)));
+}
+
+/// Returns ln(speed-up) on new values of a pair of samples on a device, each with one on the values given: that of the
+/// rounds, `in_rounds`, times what the speed-up changes by with the values. An implementation that knows samples on the
+/// values given from those of the rounds, and is slow in them, gains no more than a factor of two by it.
+[[nodiscard]] inline double log_ratio_beside_given(const CallTimes& baseline, const CallTimes& own, Nanoseconds usual,
+                                                   Nanoseconds usual_own, double in_rounds) {
+  constexpr double most_beyond = 2;
+  const double on_new = log_ratio_on_new_values(baseline.on_new, own.on_new, usual, usual_own);
+  const double on_given = log_ratio_on_new_values(baseline.on_given, own.on_given, usual, usual_own);
+  return std::min(std::log(in_rounds) + on_new - on_given, on_new + std::log(most_beyond));
 }
 
 /// Measures the speed-up on new values. `pair()` returns ln(time of the baseline / own time) of one sample of each, on
