@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/ops/equal.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ones.h>
@@ -292,6 +293,42 @@ TEST_CASE("expectations of a phase end the rounds and are judged by its figures"
   CAPTURE(result);
   CHECK_FALSE(as_expected.match(result));
   CHECK_THAT(as_expected.examine(result).text, ContainsSubstring("failed: of its backward phase, "));
+}
+
+TEST_CASE("a claim about a step fails that holds for the values given alone") {
+  FakeClock clock;
+  auto options = few_rounds();
+  options.max_rounds = 10'000;
+  options.budget = Nanoseconds(1e9);
+  const auto x = at::randn({3, 4});
+  // Twice as slow on other values, which no ratio of theirs to the values given shows to be a fault.
+  const auto faster_on = [&](const at::Tensor& known) {
+    Step step = product(clock, 20'000, 20'000);
+    step.forward = [forward = step.forward, &clock, known](at::Tensor& operand) {
+      if (known.defined() && !at::equal(operand, known)) clock.advance(Nanoseconds(40'000));
+      return forward(operand);
+    };
+    return step;
+  };
+  const auto result = pace::compare("product", x)
+                          .options(options)
+                          .baseline("eager", product(clock, 40'000, 40'000))
+                          .candidate("on all", faster_on({}))
+                          .candidate("on given", faster_on(x.clone()))
+                          .expect(pace::SpeedupAtLeast(1.5))
+                          .run(clock);
+  for (const char* const name : {"on all", "on given"}) {
+    const auto& row = result[name];
+    INFO(name << ": " << row.message);
+    REQUIRE(row.outcome == Outcome::measured);
+    CHECK_THAT(row.speedup->median, WithinRel(2.0, 1e-9));
+    REQUIRE(row.on_new_values);
+  }
+  CHECK_THAT(result["on all"].on_new_values->median, WithinRel(2.0, 1e-9));
+  CHECK(result["on all"].judgements.at(0).verdict == Verdict::passed);
+  CHECK_THAT(result["on given"].on_new_values->median, WithinRel(1.0, 0.03));
+  CHECK(result["on given"].judgements.at(0).verdict == Verdict::failed);
+  CHECK_THAT(result["on given"].judgements.at(0).message, ContainsSubstring("on values that no call has seen"));
 }
 
 TEST_CASE("senseless comparisons of training steps are refused in words") {

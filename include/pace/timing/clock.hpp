@@ -66,6 +66,10 @@ class Clock {
     return sample_plainly(subject, operands, iterations);
   }
 
+  /// Times `iterations` iterations of a subject that is prepared, by time(), or by begin_lap() and end_lap() where
+  /// iterations have phases. Returns the time of all iterations together, which is that of all phases.
+  Nanoseconds time_prepared(Subject& subject, std::size_t operands, std::int64_t iterations);
+
   /// The host's time since some fixed point, for budgets and limits.
   [[nodiscard]] virtual Nanoseconds now() const = 0;
   /// Lets so much time pass in which this process does nothing, so that what is measured afterwards does not depend on
@@ -108,7 +112,7 @@ class Clock {
   Clock(const Clock&) = default;             ///< protected, so that no clock is sliced
   Clock& operator=(const Clock&) = default;  ///< protected, so that no clock is sliced
 
-  /// Takes a sample by time(), or by begin_lap() and end_lap() if iterations have phases.
+  /// Prepares the subject, and takes a sample by time_prepared().
   Nanoseconds sample_plainly(Subject& subject, std::size_t operands, std::int64_t iterations);
 
  private:
@@ -183,13 +187,17 @@ inline void lead_in(Subject& subject, std::size_t operands) {
 }
 
 inline Nanoseconds Clock::sample_plainly(Subject& subject, std::size_t operands, std::int64_t iterations) {
+  if (subject.phases() == nullptr)
+    subject.prepare(operands);
+  else
+    lead_in(subject, operands);
+  return time_prepared(subject, operands, iterations);
+}
+
+inline Nanoseconds Clock::time_prepared(Subject& subject, std::size_t operands, std::int64_t iterations) {
   const auto run = [&] { subject.run(operands, iterations); };
   Phases* const phases = subject.phases();
-  if (phases == nullptr) {
-    subject.prepare(operands);
-    return time(run);
-  }
-  lead_in(subject, operands);
+  if (phases == nullptr) return time(run);
   detail::PlainLaps laps(*this, *phases);
   phases->reset();
   phases->listen(laps, run);
