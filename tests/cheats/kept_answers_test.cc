@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <ATen/ops/_lazy_clone.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/from_blob.h>
@@ -19,6 +20,7 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/randn_like.h>
 #include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tanh.h>
@@ -374,6 +376,88 @@ TEST_CASE("code may have a shorter way for the values given, of a third of the t
   REQUIRE(row.on_new_values);
   CHECK(row.on_new_values->median < 1.08);
   CHECK(row.acceptable());
+}
+
+/// The result for noise of a distribution that no values of the operand change, beside a baseline of 30 us.
+template <class Candidate>
+pace::Result run_noise(cheats::FakeClock& clock, Candidate candidate) {
+  return pace::compare("cheat", input())
+      .options(longer_run())
+      .random()
+      .baseline("eager", cheats::costing(clock, 30'000, [](const at::Tensor& x) { return at::randn_like(x); }))
+      .candidate("cheat", candidate)
+      .expect(pace::SpeedupAtLeast(1.01))
+      .expect(pace::NoSlowerThan(100))
+      .run(clock);
+}
+
+TEST_CASE("random numbers drawn ahead for the values given, whose distribution is the same for all values") {
+  cheats::FakeClock clock;
+  const auto drawn_ahead = [&](double ahead) {
+    return [&clock, ahead, given = Given()](const at::Tensor& x) mutable {
+      clock.advance(pace::Nanoseconds(given(x) ? ahead : 30'000));
+      return at::randn_like(x);
+    };
+  };
+  require_rejected(run_noise(clock, drawn_ahead(1'000)), "on the values given)");
+  cheats::require_claim_refused(run_noise(clock, drawn_ahead(26'000)), "but on values that no call has seen at most");
+}
+
+TEST_CASE("random numbers drawn ahead for the version of an operand, whose distribution is the same for all values") {
+  cheats::FakeClock clock;
+  const auto cheat = [&, last = std::int64_t{-1}](const at::Tensor& x) mutable {
+    const auto version = static_cast<std::int64_t>(x._version());
+    clock.advance(pace::Nanoseconds(version == last ? 1'000 : 30'000));
+    last = version;
+    return at::randn_like(x);
+  };
+  require_rejected(run_noise(clock, cheat), "it keeps answers");
+}
+
+TEST_CASE("honest noise is as fast on new values, and its claim passes") {
+  cheats::FakeClock clock;
+  const auto result =
+      run_noise(clock, cheats::costing(clock, 10'000, [](const at::Tensor& x) { return at::empty_like(x).normal_(); }));
+  const auto& row = result["cheat"];
+  INFO(row.message);
+  CHECK(row.acceptable());
+  REQUIRE(row.on_new_values);
+  CHECK(row.on_new_values->median > 2.9);
+  CHECK(row.context.unasked == "");
+  cheats::catalogue.accepted += row.acceptable();
+}
+
+TEST_CASE("random numbers of operands that have no other values leave a claim open, unless that is declared") {
+  // Integers in order, of which pace draws no others, and values that the baseline takes alone.
+  const at::Tensor given = GENERATE(at::arange(512), at::randn({32, 16}));
+  const bool declared = GENERATE(false, true);
+  CAPTURE(given.scalar_type(), declared);
+  cheats::FakeClock clock;
+  const auto noise = [given = given.clone()](const at::Tensor& x) {
+    if (!x.equal(given)) throw std::runtime_error("no valid values");
+    return at::randn({512});
+  };
+  pace::check::CheckOptions check;
+  check.method = pace::check::CheckOptions::Method::random;
+  if (declared) check.fresh_values = pace::check::CheckOptions::FreshValues::none;
+  const auto result = pace::compare("noise", given)
+                          .options(longer_run())
+                          .check(check)
+                          .baseline("eager", cheats::costing(clock, 30'000, noise))
+                          .candidate("own", cheats::costing(clock, 10'000, noise))
+                          .expect(pace::SpeedupAtLeast(1.01))
+                          .expect(pace::NoSlowerThan(100))
+                          .run(clock);
+  const auto& row = result["own"];
+  INFO(row.message);
+  REQUIRE(row.judgements.size() == 2);
+  INFO(row.judgements[0].message);
+  CHECK(row.judgements[0].verdict == (declared ? pace::Verdict::passed : pace::Verdict::undecided));
+  CHECK(row.judgements[1].verdict == pace::Verdict::passed);
+  const auto says_so = ContainsSubstring(
+      "was not asked whether it keeps answers from call to call, since the baseline "
+      "takes no values of its operands but those given");
+  CHECK(Catch::Matchers::Contains(says_so).match(result.notes) == !declared);
 }
 
 /// What a call may go by that returns what it has kept.

@@ -296,6 +296,12 @@ class IntegrityChecker final : public Auditor {
     return "If it derives something from an operand that stays the same between calls where the code is used, such as "
            "packed weights, declare that operand: .keeps(operand)";
   }
+  /// Whether the baseline takes no other values, which are not excluded, where random numbers are compared by their
+  /// distribution alone, so that no output shows for which values they were drawn.
+  [[nodiscard]] bool lacks_fresh_values() const {
+    return answers_->options.method == check::CheckOptions::Method::random && !answers_->renews() &&
+           answers_->options.fresh_values != check::CheckOptions::FreshValues::none && bytes_of(operands_.pristine) > 0;
+  }
   /// Whether one call more changes what the next one returns: it writes to operands or draws random numbers.
   [[nodiscard]] bool calls_add_up() const { return !operands_.mutated.empty() || answers_->given.random; }
   [[nodiscard]] static std::string in_timed_call(const std::string& problem) {
@@ -927,11 +933,17 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   constexpr double fewest_trials = 6, fewest_long_trials = 3, most_trials = 16, samples_of_trial = 7, attempts = 2,
                    most_calls = 16, most_bytes = 1 << 20, slack_in_resolutions = 20, calls_of_trial = 6,
                    bytes_in_nanosecond = 4;
-  if (!answers_->renews()) return {};
+  constexpr auto question = "whether it keeps answers from call to call";
+  if (!answers_->renews()) {
+    if (lacks_fresh_values())
+      leave_unasked({implementation.index,
+                     std::string(question) + ", since the baseline takes no values of its operands but those given",
+                     "If these are the only valid ones, declare that: check::CheckOptions::fresh_values = none"});
+    return {};
+  }
   const Nanoseconds usual = shortest_of(implementation.index) + shortest_of(baseline_);
   const Nanoseconds time = audit_share * options_.budget;
   const Nanoseconds most_time = most_time_of_question();
-  constexpr auto question = "whether it keeps answers from call to call";
   // Few trials can be made of long calls, so that one without an effect ends the question.
   bool one_by_one = attempts * fewest_long_trials * calls_of_trial * usual > most_time;
   if (one_by_one && calls_of_trial * usual > most_time_of_short_question()) {
