@@ -508,8 +508,11 @@ TEST_CASE("answers that are kept for a small part of the time, or by all that ca
   const auto keeper = GENERATE(values<Keeper>(
       {{"for known values", [](const Seen& seen) { return seen.known; }, 26'000},
        {"for the values given", [](const Seen& seen) { return seen.given; }, 26'000},
+       {"for the values given, for seven tenths of the time", [](const Seen& seen) { return seen.given; }, 9'000},
        {"for the values given, for two fifths of the time", [](const Seen& seen) { return seen.given; }, 12'000},
        {"for calls that are repeated", [](const Seen& seen) { return seen.again; }, 26'000},
+       {"for known values, for two thirds of the time", [](const Seen& seen) { return seen.known; }, 10'000},
+       {"for calls that are repeated, for seven tenths", [](const Seen& seen) { return seen.again; }, 9'000},
        {"for calls that are repeated, for nearly half", [](const Seen& seen) { return seen.again; }, 17'000},
        {"for memory whose version stays", [](const Seen& seen) { return seen.same; }, 20'000},
        {"for the values given in the memory of the rounds, whose version stays",
@@ -527,10 +530,65 @@ TEST_CASE("answers that are kept for a small part of the time, or by all that ca
   CHECK(result["cheat"].judgements.back().verdict == pace::Verdict::passed);
 }
 
-TEST_CASE("a guard fails by the time on values that no call has seen") {
+TEST_CASE("branches that the processor has learned of known values are no kept answers, of two and a half times") {
   cheats::FakeClock clock;
-  const auto cheat = [&, given = Given()](const at::Tensor& x) mutable {
-    clock.advance(pace::Nanoseconds(given(x) ? 30'000 : 60'000));
+  const auto branchy = [&, watcher = Watcher()](const at::Tensor& x) mutable {
+    clock.advance(pace::Nanoseconds(watcher.look(x).known ? 8'000 : 20'000));
+    return x.mul(3);
+  };
+  const auto result = run_on(clock, branchy);
+  const auto& row = result["cheat"];
+  INFO(row.message);
+  CHECK(row.outcome == pace::Outcome::measured);
+  REQUIRE(row.on_new_values);
+  CHECK(row.on_new_values->median < 1.6);
+  CHECK(row.acceptable());
+  CHECK_FALSE(row.context.keeps);
+  cheats::catalogue.accepted += row.acceptable();
+}
+
+TEST_CASE("where there is no speed-up on new values, calls may take twice as long and no more") {
+  cheats::FakeClock clock;
+  const auto triple = [](const at::Tensor& x) { return x.mul(3); };
+  const auto cheat = [&, watcher = Watcher()](const at::Tensor& x) mutable {
+    clock.advance(pace::Nanoseconds(watcher.look(x).known ? 10'000 : 30'000));
+    return x.mul(3);
+  };
+  auto options = longer_run();
+  options.max_rounds = 40;
+  // Values can no longer be drawn after the rounds, or only by taking more time than there is.
+  const bool throws = GENERATE(false, true);
+  CAPTURE(throws);
+  const auto renew = [&, left = 40](at::Tensor& x) mutable {
+    if (left-- <= 0 && throws) throw std::runtime_error("the file has no more batches");
+    if (left < 0) clock.advance(pace::Nanoseconds(1e9));
+    x.normal_();
+  };
+  const auto result = pace::compare("cheat", input())
+                          .options(options)
+                          .baseline("eager", cheats::costing(clock, 30'000, triple))
+                          .candidate("cheat", cheat)
+                          .expect(pace::SpeedupAtLeast(1.01))
+                          .expect(pace::NoSlowerThan(100))
+                          .renew_each_round(renew)
+                          .run(clock);
+  require_rejected(result, "times as long on values that it has not seen before");
+}
+
+TEST_CASE("a guard fails by the time on values that no call has seen") {
+  struct Keeper {
+    const char* name;
+    bool (*keeps)(const Seen&);
+    double kept;
+  };
+  const auto keeper = GENERATE(values<Keeper>(
+      {{"for the values given", [](const Seen& seen) { return seen.given; }, 30'000},
+       {"for the values given, for two thirds of the time", [](const Seen& seen) { return seen.given; }, 17'000},
+       {"for known values, for two thirds of the time", [](const Seen& seen) { return seen.known; }, 20'000}}));
+  CAPTURE(keeper.name);
+  cheats::FakeClock clock;
+  const auto cheat = [&, watcher = Watcher()](const at::Tensor& x) mutable {
+    clock.advance(pace::Nanoseconds(keeper.keeps(watcher.look(x)) ? keeper.kept : 60'000));
     return x.mul(3);
   };
   const auto guarded = [&](pace::Expectation guard) {

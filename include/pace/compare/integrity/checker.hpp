@@ -213,6 +213,13 @@ class IntegrityChecker final : public Auditor {
   [[nodiscard]] std::string judge_new_sample(Implementation& implementation, NewValueSamples& samples);
   [[nodiscard]] std::string time_on_new_values(Implementation& implementation, NewValueSamples& samples,
                                                std::span<const std::size_t> kept);
+  /// Whether time_on_new_values() asks for the speed-up of the implementation, and whether it has found that.
+  [[nodiscard]] bool measures_speed_on_new_values(Implementation& implementation) const {
+    return implementation.phases() == nullptr && speedups_.at(implementation.index) > 0;
+  }
+  [[nodiscard]] bool has_speed_on_new_values(std::size_t index) const {
+    return std::ranges::find(on_new_values_, index, &NewValueSpeed::index) != on_new_values_.end();
+  }
   [[nodiscard]] std::string take_disturbance();
   void verify_last_outputs(IntegrityFindings& findings);
   void find_repeated_numbers(IntegrityFindings& findings) const;
@@ -926,8 +933,9 @@ inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementa
 }
 
 /// Whether its calls take longer on values that it has not seen before than on the same ones again, or than where they
-/// are repeated, and whether they are right there. The time for it is a share of the budget, or up to
-/// most_time_of_question() where few calls take as long. One trial at a time may take up to
+/// are repeated, and whether they are right there. What the processor may have learned of known values is no fault
+/// where time_on_new_values() has a figure, against which gates hold it. The time for it is a share of the budget, or
+/// up to most_time_of_question() where few calls take as long. One trial at a time may take up to
 /// most_time_of_short_question().
 inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementation) {
   constexpr double fewest_trials = 6, fewest_long_trials = 3, most_trials = 16, samples_of_trial = 7, attempts = 2,
@@ -988,6 +996,8 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
       wrong = judge_new_sample(implementation, samples);
       return wrong.empty() ? std::optional<CallTimes>(times) : std::nullopt;
     };
+    // The speed-up on new values takes from gates what the processor may have learned, where there is one.
+    bool excusing = measures_speed_on_new_values(implementation);
     const auto effect_with = [&](std::span<const std::size_t> kept) {
       effect = find_novelty_effect(
           one_by_one
@@ -997,11 +1007,10 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
           Nanoseconds(bytes_of(operands_.pristine) / bytes_in_nanosecond), [&] { return own(kept); },
           [&] { return std::optional<CallTimes>(samples.take(baseline(), repetitions, beside_given, kept)); },
           static_cast<std::size_t>(one_by_one ? attempts * fewest_long_trials : attempts));
-      return effect.has_value() || !wrong.empty();
+      return (effect && !(excusing && effect->may_be_learned())) || !wrong.empty();
     };
     std::vector<std::size_t> keeps = operands_.keeps;
-    if (effect_with(operands_.keeps) && wrong.empty()) {
-      const auto found = *effect;
+    const auto blame_for = [&](const NoveltyEffect found) {
       const bool late = found.beside == NoveltyEffect::Beside::afterwards;
       const auto kept = late ? std::vector<std::size_t>() : find_kept_operands(effect_with);
       if (late)
@@ -1019,8 +1028,13 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
         keeps_.push_back(implementation.index);
         keeps.insert(keeps.end(), kept.begin(), kept.end());
       }
-    }
+    };
+    const bool shows = effect_with(operands_.keeps);
+    if (shows && wrong.empty()) blame_for(*effect);
+    const auto excused = shows ? std::nullopt : effect;
     if (wrong.empty()) wrong = time_on_new_values(implementation, samples, keeps);
+    excusing = false;
+    if (wrong.empty() && excused && !has_speed_on_new_values(implementation.index)) blame_for(*excused);
   }
   repair(0);
   return wrong;
@@ -1039,7 +1053,7 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
   // Drawing the fewest pairs may take so many times the time of a question: large operands have no figure otherwise.
   constexpr double patience = 4;
   const double in_rounds = speedups_.at(implementation.index);
-  if (implementation.phases() != nullptr || !(in_rounds > 0)) return {};
+  if (!measures_speed_on_new_values(implementation)) return {};
   std::string wrong, not_drawn;
   std::optional<OnOtherValues> by_user;
   if (prepared_.renew) by_user.emplace(renewed_values, remedy_of_renewed_values);
