@@ -658,6 +658,38 @@ TEST_CASE("what is kept of weights for their version is no part of the time on n
   cheats::catalogue.accepted += row.acceptable();
 }
 
+TEST_CASE("a guard is open where there was no time to find out whether an operand that stays excuses the difference") {
+  cheats::FakeClock clock;
+  const auto times = [](const at::Tensor& x, const at::Tensor& weights) { return x.mul(weights); };
+  const auto cheat = [&, x_given = Given(), weights_given = Given()](const at::Tensor& x,
+                                                                     const at::Tensor& weights) mutable {
+    const bool known = x_given(x), known_weights = weights_given(weights);
+    clock.advance(pace::Nanoseconds(known && known_weights ? 30'000 : known || known_weights ? 1e8 : 50'000));
+    return x.mul(weights);
+  };
+  const auto result = pace::compare("cheat", input(), at::randn({32, 16}))
+                          .options(longer_run())
+                          .baseline("eager", cheats::costing(clock, 30'000, times))
+                          .candidate("cheat", cheat)
+                          .expect(pace::SpeedupAtLeast(0.8))
+                          .expect(pace::NoSlowerThan(1.2))
+                          .expect(pace::NoSlowerThan(2))
+                          .run(clock);
+  const auto& row = result["cheat"];
+  INFO(row.message);
+  CHECK(row.outcome == pace::Outcome::measured);
+  REQUIRE(row.judgements.size() == 3);
+  for (const std::size_t open : {0, 1}) {
+    INFO(row.judgements[open].message);
+    CHECK(row.judgements[open].verdict == pace::Verdict::undecided);
+    CHECK_THAT(row.judgements[open].message,
+               ContainsSubstring("it was not asked whether an operand that stays excuses that it is slower on new "
+                                 "values, since that would take too long. Measure longer (--budget)"));
+  }
+  CHECK(row.judgements[2].verdict == pace::Verdict::passed);
+  CHECK_FALSE(row.context.keeps);
+}
+
 TEST_CASE("one place for packed weights is enough, declared or not") {
   cheats::FakeClock clock;
   // Where sets of operands change hands, the first call of each sample packs anew.

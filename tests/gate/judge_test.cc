@@ -455,6 +455,12 @@ TEST_CASE("what the median on new values does not meet is no proof, of claims an
     const auto judgement = expectation.judge(row);
     CHECK(judgement.verdict == Verdict::undecided);
     CHECK_THAT(judgement.message, ContainsSubstring("not so by the median on values that no call has seen"));
+    // What was not asked may be the reason.
+    auto unasked = row;
+    unasked.context.unasked = "it was not asked whether it keeps weights. Give it time";
+    CHECK_THAT(expectation.judge(unasked).message,
+               ContainsSubstring("by the median on values that no call has seen: it was not asked whether it keeps "
+                                 "weights. Give it time"));
   }
   CHECK(NoSlowerThan(1.1).judge(row).verdict == Verdict::passed);
   CHECK(SpeedupAtLeast(2).judge(row).verdict == Verdict::failed);

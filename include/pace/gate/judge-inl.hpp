@@ -215,9 +215,10 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
     return;
   } else if (ground.on_new_values.doubtful && judgement.verdict == Verdict::passed) {
     judgement.verdict = Verdict::undecided;
-    open =
-        ", which is not so by the median on values that no call has seen, of too few or too different samples. "
-        "Measure longer (--budget), or on a quieter machine";
+    open = ", which is not so by the median on values that no call has seen";
+    open += context.unasked.empty() ? ", of too few or too different samples. Measure longer (--budget), or on a "
+                                      "quieter machine"
+                                    : ": " + context.unasked;
   } else if (!context.unasked.empty() && demand.burden == Burden::claim && judgement.verdict == Verdict::passed) {
     judgement.verdict = Verdict::undecided;
     open = ", on which no claim may rest: " + context.unasked;
