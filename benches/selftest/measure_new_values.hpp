@@ -30,7 +30,7 @@ void measure_on_new_values(const std::string& name, const Options& options, Base
   const auto& row = result["other"];
   INFO(name << ": " << row.message);
   CHECK(row.outcome == Outcome::measured);
-  if (!row.speedup || !row.on_new_values) {
+  if (!row.speedup || !row.on_new_values || !row.on_new_values->interval) {
     std::printf("%-36s no figures\n", name.c_str());
     return;
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <ATen/ops/_lazy_clone.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/from_blob.h>
@@ -19,6 +20,7 @@
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/randn_like.h>
 #include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tanh.h>
@@ -376,6 +378,88 @@ TEST_CASE("code may have a shorter way for the values given, of a third of the t
   CHECK(row.acceptable());
 }
 
+/// The result for noise of a distribution that no values of the operand change, beside a baseline of 30 us.
+template <class Candidate>
+pace::Result run_noise(cheats::FakeClock& clock, Candidate candidate) {
+  return pace::compare("cheat", input())
+      .options(longer_run())
+      .random()
+      .baseline("eager", cheats::costing(clock, 30'000, [](const at::Tensor& x) { return at::randn_like(x); }))
+      .candidate("cheat", candidate)
+      .expect(pace::SpeedupAtLeast(1.01))
+      .expect(pace::NoSlowerThan(100))
+      .run(clock);
+}
+
+TEST_CASE("random numbers drawn ahead for the values given, whose distribution is the same for all values") {
+  cheats::FakeClock clock;
+  const auto drawn_ahead = [&](double ahead) {
+    return [&clock, ahead, given = Given()](const at::Tensor& x) mutable {
+      clock.advance(pace::Nanoseconds(given(x) ? ahead : 30'000));
+      return at::randn_like(x);
+    };
+  };
+  require_rejected(run_noise(clock, drawn_ahead(1'000)), "on the values given)");
+  cheats::require_claim_refused(run_noise(clock, drawn_ahead(26'000)), "but on values that no call has seen at most");
+}
+
+TEST_CASE("random numbers drawn ahead for the version of an operand, whose distribution is the same for all values") {
+  cheats::FakeClock clock;
+  const auto cheat = [&, last = std::int64_t{-1}](const at::Tensor& x) mutable {
+    const auto version = static_cast<std::int64_t>(x._version());
+    clock.advance(pace::Nanoseconds(version == last ? 1'000 : 30'000));
+    last = version;
+    return at::randn_like(x);
+  };
+  require_rejected(run_noise(clock, cheat), "it keeps answers");
+}
+
+TEST_CASE("honest noise is as fast on new values, and its claim passes") {
+  cheats::FakeClock clock;
+  const auto result =
+      run_noise(clock, cheats::costing(clock, 10'000, [](const at::Tensor& x) { return at::empty_like(x).normal_(); }));
+  const auto& row = result["cheat"];
+  INFO(row.message);
+  CHECK(row.acceptable());
+  REQUIRE(row.on_new_values);
+  CHECK(row.on_new_values->median > 2.9);
+  CHECK(row.context.unasked == "");
+  cheats::catalogue.accepted += row.acceptable();
+}
+
+TEST_CASE("random numbers of operands that have no other values leave a claim open, unless that is declared") {
+  // Integers in order, of which pace draws no others, and values that the baseline takes alone.
+  const at::Tensor given = GENERATE(at::arange(512), at::randn({32, 16}));
+  const bool declared = GENERATE(false, true);
+  CAPTURE(given.scalar_type(), declared);
+  cheats::FakeClock clock;
+  const auto noise = [given = given.clone()](const at::Tensor& x) {
+    if (!x.equal(given)) throw std::runtime_error("no valid values");
+    return at::randn({512});
+  };
+  pace::check::CheckOptions check;
+  check.method = pace::check::CheckOptions::Method::random;
+  if (declared) check.fresh_values = pace::check::CheckOptions::FreshValues::none;
+  const auto result = pace::compare("noise", given)
+                          .options(longer_run())
+                          .check(check)
+                          .baseline("eager", cheats::costing(clock, 30'000, noise))
+                          .candidate("own", cheats::costing(clock, 10'000, noise))
+                          .expect(pace::SpeedupAtLeast(1.01))
+                          .expect(pace::NoSlowerThan(100))
+                          .run(clock);
+  const auto& row = result["own"];
+  INFO(row.message);
+  REQUIRE(row.judgements.size() == 2);
+  INFO(row.judgements[0].message);
+  CHECK(row.judgements[0].verdict == (declared ? pace::Verdict::passed : pace::Verdict::undecided));
+  CHECK(row.judgements[1].verdict == pace::Verdict::passed);
+  const auto says_so = ContainsSubstring(
+      "was not asked whether it keeps answers from call to call, since the baseline "
+      "takes no values of its operands but those given");
+  CHECK(Catch::Matchers::Contains(says_so).match(result.notes) == !declared);
+}
+
 /// What a call may go by that returns what it has kept.
 struct Seen {
   bool given = false;  ///< the values are those given
@@ -424,8 +508,11 @@ TEST_CASE("answers that are kept for a small part of the time, or by all that ca
   const auto keeper = GENERATE(values<Keeper>(
       {{"for known values", [](const Seen& seen) { return seen.known; }, 26'000},
        {"for the values given", [](const Seen& seen) { return seen.given; }, 26'000},
+       {"for the values given, for seven tenths of the time", [](const Seen& seen) { return seen.given; }, 9'000},
        {"for the values given, for two fifths of the time", [](const Seen& seen) { return seen.given; }, 12'000},
        {"for calls that are repeated", [](const Seen& seen) { return seen.again; }, 26'000},
+       {"for known values, for two thirds of the time", [](const Seen& seen) { return seen.known; }, 10'000},
+       {"for calls that are repeated, for seven tenths", [](const Seen& seen) { return seen.again; }, 9'000},
        {"for calls that are repeated, for nearly half", [](const Seen& seen) { return seen.again; }, 17'000},
        {"for memory whose version stays", [](const Seen& seen) { return seen.same; }, 20'000},
        {"for the values given in the memory of the rounds, whose version stays",
@@ -443,10 +530,65 @@ TEST_CASE("answers that are kept for a small part of the time, or by all that ca
   CHECK(result["cheat"].judgements.back().verdict == pace::Verdict::passed);
 }
 
-TEST_CASE("a guard fails by the time on values that no call has seen") {
+TEST_CASE("branches that the processor has learned of known values are no kept answers, of two and a half times") {
   cheats::FakeClock clock;
-  const auto cheat = [&, given = Given()](const at::Tensor& x) mutable {
-    clock.advance(pace::Nanoseconds(given(x) ? 30'000 : 60'000));
+  const auto branchy = [&, watcher = Watcher()](const at::Tensor& x) mutable {
+    clock.advance(pace::Nanoseconds(watcher.look(x).known ? 8'000 : 20'000));
+    return x.mul(3);
+  };
+  const auto result = run_on(clock, branchy);
+  const auto& row = result["cheat"];
+  INFO(row.message);
+  CHECK(row.outcome == pace::Outcome::measured);
+  REQUIRE(row.on_new_values);
+  CHECK(row.on_new_values->median < 1.6);
+  CHECK(row.acceptable());
+  CHECK_FALSE(row.context.keeps);
+  cheats::catalogue.accepted += row.acceptable();
+}
+
+TEST_CASE("where there is no speed-up on new values, calls may take twice as long and no more") {
+  cheats::FakeClock clock;
+  const auto triple = [](const at::Tensor& x) { return x.mul(3); };
+  const auto cheat = [&, watcher = Watcher()](const at::Tensor& x) mutable {
+    clock.advance(pace::Nanoseconds(watcher.look(x).known ? 10'000 : 30'000));
+    return x.mul(3);
+  };
+  auto options = longer_run();
+  options.max_rounds = 40;
+  // Values can no longer be drawn after the rounds, or only by taking more time than there is.
+  const bool throws = GENERATE(false, true);
+  CAPTURE(throws);
+  const auto renew = [&, left = 40](at::Tensor& x) mutable {
+    if (left-- <= 0 && throws) throw std::runtime_error("the file has no more batches");
+    if (left < 0) clock.advance(pace::Nanoseconds(1e9));
+    x.normal_();
+  };
+  const auto result = pace::compare("cheat", input())
+                          .options(options)
+                          .baseline("eager", cheats::costing(clock, 30'000, triple))
+                          .candidate("cheat", cheat)
+                          .expect(pace::SpeedupAtLeast(1.01))
+                          .expect(pace::NoSlowerThan(100))
+                          .renew_each_round(renew)
+                          .run(clock);
+  require_rejected(result, "times as long on values that it has not seen before");
+}
+
+TEST_CASE("a guard fails by the time on values that no call has seen") {
+  struct Keeper {
+    const char* name;
+    bool (*keeps)(const Seen&);
+    double kept;
+  };
+  const auto keeper = GENERATE(values<Keeper>(
+      {{"for the values given", [](const Seen& seen) { return seen.given; }, 30'000},
+       {"for the values given, for two thirds of the time", [](const Seen& seen) { return seen.given; }, 17'000},
+       {"for known values, for two thirds of the time", [](const Seen& seen) { return seen.known; }, 20'000}}));
+  CAPTURE(keeper.name);
+  cheats::FakeClock clock;
+  const auto cheat = [&, watcher = Watcher()](const at::Tensor& x) mutable {
+    clock.advance(pace::Nanoseconds(keeper.keeps(watcher.look(x)) ? keeper.kept : 60'000));
     return x.mul(3);
   };
   const auto guarded = [&](pace::Expectation guard) {
@@ -514,6 +656,38 @@ TEST_CASE("what is kept of weights for their version is no part of the time on n
   REQUIRE(row.on_new_values);
   CHECK(row.on_new_values->median > 1.2);
   cheats::catalogue.accepted += row.acceptable();
+}
+
+TEST_CASE("a guard is open where there was no time to find out whether an operand that stays excuses the difference") {
+  cheats::FakeClock clock;
+  const auto times = [](const at::Tensor& x, const at::Tensor& weights) { return x.mul(weights); };
+  const auto cheat = [&, x_given = Given(), weights_given = Given()](const at::Tensor& x,
+                                                                     const at::Tensor& weights) mutable {
+    const bool known = x_given(x), known_weights = weights_given(weights);
+    clock.advance(pace::Nanoseconds(known && known_weights ? 30'000 : known || known_weights ? 1e8 : 50'000));
+    return x.mul(weights);
+  };
+  const auto result = pace::compare("cheat", input(), at::randn({32, 16}))
+                          .options(longer_run())
+                          .baseline("eager", cheats::costing(clock, 30'000, times))
+                          .candidate("cheat", cheat)
+                          .expect(pace::SpeedupAtLeast(0.8))
+                          .expect(pace::NoSlowerThan(1.2))
+                          .expect(pace::NoSlowerThan(2))
+                          .run(clock);
+  const auto& row = result["cheat"];
+  INFO(row.message);
+  CHECK(row.outcome == pace::Outcome::measured);
+  REQUIRE(row.judgements.size() == 3);
+  for (const std::size_t open : {0, 1}) {
+    INFO(row.judgements[open].message);
+    CHECK(row.judgements[open].verdict == pace::Verdict::undecided);
+    CHECK_THAT(row.judgements[open].message,
+               ContainsSubstring("it was not asked whether an operand that stays excuses that it is slower on new "
+                                 "values, since that would take too long. Measure longer (--budget)"));
+  }
+  CHECK(row.judgements[2].verdict == pace::Verdict::passed);
+  CHECK_FALSE(row.context.keeps);
 }
 
 TEST_CASE("one place for packed weights is enough, declared or not") {

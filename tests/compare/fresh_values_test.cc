@@ -22,6 +22,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/compare/integrity/novelty.hpp"
@@ -471,6 +472,50 @@ TEST_CASE("an effect has to show twice") {
   };
   CHECK_FALSE(find_novelty_effect(8, {}, {}, own, norm).has_value());
   CHECK(times == 16);
+}
+
+TEST_CASE("an effect is as large as the smaller one of both times") {
+  const bool large_first = GENERATE(false, true);
+  int times = 0;
+  const auto own = [&] {
+    const bool large = (++times <= 8) == large_first;
+    return std::optional(CallTimes{Nanoseconds(large ? 90'000 : 30'000), Nanoseconds(10'000), Nanoseconds(90'000)});
+  };
+  const auto norm = [] {
+    return std::optional(CallTimes{Nanoseconds(20'000), Nanoseconds(20'000), Nanoseconds(20'000)});
+  };
+  const auto found = find_novelty_effect(8, {}, {}, own, norm);
+  REQUIRE(found.has_value());
+  CHECK(found->factor == 3);
+  CHECK(found->may_be_learned());
+}
+
+TEST_CASE("up to four times as long may be what the processor has learned of values, and hides no larger effect") {
+  const auto found = [](double on_known, double repeated, double on_given, double afterwards = 0) {
+    const auto own = [=] {
+      return std::optional(CallTimes{Nanoseconds(50'000), Nanoseconds(on_known), Nanoseconds(repeated),
+                                     Nanoseconds(afterwards), Nanoseconds(on_given)});
+    };
+    const auto norm = [] {
+      return std::optional(
+          CallTimes{Nanoseconds(20'000), Nanoseconds(20'000), Nanoseconds(20'000), {}, Nanoseconds(20'000)});
+    };
+    const auto effect = find_novelty_effect(8, {}, {}, own, norm);
+    REQUIRE(effect.has_value());
+    return *effect;
+  };
+  using Beside = pace::detail::NoveltyEffect::Beside;
+  CHECK(found(20'000, 50'000, 50'000).may_be_learned());
+  CHECK(found(50'000, 20'000, 50'000).may_be_learned());
+  CHECK_FALSE(found(12'000, 50'000, 50'000).may_be_learned());
+  CHECK_FALSE(found(50'000, 12'000, 50'000).may_be_learned());
+  CHECK(found(50'000, 50'000, 15'000).may_be_learned());
+  CHECK_FALSE(found(50'000, 50'000, 12'000).may_be_learned());
+  CHECK(found(20'000, 12'000, 15'000).beside == Beside::repeated);
+  CHECK(found(20'000, 20'000, 12'000).beside == Beside::given);
+  const auto late = found(20'000, 20'000, 50'000, 50'000);
+  CHECK(late.beside == Beside::afterwards);
+  CHECK_FALSE(late.may_be_learned());
 }
 
 TEST_CASE("times that are missing end the search") {

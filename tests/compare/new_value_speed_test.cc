@@ -76,6 +76,12 @@ TEST_CASE("the excess over another implementation is that of the ratio of both")
   CHECK_THAT(pace::gate::excess_over(row(2.6, between(0.9, 0.95)), other), WithinAbs(2, 1e-12));
   CHECK(pace::gate::excess_over(sort, row(1, std::nullopt)) == 1);
   CHECK(pace::gate::excess_over(row(2.6, std::nullopt), other) == 1);
+  // By the medians.
+  using pace::gate::likely_excess_over;
+  CHECK(likely_excess_over(row(2.6, between(2, 2)), row(1.3, between(1, 1))) == 1);
+  CHECK_THAT(likely_excess_over(row(2.6, between(1, 4)), row(1.3, between(0.8, 5))), WithinAbs(2, 1e-12));
+  CHECK(likely_excess_over(row(2.6, std::nullopt), other) == 1);
+  CHECK(likely_excess_over(sort, row(1, std::nullopt)) == 1);
 }
 
 TEST_CASE("what short calls take longer beside the rounds is the same for both sides, and at most 2 us") {

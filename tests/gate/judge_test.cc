@@ -455,9 +455,65 @@ TEST_CASE("what the median on new values does not meet is no proof, of claims an
     const auto judgement = expectation.judge(row);
     CHECK(judgement.verdict == Verdict::undecided);
     CHECK_THAT(judgement.message, ContainsSubstring("not so by the median on values that no call has seen"));
+    // What was not asked may be the reason.
+    auto unasked = row;
+    unasked.context.unasked = "it was not asked whether it keeps weights. Give it time";
+    CHECK_THAT(expectation.judge(unasked).message,
+               ContainsSubstring("by the median on values that no call has seen: it was not asked whether it keeps "
+                                 "weights. Give it time"));
   }
   CHECK(NoSlowerThan(1.1).judge(row).verdict == Verdict::passed);
   CHECK(SpeedupAtLeast(2).judge(row).verdict == Verdict::failed);
+}
+
+TEST_CASE("what passes beside a smaller figure on new values names that one, too") {
+  auto row = sampled(1.5, 0.01, 40);
+  const auto message = [&](const pace::Expectation& expectation) {
+    const auto judgement = expectation.judge(row);
+    CHECK(judgement.verdict == Verdict::passed);
+    return judgement.message;
+  };
+  const auto says = [](const std::string& figure) {
+    return EndsWith("; on values that no call has seen it " + figure);
+  };
+  for (const auto& expectation : {SpeedupAtLeast(1.1), NoSlowerThan(1), WithinTime(pace::Nanoseconds(9e5))})
+    CHECK_THAT(message(expectation), !ContainsSubstring("no call has seen"));
+  row.context.likely_excess_in_rounds = 1.25;
+  CHECK_THAT(message(SpeedupAtLeast(1.1)), Matches(".*; on values that no call has seen it is 1[.](19|20)[0-9]*x as "
+                                                   "fast as the baseline"));
+  CHECK_THAT(message(NoSlowerThan(1)), Matches(".*; on values that no call has seen it takes 0[.]83[0-9]x the "
+                                               "baseline's time"));
+  CHECK_THAT(message(WithinTime(pace::Nanoseconds(9e5))),
+             Matches(".*; on values that no call has seen it takes 83. us"));
+  // Where that is proven, too.
+  row.context.excess_in_rounds = 1.2;
+  CHECK_THAT(message(SpeedupAtLeast(1.1)), ContainsSubstring("it is 1.2"));
+  row = stalling(1500, 1, [](std::size_t) { return false; });
+  CHECK_THAT(message(pace::MeanNoSlowerThan(1.4)), !ContainsSubstring("no call has seen"));
+  row.context.likely_excess_in_rounds = 1.25;
+  CHECK_THAT(message(pace::MeanNoSlowerThan(1.4)), Matches(".*; on values that no call has seen it takes 1[.]2[0-9]x "
+                                                           "the baseline's time"));
+  // By a summary alone.
+  row = rows::summary(1.45, 1.5, 1.55);
+  row.context.likely_excess_in_rounds = 1.25;
+  CHECK_THAT(message(SpeedupAtLeast(1.1).fixed_size()), says("is 1.20x as fast as the baseline"));
+}
+
+TEST_CASE("beside another candidate the figure on new values is the ratio of those of both") {
+  auto row = sampled(3, 0.01, 40), other = sampled(1.5, 0.01, 40, 2);
+  other.name = "other";
+  const auto on_new = [](double median) {
+    pace::SpeedupSummary speedup;
+    speedup.median = median;
+    speedup.interval = pace::Interval<double>{median * 0.99, median * 1.01, 0.999};
+    return speedup;
+  };
+  row.on_new_values = on_new(2.2);
+  other.on_new_values = on_new(1.4);
+  const auto judgement = pace::gate::judge_row(FasterThan("other").demand(), row, &other, {1e-3, 1e-2});
+  INFO(judgement.message);
+  CHECK(judgement.verdict == Verdict::passed);
+  CHECK_THAT(judgement.message, EndsWith("; on values that no call has seen it is 1.57x as fast as 'other'"));
 }
 
 TEST_CASE("rounds that were too brief give no verdict, whatever the figures say") {

@@ -211,6 +211,24 @@ TEST_CASE("a training step is correct only if its gradients are") {
   }
 }
 
+TEST_CASE(
+    "a step that takes more than twice as long on new values keeps answers, since no speed-up is measured there") {
+  FakeClock clock;
+  Step keeping = product(clock, 100, 100);
+  keeping.forward = [&clock, known = at::Tensor(), w = keeping.parameters[0]](at::Tensor& x) mutable -> c10::IValue {
+    clock.advance(Nanoseconds(known.defined() && known.equal(x) ? 10'000 : 30'000));
+    known = x.clone();
+    return at::matmul(x, w);
+  };
+  const auto result = pace::compare("product", at::randn({3, 4}))
+                          .options(few_rounds())
+                          .baseline("eager", product(clock, 30'000, 100))
+                          .candidate("keeping", keeping)
+                          .run(clock);
+  INFO(result["keeping"].message);
+  CHECK(result["keeping"].outcome == Outcome::wrong);
+}
+
 TEST_CASE("gradients and answers are compared in the form that all implementations have") {
   FakeClock clock;
   Step transposed;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -134,13 +135,19 @@ struct OnNewValues {
   std::string at_best = {};
   /// Whether the median there does not meet it, which proves nothing.
   bool doubtful = false;
+  /// What the figures are there by the median, where they are worse than in the rounds; empty: they are not.
+  std::string by_median = {};
 };
 
 /// Returns it for observations of this centre.
 [[nodiscard]] inline OnNewValues on_new_values(const Demand& demand, const GateContext& context, double centre) {
   OnNewValues found;
-  found.doubtful =
-      context.likely_excess_in_rounds > 1 && centre - std::log(context.likely_excess_in_rounds) < demand.threshold;
+  if (context.likely_excess_in_rounds > 1) {
+    const double likely = centre - std::log(context.likely_excess_in_rounds);
+    found.doubtful = likely < demand.threshold;
+    constexpr double open = std::numeric_limits<double>::infinity();
+    found.by_median = figures_of(demand, likely, {-open, open, 0}).centre;
+  }
   const double best = centre - std::log(context.excess_in_rounds);
   if (context.excess_in_rounds <= 1 || best >= demand.threshold) return found;
   if (demand.quantity == Quantity::time)
@@ -208,9 +215,10 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
     return;
   } else if (ground.on_new_values.doubtful && judgement.verdict == Verdict::passed) {
     judgement.verdict = Verdict::undecided;
-    open =
-        ", which is not so by the median on values that no call has seen, of too few or too different samples. "
-        "Measure longer (--budget), or on a quieter machine";
+    open = ", which is not so by the median on values that no call has seen";
+    open += context.unasked.empty() ? ", of too few or too different samples. Measure longer (--budget), or on a "
+                                      "quieter machine"
+                                    : ": " + context.unasked;
   } else if (!context.unasked.empty() && demand.burden == Burden::claim && judgement.verdict == Verdict::passed) {
     judgement.verdict = Verdict::undecided;
     open = ", on which no claim may rest: " + context.unasked;
@@ -225,6 +233,8 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
   switch (judgement.verdict) {
     case Verdict::passed:
       judgement.message = figures + relation_text(ground, high, /*or_at=*/true) + limit + rates;
+      if (!ground.on_new_values.by_median.empty())
+        judgement.message += "; on values that no call has seen it " + ground.on_new_values.by_median;
       break;
     case Verdict::failed:
       judgement.message = figures + relation_text(ground, high, /*or_at=*/false) + limit + rates + advice(demand);
@@ -382,8 +392,10 @@ PACE_INLINE Judgement judge_row(const Demand& demand, const ImplementationResult
   const auto evidence =
       weigh(observations, demand, longer_sides(demand, row, observations), paired_samples(row, reference));
   GateContext context = row.context;
-  if (reference != nullptr && demand.quantity == Quantity::speedup)
-    context.excess_in_rounds = context.likely_excess_in_rounds = excess_over(row, *reference);
+  if (reference != nullptr && demand.quantity == Quantity::speedup) {
+    context.excess_in_rounds = excess_over(row, *reference);
+    context.likely_excess_in_rounds = likely_excess_over(row, *reference);
+  }
   return judge_observations(demand, row.name, context, observations, evidence, rates);
 }
 

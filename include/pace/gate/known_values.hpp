@@ -38,4 +38,13 @@ inline constexpr double least_excess_of_few = 1.3;
   return excess_of(in_rounds, in_rounds, beside);
 }
 
+/// Returns what likely_excess_of() is for the speed-up of `row` over `reference`, which is no baseline.
+[[nodiscard]] inline double likely_excess_over(const ImplementationResult& row, const ImplementationResult& reference) {
+  if (!row.speedup || !reference.speedup || !row.on_new_values || !reference.on_new_values) return 1;
+  if (reference.on_new_values->median <= 0) return 1;
+  SpeedupSummary beside;
+  beside.median = row.on_new_values->median / reference.on_new_values->median;
+  return likely_excess_of(row.speedup->median / reference.speedup->median, beside);
+}
+
 }  // namespace pace::gate

@@ -60,8 +60,8 @@ class Replicates {
   std::size_t processes_ = 0;
 };
 
-/// Returns the median of ImplementationResult::log_ratios; NaN if there are none, or other work on the machine
-/// disturbed them.
+/// Returns the median of ImplementationResult::log_ratios without what the rounds owe to known values; NaN if there are
+/// none, if other work on the machine disturbed them, or if it is not known how much the rounds owe to these.
 [[nodiscard]] double centre_of(const ImplementationResult& row);
 
 }  // namespace pace::gate

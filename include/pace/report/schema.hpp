@@ -189,7 +189,8 @@ struct Schema<Judgement> {
       field("acceptable", &Judgement::acceptable, "whether the gate is open"),
       field("unresolved", &Judgement::unresolved, "let through without a proof, and not by name"),
       field("deferred", &Judgement::deferred, "left to several processes together (`--processes`)"),
-      field("message", &Judgement::message, "the figures, the limit, and what to do"),
+      field("message", &Judgement::message,
+            "the figures, the limit, and what to do; for `passed`, also the figure on new values where that is worse"),
       field("demanded_speed", &Judgement::speed, "null where something else was demanded, or there were no figures"),
   };
 };

@@ -429,7 +429,13 @@ class Replicates(unittest.TestCase):
             row |= {"outcome": "unreached", "message": "the time was over", "log_ratios": []}
             row["expectations"][0]["demanded_speed"] = None
 
+        def known_values(result):
+            row = result["implementations"][1]
+            row["speedup_on_new_values"] = {"median": math.exp(row["log_ratios"][-1]) / 1.2, "interval": None}
+            row["context"]["unasked"] = "it was not asked how much it keeps"
+
         for change, why in (
+            (known_values, "it was not asked how much it keeps"),
             (disturb, "other processes used 95 % of the cores"),
             (drop, "its results have no such row"),
             (unreached, "the time was over"),

@@ -114,7 +114,8 @@ struct FreshAnswers {
 }
 
 /// By the first kind of other values that the baseline takes, and by which its outputs change at all; if there is none,
-/// by the first one that changes places.
+/// by the first one that changes places, or by any where outputs are compared as random numbers: the distribution of
+/// these may be the same for all values, and numbers that were drawn ahead for some are not.
 [[nodiscard]] inline FreshAnswers find_fresh_answers(Implementation& baseline, const OperandSets& operands,
                                                      const OperandSet& given, const Expected& given_expected,
                                                      const check::CheckOptions& check, FreshValues& source,
@@ -150,7 +151,8 @@ struct FreshAnswers {
         if (!answer_fresh_values(baseline, operands, given_expected, fresh)) break;
         if (!changes(fresh)) {
           // A sort has the same output for other places, and what has kept an order has not.
-          if (source.changes_places(renewal) && unchanged.renewal == Renewal::none) unchanged = std::move(fresh);
+          const bool counts = check.method == check::CheckOptions::Method::random || source.changes_places(renewal);
+          if (counts && unchanged.renewal == Renewal::none) unchanged = std::move(fresh);
           continue;
         }
         add_reference(fresh.expected, *fresh.operands);

@@ -214,6 +214,16 @@ class IntegrityChecker final : public Auditor {
   [[nodiscard]] std::string judge_new_sample(Implementation& implementation, NewValueSamples& samples);
   [[nodiscard]] std::string time_on_new_values(Implementation& implementation, NewValueSamples& samples,
                                                std::span<const std::size_t> kept);
+  /// Whether time_on_new_values() asks for the speed-up of the implementation, and whether it has found that.
+  [[nodiscard]] bool measures_speed_on_new_values(const Implementation& implementation) const {
+    // The wait for the device is a part of the time by its wall clock, and of few calls a larger one.
+    const auto* const modes = clock_.modes();
+    return speedups_.at(implementation.index) > 0 && (modes == nullptr || modes->selected() != ClockChoice::wall);
+  }
+  [[nodiscard]] bool has_speed_on_new_values(std::size_t index) const {
+    const auto found = std::ranges::find(on_new_values_, index, &NewValueSpeed::index);
+    return found != on_new_values_.end() && found->speedup.interval.has_value();
+  }
   [[nodiscard]] std::string take_disturbance();
   void verify_last_outputs(IntegrityFindings& findings);
   void find_repeated_numbers(IntegrityFindings& findings) const;
@@ -296,6 +306,12 @@ class IntegrityChecker final : public Auditor {
   [[nodiscard]] static std::string keeps_hint() {
     return "If it derives something from an operand that stays the same between calls where the code is used, such as "
            "packed weights, declare that operand: .keeps(operand)";
+  }
+  /// Whether the baseline takes no other values, which are not excluded, where random numbers are compared by their
+  /// distribution alone, so that no output shows for which values they were drawn.
+  [[nodiscard]] bool lacks_fresh_values() const {
+    return answers_->options.method == check::CheckOptions::Method::random && !answers_->renews() &&
+           answers_->options.fresh_values != check::CheckOptions::FreshValues::none && bytes_of(operands_.pristine) > 0;
   }
   /// Whether one call more changes what the next one returns: it writes to operands or draws random numbers.
   [[nodiscard]] bool calls_add_up() const { return !operands_.mutated.empty() || answers_->given.random; }
@@ -921,18 +937,25 @@ inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementa
 }
 
 /// Whether its calls take longer on values that it has not seen before than on the same ones again, or than where they
-/// are repeated, and whether they are right there. The time for it is a share of the budget, or up to
-/// most_time_of_question() where few calls take as long. One trial at a time may take up to
+/// are repeated, and whether they are right there. What the processor may have learned of known values is no fault
+/// where time_on_new_values() has a figure, against which gates hold it. The time for it is a share of the budget, or
+/// up to most_time_of_question() where few calls take as long. One trial at a time may take up to
 /// most_time_of_short_question().
 inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementation) {
   constexpr double fewest_trials = 6, fewest_long_trials = 3, most_trials = 16, samples_of_trial = 7, attempts = 2,
                    most_calls = 16, most_bytes = 1 << 20, slack_in_resolutions = 20, calls_of_trial = 6,
                    bytes_in_nanosecond = 4;
-  if (!answers_->renews()) return {};
+  constexpr auto question = "whether it keeps answers from call to call";
+  if (!answers_->renews()) {
+    if (lacks_fresh_values())
+      leave_unasked({implementation.index,
+                     std::string(question) + ", since the baseline takes no values of its operands but those given",
+                     "If these are the only valid ones, declare that: check::CheckOptions::fresh_values = none"});
+    return {};
+  }
   const Nanoseconds usual = shortest_of(implementation.index) + shortest_of(baseline_);
   const Nanoseconds time = audit_share * options_.budget;
   const Nanoseconds most_time = most_time_of_question();
-  constexpr auto question = "whether it keeps answers from call to call";
   // Few trials can be made of long calls, so that one without an effect ends the question.
   bool one_by_one = attempts * fewest_long_trials * calls_of_trial * usual > most_time;
   if (one_by_one && calls_of_trial * usual > most_time_of_short_question()) {
@@ -977,6 +1000,10 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
       wrong = judge_new_sample(implementation, samples);
       return wrong.empty() ? std::optional<CallTimes>(times) : std::nullopt;
     };
+    // The speed-up on new values takes from gates what the processor may have learned, where there is one: it is that
+    // of whole steps of a training, whose phases have gates of their own, and a device learns nothing.
+    bool excusing = measures_speed_on_new_values(implementation) && implementation.phases() == nullptr &&
+                    clock_.modes() == nullptr;
     const auto effect_with = [&](std::span<const std::size_t> kept) {
       effect = find_novelty_effect(
           one_by_one
@@ -986,11 +1013,10 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
           Nanoseconds(bytes_of(operands_.pristine) / bytes_in_nanosecond), [&] { return own(kept); },
           [&] { return std::optional<CallTimes>(samples.take(baseline(), repetitions, beside_given, kept)); },
           static_cast<std::size_t>(one_by_one ? attempts * fewest_long_trials : attempts));
-      return effect.has_value() || !wrong.empty();
+      return (effect && !(excusing && effect->may_be_learned())) || !wrong.empty();
     };
     std::vector<std::size_t> keeps = operands_.keeps;
-    if (effect_with(operands_.keeps) && wrong.empty()) {
-      const auto found = *effect;
+    const auto blame_for = [&](const NoveltyEffect found) {
       const bool late = found.beside == NoveltyEffect::Beside::afterwards;
       const auto kept = late ? std::vector<std::size_t>() : find_kept_operands(effect_with);
       if (late)
@@ -1008,8 +1034,13 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
         keeps_.push_back(implementation.index);
         keeps.insert(keeps.end(), kept.begin(), kept.end());
       }
-    }
+    };
+    const bool shows = effect_with(operands_.keeps);
+    if (shows && wrong.empty()) blame_for(*effect);
+    const auto excused = shows ? std::nullopt : effect;
     if (wrong.empty()) wrong = time_on_new_values(implementation, samples, keeps);
+    excusing = false;
+    if (wrong.empty() && excused && !has_speed_on_new_values(implementation.index)) blame_for(*excused);
   }
   repair(0);
   return wrong;
@@ -1028,17 +1059,15 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
   // Drawing the fewest pairs may take so many times the time of a question: large operands have no figure otherwise.
   constexpr double patience = 4;
   const double in_rounds = speedups_.at(implementation.index);
-  if (!(in_rounds > 0)) return {};
+  if (!measures_speed_on_new_values(implementation)) return {};
   const auto* const modes = clock_.modes();
-  // The wait for the device is a part of that time, and of few calls a larger one.
-  if (modes != nullptr && modes->selected() == ClockChoice::wall) return {};
   // The host's time does not depend on what lies in the device's cache, and varies more.
   const bool beside_given = modes != nullptr && modes->selected() != ClockChoice::host;
   std::string wrong, not_drawn;
   std::optional<OnOtherValues> by_user;
   if (prepared_.renew) by_user.emplace(renewed_values, remedy_of_renewed_values);
   const Nanoseconds start = clock_.now(), most = most_time_of_short_question();
-  Nanoseconds of_drawing{};
+  Nanoseconds of_drawing{}, wanted{};
   std::size_t pairs = 0;
   bool untimed = false;
   const auto measure = [&](std::span<const std::size_t> keeping) {
@@ -1082,6 +1111,7 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
                         needed = static_cast<double>(more) / static_cast<double>(pairs) * elapsed;
       const bool few = pairs == 1 && more < stats::fewest_for_median_interval(new_value_confidence) - 1;
       const bool of_drawing_alone = of_drawing > elapsed / 2;
+      wanted = elapsed + needed;
       return elapsed + needed < (few && of_drawing_alone ? patience : 1) * most && needed < time_left(clock_);
     };
     return speed_on_new_values(in_rounds, pair, time_is_left);
@@ -1106,15 +1136,21 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
     }
   }
   if (!wrong.empty()) return wrong;
-  constexpr auto question = "how fast it is on values that no call has seen";
+  const std::string question = found ? "whether an operand that stays excuses that it is slower on new values"
+                                     : "how fast it is on values that no call has seen";
+  if (found) {
+    // Where there was no time to look for operands that excuse it, it proves nothing: gates that it does not meet are
+    // undecided.
+    if (open) found->interval.reset();
+    on_new_values_.push_back({implementation.index, *found});
+    if (!open) return {};
+  }
   if (!not_drawn.empty())
-    leave_unasked({implementation.index, std::string(question) + ", since no values could be drawn: " + not_drawn,
+    leave_unasked({implementation.index, question + ", since no values could be drawn: " + not_drawn,
                    "Let the function of .renew_each_round() write values as often as it is called"});
-  else if (found && !open)
-    on_new_values_.push_back({implementation.index, *std::move(found)});
   // Where the calls took the time, these may be those of no sample.
-  else if (!untimed && (found || of_drawing < (clock_.now() - start) / 2))
-    leave_too_long(implementation.index, question, clock_.now() - start);
+  else if (found || (!untimed && of_drawing < (clock_.now() - start) / 2))
+    leave_too_long(implementation.index, question, std::max<Nanoseconds>(wanted, clock_.now() - start));
   else
     notes_.push_back('\'' + prepared_.result.implementations[implementation.index].name + "' was not asked " +
                      question + ", since its operands take too long to be drawn (--budget).");
