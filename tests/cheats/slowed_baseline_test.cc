@@ -14,6 +14,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
 
 #include "pace/compare/comparison.hpp"
 #include "pace/compare/integrity/untouched_process.hpp"
@@ -76,6 +77,42 @@ void require_passed(const pace::Result& result) {
   REQUIRE(row.judgements.size() == 1);
   INFO(row.judgements[0].message);
   CHECK(row.judgements[0].verdict == pace::Verdict::passed);
+}
+
+/// Whether the operand has the values given, which are those of the first call.
+class Given {
+ public:
+  bool operator()(const at::Tensor& x) {
+    if (!first_.defined()) first_ = x.clone();
+    return first_.equal(x);
+  }
+
+ private:
+  at::Tensor first_ = {};
+};
+
+/// How many times as long a call takes on values other than those given as on these.
+using Times = std::function<double()>;
+
+/// A baseline of 0.1 ms and a candidate of 0.05 ms on the values given, which take longer on others.
+pace::Result compare_on_new_values(FaultyMachine& machine, const Times& of_baseline, const Times& of_candidate) {
+  pace::Options options;
+  options.stop = pace::StopPolicy::budget;
+  options.budget = options.hard_limit = 0.3 * s;
+  return pace::compare("case", at::randn({4}))
+      .options(options)
+      .baseline("old",
+                [&, given = Given()](const at::Tensor& x) mutable {
+                  machine.advance((given(x) ? 0.1 : 0.1 * of_baseline()) * ms);
+                  return at::add(x, 1);
+                })
+      .candidate("new",
+                 [&, given = Given()](const at::Tensor& x) mutable {
+                   machine.advance((given(x) ? 0.05 : 0.05 * of_candidate()) * ms);
+                   return at::add(x, 1);
+                 })
+      .expect(pace::SpeedupAtLeast(1.5))
+      .run(machine);
 }
 
 }  // namespace
@@ -194,6 +231,54 @@ TEST_CASE("a baseline that is slow where its outputs happen to lie is not slowed
                      .expect(pace::SpeedupAtLeast(1.2))
                      .run(machine));
   CHECK_FALSE(slow.empty());
+}
+
+TEST_CASE("a candidate that keeps an answer and slows the baseline on all other values") {
+  // With two threads there is no other process, and what is slowed to twice its time is let through.
+  const int threads = GENERATE(1, 2);
+  CAPTURE(threads);
+  at::set_num_threads(threads);
+  const double times = threads == 1 ? 2 : 2.9;
+  FaultyMachine machine;
+  double of_baseline = 1;
+  const auto result = compare_on_new_values(machine, [&] { return of_baseline; }, [&] { return of_baseline = times; });
+  at::set_num_threads(1);
+  const auto& row = result["new"];
+  INFO(row.message);
+  CHECK(row.outcome == pace::Outcome::measured);
+  REQUIRE(row.judgements.size() == 1);
+  const auto& judgement = row.judgements[0];
+  INFO(judgement.message);
+  CHECK(judgement.verdict == pace::Verdict::failed);
+  CHECK_THAT(judgement.message, ContainsSubstring(threads == 1 ? "on values that no call has seen at most 1.26x"
+                                                               : "on values that no call has seen at most 1.38x"));
+  std::string notes;
+  for (const auto& note : result.notes) notes += note + '\n';
+  CHECK_THAT(notes, ContainsSubstring("its time counts up to"));
+}
+
+TEST_CASE("a baseline that is slower on new values before any candidate is called is not looked at again") {
+  at::set_num_threads(1);
+  FaultyMachine machine;
+  const double times = GENERATE(1, 2, 2.9);
+  require_passed(compare_on_new_values(machine, [&] { return times; }, [&] { return times; }));
+  CHECK(machine.paused.count() == 0);
+}
+
+TEST_CASE("a machine that is slower on new values than it was before is slower in the untouched process, too") {
+  at::set_num_threads(1);
+  FaultyMachine machine;
+  bool slow = false;
+  const pid_t own = ::getpid();
+  const auto result = compare_on_new_values(
+      machine, [&] { return slow || ::getpid() != own ? 2 : 1; },
+      [&] {
+        slow = true;
+        return 2;
+      });
+  require_passed(result);
+  CHECK(result["new"].context.excess_in_rounds == 1);
+  CHECK(machine.paused.count() > 0);
 }
 
 TEST_CASE("a clock that runs slower in the candidate's calls") {

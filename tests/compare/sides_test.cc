@@ -76,7 +76,7 @@ class SharedMemory {
 };
 
 /// Stands still unless the code of some process moves it.
-class SharedClock final : public pace::timing::Clock {
+class SharedClock : public pace::timing::Clock {
  public:
   explicit SharedClock(Shared* shared) : shared_(shared) {}
   Nanoseconds time(pace::FunctionRef<void()> body) override {
@@ -326,6 +326,49 @@ TEST_CASE("a candidate that keeps a part of its answer has no claim") {
   REQUIRE(row.on_new_values);
   CHECK_THAT(row.on_new_values->median, WithinRel(keeps ? 100 / 110.0 : 100 / 60.0, 0.01));
   CHECK(row.acceptable() != keeps);
+}
+
+/// A clock of the host's, by which time in another process counts as well.
+class HostClock final : public SharedClock {
+ public:
+  using SharedClock::SharedClock;
+  [[nodiscard]] std::optional<pace::timing::ThreadCounters> thread_counters() const override {
+    return pace::timing::ThreadCounters{};
+  }
+};
+
+TEST_CASE("a candidate that keeps an answer and slows the baseline of its process on all other values has no claim") {
+  const SharedMemory shared;
+  HostClock clock(shared.get());
+  // The honest baseline takes longer on new values by itself.
+  const bool cheats = GENERATE(false, true);
+  CAPTURE(cheats);
+  at::set_num_threads(1);
+  double times = cheats ? 1 : 2;
+  const auto is_given = [first = at::Tensor()](const at::Tensor& x) mutable {
+    if (!first.defined()) first = x.clone();
+    return first.equal(x);
+  };
+  const auto result = pace::compare("case", at::randn({4}))
+                          .options(short_options())
+                          .baseline("old",
+                                    [&, given = is_given](const at::Tensor& x) mutable {
+                                      clock.advance(given(x) ? 100 * us : times * 100 * us);
+                                      return at::add(x, 1);
+                                    })
+                          .candidate("new",
+                                     [&, given = is_given](const at::Tensor& x) mutable {
+                                       times = 2;
+                                       clock.advance(given(x) ? 50 * us : 100 * us);
+                                       return at::add(x, 1);
+                                     })
+                          .expect("new", pace::SpeedupAtLeast(1.5))
+                          .run(clock);
+  const auto& row = result["new"];
+  INFO(row.message << row.judgements.at(0).message);
+  REQUIRE(row.on_new_values);
+  CHECK_THAT(row.on_new_values->median, WithinRel(cheats ? 1.25 : 2, 0.02));
+  CHECK(row.acceptable() != cheats);
 }
 
 TEST_CASE("a candidate that computes less once it has been checked is dropped by an audit") {

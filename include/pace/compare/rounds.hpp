@@ -72,6 +72,15 @@ struct Samples {
   return found;
 }
 
+/// Returns the median time of a call of the baseline; zero without samples.
+[[nodiscard]] inline Nanoseconds median_of_baseline(const Samples& samples, const Prepared& prepared) {
+  const auto place = static_cast<std::size_t>(std::ranges::find(samples.timed, prepared.participants.baseline()) -
+                                              samples.timed.begin());
+  std::vector<double> times;
+  for (const Nanoseconds time : samples.of(place, 0)) times.push_back(time.count());
+  return times.empty() ? Nanoseconds() : Nanoseconds(stats::median(stats::sorted(std::move(times))));
+}
+
 /// Returns the parts of the samples of the clock of the comparison, in their order: the whole and each phase.
 [[nodiscard]] inline std::vector<std::string> parts_of_iteration(const Prepared& prepared) {
   std::vector<std::string> parts{""};

@@ -71,17 +71,12 @@ namespace pace::detail {
                                            prepared.operands->sets.size());
 
   gated.baseline_cores = witness.cores();
-  if (!integrity.found()) {
-    const auto place = static_cast<std::size_t>(
-        std::find(timed.begin(), timed.end(), prepared.participants.baseline()) - timed.begin());
-    std::vector<double> times;
-    for (const Nanoseconds time : gated.samples.of(place, 0)) times.push_back(time.count());
-    const Nanoseconds median(stats::median(stats::sorted(std::move(times))));
-    gated.slowed_baseline = witness.after_rounds(clock, prepared, verified.options, timed, median);
-  }
+  const Nanoseconds of_baseline = integrity.found() ? Nanoseconds() : median_of_baseline(gated.samples, prepared);
+  if (!integrity.found())
+    gated.slowed_baseline = witness.after_rounds(clock, prepared, verified.options, timed, of_baseline);
 
   report_step({.what = "checks after the rounds"});
-  auto findings = integrity.check(median_speedups(gated.samples, prepared));
+  auto findings = integrity.check(median_speedups(gated.samples, prepared), of_baseline);
   pass.participants.drop(findings.dropped);
   pass.notes.insert(pass.notes.end(), findings.notes.begin(), findings.notes.end());
   pass.keeps.insert(pass.keeps.end(), findings.keeps.begin(), findings.keeps.end());

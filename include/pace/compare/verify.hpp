@@ -22,6 +22,7 @@
 #include "pace/compare/gradients.hpp"
 #include "pace/compare/integrity/checker.hpp"
 #include "pace/compare/integrity/least_traffic.hpp"
+#include "pace/compare/integrity/new_value_norm.hpp"
 #include "pace/compare/integrity/witness.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/participants.hpp"
@@ -301,7 +302,7 @@ class FirstCalls {
 
 /// Makes the first calls of all implementations, the baseline first, since the others are compared with it.
 /// Implementations that are wrong or throw are dropped. The reference is moved out of `prepared`, since it is not
-/// called again.
+/// called again. `integrity` asks `witness` again after the rounds.
 [[nodiscard]] inline Verified verify(timing::Clock& clock, Prepared& prepared, IntegrityChecker& integrity,
                                      BaselineWitness& witness, const check::CheckOptions& check) {
   Verified verified{.participants = prepared.participants, .result = prepared.result, .options = prepared.options};
@@ -322,6 +323,10 @@ class FirstCalls {
     }
     if (participants.remains(baseline)) {
       start_calls_alike(prepared, first_calls.expected(), verified);
+      integrity.learn_norm_on_new_values(verified.options);
+      integrity.ask_untouched_by([&witness](const NewValueQuestion& question, Nanoseconds longest) {
+        return witness.time_on_new_values(question, longest);
+      });
       witness.before_candidates(clock, prepared, verified.options, first_calls.expected().output);
       integrity.finish();
     }

@@ -163,5 +163,7 @@ class OnCpu {
 /// Share by which the baseline must have become slower to count as slowed: beyond the intervals of its times alone, and
 /// in pairs of bursts here and in a process in which no candidate was called.
 inline constexpr double slowed_share = 0.25;
+/// The same where no other process can show whether the machine has become slower.
+inline constexpr double slowed_share_without_process = 1;
 
 }  // namespace pace::detail

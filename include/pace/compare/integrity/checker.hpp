@@ -29,6 +29,7 @@
 #include "pace/compare/integrity/auditor.hpp"
 #include "pace/compare/integrity/background.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
+#include "pace/compare/integrity/new_value_norm.hpp"
 #include "pace/compare/integrity/new_value_samples.hpp"
 #include "pace/compare/integrity/new_value_speed.hpp"
 #include "pace/compare/integrity/novelty.hpp"
@@ -37,6 +38,7 @@
 #include "pace/compare/integrity/process_settings.hpp"
 #include "pace/compare/integrity/repeated_numbers.hpp"
 #include "pace/compare/integrity/rounding.hpp"
+#include "pace/compare/integrity/time_pairs.hpp"
 #include "pace/compare/integrity/timed_outputs.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/participants.hpp"
@@ -51,6 +53,9 @@
 #include "pace/core/random.hpp"
 #include "pace/core/result.hpp"
 #include "pace/gate/known_values.hpp"
+#include "pace/stats/quantile.hpp"
+#include "pace/stats/sorted.hpp"
+#include "pace/stats/summary.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/rounds.hpp"
 
@@ -131,6 +136,14 @@ class IntegrityChecker final : public Auditor {
   void learn(Implementation& baseline, const Expected& expected, const check::CheckOptions& check,
              const AddReference& add_reference);
 
+  /// Before any candidate is called, and after learn(): how much longer calls of the baseline take on new values than
+  /// where they are repeated, which is its norm after the rounds. `options`: those that limit its samples.
+  void learn_norm_on_new_values(const Options& options);
+  /// Sets how a process in which no candidate was called is asked for the baseline's time on new values.
+  void ask_untouched_by(NewValueNorm::AskUntouched ask) { norm_.ask_untouched_by(std::move(ask)); }
+  /// In such a process, after learn(): the time of a call of the baseline on new values.
+  [[nodiscard]] Nanoseconds time_baseline_on_new_values(const NewValueQuestion& question);
+
   /// After the first calls of an implementation were found correct: calls it on fresh values and on the given ones, and
   /// counts what it does.
   [[nodiscard]] Examination examine(Implementation& implementation);
@@ -182,8 +195,9 @@ class IntegrityChecker final : public Auditor {
   void look_at_operands();
 
   /// After the rounds of begin_rounds(): whether each was right in them, and is right and as fast where it does not
-  /// expect to be looked at. `speedups` are the median speed-ups of the rounds, by implementation of the comparison.
-  [[nodiscard]] IntegrityFindings check(std::vector<double> speedups);
+  /// expect to be looked at. `speedups` are the median speed-ups of the rounds, by implementation of the comparison,
+  /// and `baseline` is the median time of a call of the baseline in them.
+  [[nodiscard]] IntegrityFindings check(std::vector<double> speedups, Nanoseconds baseline);
 
   /// Share of the budget for a question after the rounds, which has a further limit: see most_time_of_question().
   static constexpr double audit_share = AuditSchedule::share;
@@ -193,6 +207,10 @@ class IntegrityChecker final : public Auditor {
   static constexpr double most_undeclared_effect = 10;
 
  private:
+  // Sizes of the samples on new values.
+  static constexpr double fewest_trials = 6, samples_of_trial = 7, attempts_for_novelty = 2,
+                          most_calls_on_new_values = 16, most_bytes_on_new_values = 1 << 20;
+
   // The questions.
   [[nodiscard]] std::string audit(Implementation& implementation);
   [[nodiscard]] std::string audit_replay(Implementation& implementation);
@@ -211,6 +229,14 @@ class IntegrityChecker final : public Auditor {
   [[nodiscard]] Thrown take_exception(std::size_t index);
   [[nodiscard]] std::string out_of_time(std::size_t index);
   [[nodiscard]] std::string ask_for_novelty(Implementation& implementation);
+  /// How many calls a sample on new values has, where one call of each side takes `usual` together.
+  [[nodiscard]] double calls_on_new_values(Nanoseconds usual) const {
+    const double affordable =
+        audit_share * options_.budget / (samples_of_trial * attempts_for_novelty * fewest_trials * usual);
+    const double fitting = most_bytes_on_new_values / std::max(1.0, bytes_of(operands_.pristine));
+    return std::max(1.0, std::min({affordable, fitting, most_calls_on_new_values}));
+  }
+  void draw_new_values(NewValueSamples& samples, std::span<const std::size_t> keeping);
   [[nodiscard]] std::string judge_new_sample(Implementation& implementation, NewValueSamples& samples);
   [[nodiscard]] std::string time_on_new_values(Implementation& implementation, NewValueSamples& samples,
                                                std::span<const std::size_t> kept);
@@ -348,6 +374,7 @@ class IntegrityChecker final : public Auditor {
   /// Median speed-ups of the rounds, by implementation.
   std::vector<double> speedups_;
   std::vector<NewValueSpeed> on_new_values_;
+  NewValueNorm norm_;
   std::function<std::string(Implementation&)> ask_again_;
 };
 
@@ -621,8 +648,9 @@ inline void IntegrityChecker::notice_changed_operands(std::size_t set) {
 
 // After the rounds.
 
-inline IntegrityFindings IntegrityChecker::check(std::vector<double> speedups) {
+inline IntegrityFindings IntegrityChecker::check(std::vector<double> speedups, Nanoseconds baseline) {
   speedups_ = std::move(speedups);
+  norm_.take_rounds(baseline);
   IntegrityFindings findings;
   findings.max_abs_errors.resize(prepared_.implementations.size());
   if (findings.take(schedule_.take_fault())) return findings;
@@ -942,9 +970,8 @@ inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementa
 /// up to most_time_of_question() where few calls take as long. One trial at a time may take up to
 /// most_time_of_short_question().
 inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementation) {
-  constexpr double fewest_trials = 6, fewest_long_trials = 3, most_trials = 16, samples_of_trial = 7, attempts = 2,
-                   most_calls = 16, most_bytes = 1 << 20, slack_in_resolutions = 20, calls_of_trial = 6,
-                   bytes_in_nanosecond = 4;
+  constexpr double fewest_long_trials = 3, most_trials = 16, attempts = attempts_for_novelty, slack_in_resolutions = 20,
+                   calls_of_trial = 6, bytes_in_nanosecond = 4;
   constexpr auto question = "whether it keeps answers from call to call";
   if (!answers_->renews()) {
     if (lacks_fresh_values())
@@ -962,13 +989,10 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
     leave_too_long(implementation.index, question, calls_of_trial * usual);
     return {};
   }
-  const double affordable = time / (samples_of_trial * attempts * fewest_trials * usual);
-  const double fitting = most_bytes / std::max(1.0, bytes_of(operands_.pristine));
   // A step of a training has no spare operands. Where a device replays calls, samples do not repeat calls as they are
   // repeated here; where rounds have values of their own, what is kept for those given is of no use.
-  const double calls = implementation.phases() != nullptr
-                           ? 1
-                           : std::min({affordable, fitting, most_calls, static_cast<double>(iterations_)});
+  const double calls =
+      implementation.phases() != nullptr ? 1 : std::min(calls_on_new_values(usual), static_cast<double>(iterations_));
   const std::int64_t repetitions = clock_.modes() != nullptr ? 1 : iterations_;
   const bool beside_given = clock_.modes() == nullptr && !prepared_.renew;
   NewValueSamples samples(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
@@ -1066,28 +1090,27 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
   std::string wrong, not_drawn;
   std::optional<OnOtherValues> by_user;
   if (prepared_.renew) by_user.emplace(renewed_values, remedy_of_renewed_values);
-  const Nanoseconds start = clock_.now(), most = most_time_of_short_question();
-  Nanoseconds of_drawing{}, wanted{};
-  std::size_t pairs = 0;
-  bool untimed = false;
-  const auto measure = [&](std::span<const std::size_t> keeping) {
-    const auto draw = [&](OperandSet& operands, const std::vector<at::Tensor>& tensors) {
-      if (!prepared_.renew) return source_->draw(answers_->fresh().renewal, tensors, keeping);
-      const RandomStateKept generators;
-      write_values(operands_.pristine, tensors);
-      reset_random_state(random_());
-      prepared_.renew(operands);
-    };
+  struct Taken {
+    Nanoseconds start{}, most{}, of_drawing{}, wanted{};
+    std::size_t pairs = 0;
+  };
+  Taken all{.start = clock_.now(), .most = most_time_of_short_question()};
+  bool untimed = false, cut_short = false;
+  // The pairs of a measurement that has the time `taken.most`, in which the baseline's time counts up to `longest()`.
+  const auto measure_by = [&](std::span<const std::size_t> keeping, Taken& taken, FunctionRef<Nanoseconds()> longest) {
+    std::size_t held = 0;
+    std::vector<double> as_seen;
     const auto pair = [&]() -> std::optional<double> {
+      const Nanoseconds longest_of_baseline = longest();
       const Nanoseconds before = clock_.now();
       try {
-        samples.draw_new(keeping, draw);
+        draw_new_values(samples, keeping);
       } catch (...) {
         if (!prepared_.renew || current_failure().device != Failure::Device::fine) throw;
         not_drawn = current_message();
         return std::nullopt;
       }
-      of_drawing += clock_.now() - before;
+      taken.of_drawing += clock_.now() - before;
       CallTimes norm;
       const auto time_baseline = [&] { norm = samples.take_new(baseline(), keeping); };
       const bool baseline_first = random_.below(2) == 0;
@@ -1096,25 +1119,54 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
       wrong = settings_changed();
       if (wrong.empty() && random_.below(looked_at) == 0) wrong = judge_new_sample(implementation, samples);
       if (!baseline_first) time_baseline();
-      ++pairs;
+      ++taken.pairs;
       // What a call leaves until its output is read is a part of it.
       const Nanoseconds left = std::max(own.afterwards - norm.afterwards - most_afterwards, Nanoseconds(0));
       untimed = own.on_new.count() <= 0 || norm.on_new.count() <= 0 ||
                 (beside_given && (own.on_given.count() <= 0 || norm.on_given.count() <= 0));
       if (!wrong.empty() || untimed) return std::nullopt;
       const Nanoseconds usual = shortest_of(baseline_), usual_own = shortest_of(implementation.index);
-      if (beside_given) return log_ratio_beside_given(norm, own, usual, usual_own, in_rounds);
-      return log_ratio_on_new_values(norm.on_new, own.on_new + left, usual, usual_own);
+      const auto log_ratio = [&](Nanoseconds of_baseline) {
+        return beside_given ? log_ratio_beside_given(norm, own, usual, usual_own, in_rounds)
+                            : log_ratio_on_new_values(of_baseline, own.on_new + left, usual, usual_own);
+      };
+      as_seen.push_back(log_ratio(norm.on_new));
+      held += norm.on_new > longest_of_baseline;
+      return log_ratio(std::min(norm.on_new, longest_of_baseline));
     };
     const auto time_is_left = [&](std::size_t more) {
-      const Nanoseconds elapsed = clock_.now() - start,
-                        needed = static_cast<double>(more) / static_cast<double>(pairs) * elapsed;
-      const bool few = pairs == 1 && more < stats::fewest_for_median_interval(new_value_confidence) - 1;
-      const bool of_drawing_alone = of_drawing > elapsed / 2;
-      wanted = elapsed + needed;
-      return elapsed + needed < (few && of_drawing_alone ? patience : 1) * most && needed < time_left(clock_);
+      const Nanoseconds elapsed = clock_.now() - taken.start,
+                        needed = static_cast<double>(more) / static_cast<double>(taken.pairs) * elapsed;
+      const bool few = taken.pairs == 1 && more < stats::fewest_for_median_interval(new_value_confidence) - 1;
+      const bool of_drawing_alone = taken.of_drawing > elapsed / 2;
+      taken.wanted = elapsed + needed;
+      return taken.wanted < (few && of_drawing_alone ? patience : 1) * taken.most && needed < time_left(clock_);
     };
-    return speed_on_new_values(in_rounds, pair, time_is_left);
+    HeldSpeed found{.speed = speed_on_new_values(in_rounds, pair, time_is_left)};
+    if (!found.speed) return found;
+    found.mostly = 2 * held > as_seen.size();
+    found.decides = held > 0 && has_excess(in_rounds, *found.speed) &&
+                    !has_excess(in_rounds, stats::summarize_speedup(as_seen, new_value_confidence));
+    return found;
+  };
+  std::string note_on_baseline;
+  const auto measure = [&](std::span<const std::size_t> keeping) {
+    // There is no norm by the clock of a device, beside which no other process could run.
+    if (clock_.modes() != nullptr) return measure_by(keeping, all, [] { return NewValueNorm::any; }).speed;
+    const auto found = measure_by(keeping, all, [&] { return norm_.longest(); });
+    if (!found.decides) return found.speed;
+    // The machine may have become slower, which the untouched process is, too.
+    const NewValueQuestion question(samples.calls(), keeping);
+    const bool untouched = norm_.ask(question, time_left(clock_)).has_value();
+    Taken taken{.start = clock_.now(), .most = all.most + NewValueNorm::time_beside_untouched};
+    const auto beside = measure_by(keeping, taken, [&] {
+      if (taken.pairs > 0) clock_.pause(pause_between_pairs);
+      const auto there = untouched ? norm_.ask(question, time_left(clock_)) : std::nullopt;
+      return there ? *there : norm_.longest_without_process();
+    });
+    cut_short = !beside.speed;
+    if (beside.mostly) note_on_baseline = NewValueNorm::note(untouched);
+    return beside.speed;
   };
   auto found = measure(kept);
   bool open = !found;
@@ -1136,6 +1188,7 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
     }
   }
   if (!wrong.empty()) return wrong;
+  if (!note_on_baseline.empty()) notes_.push_back(std::move(note_on_baseline));
   const std::string question = found ? "whether an operand that stays excuses that it is slower on new values"
                                      : "how fast it is on values that no call has seen";
   if (found) {
@@ -1149,12 +1202,80 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
     leave_unasked({implementation.index, question + ", since no values could be drawn: " + not_drawn,
                    "Let the function of .renew_each_round() write values as often as it is called"});
   // Where the calls took the time, these may be those of no sample.
-  else if (found || (!untimed && of_drawing < (clock_.now() - start) / 2))
-    leave_too_long(implementation.index, question, std::max<Nanoseconds>(wanted, clock_.now() - start));
+  else if (found || (!untimed && (cut_short || all.of_drawing < (clock_.now() - all.start) / 2)))
+    leave_too_long(implementation.index, question, std::max<Nanoseconds>(all.wanted, clock_.now() - all.start));
   else
     notes_.push_back('\'' + prepared_.result.implementations[implementation.index].name + "' was not asked " +
                      question + ", since its operands take too long to be drawn (--budget).");
   return {};
+}
+
+/// Draws new values for samples that are drawn where rounds have values of the user's, too, by the user's function.
+inline void IntegrityChecker::draw_new_values(NewValueSamples& samples, std::span<const std::size_t> keeping) {
+  samples.draw_new(keeping, [&](OperandSet& operands, const std::vector<at::Tensor>& tensors) {
+    if (!prepared_.renew) return source_->draw(answers_->fresh().renewal, tensors, keeping);
+    const RandomStateKept generators;
+    write_values(operands_.pristine, tensors);
+    reset_random_state(random_());
+    prepared_.renew(operands);
+  });
+}
+
+/// Takes a hundredth of the budget at most; where calls are too long for that, those on new values count as those that
+/// are repeated. The function that writes the values of rounds is not called, since it may have as many values as there
+/// are rounds.
+inline void IntegrityChecker::learn_norm_on_new_values(const Options& options) {
+  constexpr double share = 0.01, most_samples = 5, most_iterations = 1 << 10;
+  if (clock_.modes() != nullptr || prepared_.renew) return;
+  if (!answers_ || !answers_->checks() || !answers_->renews()) return;
+  (void)timing::take_sample(clock_, baseline(), 0, 1);
+  const Nanoseconds took = timing::take_sample(clock_, baseline(), 0, 1);
+  if (took.count() <= 0) return;
+  const double limit = options.max_iterations > 0 ? static_cast<double>(options.max_iterations) : most_iterations;
+  const Nanoseconds wanted =
+      std::max<Nanoseconds>(options.min_sample, options.resolutions_per_sample * clock_.resolution());
+  const double repeated = std::clamp(wanted / took, 1.0, std::min(limit, most_iterations));
+  // A step of a training has no spare operands.
+  const double calls = baseline().phases() != nullptr ? 1 : std::min(calls_on_new_values(2 * took), limit);
+  const double samples = std::min(most_samples, share * options_.budget / ((2 * calls + repeated) * took));
+  if (samples < 1) return;
+  std::vector<double> on_new, on_known;
+  try {
+    NewValueSamples taken(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
+                          static_cast<std::size_t>(calls), /*warm=*/false, random_());
+    const OnOtherValues other = on_fresh_values();
+    for (int i = 0; i < static_cast<int>(samples); ++i) {
+      draw_new_values(taken, operands_.keeps);
+      on_new.push_back(taken.take_new(baseline(), operands_.keeps).on_new.count());
+    }
+  } catch (...) {
+    on_new.clear();  // it does not take these values, or memory ran out: after the rounds that has consequences
+  }
+  repair(0);
+  if (on_new.empty()) return;
+  // Last, so that what the baseline keeps from call to call is as the values given leave it.
+  const auto iterations = static_cast<std::int64_t>(repeated);
+  for (int i = 0; i < static_cast<int>(samples); ++i)
+    on_known.push_back(timing::take_sample(clock_, baseline(), 0, iterations).count() /
+                       static_cast<double>(iterations));
+  norm_.learn(stats::median(stats::sorted(std::move(on_new))), stats::median(stats::sorted(std::move(on_known))));
+}
+
+/// The median of some samples, after one by which code and memory are as warm as between those of a pair.
+inline Nanoseconds IntegrityChecker::time_baseline_on_new_values(const NewValueQuestion& question) {
+  constexpr int samples = 3;
+  if (!answers_->renews()) throw Error("the baseline takes no new values");
+  const auto kept = question.kept_operands();
+  NewValueSamples taken(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
+                        question.calls, /*warm=*/false, random_());
+  const auto take = [&] {
+    draw_new_values(taken, kept);
+    return taken.take_new(baseline(), kept).on_new.count();
+  };
+  (void)take();
+  std::vector<double> times;
+  for (int i = 0; i < samples; ++i) times.push_back(take());
+  return Nanoseconds(stats::median(stats::sorted(std::move(times))));
 }
 
 /// Whether the output of the last sample on new values is right, and what it has written to operands. That of calls

@@ -18,7 +18,9 @@
 #include "pace/check/ivalue.hpp"
 #include "pace/compare/expected.hpp"
 #include "pace/compare/integrity/baseline_alone.hpp"
+#include "pace/compare/integrity/checker.hpp"
 #include "pace/compare/integrity/forked.hpp"
+#include "pace/compare/integrity/new_value_norm.hpp"
 #include "pace/compare/integrity/time_pairs.hpp"
 #include "pace/compare/integrity/untouched_process.hpp"
 #include "pace/compare/plan.hpp"
@@ -44,15 +46,16 @@ namespace pace::detail {
 class LoneBaseline {
  public:
   /// Prepares it, for as long as a comparison by `plan` may. Both must outlive it. Throws what the baseline throws.
-  LoneBaseline(timing::Clock& clock, const ComparisonPlan& plan) : clock_(clock), prepared_(prepare(clock, plan)) {
+  LoneBaseline(timing::Clock& clock, const ComparisonPlan& plan)
+      : clock_(clock), prepared_(prepare(clock, plan)), check_(plan.check) {
     if (!prepared_.participants.pending(prepared_.participants.baseline())) throw Error("the baseline is refused");
     Implementation& baseline = prepared_.baseline();
     (void)baseline.call(0);
-    const Expected expected = expected_of(baseline, *prepared_.operands, plan.options.seed);
-    baseline.expect_outputs_like(expected.output);
-    bytes_of_outputs_ = bytes_of_each(expected.output);
+    expected_ = expected_of(baseline, *prepared_.operands, plan.options.seed);
+    baseline.expect_outputs_like(expected_.output);
+    bytes_of_outputs_ = bytes_of_each(expected_.output);
     Verified verified{.participants = prepared_.participants, .result = prepared_.result, .options = prepared_.options};
-    start_calls_alike(prepared_, expected, verified);
+    start_calls_alike(prepared_, expected_, verified);
     (void)time_alone(clock, baseline, prepared_.operands->sets.size(), verified.options);
   }
 
@@ -60,39 +63,72 @@ class LoneBaseline {
     return time_burst(clock_, prepared_.baseline(), prepared_.operands->sets.size(), bytes_of_outputs_, burst);
   }
 
+  [[nodiscard]] Nanoseconds time_on_new_values(const NewValueQuestion& question) {
+    if (!on_new_values_) {
+      on_new_values_.emplace(clock_, prepared_);
+      on_new_values_->learn(prepared_.baseline(), expected_, check_, [](Expected&, const OperandSet&) {});
+    }
+    return on_new_values_->time_baseline_on_new_values(question);
+  }
+
  private:
   timing::Clock& clock_;
   Prepared prepared_;
+  check::CheckOptions check_;
+  Expected expected_;
   std::vector<std::int64_t> bytes_of_outputs_;
+  std::optional<IntegrityChecker> on_new_values_;
+};
+
+/// What the untouched process is asked for: a burst, or samples on new values.
+struct WitnessQuestion {
+  Burst burst = {};
+  std::optional<NewValueQuestion> on_new_values = {};
 };
 
 /// Finds that something which candidates have done slows the baseline, whatever that is: observers, an allocator,
 /// signals, settings of the C library. The baseline is timed alone before the first call of a candidate and after the
 /// rounds. If it is slower then, it is timed in turn with the same in a process that was forked before the comparison:
-/// if the machine has become slower, so has the baseline there.
+/// if the machine has become slower, so has the baseline there. That process says as well how long the baseline takes
+/// on new values.
 class BaselineWitness {
  public:
   /// One that sees nothing, for a process in which no baseline is timed beside a candidate.
   BaselineWitness() = default;
+  /// Of which samples of the baseline it is the witness: in a process in which no sample of the rounds is the
+  /// baseline's, of those on new values alone.
+  enum class Of { all_samples, new_values };
+
   /// Forks, where that is safe. `clock` and `plan` must outlive it.
-  BaselineWitness(timing::Clock& clock, const ComparisonPlan& plan) : able_(is_able(clock)) {
+  BaselineWitness(timing::Clock& clock, const ComparisonPlan& plan, Of of = Of::all_samples)
+      : able_(is_able(clock)), of_rounds_(of == Of::all_samples) {
     if (!able_ || !reason_not_to_fork().empty() || plan.implementations.size() < 2) return;
-    untouched_.emplace([&clock, &plan, baseline = std::shared_ptr<LoneBaseline>()](const Burst& burst) mutable {
-      if (!baseline) baseline = std::make_shared<LoneBaseline>(clock, plan);
-      return std::optional(baseline->time(burst));
-    });
+    untouched_.emplace(
+        [&clock, &plan, baseline = std::shared_ptr<LoneBaseline>()](const WitnessQuestion& question) mutable {
+          if (!baseline) baseline = std::make_shared<LoneBaseline>(clock, plan);
+          if (!question.on_new_values) return std::optional(baseline->time(question.burst));
+          const OnCpu on_cpu(question.burst.cpu);
+          return std::optional(baseline->time_on_new_values(*question.on_new_values));
+        });
   }
 
   /// Times the baseline of `prepared` alone, before any candidate is called. `output`: what a call of it returns.
   void before_candidates(timing::Clock& clock, const Prepared& prepared, const Options& options,
                          const c10::IValue& output) {
-    if (!able_) return;
+    if (!able_ || !of_rounds_) return;
     bytes_of_outputs_ = bytes_of_each(output);
     before_ = time_steadily(clock, prepared, options);
   }
 
   /// CPU seconds that the baseline alone used in a second; 0: unknown.
   [[nodiscard]] double cores() const { return before_ ? before_->cores : 0; }
+
+  /// Asks the untouched process for the time of a call of the baseline on new values. Returns nothing if there is no
+  /// such process, or if it does not answer.
+  [[nodiscard]] std::optional<Nanoseconds> time_on_new_values(const NewValueQuestion& question, Nanoseconds longest) {
+    if (!untouched_) return std::nullopt;
+    return untouched_->ask({.burst = {.cpu = ::sched_getcpu()}, .on_new_values = question}, longest);
+  }
 
   /// After the rounds of `timed`, in which a call of the baseline took `in_rounds` in the median: returns why that is
   /// not its own time, as a clause; empty if it is about as fast as before.
@@ -131,8 +167,6 @@ class BaselineWitness {
   }
 
  private:
-  /// Where no other process can show whether the machine has become slower, so much slower counts.
-  static constexpr double slowed_share_without_process = 1;
   /// Intervals as wide as that are due to other work.
   static constexpr double steady_share = 0.1;
   static constexpr int tries = 3;
@@ -159,7 +193,7 @@ class BaselineWitness {
         return std::nullopt;  // as in time_now()
       }
     };
-    const auto there = [&] { return untouched_->ask(burst, std::min(longest_answer, time_left(clock))); };
+    const auto there = [&] { return untouched_->ask({.burst = burst}, std::min(longest_answer, time_left(clock))); };
     // The first burst prepares.
     if (!there()) return {};
     return take_pairs(clock, slowed_share, [&](std::size_t number) -> std::optional<TimePair> {
@@ -196,8 +230,8 @@ class BaselineWitness {
     return best;
   }
 
-  bool able_ = false;
-  std::optional<UntouchedProcess<Burst, Nanoseconds>> untouched_;
+  bool able_ = false, of_rounds_ = false;
+  std::optional<UntouchedProcess<WitnessQuestion, Nanoseconds>> untouched_;
   std::optional<AloneTimes> before_;
   std::vector<std::int64_t> bytes_of_outputs_ = {};
 };

@@ -67,9 +67,9 @@ struct SideRequest {
   std::optional<std::uint64_t> kept_call = {}, round_seed = {};
   /// For `begin_rounds`: number of calls of a sample.
   std::int64_t iterations = 0;
-  /// For `check`: the time of the rounds, the shortest times of a call of this implementation and of the baseline, and
-  /// the median speed-up.
-  Nanoseconds elapsed{}, shortest{}, shortest_of_baseline{};
+  /// For `check`: the time of the rounds, the shortest times of a call of this implementation and of the baseline, the
+  /// median time of one of the baseline, and the median speed-up.
+  Nanoseconds elapsed{}, shortest{}, shortest_of_baseline{}, median_of_baseline{};
   double speedup = 0;
 };
 

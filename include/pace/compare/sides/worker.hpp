@@ -137,12 +137,16 @@ class SideWorker {
 
   void verify_own(int cpu, MessageWriter& answer) {
     const int stays_on = stay_on(cpu);
+    // Nothing that a candidate has done can slow the samples of a baseline in another process. Those on new values are
+    // the ones of this process.
+    if (plan_.implementations[own_].is_baseline)
+      witness_.emplace();
+    else
+      witness_.emplace(clock_, plan_, BaselineWitness::Of::new_values);
     prepared_.emplace(prepare(clock_, plan_));
     make_as_many_operands_as_others();
     integrity_.emplace(clock_, *prepared_);
-    // Nothing that a candidate has done can slow a baseline in another process.
-    BaselineWitness none;
-    const Verified verified = verify(clock_, *prepared_, *integrity_, none, plan_.check);
+    const Verified verified = verify(clock_, *prepared_, *integrity_, *witness_, plan_.check);
     verified_options_ = verified.options;
     Result result = verified.result;
     verified.participants.enter(result);
@@ -171,7 +175,7 @@ class SideWorker {
 
   void audit(MessageWriter& answer) {
     // An output of a sample may have shown a fault before.
-    answer << (integrity_->found() ? integrity_->check({}).dropped.at(0).message : integrity_->audit_one(own_));
+    answer << (integrity_->found() ? integrity_->check({}, {}).dropped.at(0).message : integrity_->audit_one(own_));
   }
 
   void check(const SideRequest& request, MessageWriter& answer) {
@@ -183,7 +187,7 @@ class SideWorker {
     }
     std::vector<double> speedups(prepared_->implementations.size());
     speedups.at(own_) = request.speedup;
-    const IntegrityFindings findings = integrity_->check(std::move(speedups));
+    const IntegrityFindings findings = integrity_->check(std::move(speedups), request.median_of_baseline);
     std::string problem;
     for (const auto& each : findings.dropped)
       if (problem.empty() || each.index == own_)
@@ -230,6 +234,7 @@ class SideWorker {
   std::size_t own_;
   SideMemory& memory_;
   int socket_;
+  std::optional<BaselineWitness> witness_;
   std::optional<Prepared> prepared_;
   std::optional<IntegrityChecker> integrity_;
   Options verified_options_ = {};
