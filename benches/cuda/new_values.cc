@@ -1,5 +1,5 @@
-// New values on a GPU: pairs of honest implementations by the rounds, whose calls are repeated on the same values, and by
-// samples whose calls have not seen theirs, by size of the operand and by clock.
+// New values on a GPU: pairs of honest implementations by the rounds, whose calls are repeated on the same values, and
+// by samples whose calls have not seen theirs, by size of the operand and by clock.
 #include <cstdint>
 #include <string>
 #include <utility>

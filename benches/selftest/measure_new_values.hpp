@@ -1,5 +1,5 @@
-// A row of the tables of new values: two implementations by the rounds, whose calls are repeated on the same values, and
-// by calls that have not seen theirs.
+// A row of the tables of new values: two implementations by the rounds, whose calls are repeated on the same values,
+// and by calls that have not seen theirs.
 #pragma once
 
 #include <cstdio>

@@ -102,7 +102,8 @@ TEST_CASE("what short calls take longer beside the rounds is the same for both s
   CHECK_THAT(speedup(5000, 1000, 1000, 1000), WithinAbs(5, 1e-12));
 }
 
-TEST_CASE("on a device what writing leaves in the cache is known by samples on the values given, up to a factor of two") {
+TEST_CASE(
+    "on a device what writing leaves in the cache is known by samples on the values given, up to a factor of two") {
   const auto speedup = [](double baseline, double own, double baseline_on_given, double own_on_given,
                           double in_rounds) {
     const auto times = [](double on_new, double on_given) {

@@ -166,7 +166,8 @@ pace::Result on_values(OnDevice& on, const at::Tensor& given, F other) {
 TEST_CASE("on a device, too, a claim fails that holds for the values given alone") {
   OnDevice on;
   const at::Tensor given = at::randn({64});
-  const auto result = on_values(on, given, [given](const at::Tensor& x) { return at::equal(x, given) ? 3000.0 : 9000.0; });
+  const auto result =
+      on_values(on, given, [given](const at::Tensor& x) { return at::equal(x, given) ? 3000.0 : 9000.0; });
   const auto& row = result["b"];
   INFO(row.message);
   REQUIRE(row.outcome == Outcome::measured);

@@ -63,8 +63,7 @@ class FaultyMachine final : public pace::timing::Clock {
   [[nodiscard]] pace::timing::TwoClocks last_sample() const override { return last_; }
 
   [[nodiscard]] std::optional<pace::timing::ThreadCounters> thread_counters() const override {
-    const Nanoseconds known =
-        cpu_step.count() > 0 ? std::floor(other_threads_ / cpu_step) * cpu_step : other_threads_;
+    const Nanoseconds known = cpu_step.count() > 0 ? std::floor(other_threads_ / cpu_step) * cpu_step : other_threads_;
     return pace::timing::ThreadCounters{process_, switches_, 0, process_ + known, cpu_step};
   }
 

@@ -20,6 +20,7 @@
 #include "tests/support/last_freed_first.hpp"
 #include "tests/support/operator_observer.hpp"
 
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -346,6 +347,34 @@ TEST_CASE("a claim about a step fails that holds for the values given alone") {
   CHECK_THAT(result["on given"].on_new_values->median, WithinRel(1.0, 0.03));
   CHECK(result["on given"].judgements.at(0).verdict == Verdict::failed);
   CHECK_THAT(result["on given"].judgements.at(0).message, ContainsSubstring("on values that no call has seen"));
+}
+
+TEST_CASE("a claim about a phase fails that holds for the values given alone, unless the phase is too short to tell") {
+  const double unit = GENERATE(1.0, 0.1);
+  FakeClock clock;
+  auto options = few_rounds();
+  options.max_rounds = 10'000;
+  options.budget = Nanoseconds(1e9);
+  const auto x = at::randn({3, 4});
+  Step cheat = product(clock, 60'000 * unit, 120'000 * unit);
+  cheat.forward = [&clock, unit, forward = cheat.forward, known = x.clone()](at::Tensor& operand) {
+    if (!at::equal(operand, known)) clock.advance(Nanoseconds(60'000 * unit));
+    return forward(operand);
+  };
+  const auto result = pace::compare("product", x)
+                          .options(options)
+                          .baseline("eager", product(clock, 120'000 * unit, 120'000 * unit))
+                          .candidate("on given", cheat)
+                          .expect(pace::SpeedupAtLeast(1.5).in_phase("forward"))
+                          .expect(pace::NoSlowerThan(1.1).in_phase("backward"))
+                          .run(clock);
+  const auto& forward = result.in_phase("forward")["on given"];
+  INFO(forward.message);
+  REQUIRE(forward.judgements.size() == 1);
+  INFO(forward.judgements[0].message);
+  CHECK(forward.on_new_values.has_value() == (unit == 1));
+  CHECK(forward.judgements[0].verdict == (unit == 1 ? Verdict::failed : Verdict::passed));
+  CHECK(result.in_phase("backward")["on given"].judgements.at(0).verdict == Verdict::passed);
 }
 
 TEST_CASE("senseless comparisons of training steps are refused in words") {

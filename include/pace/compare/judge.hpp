@@ -134,21 +134,28 @@ inline void add_times(const Samples& samples, std::size_t part, const Participan
   }
 }
 
-/// Adds the speed-ups on new values to the rows, and to the notes those that are smaller than in the rounds.
+/// Adds a speed-up on new values to a row of `result`, and to the notes if it is smaller than in the rounds.
+inline void add_speed_on_new_values(std::size_t index, const SpeedupSummary& speedup, Result& result) {
+  auto& row = result.implementations[index];
+  if (!row.speedup) return;
+  row.on_new_values = speedup;
+  const double median = row.speedup->median;
+  row.context.excess_in_rounds =
+      gate::excess_of(median, row.speedup->interval ? row.speedup->interval->low : median, speedup);
+  row.context.likely_excess_in_rounds = gate::likely_excess_of(median, speedup);
+  if (row.context.excess_in_rounds > 1)
+    result.notes.push_back('\'' + row.name + "' is " + format_factor(speedup.median) +
+                           " as fast as the baseline on values that none of its calls has seen, and " +
+                           format_factor(row.speedup->median) +
+                           " in the rounds, whose calls are repeated on the same values.");
+}
+
+/// Adds those of the rounds of `result`, and of its phases.
 inline void add_speeds_on_new_values(std::span<const NewValueSpeed> found, Result& result) {
-  for (const auto& [index, speedup] : found) {
-    auto& row = result.implementations[index];
-    if (!row.speedup) continue;
-    row.on_new_values = speedup;
-    const double median = row.speedup->median;
-    row.context.excess_in_rounds =
-        gate::excess_of(median, row.speedup->interval ? row.speedup->interval->low : median, speedup);
-    row.context.likely_excess_in_rounds = gate::likely_excess_of(median, speedup);
-    if (row.context.excess_in_rounds > 1)
-      result.notes.push_back('\'' + row.name + "' is " + format_factor(speedup.median) +
-                             " as fast as the baseline on values that none of its calls has seen, and " +
-                             format_factor(row.speedup->median) +
-                             " in the rounds, whose calls are repeated on the same values.");
+  for (const auto& [index, speedup, phases] : found) {
+    add_speed_on_new_values(index, speedup, result);
+    for (std::size_t i = 0; i < std::min(phases.size(), result.phases.size()); ++i)
+      if (phases[i]) add_speed_on_new_values(index, *phases[i], result.phases[i]);
   }
 }
 

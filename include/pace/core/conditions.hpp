@@ -133,9 +133,9 @@ inline constexpr double cores_per_thread = 1.2;
          "). Does the program replace clock_gettime()?";
 }
 
-/// Returns how far SideConditions::process_cpu may be from the truth if `threads` threads run. Where samples are shorter
-/// than a step, the steps that fall into them are a random number: its standard deviation is at most the square root of
-/// what is expected, and the steps of all CPUs come at the same moment.
+/// Returns how far SideConditions::process_cpu may be from the truth if `threads` threads run. Where samples are
+/// shorter than a step, the steps that fall into them are a random number: its standard deviation is at most the square
+/// root of what is expected, and the steps of all CPUs come at the same moment.
 [[nodiscard]] inline Nanoseconds process_cpu_error(const SideConditions& side, double threads) {
   constexpr double deviations = 2;
   const double step = side.process_cpu_step.count();
@@ -146,7 +146,8 @@ inline constexpr double cores_per_thread = 1.2;
 /// the baseline, which is the norm, uses as much.
 [[nodiscard]] inline std::string find_more_threads(const SideConditions& side, double baseline_cores, int threads) {
   const double allowed = std::max(static_cast<double>(threads), baseline_cores);
-  if (side.process_cpu <= limits::cores_per_thread * allowed * side.sampled + process_cpu_error(side, allowed)) return {};
+  if (side.process_cpu <= limits::cores_per_thread * allowed * side.sampled + process_cpu_error(side, allowed))
+    return {};
   return "its samples used " + format_significant(side.cores()) + " CPU seconds in each second, and " +
          std::to_string(threads) + (threads == 1 ? " thread is" : " threads are") +
          " allowed (--threads; the baseline alone used " + format_significant(baseline_cores) + ')';

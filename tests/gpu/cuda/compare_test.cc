@@ -241,7 +241,7 @@ TEST_CASE("cheat: its operand is kept in the L2, whatever flushes that") {
 at::Tensor flipped(const at::Tensor& x, int steps = 1000) {
   at::Tensor y = at::empty_like(x);
   pace::testing::flip(x.const_data_ptr<float>(), y.mutable_data_ptr<float>(), steps, x.numel(),
-                       c10::cuda::getCurrentCUDAStream());
+                      c10::cuda::getCurrentCUDAStream());
   return y;
 }
 
@@ -274,8 +274,8 @@ TEST_CASE("cheat: the answer is kept for the values given alone, by each element
       return [steps, known = given.clone(), answer = flipped(given)](const at::Tensor& x) {
         at::Tensor y = at::empty_like(x);
         pace::testing::flip_unknown(x.const_data_ptr<float>(), y.mutable_data_ptr<float>(), steps,
-                                     known.const_data_ptr<float>(), answer.const_data_ptr<float>(), x.numel(),
-                                     c10::cuda::getCurrentCUDAStream());
+                                    known.const_data_ptr<float>(), answer.const_data_ptr<float>(), x.numel(),
+                                    c10::cuda::getCurrentCUDAStream());
         return y;
       };
     };

@@ -23,7 +23,7 @@ __global__ void PACE_IN_PAIRS scale_in_pairs_kernel(const float* x, float* y, fl
 }
 
 __global__ void flip_kernel(const float* x, float* y, int steps, const float* known_x, const float* known_y,
-                             std::int64_t n) {
+                            std::int64_t n) {
   const std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x;
   if (i >= n) return;
   float value = x[i];
@@ -81,7 +81,7 @@ void launch_scale(const float* x, float* y, float factor, std::int64_t n, cudaLa
 }  // namespace
 
 void flip_unknown(const float* x, float* y, int steps, const float* known_x, const float* known_y, std::int64_t n,
-                   cudaStream_t stream) {
+                  cudaStream_t stream) {
   flip_kernel<<<static_cast<unsigned>((n + 255) / 256), 256, 0, stream>>>(x, y, steps, known_x, known_y, n);
 }
 

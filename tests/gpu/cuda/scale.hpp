@@ -22,7 +22,7 @@ void scale_with(const float* x, float* y, float factor, std::int64_t n, const cu
 void flip(const float* x, float* y, int steps, std::int64_t n, cudaStream_t stream);
 /// The same, but where `x` has the element of `known_x`: that of `known_y` is taken from there.
 void flip_unknown(const float* x, float* y, int steps, const float* known_x, const float* known_y, std::int64_t n,
-                   cudaStream_t stream);
+                  cudaStream_t stream);
 /// Keeps one multiprocessor busy for that long and sets `*semaphore` to 0, or does nothing if that is 0 already.
 void spin_if_set(int* semaphore, std::int64_t microseconds, cudaStream_t stream);
 /// Doubles `*x`, and counts in pinned host memory its launches and those that do not find `expected` there.

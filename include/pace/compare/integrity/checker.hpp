@@ -238,8 +238,30 @@ class IntegrityChecker final : public Auditor {
   }
   void draw_new_values(NewValueSamples& samples, std::span<const std::size_t> keeping);
   [[nodiscard]] std::string judge_new_sample(Implementation& implementation, NewValueSamples& samples);
+  /// The state of the pairs of samples on new values of one implementation.
+  struct NewValuePairs {
+    /// What pairs have taken of the time `most`, from `start` on, and what those that were wanted last would take.
+    struct Taken {
+      Nanoseconds start{}, most{}, of_drawing{}, wanted{};
+      std::size_t pairs = 0;
+    };
+    Implementation& implementation;
+    NewValueSamples& samples;
+    Taken all = {};
+    /// What is wrong with outputs, why no values could be drawn, and what a reader must know.
+    std::string wrong = {}, not_drawn = {}, note = {};
+    /// The clock was set back in a sample; no time was left for pairs beside the untouched process.
+    bool untimed = false, cut_short = false;
+  };
   [[nodiscard]] std::string time_on_new_values(Implementation& implementation, NewValueSamples& samples,
                                                std::span<const std::size_t> kept);
+  [[nodiscard]] std::optional<NewValueSpeed> measure_on_new_values(NewValuePairs& pairs,
+                                                                   std::span<const std::size_t> keeping);
+  [[nodiscard]] HeldSpeed take_pairs_held(NewValuePairs& pairs, std::span<const std::size_t> keeping,
+                                          NewValuePairs::Taken& taken, FunctionRef<Nanoseconds()> longest);
+  [[nodiscard]] std::optional<PairOnNewValues> take_pair(NewValuePairs& pairs, std::span<const std::size_t> keeping,
+                                                         NewValuePairs::Taken& taken);
+  void leave_new_values_unasked(const NewValuePairs& pairs, bool has_figure);
   /// Whether time_on_new_values() asks for the speed-up of the implementation, and whether it has found that.
   [[nodiscard]] bool measures_speed_on_new_values(const Implementation& implementation) const {
     // The wait for the device is a part of the time by its wall clock, and of few calls a larger one.
@@ -1026,8 +1048,8 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
     };
     // The speed-up on new values takes from gates what the processor may have learned, where there is one: it is that
     // of whole steps of a training, whose phases have gates of their own, and a device learns nothing.
-    bool excusing = measures_speed_on_new_values(implementation) && implementation.phases() == nullptr &&
-                    clock_.modes() == nullptr;
+    bool excusing =
+        measures_speed_on_new_values(implementation) && implementation.phases() == nullptr && clock_.modes() == nullptr;
     const auto effect_with = [&](std::span<const std::size_t> kept) {
       effect = find_novelty_effect(
           one_by_one
@@ -1073,141 +1095,167 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
 /// Measures the speed-up over the baseline where all values but those of the operand tensors `kept` are new, which is
 /// what remains of that of the rounds without anything that is kept from call to call, whatever it is kept by: address,
 /// version, content, or that calls are repeated. Returns what is wrong with the outputs. Where rounds have values of
-/// the user's, so have these samples. The clock of a device times them as it times those of the rounds, but for
-/// its wall clock.
+/// the user's, so have these samples. The clock of a device times them as it times those of the rounds, but for its
+/// wall clock.
 inline std::string IntegrityChecker::time_on_new_values(Implementation& implementation, NewValueSamples& samples,
                                                         std::span<const std::size_t> kept) {
-  constexpr std::size_t looked_at = 2;  // the output of one pair of so many
-  // The first reading of an output may take so much more than the baseline's, since their types differ.
-  constexpr Nanoseconds most_afterwards{1e3};
-  // Drawing the fewest pairs may take so many times the time of a question: large operands have no figure otherwise.
-  constexpr double patience = 4;
-  const double in_rounds = speedups_.at(implementation.index);
   if (!measures_speed_on_new_values(implementation)) return {};
-  const auto* const modes = clock_.modes();
-  // The host's time does not depend on what lies in the device's cache, and varies more.
-  const bool beside_given = modes != nullptr && modes->selected() != ClockChoice::host;
-  std::string wrong, not_drawn;
+  const double in_rounds = speedups_.at(implementation.index);
   std::optional<OnOtherValues> by_user;
   if (prepared_.renew) by_user.emplace(renewed_values, remedy_of_renewed_values);
-  struct Taken {
-    Nanoseconds start{}, most{}, of_drawing{}, wanted{};
-    std::size_t pairs = 0;
-  };
-  Taken all{.start = clock_.now(), .most = most_time_of_short_question()};
-  bool untimed = false, cut_short = false;
-  // The pairs of a measurement that has the time `taken.most`, in which the baseline's time counts up to `longest()`.
-  const auto measure_by = [&](std::span<const std::size_t> keeping, Taken& taken, FunctionRef<Nanoseconds()> longest) {
-    std::size_t held = 0;
-    std::vector<double> as_seen;
-    const auto pair = [&]() -> std::optional<double> {
-      const Nanoseconds longest_of_baseline = longest();
-      const Nanoseconds before = clock_.now();
-      try {
-        draw_new_values(samples, keeping);
-      } catch (...) {
-        if (!prepared_.renew || current_failure().device != Failure::Device::fine) throw;
-        not_drawn = current_message();
-        return std::nullopt;
-      }
-      taken.of_drawing += clock_.now() - before;
-      CallTimes norm;
-      const auto time_baseline = [&] { norm = samples.take_new(baseline(), keeping); };
-      const bool baseline_first = random_.below(2) == 0;
-      if (baseline_first) time_baseline();
-      const CallTimes own = samples.take_new(implementation, keeping);
-      wrong = settings_changed();
-      if (wrong.empty() && random_.below(looked_at) == 0) wrong = judge_new_sample(implementation, samples);
-      if (!baseline_first) time_baseline();
-      ++taken.pairs;
-      // What a call leaves until its output is read is a part of it.
-      const Nanoseconds left = std::max(own.afterwards - norm.afterwards - most_afterwards, Nanoseconds(0));
-      untimed = own.on_new.count() <= 0 || norm.on_new.count() <= 0 ||
-                (beside_given && (own.on_given.count() <= 0 || norm.on_given.count() <= 0));
-      if (!wrong.empty() || untimed) return std::nullopt;
-      const Nanoseconds usual = shortest_of(baseline_), usual_own = shortest_of(implementation.index);
-      const auto log_ratio = [&](Nanoseconds of_baseline) {
-        return beside_given ? log_ratio_beside_given(norm, own, usual, usual_own, in_rounds)
-                            : log_ratio_on_new_values(of_baseline, own.on_new + left, usual, usual_own);
-      };
-      as_seen.push_back(log_ratio(norm.on_new));
-      held += norm.on_new > longest_of_baseline;
-      return log_ratio(std::min(norm.on_new, longest_of_baseline));
-    };
-    const auto time_is_left = [&](std::size_t more) {
-      const Nanoseconds elapsed = clock_.now() - taken.start,
-                        needed = static_cast<double>(more) / static_cast<double>(taken.pairs) * elapsed;
-      const bool few = taken.pairs == 1 && more < stats::fewest_for_median_interval(new_value_confidence) - 1;
-      const bool of_drawing_alone = taken.of_drawing > elapsed / 2;
-      taken.wanted = elapsed + needed;
-      return taken.wanted < (few && of_drawing_alone ? patience : 1) * taken.most && needed < time_left(clock_);
-    };
-    HeldSpeed found{.speed = speed_on_new_values(in_rounds, pair, time_is_left)};
-    if (!found.speed) return found;
-    found.mostly = 2 * held > as_seen.size();
-    found.decides = held > 0 && has_excess(in_rounds, *found.speed) &&
-                    !has_excess(in_rounds, stats::summarize_speedup(as_seen, new_value_confidence));
-    return found;
-  };
-  std::string note_on_baseline;
-  const auto measure = [&](std::span<const std::size_t> keeping) {
-    // There is no norm by the clock of a device, beside which no other process could run.
-    if (clock_.modes() != nullptr) return measure_by(keeping, all, [] { return NewValueNorm::any; }).speed;
-    const auto found = measure_by(keeping, all, [&] { return norm_.longest(); });
-    if (!found.decides) return found.speed;
-    // The machine may have become slower, which the untouched process is, too.
-    const NewValueQuestion question(samples.calls(), keeping);
-    const bool untouched = norm_.ask(question, time_left(clock_)).has_value();
-    Taken taken{.start = clock_.now(), .most = all.most + NewValueNorm::time_beside_untouched};
-    const auto beside = measure_by(keeping, taken, [&] {
-      if (taken.pairs > 0) clock_.pause(pause_between_pairs);
-      const auto there = untouched ? norm_.ask(question, time_left(clock_)) : std::nullopt;
-      return there ? *there : norm_.longest_without_process();
-    });
-    cut_short = !beside.speed;
-    if (beside.mostly) note_on_baseline = NewValueNorm::note(untouched);
-    return beside.speed;
-  };
-  auto found = measure(kept);
+  NewValuePairs pairs{.implementation = implementation,
+                      .samples = samples,
+                      .all = {.start = clock_.now(), .most = most_time_of_short_question()}};
+  auto found = measure_on_new_values(pairs, kept);
   bool open = !found;
-  if (found && gate::excess_of(in_rounds, in_rounds, *found) > 1) {
+  if (found && gate::excess_of(in_rounds, in_rounds, found->speedup) > 1) {
     // It may keep what it derives from operands, such as packed weights.
-    std::optional<SpeedupSummary> beside_kept;
+    std::optional<NewValueSpeed> beside_kept;
     const auto keeps = find_kept_operands([&](std::span<const std::size_t> keeping) {
-      const auto again = measure(keeping);
+      const auto again = measure_on_new_values(pairs, keeping);
       open = open || !again;
-      const bool shows = !again || gate::excess_of(in_rounds, in_rounds, *again) > 1;
+      const bool shows = !again || gate::excess_of(in_rounds, in_rounds, again->speedup) > 1;
       if (!shows) beside_kept = again;
       return shows;
     });
-    if (!keeps.empty() && wrong.empty() && beside_kept) {
+    if (!keeps.empty() && pairs.wrong.empty() && beside_kept) {
       found = beside_kept;
       open = false;
       notes_.push_back(note_on_kept_operands(implementation, keeps));
       keeps_.push_back(implementation.index);
     }
   }
-  if (!wrong.empty()) return wrong;
-  if (!note_on_baseline.empty()) notes_.push_back(std::move(note_on_baseline));
-  const std::string question = found ? "whether an operand that stays excuses that it is slower on new values"
-                                     : "how fast it is on values that no call has seen";
+  if (!pairs.wrong.empty()) return pairs.wrong;
+  if (!pairs.note.empty()) notes_.push_back(pairs.note);
   if (found) {
     // Where there was no time to look for operands that excuse it, it proves nothing: gates that it does not meet are
     // undecided.
-    if (open) found->interval.reset();
-    on_new_values_.push_back({implementation.index, *found});
-    if (!open) return {};
+    if (open) found->speedup.interval.reset();
+    on_new_values_.push_back(*found);
   }
-  if (!not_drawn.empty())
-    leave_unasked({implementation.index, question + ", since no values could be drawn: " + not_drawn,
+  if (open) leave_new_values_unasked(pairs, found.has_value());
+  return {};
+}
+
+/// Notes why pairs on new values have shown nothing, or, if there is a figure, not whether an operand excuses it.
+inline void IntegrityChecker::leave_new_values_unasked(const NewValuePairs& pairs, bool has_figure) {
+  const std::size_t index = pairs.implementation.index;
+  const std::string question = has_figure ? "whether an operand that stays excuses that it is slower on new values"
+                                          : "how fast it is on values that no call has seen";
+  const Nanoseconds elapsed = clock_.now() - pairs.all.start;
+  if (!pairs.not_drawn.empty())
+    leave_unasked({index, question + ", since no values could be drawn: " + pairs.not_drawn,
                    "Let the function of .renew_each_round() write values as often as it is called"});
   // Where the calls took the time, these may be those of no sample.
-  else if (found || (!untimed && (cut_short || all.of_drawing < (clock_.now() - all.start) / 2)))
-    leave_too_long(implementation.index, question, std::max<Nanoseconds>(all.wanted, clock_.now() - all.start));
+  else if (has_figure || (!pairs.untimed && (pairs.cut_short || pairs.all.of_drawing < elapsed / 2)))
+    leave_too_long(index, question, std::max(pairs.all.wanted, elapsed));
   else
-    notes_.push_back('\'' + prepared_.result.implementations[implementation.index].name + "' was not asked " +
-                     question + ", since its operands take too long to be drawn (--budget).");
-  return {};
+    notes_.push_back('\'' + prepared_.result.implementations[index].name + "' was not asked " + question +
+                     ", since its operands take too long to be drawn (--budget).");
+}
+
+/// The speed-up on new values but for those of the operand tensors `keeping`; nothing if there was no time for it. The
+/// baseline's time counts as far as its norm.
+inline std::optional<NewValueSpeed> IntegrityChecker::measure_on_new_values(NewValuePairs& pairs,
+                                                                            std::span<const std::size_t> keeping) {
+  // There is no norm by the clock of a device, beside which no other process could run.
+  if (clock_.modes() != nullptr)
+    return take_pairs_held(pairs, keeping, pairs.all, [] { return NewValueNorm::any; }).speed;
+  auto found = take_pairs_held(pairs, keeping, pairs.all, [&] { return norm_.longest(); });
+  if (!found.decides) return found.speed;
+  // The machine may have become slower, which the untouched process is, too.
+  const NewValueQuestion question(pairs.samples.calls(), keeping);
+  const bool untouched = norm_.ask(question, time_left(clock_)).has_value();
+  NewValuePairs::Taken taken{.start = clock_.now(), .most = pairs.all.most + NewValueNorm::time_beside_untouched};
+  auto beside = take_pairs_held(pairs, keeping, taken, [&] {
+    if (taken.pairs > 0) clock_.pause(pause_between_pairs);
+    const auto there = untouched ? norm_.ask(question, time_left(clock_)) : std::nullopt;
+    return there ? *there : norm_.longest_without_process();
+  });
+  pairs.cut_short = !beside.speed;
+  if (beside.mostly) pairs.note = NewValueNorm::note(untouched);
+  return beside.speed;
+}
+
+/// The pairs of a measurement that has the time `taken.most`, in which the baseline's time counts up to `longest()`.
+inline HeldSpeed IntegrityChecker::take_pairs_held(NewValuePairs& pairs, std::span<const std::size_t> keeping,
+                                                   NewValuePairs::Taken& taken, FunctionRef<Nanoseconds()> longest) {
+  // Drawing the fewest pairs may take so many times the time of a question: large operands have no figure otherwise.
+  constexpr double patience = 4;
+  const std::size_t index = pairs.implementation.index;
+  const double in_rounds = speedups_.at(index);
+  // The host's time does not depend on what lies in the device's cache, and varies more.
+  const bool beside_given = clock_.modes() != nullptr && clock_.modes()->selected() != ClockChoice::host;
+  const Nanoseconds usual = shortest_of(baseline_), usual_own = shortest_of(index);
+  std::size_t held = 0;
+  std::vector<double> as_seen;
+  PhasesOnNewValues phases;
+  const auto pair = [&]() -> std::optional<double> {
+    const Nanoseconds most = longest();
+    const auto times = take_pair(pairs, keeping, taken);
+    pairs.untimed = times && !times->is_timed(beside_given);
+    if (!times || pairs.untimed) return std::nullopt;
+    phases.add(*times);
+    const auto log_ratio = [&](Nanoseconds of_baseline) {
+      return beside_given ? log_ratio_beside_given(times->baseline, times->own, usual, usual_own, in_rounds)
+                          : log_ratio_on_new_values(of_baseline, times->own.on_new, usual, usual_own);
+    };
+    as_seen.push_back(log_ratio(times->baseline.on_new));
+    held += times->baseline.on_new > most;
+    return log_ratio(std::min(times->baseline.on_new, most));
+  };
+  const auto time_is_left = [&](std::size_t more) {
+    const Nanoseconds elapsed = clock_.now() - taken.start,
+                      needed = static_cast<double>(more) / static_cast<double>(taken.pairs) * elapsed;
+    const bool few = taken.pairs == 1 && more < stats::fewest_for_median_interval(new_value_confidence) - 1;
+    const bool of_drawing_alone = taken.of_drawing > elapsed / 2;
+    taken.wanted = elapsed + needed;
+    return taken.wanted < (few && of_drawing_alone ? patience : 1) * taken.most && needed < time_left(clock_);
+  };
+  HeldSpeed found;
+  const auto speedup = speed_on_new_values(in_rounds, pair, time_is_left);
+  if (!speedup) return found;
+  found.speed.emplace(NewValueSpeed{index, *speedup, phases.speedups()});
+  found.mostly = 2 * held > as_seen.size();
+  found.decides = held > 0 && has_excess(in_rounds, *speedup) &&
+                  !has_excess(in_rounds, stats::summarize_speedup(as_seen, new_value_confidence));
+  return found;
+}
+
+/// Times a sample of each side on the same new values; nothing if none could be drawn, or something is wrong.
+inline std::optional<PairOnNewValues> IntegrityChecker::take_pair(NewValuePairs& pairs,
+                                                                  std::span<const std::size_t> keeping,
+                                                                  NewValuePairs::Taken& taken) {
+  constexpr std::size_t looked_at = 2;  // the output of one pair of so many
+  // The first reading of an output may take so much more than the baseline's, since their types differ.
+  constexpr Nanoseconds most_afterwards{1e3};
+  const Nanoseconds before = clock_.now();
+  try {
+    draw_new_values(pairs.samples, keeping);
+  } catch (...) {
+    if (!prepared_.renew || current_failure().device != Failure::Device::fine) throw;
+    pairs.not_drawn = current_message();
+    return std::nullopt;
+  }
+  taken.of_drawing += clock_.now() - before;
+  PairOnNewValues times;
+  const auto time = [&](Implementation& which, CallTimes& side, std::vector<Nanoseconds>& phases) {
+    side = pairs.samples.take_new(which, keeping);
+    // What writing leaves in a device's cache is no part of a phase's time in the rounds.
+    if (which.phases() != nullptr && clock_.modes() == nullptr) phases = which.phases()->times();
+  };
+  const bool baseline_first = random_.below(2) == 0;
+  if (baseline_first) time(baseline(), times.baseline, times.baseline_phases);
+  time(pairs.implementation, times.own, times.own_phases);
+  pairs.wrong = settings_changed();
+  if (pairs.wrong.empty() && random_.below(looked_at) == 0)
+    pairs.wrong = judge_new_sample(pairs.implementation, pairs.samples);
+  if (!baseline_first) time(baseline(), times.baseline, times.baseline_phases);
+  ++taken.pairs;
+  if (!pairs.wrong.empty()) return std::nullopt;
+  // What a call leaves until its output is read is a part of it.
+  times.own.on_new += std::max(times.own.afterwards - times.baseline.afterwards - most_afterwards, Nanoseconds(0));
+  return times;
 }
 
 /// Draws new values for samples that are drawn where rounds have values of the user's, too, by the user's function.

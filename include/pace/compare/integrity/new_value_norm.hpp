@@ -1,5 +1,5 @@
-// NewValueNorm: how long a call of the baseline may take on values that no call has seen, so that a candidate which slows
-// the baseline there gains nothing.
+// NewValueNorm: how long a call of the baseline may take on values that no call has seen, so that a candidate which
+// slows the baseline there gains nothing.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "pace/compare/integrity/baseline_alone.hpp"
+#include "pace/compare/integrity/new_value_speed.hpp"
 #include "pace/compare/integrity/time_pairs.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/result.hpp"
@@ -48,7 +49,7 @@ struct NewValueQuestion {
 /// A speed-up on new values for which the baseline's time counts up to a limit.
 struct HeldSpeed {
   /// Nothing: there was no time for it.
-  std::optional<SpeedupSummary> speed = {};
+  std::optional<NewValueSpeed> speed = {};
   /// The baseline took longer than the limit in most of the pairs.
   bool mostly = false;
   /// The speed-up of the rounds is too large beside this one because of the limit alone.
@@ -102,7 +103,8 @@ class NewValueNorm {
   /// What a reader must know where the baseline took longer than the limit.
   [[nodiscard]] static std::string note(bool untouched) {
     return "On values that none of its calls has seen, the baseline takes longer than " +
-           std::string(untouched ? "in a process in which no candidate was called" : "before any candidate was called") +
+           std::string(untouched ? "in a process in which no candidate was called"
+                                 : "before any candidate was called") +
            ": its time counts up to " + format_factor(1 + (untouched ? slowed_share : slowed_share_without_process)) +
            " the time there.";
   }

@@ -175,8 +175,8 @@ class NewValueSamples {
     }
   }
   /// Times calls on the values of draw_new(). The output of one of them is take_output() afterwards. The same calls on
-  /// the values given, in the same memory, come just before, so that the code is as warm as in the rounds, and since the
-  /// memory may still have the new values, for which another implementation was just called. On a device these are
+  /// the values given, in the same memory, come just before, so that the code is as warm as in the rounds, and since
+  /// the memory may still have the new values, for which another implementation was just called. On a device these are
   /// timed, too.
   [[nodiscard]] CallTimes take_new(Implementation& implementation, std::span<const std::size_t> kept) {
     keep_given(kept);

@@ -22,6 +22,21 @@ namespace pace::detail {
 struct NewValueSpeed {
   std::size_t index = 0;
   SpeedupSummary speedup = {};
+  /// Those of the phases of a step, in their order; nothing for a phase that is too short.
+  std::vector<std::optional<SpeedupSummary>> phases = {};
+};
+
+/// Times of a sample of each side on the same new values.
+struct PairOnNewValues {
+  CallTimes baseline = {}, own = {};
+  /// Of a step with phases, the time of each.
+  std::vector<Nanoseconds> baseline_phases = {}, own_phases = {};
+
+  /// Whether the clock has advanced in all samples, with those on the values given if `beside_given`.
+  [[nodiscard]] bool is_timed(bool beside_given) const {
+    return baseline.on_new.count() > 0 && own.on_new.count() > 0 &&
+           (!beside_given || (baseline.on_given.count() > 0 && own.on_given.count() > 0));
+  }
 };
 
 /// Confidence of the interval of a speed-up on new values, for a number of pairs that is fixed.
@@ -51,6 +66,34 @@ inline constexpr double new_value_confidence = 0.999;
   const double on_given = log_ratio_on_new_values(baseline.on_given, own.on_given, usual, usual_own);
   return std::min(std::log(in_rounds) + on_new - on_given, on_new + std::log(most_beyond));
 }
+
+/// The speed-ups of the phases of a step on new values.
+class PhasesOnNewValues {
+ public:
+  void add(const PairOnNewValues& pair) {
+    log_ratios_.resize(pair.own_phases.size());
+    too_short_.resize(pair.own_phases.size());
+    for (std::size_t i = 0; i < log_ratios_.size(); ++i) {
+      const Nanoseconds baseline = pair.baseline_phases.at(i), own = pair.own_phases[i];
+      if (std::min(baseline, own) < least)
+        too_short_[i] = true;
+      else
+        log_ratios_[i].push_back(std::log(baseline / own));
+    }
+  }
+  [[nodiscard]] std::vector<std::optional<SpeedupSummary>> speedups() const {
+    std::vector<std::optional<SpeedupSummary>> found(log_ratios_.size());
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (!too_short_[i]) found[i] = stats::summarize_speedup(log_ratios_[i], new_value_confidence);
+    return found;
+  }
+
+ private:
+  /// In single steps a phase takes up to 2 us longer than in the rounds, which is a twentieth of this.
+  static constexpr Nanoseconds least{40e3};
+  std::vector<std::vector<double>> log_ratios_ = {};
+  std::vector<bool> too_short_ = {};
+};
 
 /// Measures the speed-up on new values. `pair()` returns ln(time of the baseline / own time) of one sample of each, on
 /// new values, or nothing, which ends the measurement without a result. `time_is_left(pairs)` is whether that many more
