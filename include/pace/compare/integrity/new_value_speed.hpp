@@ -29,7 +29,7 @@ struct NewValueSpeed {
 /// Times of a sample of each side on the same new values.
 struct PairOnNewValues {
   CallTimes baseline = {}, own = {};
-  /// Of a step with phases, the time of each.
+  /// The times of the phases of a step.
   std::vector<Nanoseconds> baseline_phases = {}, own_phases = {};
 
   /// Whether the clock has advanced in all samples, with those on the values given if `beside_given`.
