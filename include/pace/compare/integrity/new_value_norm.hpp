@@ -1,5 +1,5 @@
-// NewValueNorm: how long a call of the baseline may take on values that no call has seen, so that a candidate which slows
-// the baseline there gains nothing.
+// NewValueNorm: how long a call of the baseline may take on values that no call has seen, so that a candidate which
+// slows the baseline there gains nothing.
 #pragma once
 
 #include <algorithm>
@@ -72,16 +72,17 @@ class NewValueNorm {
   /// the time.
   using AskUntouched = std::function<std::optional<Nanoseconds>(const NewValueQuestion&, Nanoseconds)>;
 
-  /// No limit.
-  static constexpr Nanoseconds any{std::numeric_limits<double>::infinity()};
+  /// No limit, as no time is longer.
+  static constexpr Nanoseconds none{std::numeric_limits<double>::infinity()};
   /// Time for pairs beside the untouched process, with the pauses between them.
   static constexpr Nanoseconds time_beside_untouched = static_cast<double>(pairs_of_decision) * pause_between_pairs;
 
   void ask_untouched_by(AskUntouched ask) { ask_ = std::move(ask); }
 
-  /// The times of a call of the baseline before any candidate is called, in nanoseconds.
-  void learn(double on_new_values, double repeated) {
-    if (on_new_values > 0 && repeated > 0) times_ = std::max(1.0, on_new_values / repeated);
+  /// The times of a call of the baseline before any candidate is called. Without both, calls on new values count as
+  /// repeated ones.
+  void learn(Nanoseconds on_new_values, Nanoseconds repeated) {
+    if (repeated.count() > 0 && repeated < none) times_ = std::max(1.0, on_new_values / repeated);
   }
   /// The median time of a call of the baseline in the rounds.
   void take_rounds(Nanoseconds baseline) { in_rounds_ = baseline; }
@@ -102,14 +103,15 @@ class NewValueNorm {
   /// What a reader must know where the baseline took longer than the limit.
   [[nodiscard]] static std::string note(bool untouched) {
     return "On values that none of its calls has seen, the baseline takes longer than " +
-           std::string(untouched ? "in a process in which no candidate was called" : "before any candidate was called") +
+           std::string(untouched ? "in a process in which no candidate was called"
+                                 : "before any candidate was called") +
            ": its time counts up to " + format_factor(1 + (untouched ? slowed_share : slowed_share_without_process)) +
            " the time there.";
   }
 
  private:
   [[nodiscard]] static Nanoseconds held_to(Nanoseconds norm, double share) {
-    return norm.count() > 0 ? Nanoseconds((1 + share) * norm) : any;
+    return norm.count() > 0 ? Nanoseconds((1 + share) * norm) : none;
   }
 
   AskUntouched ask_ = {};
