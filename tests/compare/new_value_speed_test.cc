@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
+#include "pace/compare/integrity/new_value_norm.hpp"
 #include "pace/gate/known_values.hpp"
 #include "tests/support/random.hpp"
 
@@ -17,6 +19,8 @@ using Catch::Matchers::WithinAbs;
 using pace::Nanoseconds;
 using pace::SpeedupSummary;
 using pace::detail::log_ratio_on_new_values;
+using pace::detail::NewValueNorm;
+using pace::detail::NewValueQuestion;
 using pace::detail::speed_on_new_values;
 using pace::gate::excess_of;
 
@@ -119,6 +123,31 @@ TEST_CASE(
   CHECK_THAT(speedup(1e6, 1e6, 1e6, 0.2e6, 5), WithinAbs(1, 1e-9));
   // ... and where samples are not those of the rounds.
   CHECK_THAT(speedup(1e6, 1e6, 1e6, 1e6, 5), WithinAbs(2, 1e-9));
+}
+
+TEST_CASE(
+    "the baseline's time on new values counts up to a quarter more than its share before any candidate was called") {
+  NewValueNorm norm;
+  CHECK(norm.longest() == NewValueNorm::none);
+  norm.take_rounds(Nanoseconds(1000));
+  CHECK(norm.longest() == Nanoseconds(1250));
+  norm.learn(Nanoseconds(300), Nanoseconds(200));
+  CHECK(norm.longest() == Nanoseconds(1875));
+  CHECK(norm.longest_without_process() == Nanoseconds(3000));
+  // Calls on new values are not taken to be faster than repeated ones.
+  norm.learn(Nanoseconds(100), Nanoseconds(200));
+  CHECK(norm.longest() == Nanoseconds(1250));
+  norm.learn(NewValueNorm::none, NewValueNorm::none);
+  CHECK(norm.longest() == Nanoseconds(1250));
+
+  const NewValueQuestion question(16, std::vector<std::size_t>{0, 63, 64});
+  CHECK((question.kept_operands() == std::vector<std::size_t>{0, 63}));
+  CHECK_FALSE(norm.ask(question, Nanoseconds(1e9)));
+  norm.ask_untouched_by([](const NewValueQuestion& asked, Nanoseconds longest) {
+    return asked.calls == 16 && longest == Nanoseconds(1e9) ? std::optional(Nanoseconds(400)) : std::nullopt;
+  });
+  CHECK(norm.ask(question, Nanoseconds(1e9)) == Nanoseconds(500));
+  CHECK_FALSE(norm.ask(question, Nanoseconds(1e8)));
 }
 
 TEST_CASE("more pairs are taken only where the first ones are suspicious, until their interval is narrow") {

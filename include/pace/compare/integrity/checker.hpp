@@ -1130,7 +1130,10 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
   if (found) {
     // Where there was no time to look for operands that excuse it, it proves nothing: gates that it does not meet are
     // undecided.
-    if (open) found->speedup.interval.reset();
+    if (open) {
+      found->speedup.interval.reset();
+      found->phases.clear();
+    }
     on_new_values_.push_back(*found);
   }
   if (open) leave_new_values_unasked(pairs, found.has_value());
@@ -1160,7 +1163,7 @@ inline std::optional<NewValueSpeed> IntegrityChecker::measure_on_new_values(NewV
                                                                             std::span<const std::size_t> keeping) {
   // There is no norm by the clock of a device, beside which no other process could run.
   if (clock_.modes() != nullptr)
-    return take_pairs_held(pairs, keeping, pairs.all, [] { return NewValueNorm::any; }).speed;
+    return take_pairs_held(pairs, keeping, pairs.all, [] { return NewValueNorm::none; }).speed;
   auto found = take_pairs_held(pairs, keeping, pairs.all, [&] { return norm_.longest(); });
   if (!found.decides) return found.speed;
   // The machine may have become slower, which the untouched process is, too.
@@ -1269,15 +1272,16 @@ inline void IntegrityChecker::draw_new_values(NewValueSamples& samples, std::spa
   });
 }
 
-/// Takes a hundredth of the budget at most; where calls are too long for that, those on new values count as those that
-/// are repeated. The function that writes the values of rounds is not called, since it may have as many values as there
-/// are rounds.
+/// Takes a hundredth of the budget, or one sample if that is longer. Where calls are too long for that, those on new
+/// values count as those that are repeated. The function that writes the values of rounds is not called, since it may
+/// have as many values as there are rounds.
 inline void IntegrityChecker::learn_norm_on_new_values(const Options& options) {
-  constexpr double share = 0.01, most_samples = 5, most_iterations = 1 << 10;
+  constexpr double share = 0.01, most_iterations = 1 << 10;
+  constexpr int most_samples = 5;
   if (clock_.modes() != nullptr || prepared_.renew) return;
   if (!answers_ || !answers_->checks() || !answers_->renews()) return;
   (void)timing::take_sample(clock_, baseline(), 0, 1);
-  const Nanoseconds took = timing::take_sample(clock_, baseline(), 0, 1);
+  const Nanoseconds took = timing::take_sample(clock_, baseline(), 0, 1), most = share * options_.budget;
   if (took.count() <= 0) return;
   const double limit = options.max_iterations > 0 ? static_cast<double>(options.max_iterations) : most_iterations;
   const Nanoseconds wanted =
@@ -1285,28 +1289,29 @@ inline void IntegrityChecker::learn_norm_on_new_values(const Options& options) {
   const double repeated = std::clamp(wanted / took, 1.0, std::min(limit, most_iterations));
   // A step of a training has no spare operands.
   const double calls = baseline().phases() != nullptr ? 1 : std::min(calls_on_new_values(2 * took), limit);
-  const double samples = std::min(most_samples, share * options_.budget / ((2 * calls + repeated) * took));
-  if (samples < 1) return;
-  std::vector<double> on_new, on_known;
+  if ((2 * calls + repeated) * took > most) return;
+  // The shortest time of each, which other work on the machine does not make longer.
+  Nanoseconds on_new = NewValueNorm::none, on_known = NewValueNorm::none;
+  int samples = 0;
   try {
     NewValueSamples taken(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
                           static_cast<std::size_t>(calls), /*warm=*/false, random_());
     const OnOtherValues other = on_fresh_values();
-    for (int i = 0; i < static_cast<int>(samples); ++i) {
+    for (const Nanoseconds start = clock_.now();
+         samples < most_samples && (samples == 0 || clock_.now() - start < most); ++samples) {
       draw_new_values(taken, operands_.keeps);
-      on_new.push_back(taken.take_new(baseline(), operands_.keeps).on_new.count());
+      on_new = std::min(on_new, taken.take_new(baseline(), operands_.keeps).on_new);
     }
   } catch (...) {
-    on_new.clear();  // it does not take these values, or memory ran out: after the rounds that has consequences
+    on_new = {};  // it does not take these values, or memory ran out: after the rounds that has consequences
   }
   repair(0);
-  if (on_new.empty()) return;
   // Last, so that what the baseline keeps from call to call is as the values given leave it.
   const auto iterations = static_cast<std::int64_t>(repeated);
-  for (int i = 0; i < static_cast<int>(samples); ++i)
-    on_known.push_back(timing::take_sample(clock_, baseline(), 0, iterations).count() /
-                       static_cast<double>(iterations));
-  norm_.learn(stats::median(stats::sorted(std::move(on_new))), stats::median(stats::sorted(std::move(on_known))));
+  for (int i = 0; i < samples; ++i)
+    on_known = std::min<Nanoseconds>(
+        on_known, timing::take_sample(clock_, baseline(), 0, iterations) / static_cast<double>(iterations));
+  norm_.learn(on_new, on_known);
 }
 
 /// The median of some samples, after one by which code and memory are as warm as between those of a pair.

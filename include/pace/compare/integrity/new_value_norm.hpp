@@ -73,16 +73,17 @@ class NewValueNorm {
   /// the time.
   using AskUntouched = std::function<std::optional<Nanoseconds>(const NewValueQuestion&, Nanoseconds)>;
 
-  /// No limit.
-  static constexpr Nanoseconds any{std::numeric_limits<double>::infinity()};
+  /// No limit, as no time is longer.
+  static constexpr Nanoseconds none{std::numeric_limits<double>::infinity()};
   /// Time for pairs beside the untouched process, with the pauses between them.
   static constexpr Nanoseconds time_beside_untouched = static_cast<double>(pairs_of_decision) * pause_between_pairs;
 
   void ask_untouched_by(AskUntouched ask) { ask_ = std::move(ask); }
 
-  /// The times of a call of the baseline before any candidate is called, in nanoseconds.
-  void learn(double on_new_values, double repeated) {
-    if (on_new_values > 0 && repeated > 0) times_ = std::max(1.0, on_new_values / repeated);
+  /// The times of a call of the baseline before any candidate is called. Without both, calls on new values count as
+  /// repeated ones.
+  void learn(Nanoseconds on_new_values, Nanoseconds repeated) {
+    if (repeated.count() > 0 && repeated < none) times_ = std::max(1.0, on_new_values / repeated);
   }
   /// The median time of a call of the baseline in the rounds.
   void take_rounds(Nanoseconds baseline) { in_rounds_ = baseline; }
@@ -111,7 +112,7 @@ class NewValueNorm {
 
  private:
   [[nodiscard]] static Nanoseconds held_to(Nanoseconds norm, double share) {
-    return norm.count() > 0 ? Nanoseconds((1 + share) * norm) : any;
+    return norm.count() > 0 ? Nanoseconds((1 + share) * norm) : none;
   }
 
   AskUntouched ask_ = {};
