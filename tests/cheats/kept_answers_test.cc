@@ -289,10 +289,10 @@ class SlowTriple {
 
 /// The result for a candidate that gives nothing away but by `clock`, beside a baseline of 30 us.
 template <class Candidate>
-pace::Result run_on(cheats::FakeClock& clock, Candidate candidate) {
+pace::Result run_on(cheats::FakeClock& clock, Candidate candidate, const at::Tensor& operand = input()) {
   auto options = longer_run();
   options.check_seed = 7;
-  return pace::compare("cheat", input())
+  return pace::compare("cheat", operand)
       .options(options)
       .baseline("eager", cheats::costing(clock, 30'000, [](const at::Tensor& x) { return x.mul(3); }))
       .candidate("cheat", candidate)
@@ -498,6 +498,19 @@ class Watcher {
   std::map<const void*, std::pair<std::int64_t, std::vector<float>>> last_ = {};
   const void* last_place_ = nullptr;
 };
+
+TEST_CASE("answers that are kept for the values given, in operands that leave the caches when they are written") {
+  const double kept = GENERATE(12'000, 26'000);
+  cheats::FakeClock clock;
+  const at::Tensor given = at::randn({1 << 19});
+  const auto cheat = [&](const at::Tensor& x) {
+    clock.advance(pace::Nanoseconds(x.equal(given) ? kept : 30'000));
+    return x.mul(3);
+  };
+  const auto result = run_on(clock, cheat, given.clone());
+  cheats::require_claim_refused(result, "but on values that no call has seen at most");
+  CHECK(result["cheat"].context.excess_in_rounds > 1.05);
+}
 
 TEST_CASE("answers that are kept for a small part of the time, or by all that calls of the rounds have in common") {
   struct Keeper {

@@ -260,7 +260,7 @@ TEST_CASE("a candidate that keeps an answer and slows the baseline on all other 
 TEST_CASE("a baseline that is slower on new values before any candidate is called is not looked at again") {
   at::set_num_threads(1);
   FaultyMachine machine;
-  const double times = GENERATE(1, 2, 2.9);
+  const double times = GENERATE(1.0, 2.0, 2.9);
   require_passed(compare_on_new_values(machine, [&] { return times; }, [&] { return times; }));
   CHECK(machine.paused.count() == 0);
 }

@@ -114,6 +114,19 @@ TEST_CASE("each draw has values of its own, which the seed repeats") {
   CHECK(at::equal(second[0], before));
 }
 
+TEST_CASE("a source with another seed has other values, and leaves those of the first one as they are") {
+  const std::vector<at::Tensor> given = {at::randn({64})};
+  FreshValues one(given, 1), same(given, 1);
+  FreshValues other = one.with_seed(2);
+  const at::Tensor of_one = at::empty_like(given[0]), of_same = at::empty_like(given[0]),
+                   of_other = at::empty_like(given[0]);
+  other.draw(Renewal::vary, {of_other});
+  one.draw(Renewal::vary, {of_one});
+  same.draw(Renewal::vary, {of_same});
+  CHECK(at::equal(of_one, of_same));
+  CHECK_FALSE(at::equal(of_one, of_other));
+}
+
 TEST_CASE("values with a property that a function may rely on are scaled as a whole") {
   using pace::detail::has_special_values;
   const auto noise = at::rand({8, 8}, at::kDouble).add(0.1);

@@ -140,7 +140,7 @@ TEST_CASE(
   norm.learn(NewValueNorm::none, NewValueNorm::none);
   CHECK(norm.longest() == Nanoseconds(1250));
 
-  const NewValueQuestion question(16, std::vector<std::size_t>{0, 63, 64});
+  const NewValueQuestion question(16, std::vector<std::size_t>{0, 63});
   CHECK((question.kept_operands() == std::vector<std::size_t>{0, 63}));
   CHECK_FALSE(norm.ask(question, Nanoseconds(1e9)));
   norm.ask_untouched_by([](const NewValueQuestion& asked, Nanoseconds longest) {
@@ -148,6 +148,8 @@ TEST_CASE(
   });
   CHECK(norm.ask(question, Nanoseconds(1e9)) == Nanoseconds(500));
   CHECK_FALSE(norm.ask(question, Nanoseconds(1e8)));
+  // What does not fit into the question would have other values there.
+  CHECK_FALSE(norm.ask(NewValueQuestion(16, std::vector<std::size_t>{64}), Nanoseconds(1e9)));
 }
 
 TEST_CASE("more pairs are taken only where the first ones are suspicious, until their interval is narrow") {

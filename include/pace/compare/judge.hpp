@@ -152,7 +152,7 @@ inline void add_speed_on_new_values(std::size_t index, const SpeedupSummary& spe
 
 /// Adds those of the rounds of `result`, and of its phases.
 inline void add_speeds_on_new_values(std::span<const NewValueSpeed> found, Result& result) {
-  for (const auto& [index, speedup, phases] : found) {
+  for (const auto& [index, speedup, phases, note] : found) {
     add_speed_on_new_values(index, speedup, result);
     for (std::size_t i = 0; i < std::min(phases.size(), result.phases.size()); ++i)
       if (phases[i]) add_speed_on_new_values(index, *phases[i], result.phases[i]);

@@ -58,27 +58,34 @@ struct Samples {
   }
 };
 
-/// Returns the median speed-up over the baseline of each implementation of the comparison; 0: it was not timed.
-[[nodiscard]] inline std::vector<double> median_speedups(const Samples& samples, const Prepared& prepared) {
-  std::vector<double> found(prepared.implementations.size());
+/// Returns what the rounds have shown of the implementations of the comparison.
+[[nodiscard]] inline RoundFigures figures_of(const Samples& samples, const Prepared& prepared) {
   const auto baseline = static_cast<std::size_t>(std::ranges::find(samples.timed, prepared.participants.baseline()) -
                                                  samples.timed.begin());
-  for (std::size_t place = 0; place < samples.timed.size(); ++place) {
+  const auto median_speedup = [&](std::size_t place, std::size_t part) {
     auto log_ratios =
-        stats::paired_log_ratios(samples.of(baseline, 0), samples.of(place, 0), samples.rounds_per_cycle());
-    if (!log_ratios.empty())
-      found[samples.timed[place]] = std::exp(stats::median(stats::sorted(std::move(log_ratios))));
+        stats::paired_log_ratios(samples.of(baseline, part), samples.of(place, part), samples.rounds_per_cycle());
+    return log_ratios.empty() ? 0 : std::exp(stats::median(stats::sorted(std::move(log_ratios))));
+  };
+  const auto* const phases = prepared.baseline().phases();
+  RoundFigures found;
+  found.speedups.resize(prepared.implementations.size());
+  found.of_phases.resize(prepared.implementations.size());
+  for (std::size_t place = 0; place < samples.timed.size(); ++place) {
+    const std::size_t index = samples.timed[place];
+    found.speedups[index] = median_speedup(place, 0);
+    for (std::size_t i = 0; phases != nullptr && i < phases->names().size(); ++i)
+      found.of_phases[index].push_back(median_speedup(place, i + 1));
   }
+  const auto median_time_of_baseline = [&](std::size_t part) {
+    std::vector<double> times;
+    for (const Nanoseconds time : samples.of(baseline, part)) times.push_back(time.count());
+    return times.empty() ? Nanoseconds() : Nanoseconds(stats::median(stats::sorted(std::move(times))));
+  };
+  found.baseline = median_time_of_baseline(0);
+  for (std::size_t i = 0; phases != nullptr && i < phases->names().size(); ++i)
+    found.baseline_phases.push_back(median_time_of_baseline(i + 1));
   return found;
-}
-
-/// Returns the median time of a call of the baseline; zero without samples.
-[[nodiscard]] inline Nanoseconds median_of_baseline(const Samples& samples, const Prepared& prepared) {
-  const auto place = static_cast<std::size_t>(std::ranges::find(samples.timed, prepared.participants.baseline()) -
-                                              samples.timed.begin());
-  std::vector<double> times;
-  for (const Nanoseconds time : samples.of(place, 0)) times.push_back(time.count());
-  return times.empty() ? Nanoseconds() : Nanoseconds(stats::median(stats::sorted(std::move(times))));
 }
 
 /// Returns the parts of the samples of the clock of the comparison, in their order: the whole and each phase.

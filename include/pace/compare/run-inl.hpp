@@ -71,12 +71,13 @@ namespace pace::detail {
                                            prepared.operands->sets.size());
 
   gated.baseline_cores = witness.cores();
-  const Nanoseconds of_baseline = integrity.found() ? Nanoseconds() : median_of_baseline(gated.samples, prepared);
+  // A fault in the first rounds leaves no figures.
+  const RoundFigures figures = integrity.found() ? RoundFigures() : figures_of(gated.samples, prepared);
   if (!integrity.found())
-    gated.slowed_baseline = witness.after_rounds(clock, prepared, verified.options, timed, of_baseline);
+    gated.slowed_baseline = witness.after_rounds(clock, prepared, verified.options, timed, figures.baseline);
 
   report_step({.what = "checks after the rounds"});
-  auto findings = integrity.check(median_speedups(gated.samples, prepared), of_baseline);
+  auto findings = integrity.check(figures);
   pass.participants.drop(findings.dropped);
   pass.notes.insert(pass.notes.end(), findings.notes.begin(), findings.notes.end());
   pass.keeps.insert(pass.keeps.end(), findings.keeps.begin(), findings.keeps.end());

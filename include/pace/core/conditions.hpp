@@ -133,20 +133,23 @@ inline constexpr double cores_per_thread = 1.2;
          "). Does the program replace clock_gettime()?";
 }
 
-/// Returns how far SideConditions::process_cpu may be from the truth if `threads` threads run. Where samples are
-/// shorter than a step, the steps that fall into them are a random number: its standard deviation is at most the square
-/// root of what is expected, and the steps of all CPUs come at the same moment.
+/// Returns how far SideConditions::process_cpu may be from the truth if `threads` threads run. The time of the
+/// measuring thread is exact. Where samples are shorter than a step, the steps of the others that fall into them are a
+/// random number: its standard deviation is at most the square root of what is expected, and the steps of all CPUs come
+/// at the same moment.
 [[nodiscard]] inline Nanoseconds process_cpu_error(const SideConditions& side, double threads) {
-  constexpr double deviations = 2;
-  const double step = side.process_cpu_step.count();
-  return Nanoseconds(threads * (step + deviations * std::sqrt(step * side.sampled.count())));
+  constexpr double deviations = 3, further_steps = 2;
+  const double others = std::max(1.0, threads - 1), step = side.process_cpu_step.count();
+  return Nanoseconds(others * (further_steps * step + deviations * std::sqrt(step * side.sampled.count())));
 }
 
 /// Returns why the CPU time of `side` is not that of the `threads` that are allowed, as a clause; empty if it is, or if
 /// the baseline, which is the norm, uses as much.
 [[nodiscard]] inline std::string find_more_threads(const SideConditions& side, double baseline_cores, int threads) {
   const double allowed = std::max(static_cast<double>(threads), baseline_cores);
-  if (side.process_cpu <= limits::cores_per_thread * allowed * side.sampled + process_cpu_error(side, allowed))
+  const Nanoseconds beyond = side.process_cpu - allowed * side.sampled;
+  if (beyond <=
+      std::max<Nanoseconds>((limits::cores_per_thread - 1) * allowed * side.sampled, process_cpu_error(side, allowed)))
     return {};
   return "its samples used " + format_significant(side.cores()) + " CPU seconds in each second, and " +
          std::to_string(threads) + (threads == 1 ? " thread is" : " threads are") +

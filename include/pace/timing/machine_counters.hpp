@@ -57,7 +57,8 @@ namespace detail {
 /// Returns the time between two ticks of the kernel, which is the resolution of its coarse clock; 0: unknown.
 [[nodiscard]] inline Nanoseconds time_between_ticks() {
   timespec step{};
-  if (::clock_getres(CLOCK_MONOTONIC_COARSE, &step) != 0) return {};
+  // Asked of the kernel, as in read_clock().
+  if (::syscall(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &step) != 0) return {};
   return Nanoseconds(1e9 * static_cast<double>(step.tv_sec) + static_cast<double>(step.tv_nsec));
 }
 

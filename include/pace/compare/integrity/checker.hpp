@@ -93,6 +93,17 @@ struct Unasked {
   return found == all.end() ? nullptr : &*found;
 }
 
+/// What the rounds have shown.
+struct RoundFigures {
+  /// Median speed-ups by implementation of the comparison; 0: unknown.
+  std::vector<double> speedups = {};
+  /// Those of the phases of a step, by implementation; empty without phases.
+  std::vector<std::vector<double>> of_phases = {};
+  /// Median time of a call of the baseline, and of its phases; 0: unknown.
+  Nanoseconds baseline{};
+  std::vector<Nanoseconds> baseline_phases = {};
+};
+
 /// Result of the audits in the rounds and of the checks after them.
 struct IntegrityFindings {
   std::vector<Drop> dropped = {};
@@ -195,9 +206,8 @@ class IntegrityChecker final : public Auditor {
   void look_at_operands();
 
   /// After the rounds of begin_rounds(): whether each was right in them, and is right and as fast where it does not
-  /// expect to be looked at. `speedups` are the median speed-ups of the rounds, by implementation of the comparison,
-  /// and `baseline` is the median time of a call of the baseline in them.
-  [[nodiscard]] IntegrityFindings check(std::vector<double> speedups, Nanoseconds baseline);
+  /// expect to be looked at. `figures` are those of these rounds.
+  [[nodiscard]] IntegrityFindings check(RoundFigures figures);
 
   /// Share of the budget for a question after the rounds, which has a further limit: see most_time_of_question().
   static constexpr double audit_share = AuditSchedule::share;
@@ -248,8 +258,8 @@ class IntegrityChecker final : public Auditor {
     Implementation& implementation;
     NewValueSamples& samples;
     Taken all = {};
-    /// What is wrong with outputs, why no values could be drawn, and what a reader must know.
-    std::string wrong = {}, not_drawn = {}, note = {};
+    /// What is wrong with outputs, and why no values could be drawn.
+    std::string wrong = {}, not_drawn = {};
     /// The clock was set back in a sample; no time was left for pairs beside the untouched process.
     bool untimed = false, cut_short = false;
   };
@@ -259,14 +269,19 @@ class IntegrityChecker final : public Auditor {
                                                                    std::span<const std::size_t> keeping);
   [[nodiscard]] HeldSpeed take_pairs_held(NewValuePairs& pairs, std::span<const std::size_t> keeping,
                                           NewValuePairs::Taken& taken, FunctionRef<Nanoseconds()> longest);
+  [[nodiscard]] PhasesInRounds phases_in_rounds(std::size_t index) const;
   [[nodiscard]] std::optional<PairOnNewValues> take_pair(NewValuePairs& pairs, std::span<const std::size_t> keeping,
                                                          NewValuePairs::Taken& taken);
   void leave_new_values_unasked(const NewValuePairs& pairs, bool has_figure);
   /// Whether time_on_new_values() asks for the speed-up of the implementation, and whether it has found that.
-  [[nodiscard]] bool measures_speed_on_new_values(const Implementation& implementation) const {
+  [[nodiscard]] bool measures_speed_on_new_values(Implementation& implementation) const {
+    if (!(in_rounds_.speedups.at(implementation.index) > 0)) return false;
+    if (clock_.modes() == nullptr) return true;
+    const ClockChoice clock = clock_.modes()->selected();
     // The wait for the device is a part of the time by its wall clock, and of few calls a larger one.
-    const auto* const modes = clock_.modes();
-    return speedups_.at(implementation.index) > 0 && (modes == nullptr || modes->selected() != ClockChoice::wall);
+    if (clock == ClockChoice::wall) return false;
+    // Other clocks of a device make an untimed step before those of a sample, which would see the values first.
+    return implementation.phases() == nullptr || clock == ClockChoice::graph || clock == ClockChoice::cold;
   }
   [[nodiscard]] bool has_speed_on_new_values(std::size_t index) const {
     const auto found = std::ranges::find(on_new_values_, index, &NewValueSpeed::index);
@@ -394,7 +409,7 @@ class IntegrityChecker final : public Auditor {
   std::vector<std::size_t> keeps_;
   std::vector<Unasked> unasked_;
   /// Median speed-ups of the rounds, by implementation.
-  std::vector<double> speedups_;
+  RoundFigures in_rounds_;
   std::vector<NewValueSpeed> on_new_values_;
   NewValueNorm norm_;
   std::function<std::string(Implementation&)> ask_again_;
@@ -670,9 +685,9 @@ inline void IntegrityChecker::notice_changed_operands(std::size_t set) {
 
 // After the rounds.
 
-inline IntegrityFindings IntegrityChecker::check(std::vector<double> speedups, Nanoseconds baseline) {
-  speedups_ = std::move(speedups);
-  norm_.take_rounds(baseline);
+inline IntegrityFindings IntegrityChecker::check(RoundFigures figures) {
+  in_rounds_ = std::move(figures);
+  norm_.take_rounds(in_rounds_.baseline);
   IntegrityFindings findings;
   findings.max_abs_errors.resize(prepared_.implementations.size());
   if (findings.take(schedule_.take_fault())) return findings;
@@ -1018,7 +1033,7 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   const std::int64_t repetitions = clock_.modes() != nullptr ? 1 : iterations_;
   const bool beside_given = clock_.modes() == nullptr && !prepared_.renew;
   NewValueSamples samples(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
-                          static_cast<std::size_t>(std::max(1.0, calls)), /*warm=*/!one_by_one, random_());
+                          static_cast<std::size_t>(std::max(1.0, calls)), iterations_, /*warm=*/!one_by_one, random_());
 
   const OnOtherValues other = on_fresh_values();
   if (clock_.modes() != nullptr)
@@ -1046,10 +1061,11 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
       wrong = judge_new_sample(implementation, samples);
       return wrong.empty() ? std::optional<CallTimes>(times) : std::nullopt;
     };
-    // The speed-up on new values takes from gates what the processor may have learned, where there is one: it is that
-    // of whole steps of a training, whose phases have gates of their own, and a device learns nothing.
-    bool excusing =
-        measures_speed_on_new_values(implementation) && implementation.phases() == nullptr && clock_.modes() == nullptr;
+    // The speed-up on new values takes from gates what the processor may have learned, where there is one. Phases of a
+    // step have gates of their own, a device learns nothing, and the figure beside samples on the values given is less
+    // strict.
+    bool excusing = measures_speed_on_new_values(implementation) && implementation.phases() == nullptr &&
+                    clock_.modes() == nullptr && !samples.takes_given();
     const auto effect_with = [&](std::span<const std::size_t> kept) {
       effect = find_novelty_effect(
           one_by_one
@@ -1083,10 +1099,13 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
     };
     const bool shows = effect_with(operands_.keeps);
     if (shows && wrong.empty()) blame_for(*effect);
-    const auto excused = shows ? std::nullopt : effect;
+    const bool may_be_excused = excusing && effect.has_value();
     if (wrong.empty()) wrong = time_on_new_values(implementation, samples, keeps);
     excusing = false;
-    if (wrong.empty() && excused && !has_speed_on_new_values(implementation.index)) blame_for(*excused);
+    // Without a figure nothing takes from gates what was excused.
+    if (wrong.empty() && may_be_excused && !has_speed_on_new_values(implementation.index) && effect_with(keeps) &&
+        wrong.empty())
+      blame_for(*effect);
   }
   repair(0);
   return wrong;
@@ -1100,7 +1119,6 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
 inline std::string IntegrityChecker::time_on_new_values(Implementation& implementation, NewValueSamples& samples,
                                                         std::span<const std::size_t> kept) {
   if (!measures_speed_on_new_values(implementation)) return {};
-  const double in_rounds = speedups_.at(implementation.index);
   std::optional<OnOtherValues> by_user;
   if (prepared_.renew) by_user.emplace(renewed_values, remedy_of_renewed_values);
   NewValuePairs pairs{.implementation = implementation,
@@ -1108,13 +1126,17 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
                       .all = {.start = clock_.now(), .most = most_time_of_short_question()}};
   auto found = measure_on_new_values(pairs, kept);
   bool open = !found;
-  if (found && gate::excess_of(in_rounds, in_rounds, found->speedup) > 1) {
+  const auto is_exceeded = [&](const NewValueSpeed& speed) {
+    return speed.is_exceeded_by(in_rounds_.speedups.at(implementation.index),
+                                in_rounds_.of_phases.at(implementation.index));
+  };
+  if (found && is_exceeded(*found)) {
     // It may keep what it derives from operands, such as packed weights.
     std::optional<NewValueSpeed> beside_kept;
     const auto keeps = find_kept_operands([&](std::span<const std::size_t> keeping) {
       const auto again = measure_on_new_values(pairs, keeping);
       open = open || !again;
-      const bool shows = !again || gate::excess_of(in_rounds, in_rounds, again->speedup) > 1;
+      const bool shows = !again || is_exceeded(*again);
       if (!shows) beside_kept = again;
       return shows;
     });
@@ -1126,8 +1148,8 @@ inline std::string IntegrityChecker::time_on_new_values(Implementation& implemen
     }
   }
   if (!pairs.wrong.empty()) return pairs.wrong;
-  if (!pairs.note.empty()) notes_.push_back(pairs.note);
   if (found) {
+    if (!found->note.empty()) notes_.push_back(found->note);
     // Where there was no time to look for operands that excuse it, it proves nothing: gates that it does not meet are
     // undecided.
     if (open) {
@@ -1149,8 +1171,11 @@ inline void IntegrityChecker::leave_new_values_unasked(const NewValuePairs& pair
   if (!pairs.not_drawn.empty())
     leave_unasked({index, question + ", since no values could be drawn: " + pairs.not_drawn,
                    "Let the function of .renew_each_round() write values as often as it is called"});
+  else if (pairs.untimed)
+    leave_unasked({index, question + ", since a sample took no time by the clock",
+                   "Expected is a clock that is not set back while it times"});
   // Where the calls took the time, these may be those of no sample.
-  else if (has_figure || (!pairs.untimed && (pairs.cut_short || pairs.all.of_drawing < elapsed / 2)))
+  else if (has_figure || pairs.cut_short || pairs.all.of_drawing < elapsed / 2)
     leave_too_long(index, question, std::max(pairs.all.wanted, elapsed));
   else
     notes_.push_back('\'' + prepared_.result.implementations[index].name + "' was not asked " + question +
@@ -1176,8 +1201,18 @@ inline std::optional<NewValueSpeed> IntegrityChecker::measure_on_new_values(NewV
     return there ? *there : norm_.longest_without_process();
   });
   pairs.cut_short = !beside.speed;
-  if (beside.mostly) pairs.note = NewValueNorm::note(untouched);
+  if (pairs.cut_short) pairs.all.wanted = taken.wanted;
+  if (beside.speed && beside.mostly) beside.speed->note = NewValueNorm::note(untouched);
   return beside.speed;
+}
+
+/// The times of the phases of an implementation in the rounds, of which the speed-ups are known; none without phases.
+inline PhasesInRounds IntegrityChecker::phases_in_rounds(std::size_t index) const {
+  PhasesInRounds found{.baseline = in_rounds_.baseline_phases};
+  const auto& speedups = in_rounds_.of_phases.at(index);
+  for (std::size_t i = 0; i < std::min(speedups.size(), found.baseline.size()); ++i)
+    found.own.push_back(speedups[i] > 0 ? found.baseline[i] / speedups[i] : Nanoseconds());
+  return found;
 }
 
 /// The pairs of a measurement that has the time `taken.most`, in which the baseline's time counts up to `longest()`.
@@ -1186,26 +1221,32 @@ inline HeldSpeed IntegrityChecker::take_pairs_held(NewValuePairs& pairs, std::sp
   // Drawing the fewest pairs may take so many times the time of a question: large operands have no figure otherwise.
   constexpr double patience = 4;
   const std::size_t index = pairs.implementation.index;
-  const double in_rounds = speedups_.at(index);
-  // The host's time does not depend on what lies in the device's cache, and varies more.
-  const bool beside_given = clock_.modes() != nullptr && clock_.modes()->selected() != ClockChoice::host;
+  const double in_rounds = in_rounds_.speedups.at(index);
+  const bool beside_given = pairs.samples.takes_given();
   const Nanoseconds usual = shortest_of(baseline_), usual_own = shortest_of(index);
   std::size_t held = 0;
   std::vector<double> as_seen;
-  PhasesOnNewValues phases;
+  PhasesOnNewValues phases(phases_in_rounds(index));
   const auto pair = [&]() -> std::optional<double> {
     const Nanoseconds most = longest();
     const auto times = take_pair(pairs, keeping, taken);
     pairs.untimed = times && !times->is_timed(beside_given);
     if (!times || pairs.untimed) return std::nullopt;
-    phases.add(*times);
-    const auto log_ratio = [&](Nanoseconds of_baseline) {
-      return beside_given ? log_ratio_beside_given(times->baseline, times->own, usual, usual_own, in_rounds)
-                          : log_ratio_on_new_values(of_baseline, times->own.on_new, usual, usual_own);
+    // The baseline's phases count as far as its whole call does beside the rounds.
+    const Nanoseconds of_baseline = in_rounds_.baseline;
+    phases.add(*times, of_baseline.count() > 0 ? most / of_baseline : std::numeric_limits<double>::infinity());
+    // What makes the calls on the values given slower, too, is no doing of new ones.
+    const Nanoseconds limit =
+        beside_given && of_baseline.count() > 0 ? std::max(1.0, times->baseline.on_given / of_baseline) * most : most;
+    const auto log_ratio = [&](Nanoseconds on_new) {
+      CallTimes counted = times->baseline;
+      counted.on_new = on_new;
+      return beside_given ? log_ratio_beside_given(counted, times->own, usual, usual_own, in_rounds)
+                          : log_ratio_on_new_values(on_new, times->own.on_new, usual, usual_own);
     };
     as_seen.push_back(log_ratio(times->baseline.on_new));
-    held += times->baseline.on_new > most;
-    return log_ratio(std::min(times->baseline.on_new, most));
+    held += times->baseline.on_new > limit;
+    return log_ratio(std::min(times->baseline.on_new, limit));
   };
   const auto time_is_left = [&](std::size_t more) {
     const Nanoseconds elapsed = clock_.now() - taken.start,
@@ -1218,10 +1259,12 @@ inline HeldSpeed IntegrityChecker::take_pairs_held(NewValuePairs& pairs, std::sp
   HeldSpeed found;
   const auto speedup = speed_on_new_values(in_rounds, pair, time_is_left);
   if (!speedup) return found;
-  found.speed.emplace(NewValueSpeed{index, *speedup, phases.speedups()});
+  found.speed.emplace(NewValueSpeed{.index = index, .speedup = *speedup, .phases = phases.speedups()});
   found.mostly = 2 * held > as_seen.size();
-  found.decides = held > 0 && has_excess(in_rounds, *speedup) &&
-                  !has_excess(in_rounds, stats::summarize_speedup(as_seen, new_value_confidence));
+  // What the machine became slower by since the rounds may be held against a candidate where the limit alone
+  // makes the figure smaller by what counts.
+  found.decides = held > 0 && looks_excessive(in_rounds, *speedup) &&
+                  looks_excessive(std::exp(stats::median(stats::sorted(as_seen))), *speedup);
   return found;
 }
 
@@ -1261,7 +1304,7 @@ inline std::optional<PairOnNewValues> IntegrityChecker::take_pair(NewValuePairs&
   return times;
 }
 
-/// Draws new values for samples that are drawn where rounds have values of the user's, too, by the user's function.
+/// Draws new values for samples: by the user's function where that writes the values of rounds.
 inline void IntegrityChecker::draw_new_values(NewValueSamples& samples, std::span<const std::size_t> keeping) {
   samples.draw_new(keeping, [&](OperandSet& operands, const std::vector<at::Tensor>& tensors) {
     if (!prepared_.renew) return source_->draw(answers_->fresh().renewal, tensors, keeping);
@@ -1280,38 +1323,47 @@ inline void IntegrityChecker::learn_norm_on_new_values(const Options& options) {
   constexpr int most_samples = 5;
   if (clock_.modes() != nullptr || prepared_.renew) return;
   if (!answers_ || !answers_->checks() || !answers_->renews()) return;
-  (void)timing::take_sample(clock_, baseline(), 0, 1);
-  const Nanoseconds took = timing::take_sample(clock_, baseline(), 0, 1), most = share * options_.budget;
-  if (took.count() <= 0) return;
-  const double limit = options.max_iterations > 0 ? static_cast<double>(options.max_iterations) : most_iterations;
-  const Nanoseconds wanted =
-      std::max<Nanoseconds>(options.min_sample, options.resolutions_per_sample * clock_.resolution());
-  const double repeated = std::clamp(wanted / took, 1.0, std::min(limit, most_iterations));
-  // A step of a training has no spare operands.
-  const double calls = baseline().phases() != nullptr ? 1 : std::min(calls_on_new_values(2 * took), limit);
-  if ((2 * calls + repeated) * took > most) return;
-  // The shortest time of each, which other work on the machine does not make longer.
-  Nanoseconds on_new = NewValueNorm::none, on_known = NewValueNorm::none;
-  int samples = 0;
+  // How many samples there are depends on the time, and must not decide what --check-seed repeats.
+  SplitMix64 random(~options_.check_seed);
+  FreshValues source = source_->with_seed(random());
   try {
-    NewValueSamples taken(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
-                          static_cast<std::size_t>(calls), /*warm=*/false, random_());
-    const OnOtherValues other = on_fresh_values();
-    for (const Nanoseconds start = clock_.now();
-         samples < most_samples && (samples == 0 || clock_.now() - start < most); ++samples) {
-      draw_new_values(taken, operands_.keeps);
-      on_new = std::min(on_new, taken.take_new(baseline(), operands_.keeps).on_new);
+    (void)timing::take_sample(clock_, baseline(), 0, 1);
+    const Nanoseconds took = timing::take_sample(clock_, baseline(), 0, 1), most = share * options_.budget;
+    if (took.count() <= 0) return;
+    const double limit = options.max_iterations > 0 ? static_cast<double>(options.max_iterations) : most_iterations;
+    const Nanoseconds wanted =
+        std::max<Nanoseconds>(options.min_sample, options.resolutions_per_sample * clock_.resolution());
+    const double repeated = std::clamp(wanted / took, 1.0, std::min(limit, most_iterations));
+    // A step of a training has no spare operands.
+    const double calls = baseline().phases() != nullptr ? 1 : std::min(calls_on_new_values(2 * took), limit);
+    if ((2 * calls + repeated) * took > most) return;
+    // The shortest time of each, which other work on the machine does not make longer.
+    Nanoseconds on_new = NewValueNorm::none, on_known = NewValueNorm::none;
+    int samples = 0;
+    {
+      NewValueSamples taken(clock_, operands_, *answers_->fresh().operands, source, answers_->fresh().renewal,
+                            static_cast<std::size_t>(calls), /*repeated=*/1, /*warm=*/false, random());
+      const OnOtherValues other = on_fresh_values();
+      for (const Nanoseconds start = clock_.now();
+           samples < most_samples && (samples == 0 || clock_.now() - start < most); ++samples) {
+        taken.draw_new(operands_.keeps, [&](OperandSet&, const std::vector<at::Tensor>& tensors) {
+          source.draw(answers_->fresh().renewal, tensors, operands_.keeps);
+        });
+        on_new = std::min(on_new, taken.take_new(baseline(), operands_.keeps).on_new);
+      }
     }
+    repair(0);
+    // Last, so that what the baseline keeps from call to call is as the values given leave it.
+    const auto iterations = static_cast<std::int64_t>(repeated);
+    for (int i = 0; i < samples; ++i)
+      on_known = std::min<Nanoseconds>(
+          on_known, timing::take_sample(clock_, baseline(), 0, iterations) / static_cast<double>(iterations));
+    norm_.learn(on_new, on_known);
   } catch (...) {
-    on_new = {};  // it does not take these values, or memory ran out: after the rounds that has consequences
+    // It does not take these values, or memory ran out: after the rounds that has consequences. Until then calls on
+    // new values count as repeated ones.
+    repair(0);
   }
-  repair(0);
-  // Last, so that what the baseline keeps from call to call is as the values given leave it.
-  const auto iterations = static_cast<std::int64_t>(repeated);
-  for (int i = 0; i < samples; ++i)
-    on_known = std::min<Nanoseconds>(
-        on_known, timing::take_sample(clock_, baseline(), 0, iterations) / static_cast<double>(iterations));
-  norm_.learn(on_new, on_known);
 }
 
 /// The median of some samples, after one by which code and memory are as warm as between those of a pair.
@@ -1320,7 +1372,7 @@ inline Nanoseconds IntegrityChecker::time_baseline_on_new_values(const NewValueQ
   if (!answers_->renews()) throw Error("the baseline takes no new values");
   const auto kept = question.kept_operands();
   NewValueSamples taken(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
-                        question.calls, /*warm=*/false, random_());
+                        question.calls, /*repeated=*/1, /*warm=*/false, random_());
   const auto take = [&] {
     draw_new_values(taken, kept);
     return taken.take_new(baseline(), kept).on_new.count();

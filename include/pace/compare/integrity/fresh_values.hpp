@@ -631,6 +631,13 @@ class FreshValues {
     }
   }
 
+  /// Returns a source of other values that does not advance this one.
+  [[nodiscard]] FreshValues with_seed(std::uint64_t seed) const {
+    FreshValues other = *this;
+    other.random_ = SplitMix64(seed);
+    return other;
+  }
+
   /// Whether there is anything to renew by values of this kind that simpler kinds leave.
   [[nodiscard]] bool any(Renewal renewal) const {
     const auto is_set = [](const auto& flags) { return std::find(flags.begin(), flags.end(), true) != flags.end(); };

@@ -27,8 +27,10 @@ namespace pace::detail {
 /// The samples of the baseline on new values that an untouched process is asked for.
 struct NewValueQuestion {
   NewValueQuestion(std::size_t most_calls, std::span<const std::size_t> keeping) : calls(most_calls) {
-    for (const std::size_t each : keeping)
+    for (const std::size_t each : keeping) {
       if (each < operands) kept |= std::uint64_t{1} << each;
+      fits = fits && each < operands;
+    }
   }
 
   /// Indices of the operand tensors that keep the values given.
@@ -41,6 +43,8 @@ struct NewValueQuestion {
 
   std::size_t calls;  ///< of each sample, at most
   std::uint64_t kept = 0;
+  /// Whether `kept` has a bit for each of them.
+  bool fits = true;
 
  private:
   static constexpr std::size_t operands = 64;
@@ -56,10 +60,9 @@ struct HeldSpeed {
   bool decides = false;
 };
 
-/// Whether the speed-up `in_rounds` is larger than on new values, or looks so.
-[[nodiscard]] inline bool has_excess(double in_rounds, const SpeedupSummary& on_new_values) {
-  return gate::excess_of(in_rounds, in_rounds, on_new_values) > 1 ||
-         gate::likely_excess_of(in_rounds, on_new_values) > 1;
+/// Whether the speed-up `in_rounds` looks larger than on new values.
+[[nodiscard]] inline bool looks_excessive(double in_rounds, const SpeedupSummary& on_new_values) {
+  return gate::likely_excess_of(in_rounds, on_new_values) > 1;
 }
 
 /// The norm of the baseline on new values. It is learned before any candidate is called, as the share by which calls
@@ -96,7 +99,7 @@ class NewValueNorm {
   /// The same by what the untouched process says now; nothing if it says nothing.
   [[nodiscard]] std::optional<Nanoseconds> ask(const NewValueQuestion& question, Nanoseconds left) const {
     constexpr Nanoseconds longest_answer = std::chrono::seconds(20);
-    if (!ask_) return std::nullopt;
+    if (!ask_ || !question.fits) return std::nullopt;
     const auto there = ask_(question, std::min(longest_answer, left));
     return there ? std::optional(held_to(*there, slowed_share)) : std::nullopt;
   }

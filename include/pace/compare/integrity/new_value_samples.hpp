@@ -31,15 +31,16 @@ namespace pace::detail {
 /// other as in a timed sample, so that an implementation cannot take them for calls of a check.
 class NewValueSamples {
  public:
-  /// Samples of at most `calls` calls on operands like those of `like`. All must outlive it. Nothing else may use the
-  /// operands meanwhile. `warm` says whether a sample comes before those on new values, which is of use for short
-  /// calls: code that has left the caches takes some microseconds more.
+  /// Samples of at most `calls` calls on operands like those of `like`; those of the rounds have `repeated` calls. All
+  /// must outlive it. Nothing else may use the operands meanwhile. `warm` says whether a sample comes before those on
+  /// new values, which is of use for short calls: code that has left the caches takes some microseconds more.
   NewValueSamples(timing::Clock& clock, OperandSets& operands, const OperandSet& like, FreshValues& source,
-                  Renewal renewal, std::size_t calls, bool warm, std::uint64_t seed)
+                  Renewal renewal, std::size_t calls, std::int64_t repeated, bool warm, std::uint64_t seed)
       : clock_(clock),
         operands_(operands),
         source_(source),
         renewal_(renewal),
+        repeated_(static_cast<std::size_t>(repeated)),
         warm_(warm),
         random_(seed),
         elsewhere_(like),
@@ -47,23 +48,26 @@ class NewValueSamples {
     // Spares that exist already are for calls that write to operands, each of which has operands of its own anyway.
     owns_spares_ = calls > 1 && operands_.spares.empty();
     if (!owns_spares_) calls = operands_.spares.empty() ? 1 : std::min(calls, 1 + operands_.spares[0].size());
+    for (std::size_t i = 0; i < calls; ++i) values_.emplace_back(like);
+    next_trial();
+    // What the rounds have captured has other operands for the same number of calls.
+    clock_.begin_cycle();
+    // The operands change last, since memory may run out for the copies.
     if (!operands_.spares.empty()) {
       // Each preparation restores all spares, so that those which no call has are put aside.
       const auto last = static_cast<std::ptrdiff_t>(calls - 1);
       put_aside(operands_.spares[0], last, spares_aside_);
       put_aside(operands_.spare_tensors[0], last, tensors_aside_);
     }
-    for (std::size_t i = 0; i < calls; ++i) values_.emplace_back(like);
-    // What the rounds have captured has other operands for the same number of calls.
-    clock_.begin_cycle();
-    next_trial();
     if (!owns_spares_) return;
-    operands_.spares.resize(operands_.sets.size());
-    operands_.spare_tensors.resize(operands_.sets.size());
+    decltype(OperandSets::spares) spares(operands_.sets.size());
+    decltype(OperandSets::spare_tensors) spare_tensors(operands_.sets.size());
     for (std::size_t i = 1; i < calls; ++i) {
-      operands_.spares[0].push_back(like.clone());
-      operands_.spare_tensors[0].push_back(operands_.spares[0].back()->tensors());
+      spares[0].push_back(like.clone());
+      spare_tensors[0].push_back(spares[0].back()->tensors());
     }
+    operands_.spares = std::move(spares);
+    operands_.spare_tensors = std::move(spare_tensors);
   }
   NewValueSamples(const NewValueSamples&) = delete;
   NewValueSamples& operator=(const NewValueSamples&) = delete;
@@ -174,16 +178,27 @@ class NewValueSamples {
         check::restore_tensor(values_[0].tensors[each], values_[i].tensors[each]);
     }
   }
+  /// Whether take_new() times calls on the values given, too, written again just before, which leaves their versions as
+  /// they are: an implementation may have taken them up in the calls before. What was just written lies in a cache and
+  /// has to leave it for other data, by which operands and outputs of about the cache's size take up to 1.5 times as
+  /// long as in the rounds (the L2 of an H100; two cores beside others' work). The host's time of calls on a device
+  /// does not depend on that, and varies more.
+  [[nodiscard]] bool takes_given() const {
+    constexpr double most_bytes = 1 << 20;
+    if (clock_.modes() != nullptr) return clock_.modes()->selected() != ClockChoice::host;
+    return bytes_of(operands_.pristine) > most_bytes;
+  }
+
   /// Times calls on the values of draw_new(). The output of one of them is take_output() afterwards. The same calls on
   /// the values given, in the same memory, come just before, so that the code is as warm as in the rounds, and since
   /// the memory may still have the new values, for which another implementation was just called. On a device these are
-  /// timed, too.
+  /// timed, too, and so they are where the operands are larger than what lies in a cache of the CPU after other work.
   [[nodiscard]] CallTimes take_new(Implementation& implementation, std::span<const std::size_t> kept) {
     keep_given(kept);
     operands_.kept_call.reset();
     CallTimes times;
     auto output = clock_.modes() != nullptr ? sample_new(implementation, kept, times)
-                                            : time_each_new(implementation, kept, times.on_new);
+                                            : time_each_new(implementation, kept, times);
     times.on_new /= static_cast<double>(drawn_);
     times.on_given /= static_cast<double>(drawn_);
     times.afterwards = copy_output(std::move(output));
@@ -210,28 +225,36 @@ class NewValueSamples {
   /// what became of the output before it that its own is not looked at. Returns one of them, which no implementation
   /// can know.
   [[nodiscard]] c10::IValue time_each_new(Implementation& implementation, std::span<const std::size_t> kept,
-                                          Nanoseconds& taken) {
+                                          CallTimes& times) {
     const auto write_all = [&](auto values_of_call) {
       implementation.prepare(0);
       for (std::size_t i = 0; i < drawn_; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
     };
-    write_all(given_of_call());
-    implementation.run(0, static_cast<std::int64_t>(drawn_));
-    write_all(new_of_call());
     std::vector<c10::IValue> outputs(drawn_);
-    for (auto& output : outputs) {
-      taken += clock_.time_prepared(implementation, 0, 1);
-      output = implementation.take_output();
+    const auto time_all = [&](Nanoseconds& taken) {
+      for (auto& output : outputs) {
+        taken += clock_.time_prepared(implementation, 0, 1);
+        output = implementation.take_output();
+      }
+    };
+    write_all(given_of_call());
+    // Calls on the values given that are timed are then some of a sample of the rounds.
+    const bool as_in_rounds = takes_given() && operands_.mutated.empty();
+    implementation.run(
+        0, static_cast<std::int64_t>(as_in_rounds ? std::max(drawn_, 1 + random_.below(repeated_)) : drawn_));
+    if (takes_given()) {
+      write_all(given_of_call());
+      time_all(times.on_given);
+      outputs.assign(drawn_, {});
     }
+    write_all(new_of_call());
+    time_all(times.on_new);
     last_ = random_.below(drawn_);
     return std::move(outputs[last_]);
   }
 
   /// Times the calls together, as the clock of a device times them in the rounds: it replays what it has captured, or
-  /// queues them behind a block. Returns the output of the last call. What was just written lies in the L2 cache and
-  /// has to leave it for other data, by which operands and outputs of about the cache's size take up to 1.5 times as
-  /// long as in the rounds (H100). So the values given are written once more before the calls on them are timed, which
-  /// leaves their versions as they are; an implementation may have taken them up in the calls before.
+  /// queues them behind a block. Returns the output of the last call.
   [[nodiscard]] c10::IValue sample_new(Implementation& implementation, std::span<const std::size_t> kept,
                                        CallTimes& times) {
     const auto sample_on = [&](auto values_of_call, const std::vector<at::Tensor>& restored) {
@@ -240,7 +263,7 @@ class NewValueSamples {
       return timing::take_sample(clock_, implementation, 0, static_cast<std::int64_t>(drawn_));
     };
     (void)sample_on(given_of_call(), operands_.pristine);
-    times.on_given = sample_on(given_of_call(), operands_.pristine);
+    if (takes_given()) times.on_given = sample_on(given_of_call(), operands_.pristine);
     times.on_new = sample_on(new_of_call(), values_[0].tensors);
     last_ = drawn_ - 1;
     return implementation.take_output();
@@ -322,6 +345,7 @@ class NewValueSamples {
   OperandSets& operands_;
   FreshValues& source_;
   Renewal renewal_;
+  std::size_t repeated_;
   bool warm_;
   SplitMix64 random_;
   bool owns_spares_ = false;

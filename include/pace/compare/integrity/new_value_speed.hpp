@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/compare/integrity/novelty.hpp"
@@ -24,6 +26,16 @@ struct NewValueSpeed {
   SpeedupSummary speedup = {};
   /// Those of the phases of a step, in their order; nothing for a phase that is too short.
   std::vector<std::optional<SpeedupSummary>> phases = {};
+  /// What a reader must know of it; empty: nothing.
+  std::string note = {};
+
+  /// Whether speed-ups of the rounds, of the whole and of its phases, are proven to be larger.
+  [[nodiscard]] bool is_exceeded_by(double whole, const std::vector<double>& of_phases) const {
+    if (gate::excess_of(whole, whole, speedup) > 1) return true;
+    for (std::size_t i = 0; i < std::min(phases.size(), of_phases.size()); ++i)
+      if (phases[i] && gate::excess_of(of_phases[i], of_phases[i], *phases[i]) > 1) return true;
+    return false;
+  }
 };
 
 /// Times of a sample of each side on the same new values.
@@ -44,11 +56,10 @@ inline constexpr double new_value_confidence = 0.999;
 
 /// Returns ln(time of the baseline / own time) of a sample of each on new values. `usual` and `usual_own` are their
 /// times in the rounds. What a call takes longer in so few calls, on memory that was written just before, is no share
-/// of its time but about the same for both: it does not count where a share would allow less, up to 2 us and as far as
-/// the own time of the rounds.
+/// of its time but about the same for both: it does not count where a share would allow less, up to `most` and as far
+/// as the own time of the rounds.
 [[nodiscard]] inline double log_ratio_on_new_values(Nanoseconds baseline, Nanoseconds own, Nanoseconds usual,
-                                                    Nanoseconds usual_own) {
-  constexpr Nanoseconds most{2e3};
+                                                    Nanoseconds usual_own, Nanoseconds most = Nanoseconds(2e3)) {
   const Nanoseconds more = std::clamp(baseline - usual, Nanoseconds(0), most);
   const Nanoseconds least = std::min(own, usual_own);
   const double by_share = baseline / own;
@@ -56,7 +67,7 @@ inline constexpr double new_value_confidence = 0.999;
   return std::log(std::max(by_share, (baseline - more) / std::max(own - more, least)));
 }
 
-/// Returns ln(speed-up) on new values of a pair of samples on a device, each with one on the values given: that of the
+/// Returns ln(speed-up) on new values of a pair of samples, each with one on the values given: that of the
 /// rounds, `in_rounds`, times what the speed-up changes by with the values. An implementation that knows samples on the
 /// values given from those of the rounds, and is slow in them, gains no more than a factor of two by it.
 [[nodiscard]] inline double log_ratio_beside_given(const CallTimes& baseline, const CallTimes& own, Nanoseconds usual,
@@ -67,32 +78,47 @@ inline constexpr double new_value_confidence = 0.999;
   return std::min(std::log(in_rounds) + on_new - on_given, on_new + std::log(most_beyond));
 }
 
+/// Returns the summary of some pairs, by ln(time of the baseline / own time) of each. Where they are too few for an
+/// interval, their extremes stand in for it, with a confidence of 0.
+[[nodiscard]] inline SpeedupSummary summarize_pairs(const std::vector<double>& log_ratios) {
+  auto found = stats::summarize_speedup(log_ratios, new_value_confidence);
+  const auto [low, high] = std::ranges::minmax(log_ratios);
+  if (!found.interval) found.interval.emplace() = {std::exp(low), std::exp(high), 0};
+  return found;
+}
+
+/// Times of the phases of a step in the rounds.
+struct PhasesInRounds {
+  std::vector<Nanoseconds> baseline = {}, own = {};
+};
+
 /// The speed-ups of the phases of a step on new values.
 class PhasesOnNewValues {
  public:
-  void add(const PairOnNewValues& pair) {
-    log_ratios_.resize(pair.own_phases.size());
-    too_short_.resize(pair.own_phases.size());
-    for (std::size_t i = 0; i < log_ratios_.size(); ++i) {
-      const Nanoseconds baseline = pair.baseline_phases.at(i), own = pair.own_phases[i];
-      if (std::min(baseline, own) < least)
-        too_short_[i] = true;
-      else
-        log_ratios_[i].push_back(std::log(baseline / own));
+  explicit PhasesOnNewValues(PhasesInRounds usual) : usual_(std::move(usual)), log_ratios_(usual_.own.size()) {}
+
+  /// Each phase of the baseline counts up to `most` times its time in the rounds.
+  void add(const PairOnNewValues& pair, double most) {
+    for (std::size_t i = 0; i < std::min(log_ratios_.size(), pair.own_phases.size()); ++i) {
+      const Nanoseconds usual = usual_.baseline[i], own = pair.own_phases[i];
+      const auto baseline = std::min<Nanoseconds>(pair.baseline_phases[i], most * usual);
+      if (baseline.count() > 0 && own.count() > 0)
+        log_ratios_[i].push_back(log_ratio_on_new_values(baseline, own, usual, usual_.own[i], longer_in_single_steps));
     }
   }
+  /// Returns those of all phases; nothing for one that takes no time.
   [[nodiscard]] std::vector<std::optional<SpeedupSummary>> speedups() const {
     std::vector<std::optional<SpeedupSummary>> found(log_ratios_.size());
     for (std::size_t i = 0; i < found.size(); ++i)
-      if (!too_short_[i]) found[i] = stats::summarize_speedup(log_ratios_[i], new_value_confidence);
+      if (!log_ratios_[i].empty()) found[i] = summarize_pairs(log_ratios_[i]);
     return found;
   }
 
  private:
-  /// In single steps a phase takes up to 2 us longer than in the rounds, which is a twentieth of this.
-  static constexpr Nanoseconds least{40e3};
-  std::vector<std::vector<double>> log_ratios_ = {};
-  std::vector<bool> too_short_ = {};
+  /// What each phase of a single step may take longer than in samples of several, where it is the same for both sides.
+  static constexpr Nanoseconds longer_in_single_steps{4e3};
+  PhasesInRounds usual_;
+  std::vector<std::vector<double>> log_ratios_;
 };
 
 /// Measures the speed-up on new values. `pair()` returns ln(time of the baseline / own time) of one sample of each, on
@@ -108,12 +134,6 @@ class PhasesOnNewValues {
   constexpr double narrow = 1.02;
   const std::size_t for_interval = stats::fewest_for_median_interval(new_value_confidence);
   std::vector<double> log_ratios;
-  const auto summary = [&] {
-    auto found = stats::summarize_speedup(log_ratios, new_value_confidence);
-    const auto [low, high] = std::ranges::minmax(log_ratios);
-    if (!found.interval) found.interval.emplace() = {std::exp(low), std::exp(high), 0};
-    return found;
-  };
   for (std::size_t wanted = for_interval;; wanted *= 2) {
     if (!log_ratios.empty() && !time_is_left(wanted - log_ratios.size())) break;
     while (log_ratios.size() < wanted) {
@@ -126,11 +146,11 @@ class PhasesOnNewValues {
       }
     }
     if (wanted == fewest) break;
-    const auto found = summary();
+    const auto found = summarize_pairs(log_ratios);
     const bool suspicious = found.median * gate::least_excess < in_rounds;
     if (!suspicious || found.interval->high < narrow * found.median || wanted >= most) break;
   }
-  return summary();
+  return summarize_pairs(log_ratios);
 }
 
 }  // namespace pace::detail

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <optional>
@@ -83,7 +84,8 @@ class UntouchedProcess {
     ::pollfd wait{answer_, POLLIN, 0};
     constexpr double nanoseconds = 1e6;  // in a millisecond
     int ready;
-    do ready = ::poll(&wait, 1, static_cast<int>(longest.count() / nanoseconds));
+    // A negative time would be none at all to poll().
+    do ready = ::poll(&wait, 1, static_cast<int>(std::max(0.0, longest.count() / nanoseconds)));
     while (ready < 0 && errno == EINTR);
     Answer answer;
     if (ready != 1 || ::read(answer_, &answer, sizeof answer) != static_cast<ssize_t>(sizeof answer))

@@ -148,8 +148,8 @@ class SideAudits final : public Auditor {
   [[nodiscard]] bool found() const override { return schedule_.found(); }
 
   /// After the rounds: the findings of all sides. If some are dropped, the rest is to be measured again, since what
-  /// they did may have taken time from all. `speedups` and `of_baseline` as for IntegrityChecker::check().
-  [[nodiscard]] IntegrityFindings check(const std::vector<double>& speedups, Nanoseconds of_baseline) {
+  /// they did may have taken time from all. `figures` as for IntegrityChecker::check().
+  [[nodiscard]] IntegrityFindings check(const RoundFigures& figures) {
     IntegrityFindings findings;
     findings.max_abs_errors.resize(prepared_.implementations.size());
     if (findings.take(schedule_.take_fault())) return findings;
@@ -162,8 +162,8 @@ class SideAudits final : public Auditor {
                                        .elapsed = schedule_.elapsed(),
                                        .shortest = schedule_.shortest_of(index),
                                        .shortest_of_baseline = schedule_.shortest_of(baseline),
-                                       .median_of_baseline = of_baseline,
-                                       .speedup = speedups.at(index)});
+                                       .median_of_baseline = figures.baseline,
+                                       .speedup = figures.speedups.at(index)});
       problems.push_back(answer.read<std::string>());
       answer >> findings.max_abs_errors[index];
       const auto notes = answer.read<std::vector<std::string>>();
@@ -312,8 +312,7 @@ inline constexpr double largest_handshake_share = 0.01;
     if (const auto& conditions = gated.samples.conditions.sides; !conditions.empty())
       gated.baseline_cores = conditions[place].cores();
 
-    auto findings = audits.check(median_speedups(gated.samples, prepared),
-                                 audits.found() ? Nanoseconds() : median_of_baseline(gated.samples, prepared));
+    auto findings = audits.check(audits.found() ? RoundFigures() : figures_of(gated.samples, prepared));
     participants.drop(findings.dropped);
     pass.notes = std::move(findings.notes);
     pass.notes.push_back(note_on_sides(handshake, gated.samples));

@@ -175,7 +175,7 @@ class SideWorker {
 
   void audit(MessageWriter& answer) {
     // An output of a sample may have shown a fault before.
-    answer << (integrity_->found() ? integrity_->check({}, {}).dropped.at(0).message : integrity_->audit_one(own_));
+    answer << (integrity_->found() ? integrity_->check({}).dropped.at(0).message : integrity_->audit_one(own_));
   }
 
   void check(const SideRequest& request, MessageWriter& answer) {
@@ -185,9 +185,11 @@ class SideWorker {
       // The checks look at the last output of the baseline, too, of which no sample was taken here.
       (void)timing::take_sample(clock_, prepared_->baseline(), 0, 1);
     }
-    std::vector<double> speedups(prepared_->implementations.size());
-    speedups.at(own_) = request.speedup;
-    const IntegrityFindings findings = integrity_->check(std::move(speedups), request.median_of_baseline);
+    RoundFigures figures{.baseline = request.median_of_baseline};
+    figures.speedups.resize(prepared_->implementations.size());
+    figures.speedups.at(own_) = request.speedup;
+    figures.of_phases.resize(prepared_->implementations.size());
+    const IntegrityFindings findings = integrity_->check(std::move(figures));
     std::string problem;
     for (const auto& each : findings.dropped)
       if (problem.empty() || each.index == own_)
