@@ -154,8 +154,13 @@ inline void add_speed_on_new_values(std::size_t index, const SpeedupSummary& spe
 inline void add_speeds_on_new_values(std::span<const NewValueSpeed> found, Result& result) {
   for (const auto& [index, speedup, phases, note] : found) {
     add_speed_on_new_values(index, speedup, result);
-    for (std::size_t i = 0; i < std::min(phases.size(), result.phases.size()); ++i)
-      if (phases[i]) add_speed_on_new_values(index, *phases[i], result.phases[i]);
+    for (std::size_t i = 0; i < std::min(phases.size(), result.phases.size()); ++i) {
+      if (!phases[i]) continue;
+      add_speed_on_new_values(index, *phases[i], result.phases[i]);
+      // No more pairs follow where a phase alone looks slower, so that only what is proven counts.
+      auto& context = result.phases[i].implementations[index].context;
+      if (context.excess_in_rounds <= 1) context.likely_excess_in_rounds = 1;
+    }
   }
 }
 
