@@ -95,8 +95,8 @@ class BaselineWitness {
  public:
   /// One that sees nothing, for a process in which no baseline is timed beside a candidate.
   BaselineWitness() = default;
-  /// Of which samples of the baseline it is the witness: in a process in which no sample of the rounds is the
-  /// baseline's, of those on new values alone.
+  /// The samples of the baseline that it is the witness of: those on new values alone in a process in which no sample
+  /// of the rounds is the baseline's.
   enum class Of { all_samples, new_values };
 
   /// Forks, where that is safe. `clock` and `plan` must outlive it.
