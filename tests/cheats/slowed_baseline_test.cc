@@ -203,6 +203,32 @@ TEST_CASE("with threads there is no other process: a slowdown that a machine may
     require_passed(result);
 }
 
+TEST_CASE("with threads, what other processes take of the CPUs accounts for a slow baseline") {
+  at::set_num_threads(2);
+  FaultyMachine machine;
+  // The two cores of the machine are busy where others take 0.6 of them.
+  machine.cores = 1.4;
+  double factor = 1;
+  const bool accounts = GENERATE(false, true);
+  CAPTURE(accounts);
+  const auto result = compare(
+      machine, nothing,
+      [&] {
+        factor = 4;
+        machine.others = accounts ? 0.3 : 0.2;
+      },
+      &factor);
+  at::set_num_threads(1);
+  if (!accounts) return require_invalid(result, "or more after the rounds, and took 100 us or less before");
+  const auto& row = result["new"];
+  CHECK(row.context.impossible == "");
+  REQUIRE(row.judgements.size() == 1);
+  CHECK(row.judgements[0].verdict == pace::Verdict::undecided);
+  CHECK_THAT(row.judgements[0].message, ContainsSubstring("Other work slowed the baseline: the baseline alone takes "
+                                                          "400 us or more after the rounds, and took 100 us or less"));
+  CHECK_THAT(row.judgements[0].message, ContainsSubstring("other processes took 0.600 CPU seconds in each second"));
+}
+
 TEST_CASE("a baseline that is slow where its outputs happen to lie is not slowed by a candidate") {
   at::set_num_threads(1);
   FaultyMachine machine;

@@ -71,11 +71,12 @@ class FaultyMachine final : public pace::timing::Clock {
     if (unreadable) return std::nullopt;
     pace::timing::MachineCounters counters;
     // Two cores, in ticks of 10 ms.
-    const double total = 2 * true_time_.count() / 1e7, own = process_.count() / 1e7;
+    const double total = 2 * true_time_.count() / 1e7, own = (process_ + other_threads_).count() / 1e7;
     counters.total_ticks = total;
     counters.steal_ticks = stolen_.count() / 1e7;
     counters.idle_ticks = total - own - stolen_.count() / 1e7 - others_.count() / 1e7;
-    counters.process_cpu = counters.thread_cpu = process_;
+    counters.process_cpu = process_ + other_threads_;
+    counters.thread_cpu = process_;
     counters.involuntary_switches = switches_;
     counters.voluntary_switches = 0;
     counters.throttled = throttled_;

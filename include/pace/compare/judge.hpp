@@ -17,6 +17,7 @@
 #include "pace/compare/controls.hpp"
 #include "pace/compare/integrity/checker.hpp"
 #include "pace/compare/integrity/new_value_speed.hpp"
+#include "pace/compare/integrity/witness.hpp"
 #include "pace/compare/memory_limits.hpp"
 #include "pace/compare/participants.hpp"
 #include "pace/compare/plan.hpp"
@@ -42,8 +43,8 @@ struct GatedRounds {
   Samples samples = {};
   /// By position in `samples`; empty if the GPU's clock was steady, or is unknown.
   std::vector<ClocksAlone> clocks_alone = {};
-  /// Why the baseline's times are not its own (see BaselineWitness); empty if they are.
-  std::string slowed_baseline = {};
+  /// Why the baseline's times are not its own (see BaselineWitness).
+  SlowedBaseline slowed_baseline = {};
   /// CPU seconds that the baseline alone used in a second; 0: unknown.
   double baseline_cores = 0;
   std::vector<NewValueSpeed> on_new_values = {};
@@ -78,8 +79,9 @@ struct Measured {
 
 /// Adds the conditions of the rounds and notes to `result`. Returns the reasons against a verdict as one text; empty if
 /// there are none.
-[[nodiscard]] inline std::string note_disturbances(const Samples& samples, const std::vector<ClocksAlone>& clocks_alone,
-                                                   std::size_t baseline, double tolerated, Result& result) {
+[[nodiscard]] inline std::string note_disturbances(const GatedRounds& gated, std::size_t baseline, double tolerated,
+                                                   Result& result) {
+  const Samples& samples = gated.samples;
   auto& found = result.conditions.disturbances;
   const auto place =
       static_cast<std::size_t>(std::find(samples.timed.begin(), samples.timed.end(), baseline) - samples.timed.begin());
@@ -99,8 +101,10 @@ struct Measured {
   if (auto alarm = control_alarm(result.controls); !alarm.empty()) found.push_back(std::move(alarm));
   std::vector<std::string> names;
   for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);
-  if (auto apart = clocks_apart(clocks_alone, names); !apart.empty() && tolerated < 1)
+  if (auto apart = clocks_apart(gated.clocks_alone, names); !apart.empty() && tolerated < 1)
     found.push_back(std::move(apart));
+  if (const auto& slowed = gated.slowed_baseline.by_others; !slowed.empty())
+    (tolerated < 1 ? found : result.notes).push_back(slowed);
   std::string text;
   for (const auto& sentence : found) {
     text += (text.empty() ? "" : " ") + sentence;
@@ -226,7 +230,7 @@ inline void add_once(std::vector<std::string>& notes, const std::string& note) {
 /// Returns why the times of the implementation at `place` of `gated.samples` cannot be true; empty if nothing is known.
 [[nodiscard]] inline std::string find_impossible(const GatedRounds& gated, std::size_t place, bool is_baseline,
                                                  const std::vector<std::string>& names) {
-  if (!gated.slowed_baseline.empty()) return gated.slowed_baseline;
+  if (!gated.slowed_baseline.by_candidate.empty()) return gated.slowed_baseline.by_candidate;
   const auto& sides = gated.samples.conditions.sides;
   if (auto uneven = find_uneven_clock(gated.samples.conditions, names); !uneven.empty()) return uneven;
   if (is_baseline || gated.baseline_cores <= 0 || place >= sides.size()) return {};
@@ -243,7 +247,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   result.conditions = samples.conditions;
   result.controls = samples.controls;
   const auto disturbance =
-      note_disturbances(samples, gated.clocks_alone, baseline, prepared.options.max_interference, result);
+      note_disturbances(gated, baseline, prepared.options.max_interference, result);
   const std::size_t candidates = samples.timed.empty() ? 0 : samples.timed.size() - 1;
   std::vector<std::string> names;
   for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);

@@ -28,7 +28,7 @@ class MachineWatch final : public timing::RoundObserver {
     stretches_.resize(sides_.size());
     for (auto& each : rates_) each.reserve(most_cycles * implementations);
     for (auto& each : stretches_) each.reserve(most_cycles * implementations);
-    before_ = read();
+    before_ = clock.timed_counters();
   }
 
   /// Reads the counters of the thread around each sample, so that they are known for each implementation.
@@ -66,7 +66,7 @@ class MachineWatch final : public timing::RoundObserver {
 
   [[nodiscard]] Conditions finish() {
     Conditions conditions;
-    if (const auto after = read(); before_ && after) conditions = timing::conditions_between(*before_, *after);
+    if (const auto after = clock_.timed_counters(); before_ && after) conditions = timing::conditions_between(*before_, *after);
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       if (rates_[i].size() < fewest_rates) continue;
       const double lowest = median_of(rates_[i], &Rates::lowest), highest = median_of(rates_[i], &Rates::highest);
@@ -123,17 +123,6 @@ class MachineWatch final : public timing::RoundObserver {
     if (!first && now->clock != last_clock_) gpu_.suspect_cycles += cycles_since_look_;
     last_clock_ = now->clock;
     cycles_since_look_ = 0;
-  }
-
-  /// None by a clock without counters.
-  [[nodiscard]] std::optional<timing::TimedCounters> read() {
-    timing::TimedCounters reading;
-    reading.from = clock_.now();
-    auto counters = clock_.counters();
-    if (!counters) return std::nullopt;
-    reading.counters = *counters;
-    reading.to = clock_.now();
-    return reading;
   }
 
   timing::Clock& clock_;

@@ -100,6 +100,16 @@ class Clock {
   [[nodiscard]] virtual std::optional<ThreadCounters> thread_counters() const { return std::nullopt; }
   /// Counters of the machine and this process; nothing: unknown to this clock.
   [[nodiscard]] virtual std::optional<MachineCounters> counters() const { return std::nullopt; }
+  /// The same between two readings of this clock.
+  [[nodiscard]] std::optional<TimedCounters> timed_counters() const {
+    TimedCounters reading;
+    reading.from = now();
+    auto read = counters();
+    if (!read) return std::nullopt;
+    reading.counters = *std::move(read);
+    reading.to = now();
+    return reading;
+  }
 
   /// Bandwidths of the machine on which calls run, below whose times no call can be; null: unknown to this clock.
   [[nodiscard]] virtual HostBandwidth* host_bandwidth() { return nullptr; }

@@ -47,6 +47,9 @@ struct MachineCounters {
 
 namespace detail {
 
+/// Ticks are coarse: with fewer, one tick more or less would change the shares too much.
+inline constexpr double fewest_ticks = 10;
+
 [[nodiscard]] inline std::optional<Nanoseconds> read_clock(clockid_t id) {
   timespec time{};
   // Asked of the kernel, since the program may have a clock_gettime() of its own.
@@ -140,6 +143,22 @@ struct TimedCounters {
   MachineCounters counters = {};  ///< the reading
 };
 
+/// Returns for how many CPU seconds in a second, between two readings, work of other processes and of other machines
+/// can have kept this process from a CPU: what they took, less what was idle. Nothing where that is unknown, or too
+/// little time passed to know it.
+[[nodiscard]] inline std::optional<double> cores_taken_between(const TimedCounters& first, const TimedCounters& last) {
+  using detail::difference;
+  const auto& before = first.counters;
+  const auto& after = last.counters;
+  const auto total = difference(before.total_ticks, after.total_ticks);
+  const auto idle = difference(before.idle_ticks, after.idle_ticks);
+  const auto process = difference(before.process_cpu, after.process_cpu);
+  const Nanoseconds elapsed = last.to - first.from;
+  if (!total || !idle || !process || *total < detail::fewest_ticks || elapsed.count() <= 0) return std::nullopt;
+  const Nanoseconds taken = (*total - *idle) * after.tick - *process;
+  return std::max(0.0, (taken - *idle * after.tick) / elapsed);
+}
+
 /// Returns the conditions between two readings. The caller adds cycles and disturbances.
 [[nodiscard]] inline Conditions conditions_between(const TimedCounters& first, const TimedCounters& last) {
   using detail::difference;
@@ -151,11 +170,9 @@ struct TimedCounters {
   const auto idle = difference(before.idle_ticks, after.idle_ticks);
   const auto steal = difference(before.steal_ticks, after.steal_ticks);
   const auto process = difference(before.process_cpu, after.process_cpu);
-  // Ticks are coarse: with fewer than ten, one tick more or less would change the shares too much.
-  constexpr double fewest_ticks = 10;
-  if (total && idle && steal && *total >= fewest_ticks) {
+  if (total && idle && steal && *total >= detail::fewest_ticks) {
     const double wanted = *total - *idle;
-    if (wanted >= fewest_ticks) conditions.steal = *steal / wanted;
+    if (wanted >= detail::fewest_ticks) conditions.steal = *steal / wanted;
     if (process) {
       conditions.others_cpu = std::max(0.0, wanted - *steal - *process / after.tick) * after.tick;
       conditions.others = *conditions.others_cpu / (*total * after.tick);

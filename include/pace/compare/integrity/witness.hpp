@@ -86,11 +86,19 @@ struct WitnessQuestion {
   std::optional<NewValueQuestion> on_new_values = {};
 };
 
+/// What a witness says of the baseline's times in the rounds; nothing if they are its own.
+struct SlowedBaseline {
+  /// Something that a candidate has done slows it: why, as a clause.
+  std::string by_candidate = {};
+  /// Other work on the machine accounts for it: a sentence.
+  std::string by_others = {};
+};
+
 /// Finds that something which candidates have done slows the baseline, whatever that is: observers, an allocator,
 /// signals, settings of the C library. The baseline is timed alone before the first call of a candidate and after the
 /// rounds. If it is slower then, it is timed in turn with the same in a process that was forked before the comparison:
-/// if the machine has become slower, so has the baseline there. That process says as well how long the baseline takes
-/// on new values.
+/// if the machine has become slower, so has the baseline there. Where there is no such process, what other processes took
+/// of the CPUs meanwhile excuses as much. That process says as well how long the baseline takes on new values.
 class BaselineWitness {
  public:
   /// One that sees nothing, for a process in which no baseline is timed beside a candidate.
@@ -131,30 +139,39 @@ class BaselineWitness {
   }
 
   /// After the rounds of `timed`, in which a call of the baseline took `in_rounds` in the median: returns why that is
-  /// not its own time, as a clause; empty if it is about as fast as before.
-  [[nodiscard]] std::string after_rounds(timing::Clock& clock, const Prepared& prepared, const Options& options,
+  /// not its own time.
+  [[nodiscard]] SlowedBaseline after_rounds(timing::Clock& clock, const Prepared& prepared, const Options& options,
                                          const std::vector<std::size_t>& timed, Nanoseconds in_rounds) {
     if (!before_) return {};
     const double seems_slow = (1 + (untouched_ ? slowed_share : slowed_share_without_process)) * before_->fastest.high;
     if (in_rounds.count() <= seems_slow) return {};
+    const auto counters_before = clock.timed_counters();
+    const Nanoseconds began = clock.now();
     std::optional<AloneTimes> now;
     // What slows it for a moment, or where its outputs happen to lie in the heap, is no candidate's doing.
     constexpr int outputs_apart = 32;
-    for (int i = 0; i < tries; ++i) {
+    for (int i = 0; i < tries || (!untouched_ && clock.now() - began < known_others); ++i) {
       const auto taken = take_memory(bytes_of_outputs_, i * outputs_apart);
       now = time_now(clock, prepared, options);
       if (!now || now->fastest.low <= seems_slow) return {};
     }
+    const auto counters_after = clock.timed_counters();
     const auto pairs = beside_untouched(clock, prepared, options);
     if (pairs.empty() ? now->fastest.low <= (1 + slowed_share_without_process) * before_->slowest.high
                       : !slower_here(pairs, slowed_share))
       return {};
     const auto in_time = [](double nanoseconds) { return format_time(Nanoseconds(nanoseconds)); };
     std::string text = "the baseline alone takes ";
-    if (pairs.empty())
+    if (pairs.empty()) {
       text += in_time(now->fastest.low) + " or more after the rounds, and took " + in_time(before_->slowest.high) +
               " or less before any candidate was called";
-    else
+      const auto taken = counters_before && counters_after
+                             ? timing::cores_taken_between(*counters_before, *counters_after)
+                             : std::nullopt;
+      if (taken && (1 - *taken) * now->fastest.low <= (1 + slowed_share_without_process) * before_->slowest.high)
+        return {.by_others = "Other work slowed the baseline: " + text + ", and other processes took " +
+                             format_significant(*taken) + " CPU seconds in each second meanwhile."};
+    } else
       text += format_time(median_of(pairs, &TimePair::here)) +
               " after the rounds, and in a process in which no candidate was called " +
               format_time(median_of(pairs, &TimePair::there)) + " at the same time, measured in turn " +
@@ -163,13 +180,16 @@ class BaselineWitness {
     for (const std::size_t index : timed)
       if (index != prepared.participants.baseline())
         names += (names.empty() ? "'" : ", '") + prepared.result.implementations[index].name + '\'';
-    return text + ". Something that " + (timed.size() > 2 ? "one of " : "") + names + " has done slows it";
+    return {.by_candidate =
+                text + ". Something that " + (timed.size() > 2 ? "one of " : "") + names + " has done slows it"};
   }
 
  private:
   /// Intervals as wide as that are due to other work.
   static constexpr double steady_share = 0.1;
   static constexpr int tries = 3;
+  /// The kernel counts what others take of the CPUs by ticks, up to 10 ms apart.
+  static constexpr Nanoseconds known_others = std::chrono::milliseconds(250);
   static constexpr Nanoseconds longest_answer = std::chrono::seconds(20);
 
   /// Only by the host's own clock is the baseline's time the CPU's alone.
