@@ -246,8 +246,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   result.elapsed = samples.rounds.elapsed;
   result.conditions = samples.conditions;
   result.controls = samples.controls;
-  const auto disturbance =
-      note_disturbances(gated, baseline, prepared.options.max_interference, result);
+  const auto disturbance = note_disturbances(gated, baseline, prepared.options.max_interference, result);
   const std::size_t candidates = samples.timed.empty() ? 0 : samples.timed.size() - 1;
   std::vector<std::string> names;
   for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);

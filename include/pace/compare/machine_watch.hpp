@@ -66,7 +66,8 @@ class MachineWatch final : public timing::RoundObserver {
 
   [[nodiscard]] Conditions finish() {
     Conditions conditions;
-    if (const auto after = clock_.timed_counters(); before_ && after) conditions = timing::conditions_between(*before_, *after);
+    if (const auto after = clock_.timed_counters(); before_ && after)
+      conditions = timing::conditions_between(*before_, *after);
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       if (rates_[i].size() < fewest_rates) continue;
       const double lowest = median_of(rates_[i], &Rates::lowest), highest = median_of(rates_[i], &Rates::highest);

@@ -97,8 +97,8 @@ struct SlowedBaseline {
 /// Finds that something which candidates have done slows the baseline, whatever that is: observers, an allocator,
 /// signals, settings of the C library. The baseline is timed alone before the first call of a candidate and after the
 /// rounds. If it is slower then, it is timed in turn with the same in a process that was forked before the comparison:
-/// if the machine has become slower, so has the baseline there. Where there is no such process, what other processes took
-/// of the CPUs meanwhile excuses as much. That process says as well how long the baseline takes on new values.
+/// if the machine has become slower, so has the baseline there. Where there is no such process, what other processes
+/// took of the CPUs meanwhile excuses as much. That process says as well how long the baseline takes on new values.
 class BaselineWitness {
  public:
   /// One that sees nothing, for a process in which no baseline is timed beside a candidate.
@@ -141,7 +141,7 @@ class BaselineWitness {
   /// After the rounds of `timed`, in which a call of the baseline took `in_rounds` in the median: returns why that is
   /// not its own time.
   [[nodiscard]] SlowedBaseline after_rounds(timing::Clock& clock, const Prepared& prepared, const Options& options,
-                                         const std::vector<std::size_t>& timed, Nanoseconds in_rounds) {
+                                            const std::vector<std::size_t>& timed, Nanoseconds in_rounds) {
     if (!before_) return {};
     const double seems_slow = (1 + (untouched_ ? slowed_share : slowed_share_without_process)) * before_->fastest.high;
     if (in_rounds.count() <= seems_slow) return {};
