@@ -25,6 +25,8 @@ struct CommandLine {
   bool trust = false;
   std::optional<double> speedup_at_least, no_slower_than, mean_no_slower_than;
   check::CheckOptions check;
+  /// Whether later calls may overwrite the outputs of earlier ones.
+  bool reuses_outputs = false;
   /// All options that were given, pace's among them.
   args::Arguments given;
 };
@@ -84,6 +86,9 @@ inline const std::vector<std::string> replaced_options = {"--baseline", "--save-
                                           {"cosine", check::CheckOptions::Method::cosine},
                                           {"bitwise", check::CheckOptions::Method::bitwise},
                                           {"random", check::CheckOptions::Method::random}})},
+        {"--reuses-outputs",
+         "later calls may overwrite the outputs of earlier ones, where each is read before the next call",
+         args::flag(line.reuses_outputs)},
         Option("--rtol", "relative tolerance of outputs, in the place of that of their type",
                tolerance(line.check.rtol))
             .by_default("by type"),

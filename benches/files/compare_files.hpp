@@ -84,6 +84,7 @@ class FileComparison {
     auto comparison = pace::compare(one.name, inputs.tensors());
     comparison.inputs(one.description);
     comparison.check(line_.check);
+    if (line_.reuses_outputs) comparison.reuses_outputs();
     const c10::Device device =
         inputs.tensors().empty() ? device_.value_or(c10::kCPU) : inputs.tensors().front().device();
     for (std::size_t i = 0; i < names_.size(); ++i) {

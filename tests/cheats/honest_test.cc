@@ -126,12 +126,15 @@ std::vector<Variant> variants() {
         [](Arguments& a) { return a[0].clamp_min(0); });
     // With a graph in the baseline's output, this one would lose it.
     if (x.requires_grad()) continue;
-    add("into a tensor kept from call to call, " + kind, {x}, eager, [out = at::Tensor()](Arguments& a) mutable {
-      const c10::NoGradGuard no_grad;
-      if (!out.defined()) out = at::empty_like(a[0]);
-      at::mul_out(out, a[0], at::scalar_tensor(2, a[0].options().requires_grad(false)));
-      return out.sigmoid_();
-    });
+    add(
+        "into a tensor kept from call to call, " + kind, {x}, eager,
+        [out = at::Tensor()](Arguments& a) mutable {
+          const c10::NoGradGuard no_grad;
+          if (!out.defined()) out = at::empty_like(a[0]);
+          at::mul_out(out, a[0], at::scalar_tensor(2, a[0].options().requires_grad(false)));
+          return out.sigmoid_();
+        },
+        [](auto& comparison) { comparison.reuses_outputs(); });
   }
   for (const auto dtype : {at::kLong, at::kInt, at::kShort, at::kByte, at::kBool}) {
     const auto x = at::randint(0, 2, {40}, at::kLong).to(dtype);
@@ -970,11 +973,14 @@ std::vector<Variant> variants() {
         if (!buffer.defined()) buffer = at::empty_like(a[0]);
         return buffer.copy_(a[0]).mul_(2).sigmoid();
       });
-  add("two buffers in turn", {x}, eager, [buffers = std::vector<at::Tensor>(2), turn = 0](Arguments& a) mutable {
-    auto& buffer = buffers[static_cast<std::size_t>(turn++ % 2)];
-    if (!buffer.defined()) buffer = at::empty_like(a[0]);
-    return buffer.copy_(a[0].mul(2).sigmoid());
-  });
+  add(
+      "two buffers in turn", {x}, eager,
+      [buffers = std::vector<at::Tensor>(2), turn = 0](Arguments& a) mutable {
+        auto& buffer = buffers[static_cast<std::size_t>(turn++ % 2)];
+        if (!buffer.defined()) buffer = at::empty_like(a[0]);
+        return buffer.copy_(a[0].mul(2).sigmoid());
+      },
+      [](auto& comparison) { comparison.reuses_outputs(); });
   add(
       "a captured constant, prepared once", {x}, [w](Arguments& a) { return a[0].matmul(w); },
       [w, packed = at::Tensor()](Arguments& a) mutable {

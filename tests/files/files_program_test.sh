@@ -271,6 +271,10 @@ compares "${of_fused[@]}" --trust --library $files/libmy_operator.so --baseline 
   --candidate op:myops::fused; ends_with 0; shows "3 measured"
 compares "${of_fused[@]}" --trust --library $files/libmy_operator.so --baseline $files/fused.pt --candidate op:myops::crash \
   --candidate op:myops::fused; ends_with 42; shows "op:myops::crash"; shows "2 measured, 1 crashed"
+compares "${of_fused[@]}" --trust --library $files/libmy_operator.so --baseline $files/fused.pt \
+  --candidate op:myops::into_one_buffer; ends_with 42; shows "a later call overwrites output tensor 0"
+compares "${of_fused[@]}" --trust --library $files/libmy_operator.so --baseline $files/fused.pt \
+  --candidate op:myops::into_one_buffer --reuses-outputs --verbose; ends_with 0; shows "as declared (reuses_outputs)"
 compares "${of_fused[@]}" --trust --library "$work/missing.so" --baseline op:aten::mul --candidate op:aten::mul
 refuses "missing.so: --library: no such file"
 compares "${of_fused[@]}" --trust --library "$work/text.pt" --baseline op:aten::mul --candidate op:aten::mul

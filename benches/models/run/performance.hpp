@@ -209,6 +209,10 @@ inline void randomize_in_place(const torch::jit::Stack& inputs) {
   comparison.options(performance_options(settings, instance.options.device))
       .check(check)
       .device(instance.options.device);
+  // A CUDA graph writes to the same memory each time.
+  if (std::ranges::any_of(
+          candidates, [](const Candidate& each) { return each.usable() && each.iterating->runnable.fixed_addresses; }))
+    comparison.reuses_outputs();
   detail::add_implementation(comparison, eager, schedule, settings.training, true);
   for (const auto& candidate : candidates)
     if (candidate.usable()) detail::add_implementation(comparison, candidate, schedule, settings.training, false);

@@ -62,6 +62,8 @@ class Backend {
   [[nodiscard]] virtual bool uses_fuser() const { return false; }
   /// Whether autograd can follow what it runs, so that its outputs have gradients.
   [[nodiscard]] virtual bool is_differentiable() const { return true; }
+  /// Whether it returns the same memory from all calls, so that an output must be read before the next call.
+  [[nodiscard]] virtual bool reuses_outputs() const { return false; }
 };
 
 /// What back ends may be made with.

@@ -45,6 +45,7 @@ class CudaGraphBackend final : public Backend {
 
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] bool is_differentiable() const override { return false; }
+  [[nodiscard]] bool reuses_outputs() const override { return true; }
 
   /// Throws `Unsupported` for what is not on a GPU, or `inner` refuses. What cannot be captured says so in its first
   /// call.

@@ -154,6 +154,14 @@ class Comparison {
     return *this;
   }
 
+  /// Declares that each output is read before the next call is made where the code is used, so that implementations may
+  /// return the same memory from all calls, as a CUDA graph does. Without it, a candidate whose later calls overwrite
+  /// what earlier ones have returned is wrong, unless the baseline's do so, too.
+  Comparison& reuses_outputs() {
+    plan_.reuses_outputs = true;
+    return *this;
+  }
+
   /// Compares outputs with a float64 reference, which is the baseline on operands converted to float64. The error of a
   /// candidate may be the error of the baseline times a factor (see check::CheckOptions). Throws Error if check() was
   /// called with a method other than the default one.

@@ -58,6 +58,8 @@ struct ComparisonPlan {
   std::vector<std::size_t> keeps = {};
   /// Whether functions are declared to compute from what they hold by themselves.
   bool captures = false;
+  /// Whether outputs are declared to be read before the next call.
+  bool reuses_outputs = false;
   /// Bytes that one iteration moves, and its floating-point operations.
   std::optional<double> bytes = {}, flops = {};
   std::optional<at::Device> device = {};

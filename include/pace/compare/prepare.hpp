@@ -44,6 +44,8 @@ struct Prepared {
   std::vector<std::unique_ptr<Implementation>> implementations = {};
   /// Separate float64 reference; null: the baseline is the reference.
   std::unique_ptr<Implementation> reference = {};
+  /// Whether outputs are declared to be read before the next call.
+  bool reuses_outputs = false;
   Participants participants;
   /// Result with a row for each implementation, which has only its name.
   Result result = {};
@@ -106,6 +108,7 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
                     .given = plan.operands,
                     .renew = plan.renew,
                     .operands = std::make_unique<OperandSets>(),
+                    .reuses_outputs = plan.reuses_outputs,
                     .participants = Participants(std::move(names), baseline)};
   if (prepared.options.check_seed == 0) prepared.options.check_seed = draw_seed();
   prepared.operands->scratch = plan.scratch;
@@ -152,6 +155,8 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
     result.notes.push_back("What implementations derive from operand tensor " + listed(plan.keeps) +
                            " may be kept between calls, as declared (keeps): times are those of calls between which it "
                            "does not change.");
+  if (plan.reuses_outputs)
+    result.notes.push_back("Later calls may overwrite the outputs of earlier ones, as declared (reuses_outputs).");
   if (plan.renew)
     result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
   const auto* const modes = clock.modes();

@@ -37,6 +37,7 @@
 #include "pace/compare/integrity/persistence.hpp"
 #include "pace/compare/integrity/process_settings.hpp"
 #include "pace/compare/integrity/repeated_numbers.hpp"
+#include "pace/compare/integrity/reused_outputs.hpp"
 #include "pace/compare/integrity/rounding.hpp"
 #include "pace/compare/integrity/time_pairs.hpp"
 #include "pace/compare/integrity/timed_outputs.hpp"
@@ -68,7 +69,7 @@ struct Examination {
   /// What one call counts; none unless two calls on the same operands counted the same.
   std::optional<CallCounts> counts = {};
   std::string why_uncounted = {};
-  /// What a reader of its time must know; empty if there is nothing.
+  /// That it keeps what it derives from operands, which a reader of its time must know; empty if it does not.
   std::string note = {};
   /// Whether an output repeats elements in memory.
   bool repeats_outputs = false;
@@ -360,6 +361,17 @@ class IntegrityChecker final : public Auditor {
   /// The shortest time of a call in a sample of the rounds.
   [[nodiscard]] Nanoseconds shortest_of(std::size_t index) const { return schedule_.shortest_of(index); }
   void repair(std::unique_ptr<OperandSet>& operands, std::vector<at::Tensor>& tensors);
+  /// Whether outputs must stay as they are in later calls. A step of a training has gradients, which the next one adds
+  /// to or clears.
+  [[nodiscard]] bool checks_reuse(Implementation& implementation) const {
+    return answers_->checks() && !prepared_.reuses_outputs && implementation.phases() == nullptr;
+  }
+  /// Returns what is wrong with the output of `before`, a call on set `set` whose output was kept while others were
+  /// made; empty if nothing is.
+  [[nodiscard]] std::string find_reuse(Implementation& implementation, const ObservedCall& before, std::size_t set) {
+    if (!checks_reuse(implementation)) return {};
+    return describe_overwritten(reused_by_baseline_, overwritten_outputs(before, operands_.tensors[set]));
+  }
   void count(Implementation& implementation, const ObservedCall& fresh, const ObservedCall& given, Examination& found);
   [[nodiscard]] std::string settings_changed();
   void notice_changed_operands(std::size_t set);
@@ -395,6 +407,8 @@ class IntegrityChecker final : public Auditor {
   std::optional<Answers> answers_;
   ProcessSettings settings_ = ProcessSettings::now();
   bool busy_before_ = false, measured_before_ = false;
+  /// Indices of the output tensors of the baseline that its later calls overwrite.
+  std::vector<std::size_t> reused_by_baseline_;
   /// Faults that another implementation may have caused; check() audits all implementations for them.
   std::string changed_operands_, changed_settings_;
 
@@ -462,10 +476,11 @@ inline void IntegrityChecker::learn(Implementation& baseline, const Expected& ex
 }
 
 inline Examination IntegrityChecker::examine(Implementation& implementation) {
+  const bool is_baseline = implementation.index == baseline_;
   Examination found{.problem = take_disturbance()};
   if (!found.problem.empty()) return found;
   // The values of the first examination are known to whatever the baseline shares with the others.
-  if (implementation.index != baseline_) draw_fresh_values();
+  if (!is_baseline) draw_fresh_values();
   const ObservedCall fresh = call(implementation, answers_->fresh_values());
   if (answers_->checks()) found.problem = answers_->renews() ? judge_fresh(fresh, 0) : answers_->judge(fresh, false);
   if (!found.problem.empty()) return found;
@@ -477,6 +492,9 @@ inline Examination IntegrityChecker::examine(Implementation& implementation) {
       found.problem = "correct at first, but not later: " + problem;
   if (!found.problem.empty()) return found;
   count(implementation, fresh, given, found);
+  if (is_baseline && checks_reuse(implementation))
+    reused_by_baseline_ = overwritten_outputs(fresh, operands_.tensors[0]);
+  if (found.problem.empty()) found.problem = find_reuse(implementation, fresh, 0);
   if (found.problem.empty()) found.problem = take_disturbance();
   return found;
 }
@@ -853,6 +871,12 @@ inline std::string IntegrityChecker::audit(Implementation& implementation) {
   run_some();
   if (auto problem = changed_operand(operands_, operands_.pristine, set); !problem.empty())
     return in_timed_call(problem);
+  // Kept while the calls after it are made.
+  ObservedCall before;
+  if (checks_reuse(implementation)) {
+    before.output = implementation.take_output();
+    before.at_return = check::clone_ivalue(before.output);
+  }
   implementation.prepare(set);
   try {
     write_values(operands_, answers_->fresh_values(), set);
@@ -869,6 +893,7 @@ inline std::string IntegrityChecker::audit(Implementation& implementation) {
   last.output = implementation.take_output();
   last.at_return = check::clone_ivalue(last.output);
   auto problem = renewed ? judge_fresh(last, set) : answers_->judge(last, false, set);
+  if (problem.empty()) problem = find_reuse(implementation, before, set);
   repair(set);
   if (problem.empty()) problem = settings_changed();
   return problem.empty() ? problem : in_timed_call(problem);
@@ -1034,6 +1059,7 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   const bool beside_given = clock_.modes() == nullptr && !prepared_.renew;
   NewValueSamples samples(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
                           static_cast<std::size_t>(std::max(1.0, calls)), iterations_, /*warm=*/!one_by_one, random_());
+  if (prepared_.reuses_outputs || !reused_by_baseline_.empty()) samples.let_outputs_be_overwritten();
 
   const OnOtherValues other = on_fresh_values();
   if (clock_.modes() != nullptr)

@@ -90,6 +90,9 @@ class NewValueSamples {
     implementation.run(0, static_cast<std::int64_t>(values_.size()));
   }
 
+  /// Later calls may overwrite the outputs of earlier ones, so that take_new() returns that of the last call.
+  void let_outputs_be_overwritten() { outputs_stay_ = false; }
+
   /// Chooses how many calls the next samples have, which no implementation can know. In take() the output of the last
   /// one is looked at, since later calls may reuse the memory of earlier outputs.
   void next_trial() { calls_ = values_.size() - random_.below(1 + values_.size() / 2); }
@@ -249,7 +252,7 @@ class NewValueSamples {
     }
     write_all(new_of_call());
     time_all(times.on_new);
-    last_ = random_.below(drawn_);
+    last_ = outputs_stay_ ? random_.below(drawn_) : drawn_ - 1;
     return std::move(outputs[last_]);
   }
 
@@ -346,7 +349,7 @@ class NewValueSamples {
   FreshValues& source_;
   Renewal renewal_;
   std::size_t repeated_;
-  bool warm_;
+  bool warm_, outputs_stay_ = true;
   SplitMix64 random_;
   bool owns_spares_ = false;
   decltype(OperandSets::spares)::value_type spares_aside_ = {};

@@ -1,0 +1,44 @@
+// Reused outputs: memory that an implementation returns from one call and writes to in a later one.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "pace/check/ivalue.hpp"
+#include "pace/compare/integrity/observed_call.hpp"
+#include "pace/compare/integrity/shortcuts.hpp"
+#include "pace/compare/write_values.hpp"
+
+namespace pace::detail {
+
+/// Indices of the output tensors of `made`, whose output has been kept since, that hold other bits than when the call
+/// returned: calls after it wrote to them. What shares memory with `operands`, those of the call, changes with them.
+[[nodiscard]] inline std::vector<std::size_t> overwritten_outputs(const ObservedCall& made,
+                                                                  const std::vector<at::Tensor>& operands) {
+  const auto now = check::tensors_of(made.output), at_return = check::tensors_of(made.at_return);
+  const auto parts = shareable_parts_of(operands);
+  constexpr std::int64_t any_part_borrows = borrows | borrows << shortcut_bits | borrows << 2 * shortcut_bits;
+  std::vector<std::size_t> overwritten;
+  for (std::size_t i = 0; i < std::min(now.size(), at_return.size()); ++i)
+    if ((shortcuts_of(now[i], parts) & any_part_borrows) == 0 && !unchanged(at_return[i], now[i]))
+      overwritten.push_back(i);
+  return overwritten;
+}
+
+/// Returns what is wrong with a candidate whose output tensors of the indices `candidate` are overwritten by later
+/// calls, as text; empty if those of the baseline are, too.
+[[nodiscard]] inline std::string describe_overwritten(const std::vector<std::size_t>& baseline,
+                                                      const std::vector<std::size_t>& candidate) {
+  for (const std::size_t each : candidate)
+    if (std::ranges::find(baseline, each) == baseline.end())
+      return "a later call overwrites output tensor " + std::to_string(each) +
+             ": it returns memory that it uses again, and the baseline's output stays. If each output is read before "
+             "the next call where the code is used, declare that: .reuses_outputs()";
+  return {};
+}
+
+}  // namespace pace::detail
