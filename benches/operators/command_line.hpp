@@ -104,6 +104,7 @@ inline constexpr std::string_view same_tensors = "the original gives all models 
 inline constexpr std::string_view no_other_values = "the original checks by no other values than those that are timed";
 inline constexpr std::string_view doubles =
     "iterations double until a batch of them takes long enough; expected --budget";
+inline constexpr std::string_view keeps_no_outputs = "no output is kept there while later calls are made";
 inline constexpr std::string_view checks_nothing = "the original compares no outputs";
 inline constexpr std::string_view two_modes = "the original has two modes; expected --backends eager,torchscript";
 inline constexpr std::string_view nothing_timed = "instructions are counted, and nothing is timed";
@@ -221,6 +222,10 @@ inline constexpr auto meaningless = std::to_array<Meaningless>({
      .gradients = "each pass is launched anew, as training does",
      .timer = "the timer calls in its own way alone"},
     {.option = "--operands", .compat = same_tensors, .execution_times = same_tensors, .counts = nothing_timed},
+    {.option = "--reuses-outputs",
+     .compat = keeps_no_outputs,
+     .execution_times = checks_nothing,
+     .counts = keeps_no_outputs},
     {.option = "--check-seed",
      .compat = no_other_values,
      .execution_times = checks_nothing,
@@ -355,6 +360,9 @@ inline void require_meaning(const CommandLine& line) {
                "correctness rather than speed: by cosine, fewest rounds; a flag, or with a value",
                yes_or_no(replay.accuracy_only))
             .value_optional("true"),
+        {"--reuses-outputs",
+         "later calls may overwrite the outputs of earlier ones, where each is read before the next call",
+         args::flag(replay.reuses_outputs)},
         Option("--repeats", "cycles of rounds at most (with --compat: 3)", args::whole(replay.repeats, 1, 1'000'000)),
         Option("--no-slower-than",
                "fail a candidate that is proven to take more than this times the baseline's time (not with --compat or "

@@ -66,6 +66,8 @@ struct ReplayOptions {
   Pass pass = Pass::forward;
   /// Tensors of four dimensions are given in channels-last memory format.
   bool channels_last = false;
+  /// Whether later calls of a back end may overwrite the outputs of its earlier ones.
+  bool reuses_outputs = false;
   /// Correctness alone: as operatorbench asks for it, by cosine, with the fewest rounds that make a time.
   bool accuracy_only = false;
   /// Rounds at most, as so many cycles of all back ends; none: as the budget goes.

@@ -408,7 +408,7 @@ class Replay {
     }
     if (uninitialised) check.method = check::CheckOptions::Method::none;
     if (options_.accuracy_only || uninitialised) comparison.check(check);
-    if (std::ranges::any_of(backends_, [](const auto& each) { return each->reuses_outputs(); }))
+    if (options_.reuses_outputs || std::ranges::any_of(backends_, &benches::operators::Backend::reuses_outputs))
       comparison.reuses_outputs();
     comparison.options(options);
   }

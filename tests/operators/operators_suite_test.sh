@@ -201,6 +201,12 @@ says "6 cases, 12 implementations: 10 measured, 1 wrong, 1 crashed"
 holds "$out/operatorbench_declared_recorded.csv" 'aten.tanh.default,.*mine crashed on 1 of 1'
 run --backends eager,mine --op aten.relu.default --dtype f64 --start-idx 1
 expect_code 0; says "relu_M64_N64_dtypef64_cpu"; says "1 case, 2 implementations: 2 measured"
+run --backends eager,one_buffer --op aten.relu.default --dtype f64 --start-idx 1 --verbose
+expect_code 42; says "a later call overwrites output tensor 0"
+run --backends eager,one_buffer --op aten.relu.default --dtype f64 --start-idx 1 --verbose --reuses-outputs
+expect_code 0; says "as declared (reuses_outputs)"
+run --reuses-outputs --compat new
+expect_code 1; says "--reuses-outputs has no meaning with --compat"
 run --backends eager,mine --category pointwise --op aten.relu.default; [[ $code != 0 ]] || complain "exit code 0"
 
 case="backward passes of declared and of recorded calls"

@@ -27,7 +27,8 @@ namespace pace::cuda {
 /// workspaces, and then captures a second call, which runs nothing on the device; later calls with the same operands
 /// launch that graph. Operands are the same if their tensors have the same addresses: nothing is copied, and the graph
 /// reads the present values. A launch writes to the output tensors of the capture, which every call returns; a caller
-/// must clone a value to keep it. Copies of the functor share their graphs.
+/// must clone a value to keep it, and a comparison declares that by .reuses_outputs(). Copies of the functor share
+/// their graphs.
 template <class F>
 class CudaGraphed {
  public:
