@@ -23,16 +23,10 @@
 
 namespace {
 
+using cheats::require_accepted;
 using cheats::require_rejected;
 using cheats::run;
 using cheats::run_declared;
-
-void require_accepted(const pace::Result& result) {
-  const auto& row = result["cheat"];
-  INFO("'" << row.outcome << "': " << row.message);
-  CHECK(row.outcome == pace::Outcome::measured);
-  CHECK(row.acceptable());
-}
 
 at::Tensor longs(const std::vector<std::int64_t>& values) { return at::tensor(values, at::kLong); }
 at::Tensor indices() { return at::randint(0, 20, {2, 500}, at::kLong); }

@@ -1,4 +1,4 @@
-// Runs a comparison with one cheating candidate on a made-up clock, and requires that pace rejects it.
+// Runs a comparison with one candidate on a made-up clock, and requires that pace rejects it, or accepts it.
 #pragma once
 
 #include <functional>
@@ -94,6 +94,15 @@ inline void require_rejected(const pace::Result& result, const std::string& what
   INFO("'eager' " << result["eager"].outcome << ": " << result["eager"].message);
   CHECK(result["eager"].outcome == pace::Outcome::measured);
   catalogue.rejected += !row.acceptable();
+}
+
+/// An honest candidate: figures, and gates that let it through.
+inline void require_accepted(const pace::Result& result) {
+  const auto& row = result["cheat"];
+  INFO("'" << row.outcome << "': " << row.message);
+  CHECK(row.outcome == pace::Outcome::measured);
+  CHECK(row.acceptable());
+  catalogue.accepted += row.acceptable();
 }
 
 /// Figures of its rounds, but no claim that these prove, and a message that says what was seen.
