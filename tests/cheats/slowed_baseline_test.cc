@@ -39,8 +39,7 @@ using Step = std::function<void()>;
 
 /// A baseline of 0.1 ms and a candidate of 0.05 ms, each after its step.
 pace::Result compare(FaultyMachine& machine, const Step& in_baseline, const Step& in_candidate,
-                     const double* factor = nullptr) {
-  pace::Options options;
+                     const double* factor = nullptr, pace::Options options = {}) {
   options.stop = pace::StopPolicy::budget;
   options.budget = options.hard_limit = 0.3 * s;
   return pace::compare("case", at::ones({4}))
@@ -203,30 +202,93 @@ TEST_CASE("with threads there is no other process: a slowdown that a machine may
     require_passed(result);
 }
 
-TEST_CASE("with threads, what other processes take of the CPUs accounts for a slow baseline") {
+namespace {
+
+/// Two threads on a machine of two cores, of which others take a share from the candidate's first call on, when the
+/// baseline begins to take 4 times as long.
+pace::Result compare_beside_others(FaultyMachine& machine, double others, const pace::Options& options = {}) {
   at::set_num_threads(2);
-  FaultyMachine machine;
-  // The two cores of the machine are busy where others take 0.6 of them.
+  // The cores are busy where others take 0.6 of them.
   machine.cores = 1.4;
   double factor = 1;
-  const bool accounts = GENERATE(false, true);
-  CAPTURE(accounts);
-  const auto result = compare(
+  auto result = compare(
       machine, nothing,
       [&] {
         factor = 4;
-        machine.others = accounts ? 0.3 : 0.2;
+        machine.others = others;
       },
-      &factor);
+      &factor, options);
   at::set_num_threads(1);
-  if (!accounts) return require_invalid(result, "or more after the rounds, and took 100 us or less before");
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("with threads, what other processes take of the CPUs accounts for a slow baseline") {
+  FaultyMachine machine;
+  const auto result = compare_beside_others(machine, 0.3);
   const auto& row = result["new"];
   CHECK(row.context.impossible == "");
   REQUIRE(row.judgements.size() == 1);
   CHECK(row.judgements[0].verdict == pace::Verdict::undecided);
   CHECK_THAT(row.judgements[0].message, ContainsSubstring("Other work slowed the baseline: the baseline alone takes "
                                                           "400 us or more after the rounds, and took 100 us or less"));
-  CHECK_THAT(row.judgements[0].message, ContainsSubstring("other processes took 0.600 CPU seconds in each second"));
+  CHECK_THAT(row.judgements[0].message,
+             ContainsSubstring("in each second meanwhile 0.600 CPU seconds more than were idle went to other"));
+}
+
+TEST_CASE("... unless they take too little, are not counted for these CPUs, or all interference is allowed") {
+  FaultyMachine machine;
+  double others = 0.3;
+  pace::Options options;
+  SECTION("too little") { others = 0.2; }
+  SECTION("of CPUs that the process may not use") { machine.restricted = true; }
+  SECTION("allowed") { options.max_interference = 1; }
+  require_invalid(compare_beside_others(machine, others, options),
+                  "or more after the rounds, and took 100 us or less before");
+}
+
+TEST_CASE("... and as it does where the other process has gone") {
+  // It ends as soon as it is asked.
+  at::set_num_threads(1);
+  FaultyMachine machine;
+  const pid_t own = ::getpid();
+  double factor = 1;
+  const double slowed = GENERATE(1.7, 2.3);
+  const auto result = compare(
+      machine,
+      [&] {
+        if (::getpid() != own) ::_exit(0);
+      },
+      [&] { factor = slowed; }, &factor);
+  if (slowed > 2)
+    require_invalid(result, "or more after the rounds, and took 100 us or less before any candidate was called");
+  else
+    require_passed(result);
+}
+
+TEST_CASE("a baseline that was found slow counts as slow, though it throws before others' work is known") {
+  at::set_num_threads(2);
+  FaultyMachine machine;
+  double factor = 1;
+  bool threw = false;
+  // No sample of the rounds takes so long.
+  const Nanoseconds alone = 0.1 * s;
+  Nanoseconds last_of_candidate = 1e9 * s;
+  const auto result = compare(
+      machine,
+      [&] {
+        if (machine.now() - last_of_candidate > alone && !std::exchange(threw, true)) throw std::runtime_error("once");
+      },
+      [&] {
+        last_of_candidate = machine.now();
+        factor = 4;
+      },
+      &factor);
+  at::set_num_threads(1);
+  CHECK(threw);
+  CHECK_THAT(result["new"].context.impossible,
+             ContainsSubstring("the baseline alone takes 400 us or more after the rounds"));
 }
 
 TEST_CASE("a baseline that is slow where its outputs happen to lie is not slowed by a candidate") {

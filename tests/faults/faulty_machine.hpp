@@ -29,6 +29,8 @@ class FaultyMachine final : public pace::timing::Clock {
   Nanoseconds paused{};
   /// The counters cannot be read.
   bool unreadable = false;
+  /// The process may not use all CPUs.
+  bool restricted = false;
 
   /// Once, when `at` has passed: the process stands still that long; the clock alone jumps; the machine sleeps.
   struct Event {
@@ -82,6 +84,7 @@ class FaultyMachine final : public pace::timing::Clock {
     counters.throttled = throttled_;
     counters.raw = true_time_;
     counters.slept = slept_;
+    counters.restricted = restricted;
     return counters;
   }
 

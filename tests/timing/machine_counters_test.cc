@@ -5,6 +5,7 @@
 #include <catch2/matchers/catch_matchers_container_properties.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <optional>
 #include <string>
 
 #include "pace/core/conditions.hpp"
@@ -18,6 +19,7 @@ using Catch::Matchers::IsEmpty;
 using pace::Conditions;
 using pace::Nanoseconds;
 using pace::timing::conditions_between;
+using pace::timing::cores_taken_between;
 using pace::timing::MachineCounters;
 using pace::timing::read_machine_counters;
 
@@ -39,6 +41,9 @@ struct Pair {
   }
   [[nodiscard]] Conditions conditions(Nanoseconds elapsed = s) const {
     return conditions_between({.counters = before}, {elapsed, elapsed, after});
+  }
+  [[nodiscard]] std::optional<double> cores_taken(int threads = 2, Nanoseconds elapsed = s) const {
+    return cores_taken_between({.counters = before}, {elapsed, elapsed, after}, threads);
   }
 };
 
@@ -197,4 +202,47 @@ TEST_CASE("each disturbance is named with its figure; limits are not disturbance
   CHECK_THAT(found(gap), IsEmpty());
   // Asked for whatever the load.
   CHECK_THAT(found({.steal = 0.99, .others = 0.99, .waiting = 1, .throttled = 1}, s, 1), IsEmpty());
+}
+
+TEST_CASE("what other work can have kept a process from: what it took, less what was idle") {
+  Pair pair;
+  CHECK(pair.cores_taken() == 0);
+  pair.after.idle_ticks = 20;
+  CHECK(*pair.cores_taken() == Approx(0.6));
+  // What a hypervisor gave to other machines is theirs, too.
+  pair.after.steal_ticks = 80;
+  CHECK(*pair.cores_taken() == Approx(0.6));
+  pair.after.idle_ticks = 0;
+  pair.after.process_cpu = 0.5 * s;
+  CHECK(*pair.cores_taken() == Approx(1.5));
+  // One thread uses no more than one core.
+  CHECK(*pair.cores_taken(1) == Approx(1));
+  // Children that ended meanwhile may have used more than was counted for this time.
+  pair.after.process_cpu = 3 * s;
+  CHECK(pair.cores_taken() == 0);
+}
+
+TEST_CASE("others that leave more cores idle than there are threads keep no thread from one") {
+  Pair pair;
+  pair.after.total_ticks = 1600;
+  pair.after.idle_ticks = 500;
+  CHECK(pair.cores_taken(2) == 0);
+  CHECK(*pair.cores_taken(16) == Approx(5));
+}
+
+TEST_CASE("what others took is unknown where ticks are few, absent, or of CPUs that the process may not use") {
+  Pair pair;
+  pair.after.idle_ticks = 0;
+  SECTION("known") {
+    CHECK(pair.cores_taken(2, 100 * ms).has_value());
+    return;
+  }
+  Nanoseconds elapsed = s;
+  SECTION("brief") { elapsed = 99 * ms; }
+  SECTION("no ticks") { pair.before.total_ticks.reset(); }
+  SECTION("no idle ticks") { pair.after.idle_ticks.reset(); }
+  SECTION("no time of the process") { pair.after.process_cpu.reset(); }
+  SECTION("kept to some CPUs") { pair.before.restricted = true; }
+  SECTION("... from then on") { pair.after.restricted = true; }
+  CHECK_FALSE(pair.cores_taken(2, elapsed).has_value());
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "pace/core/conditions.hpp"
 #include "pace/core/function_ref.hpp"

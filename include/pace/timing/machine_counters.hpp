@@ -1,6 +1,7 @@
 // MachineCounters: the kernel's counters of the machine and of this process, which show interference by other work.
 #pragma once
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -43,6 +44,8 @@ struct MachineCounters {
   std::optional<Nanoseconds> throttled = {};              ///< time for which the control group's quota stopped it
   std::optional<Nanoseconds> raw = {};                    ///< a hardware clock without adjustments
   std::optional<Nanoseconds> slept = {};                  ///< time in suspension since the machine started
+  /// Whether this process may not use all CPUs that the ticks are summed over.
+  bool restricted = false;
 };
 
 namespace detail {
@@ -84,6 +87,14 @@ inline void read_ticks(const std::string& file, MachineCounters& counters) {
   counters.steal_ticks = steal;
 }
 
+/// Returns whether the main thread of this process is kept to some of the CPUs, as by taskset or in a container.
+[[nodiscard]] inline bool is_restricted() {
+  const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
+  // A machine with more CPUs than the set has room for is taken for one that can be used as a whole.
+  cpu_set_t allowed;
+  return ::sched_getaffinity(::getpid(), sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) < online;
+}
+
 template <class T>
 [[nodiscard]] std::optional<T> difference(const std::optional<T>& before, const std::optional<T>& after) {
   if (!before || !after) return std::nullopt;
@@ -112,6 +123,7 @@ template <class T>
 [[nodiscard]] inline MachineCounters read_machine_counters(const std::string& root = "") {
   MachineCounters counters;
   detail::read_ticks(root + "/proc/stat", counters);
+  counters.restricted = detail::is_restricted();
   if (const long per_second = ::sysconf(_SC_CLK_TCK); per_second > 0)
     counters.tick = Nanoseconds(1e9 / static_cast<double>(per_second));
   rusage usage{};
@@ -144,9 +156,11 @@ struct TimedCounters {
 };
 
 /// Returns for how many CPU seconds in a second, between two readings, work of other processes and of other machines
-/// can have kept this process from a CPU: what they took, less what was idle. Nothing where that is unknown, or too
-/// little time passed to know it.
-[[nodiscard]] inline std::optional<double> cores_taken_between(const TimedCounters& first, const TimedCounters& last) {
+/// can have kept `threads` threads of this process from a CPU: what that work took, less what was idle, and no more
+/// than these threads could have used of what was not idle. Nothing where that is unknown: too little time passed to
+/// know it, or this process may not use all CPUs, so that others can have used those that it may not.
+[[nodiscard]] inline std::optional<double> cores_taken_between(const TimedCounters& first, const TimedCounters& last,
+                                                               int threads) {
   using detail::difference;
   const auto& before = first.counters;
   const auto& after = last.counters;
@@ -154,9 +168,12 @@ struct TimedCounters {
   const auto idle = difference(before.idle_ticks, after.idle_ticks);
   const auto process = difference(before.process_cpu, after.process_cpu);
   const Nanoseconds elapsed = last.to - first.from;
-  if (!total || !idle || !process || *total < detail::fewest_ticks || elapsed.count() <= 0) return std::nullopt;
-  const Nanoseconds taken = (*total - *idle) * after.tick - *process;
-  return std::max(0.0, (taken - *idle * after.tick) / elapsed);
+  // Each CPU is looked at in ticks of its own.
+  const bool is_brief = elapsed < detail::fewest_ticks * after.tick;
+  if (!total || !idle || !process || is_brief || before.restricted || after.restricted) return std::nullopt;
+  const double taken = ((*total - *idle) * after.tick - *process) / elapsed;
+  const double unused = *idle * after.tick / elapsed;
+  return std::max(0.0, std::min(taken, static_cast<double>(threads)) - unused);
 }
 
 /// Returns the conditions between two readings. The caller adds cycles and disturbances.

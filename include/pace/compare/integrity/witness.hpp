@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -30,6 +31,7 @@
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/timing/machine_counters.hpp"
 
 namespace pace::detail {
 
@@ -90,7 +92,7 @@ struct WitnessQuestion {
 struct SlowedBaseline {
   /// Something that a candidate has done slows it: why, as a clause.
   std::string by_candidate = {};
-  /// Other work on the machine accounts for it: a sentence.
+  /// Other work on the machine accounts for it: why, as a clause.
   std::string by_others = {};
 };
 
@@ -143,53 +145,25 @@ class BaselineWitness {
   [[nodiscard]] SlowedBaseline after_rounds(timing::Clock& clock, const Prepared& prepared, const Options& options,
                                             const std::vector<std::size_t>& timed, Nanoseconds in_rounds) {
     if (!before_) return {};
-    const double seems_slow = (1 + (untouched_ ? slowed_share : slowed_share_without_process)) * before_->fastest.high;
-    if (in_rounds.count() <= seems_slow) return {};
-    const auto counters_before = clock.timed_counters();
-    const Nanoseconds began = clock.now();
-    std::optional<AloneTimes> now;
-    // What slows it for a moment, or where its outputs happen to lie in the heap, is no candidate's doing.
-    constexpr int outputs_apart = 32;
-    for (int i = 0; i < tries || (!untouched_ && clock.now() - began < known_others); ++i) {
-      const auto taken = take_memory(bytes_of_outputs_, i * outputs_apart);
-      now = time_now(clock, prepared, options);
-      if (!now || now->fastest.low <= seems_slow) return {};
-    }
-    const auto counters_after = clock.timed_counters();
-    const auto pairs = beside_untouched(clock, prepared, options);
-    if (pairs.empty() ? now->fastest.low <= (1 + slowed_share_without_process) * before_->slowest.high
-                      : !slower_here(pairs, slowed_share))
-      return {};
-    const auto in_time = [](double nanoseconds) { return format_time(Nanoseconds(nanoseconds)); };
-    std::string text = "the baseline alone takes ";
-    if (pairs.empty()) {
-      text += in_time(now->fastest.low) + " or more after the rounds, and took " + in_time(before_->slowest.high) +
-              " or less before any candidate was called";
-      const auto taken = counters_before && counters_after
-                             ? timing::cores_taken_between(*counters_before, *counters_after)
-                             : std::nullopt;
-      if (taken && (1 - *taken) * now->fastest.low <= (1 + slowed_share_without_process) * before_->slowest.high)
-        return {.by_others = "Other work slowed the baseline: " + text + ", and other processes took " +
-                             format_significant(*taken) + " CPU seconds in each second meanwhile."};
-    } else
-      text += format_time(median_of(pairs, &TimePair::here)) +
-              " after the rounds, and in a process in which no candidate was called " +
-              format_time(median_of(pairs, &TimePair::there)) + " at the same time, measured in turn " +
-              std::to_string(pairs.size()) + " times";
+    const auto pairs = beside_untouched(clock, prepared, options, in_rounds);
+    auto slowed = pairs ? slowed_beside_untouched(*pairs) : slowed_since_before(clock, prepared, options, in_rounds);
+    if (slowed.by_candidate.empty()) return slowed;
     std::string names;
     for (const std::size_t index : timed)
       if (index != prepared.participants.baseline())
         names += (names.empty() ? "'" : ", '") + prepared.result.implementations[index].name + '\'';
-    return {.by_candidate =
-                text + ". Something that " + (timed.size() > 2 ? "one of " : "") + names + " has done slows it"};
+    slowed.by_candidate +=
+        ". Something that " + std::string(timed.size() > 2 ? "one of " : "") + names + " has done slows it";
+    return slowed;
   }
 
  private:
   /// Intervals as wide as that are due to other work.
   static constexpr double steady_share = 0.1;
   static constexpr int tries = 3;
-  /// The kernel counts what others take of the CPUs by ticks, up to 10 ms apart.
-  static constexpr Nanoseconds known_others = std::chrono::milliseconds(250);
+  /// How long the baseline is timed alone where what others take of the CPUs has to be known, which the kernel counts
+  /// by ticks, up to 10 ms apart.
+  static constexpr Nanoseconds time_to_know_others = std::chrono::milliseconds(250);
   static constexpr Nanoseconds longest_answer = std::chrono::seconds(20);
 
   /// Only by the host's own clock is the baseline's time the CPU's alone.
@@ -197,11 +171,67 @@ class BaselineWitness {
     return clock.modes() == nullptr && clock.thread_counters().has_value();
   }
 
+  /// How long a call of the baseline may take at most if it is to be as fast as before but for `share`.
+  [[nodiscard]] double most_time(double share) const { return (1 + share) * before_->fastest.high; }
+
+  /// Times the baseline alone, `tries` times and for `duration` at least. Returns the last times that are known.
+  /// Returns nothing once it is as fast as before but for `share`, or where it cannot be timed so many times.
+  [[nodiscard]] std::optional<AloneTimes> time_while_slow(timing::Clock& clock, const Prepared& prepared,
+                                                          const Options& options, double share,
+                                                          Nanoseconds duration = {}) const {
+    // What slows it for a moment, or where its outputs happen to lie in the heap, is no candidate's doing.
+    constexpr int outputs_apart = 32;
+    const Nanoseconds began = clock.now();
+    std::optional<AloneTimes> slow;
+    for (int i = 0; i < tries || clock.now() - began < duration; ++i) {
+      const auto taken = take_memory(bytes_of_outputs_, i * outputs_apart);
+      auto now = time_now(clock, prepared, options);
+      if (!now && i < tries) return std::nullopt;
+      if (!now) break;  // no time is left, or it throws: what is known by now counts
+      if (now->fastest.low <= most_time(share)) return std::nullopt;
+      slow = std::move(now);
+    }
+    return slow;
+  }
+
+  /// Without the other process: what slows the baseline against its time before any candidate was called.
+  [[nodiscard]] SlowedBaseline slowed_since_before(timing::Clock& clock, const Prepared& prepared,
+                                                   const Options& options, Nanoseconds in_rounds) const {
+    if (in_rounds.count() <= most_time(slowed_share_without_process)) return {};
+    const auto counters_before = clock.timed_counters();
+    const auto now = time_while_slow(clock, prepared, options, slowed_share_without_process, time_to_know_others);
+    const auto counters_after = clock.timed_counters();
+    const double not_slow = (1 + slowed_share_without_process) * before_->slowest.high;
+    if (!now || now->fastest.low <= not_slow) return {};
+    const std::string text = "the baseline alone takes " + format_time(Nanoseconds(now->fastest.low)) +
+                             " or more after the rounds, and took " + format_time(Nanoseconds(before_->slowest.high)) +
+                             " or less before any candidate was called";
+    const auto taken = counters_before && counters_after
+                           ? timing::cores_taken_between(*counters_before, *counters_after, at::get_num_threads())
+                           : std::nullopt;
+    if (taken && (1 - *taken) * now->fastest.low <= not_slow)
+      return {.by_others = text + ", and in each second meanwhile " + format_significant(*taken) +
+                           " CPU seconds more than were idle went to other processes or machines"};
+    return {.by_candidate = text};
+  }
+
+  /// What `pairs` of the baseline's times here and in the other process say.
+  [[nodiscard]] static SlowedBaseline slowed_beside_untouched(const std::vector<TimePair>& pairs) {
+    if (!slower_here(pairs, slowed_share)) return {};
+    return {.by_candidate = "the baseline alone takes " + format_time(median_of(pairs, &TimePair::here)) +
+                            " after the rounds, and in a process in which no candidate was called " +
+                            format_time(median_of(pairs, &TimePair::there)) + " at the same time, measured in turn " +
+                            std::to_string(pairs.size()) + " times"};
+  }
+
   /// Times the baseline here and in the untouched process, in turn and on one CPU, since CPUs differ by what their
-  /// other threads do. Returns no pairs if there is no such process, or if it does not answer.
-  [[nodiscard]] std::vector<TimePair> beside_untouched(timing::Clock& clock, const Prepared& prepared,
-                                                       const Options& options) {
-    if (!untouched_) return {};
+  /// other threads do, if it seems slower than before. Returns nothing if there is no such process, or if it does not
+  /// answer.
+  [[nodiscard]] std::optional<std::vector<TimePair>> beside_untouched(timing::Clock& clock, const Prepared& prepared,
+                                                                      const Options& options, Nanoseconds in_rounds) {
+    if (!untouched_) return std::nullopt;
+    if (in_rounds.count() <= most_time(slowed_share) || !time_while_slow(clock, prepared, options, slowed_share))
+      return std::vector<TimePair>();
     constexpr double most_samples = 5;
     const Nanoseconds of_each = 2 * static_cast<double>(pairs_of_decision) * Burst::states * before_->of_sample;
     const double samples = most_alone_share * options.budget / of_each - 1;  // one of them warms up
@@ -215,8 +245,8 @@ class BaselineWitness {
     };
     const auto there = [&] { return untouched_->ask({.burst = burst}, std::min(longest_answer, time_left(clock))); };
     // The first burst prepares.
-    if (!there()) return {};
-    return take_pairs(clock, slowed_share, [&](std::size_t number) -> std::optional<TimePair> {
+    if (!there()) return std::nullopt;
+    auto pairs = take_pairs(clock, slowed_share, [&](std::size_t number) -> std::optional<TimePair> {
       if (time_left(clock).count() <= 0) return std::nullopt;
       burst.number = number;
       burst.cpu = ::sched_getcpu();
@@ -226,6 +256,7 @@ class BaselineWitness {
       if (!first || !second) return std::nullopt;
       return here_first ? TimePair{*first, *second} : TimePair{*second, *first};
     });
+    return pairs.empty() ? std::nullopt : std::optional(std::move(pairs));
   }
 
   [[nodiscard]] static std::optional<AloneTimes> time_now(timing::Clock& clock, const Prepared& prepared,
