@@ -408,8 +408,9 @@ class Replay {
     }
     if (uninitialised) check.method = check::CheckOptions::Method::none;
     if (options_.accuracy_only || uninitialised) comparison.check(check);
-    if (options_.reuses_outputs || std::ranges::any_of(backends_, &benches::operators::Backend::reuses_outputs))
-      comparison.reuses_outputs();
+    if (options_.reuses_outputs) comparison.reuses_outputs();
+    for (std::size_t backend = 0; backend < backends_.size(); ++backend)
+      if (backends_[backend]->reuses_outputs()) comparison.reuses_outputs(names_[backend]);
     comparison.options(options);
   }
 

@@ -1,25 +1,37 @@
 // Cheats that return the same memory from several calls, and spare that of an output for each.
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <deque>
 #include <string>
 #include <tuple>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/_sparse_coo_tensor_unsafe.h>
 #include <ATen/ops/add.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/randn_like.h>
 #include <ATen/ops/tanh.h>
+#include <ATen/ops/zeros.h>
+#include <catch2/generators/catch_generators_range.hpp>
 #include <catch2/matchers/catch_matchers_contains.hpp>
 
 #include "tests/cheats/rejected.hpp"
 
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
 using cheats::require_accepted;
 using cheats::require_rejected;
 using cheats::run;
 using cheats::run_declared;
+using cheats::short_run;
+using pace::Nanoseconds;
 
 at::Tensor honest(const at::Tensor& x) { return at::tanh(x); }
 at::Tensor input() { return at::randn({32, 16}); }
@@ -32,7 +44,8 @@ class InTurn {
   at::Tensor operator()(const at::Tensor& x) {
     if (calls_++ < calls_before_) return honest(x);
     auto& buffer = kept_[static_cast<std::size_t>(calls_) % buffers_];
-    if (!buffer.defined()) buffer = at::empty_like(x);
+    // Calls in float64 show how far rounding goes.
+    if (!buffer.defined() || buffer.dtype() != x.dtype()) buffer = at::empty_like(x);
     return at::tanh_out(buffer, x);
   }
 
@@ -54,6 +67,23 @@ TEST_CASE("... from a call on that lies in the rounds") {
                    "not in a timed call: a later call overwrites output tensor 0");
 }
 
+TEST_CASE("an answer that is kept unless an output of earlier calls is held") {
+  // No sample of the rounds holds one, so that the calls which are judged must not be told apart by that, either.
+  constexpr int first_calls = 500;
+  const auto cheat = [kept = at::Tensor(), outputs = std::deque<at::Tensor>(), calls = 0](const at::Tensor& x) mutable {
+    constexpr std::size_t most = 16;
+    const auto is_held = [](const at::Tensor& each) { return each.use_count() > 1; };
+    // The output of the call before is held until this one returns.
+    const bool is_looked_at = outputs.size() > 1 && std::any_of(outputs.begin(), outputs.end() - 1, is_held);
+    if (!kept.defined()) kept = honest(x);
+    outputs.push_back(++calls < first_calls || is_looked_at ? honest(x) : kept.clone());
+    if (outputs.size() > most) outputs.pop_front();
+    return outputs.back();
+  };
+  require_rejected(run(honest, cheat, input()),
+                   "not in a timed call: it returned the answer for values that had been overwritten");
+}
+
 TEST_CASE("one of several outputs has the same memory in all calls") {
   const auto both = [](const at::Tensor& x) { return std::tuple(honest(x), at::add(x, 1)); };
   const auto cheat = [buffer = at::Tensor()](const at::Tensor& x) mutable {
@@ -63,13 +93,107 @@ TEST_CASE("one of several outputs has the same memory in all calls") {
   require_rejected(run(both, cheat, input()), "a later call overwrites output tensor 1");
 }
 
-TEST_CASE("an output buffer that the baseline has, too, or that is declared") {
-  require_accepted(run(InTurn(1), InTurn(1), input()));
+TEST_CASE("output buffers that the baseline has, too") {
+  // By some seeds, later calls write the bits of earlier ones.
+  const auto seeded = [](auto& each) {
+    auto options = short_run();
+    options.check_seed = GENERATE(range(1, 9));
+    each.options(options);
+  };
+  const std::size_t buffers = GENERATE(1, 2, 3, 4, 7);
+  CAPTURE(buffers);
+  require_accepted(run_declared(seeded, InTurn(buffers), InTurn(buffers), input()));
+}
+
+TEST_CASE("... of one element, which has the same value half of the time") {
+  const auto seeded = [](auto& each) {
+    auto options = short_run();
+    options.check_seed = GENERATE(range(1, 9));
+    each.options(options);
+  };
+  const auto is_positive = [buffer = at::empty({1}, at::kBool)](const at::Tensor& x) {
+    return buffer.copy_(x.sum() > 0);
+  };
+  require_accepted(run_declared(seeded, is_positive, is_positive, input()));
+}
+
+TEST_CASE("an output buffer that is declared") {
   const auto result = run_declared([](auto& each) { each.reuses_outputs(); }, honest, InTurn(1), input());
   require_accepted(result);
   CHECK_THAT(result.notes,
              Catch::Matchers::Contains(
                  std::string("Later calls may overwrite the outputs of earlier ones, as declared (reuses_outputs).")));
+}
+
+TEST_CASE("a declaration for one implementation holds for no other, and one for none is refused") {
+  const auto of = [](const char* name) { return [name](auto& each) { each.reuses_outputs(name); }; };
+  const auto result = run_declared(of("cheat"), honest, InTurn(1), input());
+  require_accepted(result);
+  CHECK_THAT(result.notes,
+             Catch::Matchers::Contains(std::string(
+                 "Later calls of 'cheat' may overwrite its earlier outputs, as declared (reuses_outputs).")));
+  require_rejected(run_declared(of("eager"), honest, InTurn(1), input()), "a later call overwrites output tensor 0");
+  CHECK_THROWS_WITH(run_declared(of("other"), honest, honest, input()),
+                    ContainsSubstring("declares that 'other' reuses its outputs, which is not one of its"));
+}
+
+TEST_CASE("a declaration does not spare a candidate the look at calls on new values, whichever they are") {
+  // It is wrong in the second to the fourth of calls in a row on new values that lie elsewhere each time.
+  const auto cheat = [out = at::Tensor(), given = at::Tensor(), before = static_cast<const void*>(nullptr),
+                      elsewhere = 0](const at::Tensor& x) mutable {
+    if (!out.defined()) out = at::empty_like(x);
+    if (!given.defined()) given = x.clone();
+    elsewhere = given.equal(x) || x.const_data_ptr() == before ? 0 : elsewhere + 1;
+    before = x.const_data_ptr();
+    at::tanh_out(out, x);
+    return elsewhere >= 1 && elsewhere <= 3 ? out.zero_() : out;
+  };
+  const auto declare = [](auto& each) {
+    // Samples of five to ten calls on new values, of which the last one is none of those.
+    auto options = short_run();
+    options.check_seed = 1;
+    options.budget = Nanoseconds(2e7);
+    options.hard_limit = Nanoseconds(2e8);
+    each.options(options).reuses_outputs();
+  };
+  require_rejected(run_declared(declare, honest, cheat, input()),
+                   "it is right for the operands given, but not for other values");
+}
+
+TEST_CASE("an output that is random, sparse, or written to by calls that change operands, in one buffer") {
+  SECTION("random") {
+    const auto noise = [](const at::Tensor& x) { return at::randn_like(x); };
+    const auto cheat = [out = at::Tensor()](const at::Tensor& x) mutable {
+      if (!out.defined()) out = at::empty_like(x);
+      return out.copy_(at::randn_like(x));
+    };
+    const auto is_random = [](auto& each) { each.random(); };
+    require_rejected(run_declared(is_random, noise, cheat, input()), "a later call overwrites output tensor 0");
+    require_accepted(run_declared(is_random, cheat, cheat, input()));
+  }
+  SECTION("sparse") {
+    const auto sparse = [](const at::Tensor& x) { return honest(x).to_sparse(); };
+    const auto cheat = [out = at::Tensor()](const at::Tensor& x) mutable {
+      auto made = honest(x).to_sparse();
+      if (!out.defined()) out = made._values().clone();
+      out.copy_(made._values());
+      return at::_sparse_coo_tensor_unsafe(made._indices(), out, made.sizes(), {}, true);
+    };
+    require_rejected(run(sparse, cheat, at::rand({32, 16}) + 1), "a later call overwrites output tensor 0");
+  }
+  SECTION("of calls that change an operand") {
+    const auto adds = [](const at::Tensor& x, at::Tensor& sum) {
+      sum.add_(x);
+      return at::tanh(sum);
+    };
+    const auto cheat = [out = at::Tensor()](const at::Tensor& x, at::Tensor& sum) mutable {
+      sum.add_(x);
+      if (!out.defined()) out = at::empty_like(x);
+      return at::tanh_out(out, sum);
+    };
+    require_rejected(run(adds, cheat, input(), at::zeros({32, 16})), "a later call overwrites output tensor 0");
+    require_accepted(run(cheat, cheat, input(), at::zeros({32, 16})));
+  }
 }
 
 TEST_CASE("memory that is used again once the output has been released") {

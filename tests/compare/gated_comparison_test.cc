@@ -271,7 +271,8 @@ pace::Result stalling(bool both, double share, std::uint64_t seed) {
   Machine machine(seed);
   pace::test::Random random(seed + 1000);
   auto options = many_rounds();
-  options.least_duration = Nanoseconds(1e6);
+  // Long enough that no candidate is without a stall by chance.
+  options.least_duration = Nanoseconds(4e6);
   const auto taking = [&](bool stalls) {
     return
         [&machine, &random, stalls, share] { machine.taking(2000 * (stalls && random.uniform() < share ? 100 : 1))(); };

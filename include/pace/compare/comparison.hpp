@@ -161,6 +161,11 @@ class Comparison {
     plan_.reuses_outputs = true;
     return *this;
   }
+  /// Declares that of the outputs of one implementation. run() throws Error if there is none of that name.
+  Comparison& reuses_outputs(std::string implementation) {
+    plan_.reuse_outputs.push_back(std::move(implementation));
+    return *this;
+  }
 
   /// Compares outputs with a float64 reference, which is the baseline on operands converted to float64. The error of a
   /// candidate may be the error of the baseline times a factor (see check::CheckOptions). Throws Error if check() was

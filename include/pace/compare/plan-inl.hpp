@@ -76,6 +76,9 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
     return std::any_of(plan.implementations.begin(), plan.implementations.end(),
                        [&](const auto& each) { return each.name == name && !(as_candidate && each.is_baseline); });
   };
+  for (const auto& each : plan.reuse_outputs)
+    if (!planned(each, false))
+      complain("declares that '" + each + "' reuses its outputs, which is not one of its implementations");
   for (const auto& [candidate, expectation] : plan.stated) {
     const std::string& phase = expectation.phase();
     if (!phase.empty() && std::find(plan.phases.begin(), plan.phases.end(), phase) == plan.phases.end())

@@ -58,8 +58,9 @@ struct ComparisonPlan {
   std::vector<std::size_t> keeps = {};
   /// Whether functions are declared to compute from what they hold by themselves.
   bool captures = false;
-  /// Whether outputs are declared to be read before the next call.
+  /// Whether the outputs of all implementations are declared to be read before the next call, or else those of which.
   bool reuses_outputs = false;
+  std::vector<std::string> reuse_outputs = {};
   /// Bytes that one iteration moves, and its floating-point operations.
   std::optional<double> bytes = {}, flops = {};
   std::optional<at::Device> device = {};

@@ -44,13 +44,14 @@ struct Prepared {
   std::vector<std::unique_ptr<Implementation>> implementations = {};
   /// Separate float64 reference; null: the baseline is the reference.
   std::unique_ptr<Implementation> reference = {};
-  /// Whether outputs are declared to be read before the next call.
-  bool reuses_outputs = false;
+  /// Whether outputs of each implementation are declared to be read before the next call.
+  std::vector<bool> reusing = {};
   Participants participants;
   /// Result with a row for each implementation, which has only its name.
   Result result = {};
 
   [[nodiscard]] Implementation& baseline() const { return *implementations[participants.baseline()]; }
+  [[nodiscard]] bool reuses_outputs(std::size_t index) const { return reusing[index]; }
 };
 
 /// Takes the failures of implementations, by index, that ended earlier processes of this run out of the checkpoint, so
@@ -108,7 +109,6 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
                     .given = plan.operands,
                     .renew = plan.renew,
                     .operands = std::make_unique<OperandSets>(),
-                    .reuses_outputs = plan.reuses_outputs,
                     .participants = Participants(std::move(names), baseline)};
   if (prepared.options.check_seed == 0) prepared.options.check_seed = draw_seed();
   prepared.operands->scratch = plan.scratch;
@@ -135,6 +135,8 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
     row.name = planned.name;
     row.is_baseline = planned.is_baseline;
     row.context.comparison = plan.name;
+    const bool declared = std::ranges::find(plan.reuse_outputs, planned.name) != plan.reuse_outputs.end();
+    prepared.reusing.push_back(plan.reuses_outputs || declared);
     auto& implementation = prepared.implementations.emplace_back();
     if (const auto failure = failures.find(index); failure != failures.end()) {
       prepared.participants.drop(index, failure->second.outcome, failure->second.message);
@@ -143,6 +145,9 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
     } else {
       implementation = planned.make(*prepared.operands);
       implementation->index = index;
+      if (declared && !plan.reuses_outputs)
+        result.notes.push_back("Later calls of '" + planned.name +
+                               "' may overwrite its earlier outputs, as declared (reuses_outputs).");
     }
   }
 

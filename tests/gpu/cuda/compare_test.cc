@@ -306,14 +306,19 @@ TEST_CASE("cheat: the answer is kept for as long as version and address stay, an
   require_slower_on_new_values(keeping, pace::ClockChoice::hot, pace::SpeedupAtLeast(1.2).on_device());
 }
 
+/// A CUDA graph of what the baseline calls.
+pace::Comparison<at::Tensor> beside_its_graph(pace::cuda::CudaDevice& device) {
+  auto comparison = pace::compare("graphed", operand());
+  comparison.options(quick())
+      .baseline("eager", in_two_passes)
+      .candidate("cuda_graph", pace::cuda::cuda_graph(device, in_two_passes));
+  return comparison;
+}
+
 TEST_CASE("a CUDA graph whose outputs are not declared to be overwritten") {
   needs_gpu();
   pace::cuda::CudaDevice device;
-  const auto result = pace::compare("graphed", operand())
-                          .options(quick())
-                          .baseline("eager", in_two_passes)
-                          .candidate("cuda_graph", pace::cuda::cuda_graph(device, in_two_passes))
-                          .run();
+  const auto result = beside_its_graph(device).run();
   const auto& row = result["cuda_graph"];
   CHECK(row.outcome == Outcome::wrong);
   CHECK_THAT(row.message, ContainsSubstring("a later call overwrites output tensor 0"));
@@ -322,12 +327,7 @@ TEST_CASE("a CUDA graph whose outputs are not declared to be overwritten") {
 TEST_CASE("a CUDA graph beside what it was captured from: the same times, less of the host") {
   needs_gpu();
   pace::cuda::CudaDevice device;
-  const auto result = pace::compare("graphed", operand())
-                          .options(quick())
-                          .baseline("eager", in_two_passes)
-                          .candidate("cuda_graph", pace::cuda::cuda_graph(device, in_two_passes))
-                          .reuses_outputs()
-                          .run();
+  const auto result = beside_its_graph(device).reuses_outputs("cuda_graph").run();
   const auto& row = result["cuda_graph"];
   INFO(row.message);
   REQUIRE(row.outcome == Outcome::measured);

@@ -364,14 +364,14 @@ class IntegrityChecker final : public Auditor {
   /// Whether outputs must stay as they are in later calls. A step of a training has gradients, which the next one adds
   /// to or clears.
   [[nodiscard]] bool checks_reuse(Implementation& implementation) const {
-    return answers_->checks() && !prepared_.reuses_outputs && implementation.phases() == nullptr;
+    return answers_->checks() && !prepared_.reuses_outputs(implementation.index) && implementation.phases() == nullptr;
   }
-  /// Returns what is wrong with the output of `before`, a call on set `set` whose output was kept while others were
-  /// made; empty if nothing is.
-  [[nodiscard]] std::string find_reuse(Implementation& implementation, const ObservedCall& before, std::size_t set) {
-    if (!checks_reuse(implementation)) return {};
-    return describe_overwritten(reused_by_baseline_, overwritten_outputs(before, operands_.tensors[set]));
+  /// Returns what is wrong with the output of `made`, a call on set `set` whose output was kept while others were made;
+  /// empty if nothing is.
+  [[nodiscard]] std::string describe_reuse(const ObservedCall& made, std::size_t set) const {
+    return describe_overwritten(reused_by_baseline_, overwritten_outputs(made, operands_.tensors[set]));
   }
+  [[nodiscard]] std::vector<std::size_t> learn_reuse(const ObservedCall& fresh);
   void count(Implementation& implementation, const ObservedCall& fresh, const ObservedCall& given, Examination& found);
   [[nodiscard]] std::string settings_changed();
   void notice_changed_operands(std::size_t set);
@@ -492,11 +492,35 @@ inline Examination IntegrityChecker::examine(Implementation& implementation) {
       found.problem = "correct at first, but not later: " + problem;
   if (!found.problem.empty()) return found;
   count(implementation, fresh, given, found);
-  if (is_baseline && checks_reuse(implementation))
-    reused_by_baseline_ = overwritten_outputs(fresh, operands_.tensors[0]);
-  if (found.problem.empty()) found.problem = find_reuse(implementation, fresh, 0);
+  if (checks_reuse(implementation)) {
+    if (is_baseline)
+      reused_by_baseline_ = learn_reuse(fresh);
+    else if (found.problem.empty())
+      found.problem = describe_reuse(fresh, 0);
+  }
   if (found.problem.empty()) found.problem = take_disturbance();
   return found;
+}
+
+/// Makes calls of the baseline on the values given, after `fresh`, whose output was kept. Returns the indices of its
+/// output tensors that later calls overwrite, or that are the same memory in several calls, though all outputs are
+/// kept. Memory may be used again in turn, and a later output may have the bits of an earlier one.
+inline std::vector<std::size_t> IntegrityChecker::learn_reuse(const ObservedCall& fresh) {
+  constexpr std::size_t calls = 8;
+  std::vector<std::size_t> reused;
+  if (check::tensors_of(fresh.output).empty()) return reused;
+  std::vector<c10::IValue> kept{fresh.output};
+  const Nanoseconds start = clock_.now();
+  // Long calls are made once.
+  while (kept.size() <= calls && (kept.size() == 1 || clock_.now() - start < audit_share * options_.budget)) {
+    write_values(operands_, nullptr, 0);
+    auto output = call_in_a_row(baseline(), 1);
+    add_shared_outputs(kept, output, operands_.tensors[0], reused);
+    kept.push_back(std::move(output));
+  }
+  for (const std::size_t each : overwritten_outputs(fresh, operands_.tensors[0]))
+    if (std::ranges::find(reused, each) == reused.end()) reused.push_back(each);
+  return reused;
 }
 
 /// Counts of one call, if they are the same whenever the operands are.
@@ -850,8 +874,10 @@ inline std::string IntegrityChecker::out_of_time(std::size_t index) {
 
 // The checks.
 
-/// One or more calls as they are timed, on the values given, and as many after these were overwritten by fresh ones:
-/// the last one's output must be that of the fresh ones.
+/// One or more calls as they are timed, on the values given, and some after these were overwritten by fresh ones: the
+/// last one's output must be that of the fresh ones. It must stay as it is while further calls are made on the values
+/// given. Before these, nothing is kept that is not kept in the rounds, so that the calls that are judged look like
+/// timed ones.
 inline std::string IntegrityChecker::audit(Implementation& implementation) {
   const std::size_t set = random_.below(operands_.sets.size());
   const bool renewed = answers_->renews();
@@ -871,12 +897,6 @@ inline std::string IntegrityChecker::audit(Implementation& implementation) {
   run_some();
   if (auto problem = changed_operand(operands_, operands_.pristine, set); !problem.empty())
     return in_timed_call(problem);
-  // Kept while the calls after it are made.
-  ObservedCall before;
-  if (checks_reuse(implementation)) {
-    before.output = implementation.take_output();
-    before.at_return = check::clone_ivalue(before.output);
-  }
   implementation.prepare(set);
   try {
     write_values(operands_, answers_->fresh_values(), set);
@@ -889,12 +909,19 @@ inline std::string IntegrityChecker::audit(Implementation& implementation) {
     const OnOtherValues other = on_fresh_values();
     run_some();
   }
-  ObservedCall last;
-  last.output = implementation.take_output();
-  last.at_return = check::clone_ivalue(last.output);
+  const auto last = ObservedCall::of(implementation.take_output());
   auto problem = renewed ? judge_fresh(last, set) : answers_->judge(last, false, set);
-  if (problem.empty()) problem = find_reuse(implementation, before, set);
   repair(set);
+  if (problem.empty() && checks_reuse(implementation)) {
+    // Where a run is one call, several take the turns of several buffers.
+    const int runs = calls_add_up() ? 4 : 1;
+    for (int run = 0; run < runs; ++run) {
+      implementation.prepare(set);
+      run_some();
+    }
+    problem = describe_reuse(last, set);
+    repair(set);
+  }
   if (problem.empty()) problem = settings_changed();
   return problem.empty() ? problem : in_timed_call(problem);
 }
@@ -909,9 +936,7 @@ inline std::string IntegrityChecker::audit_replay(Implementation& implementation
     const OnOtherValues other = on_fresh_values();
     (void)timing::take_sample(clock_, implementation, 0, iterations_);
   }
-  ObservedCall last;
-  last.output = implementation.take_output();
-  last.at_return = check::clone_ivalue(last.output);
+  const auto last = ObservedCall::of(implementation.take_output());
   const auto problem = answers_->judge(last, true);
   repair(0);
   return problem.empty() ? problem : in_timed_call(problem);
@@ -1059,7 +1084,8 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   const bool beside_given = clock_.modes() == nullptr && !prepared_.renew;
   NewValueSamples samples(clock_, operands_, *answers_->fresh().operands, *source_, answers_->fresh().renewal,
                           static_cast<std::size_t>(std::max(1.0, calls)), iterations_, /*warm=*/!one_by_one, random_());
-  if (prepared_.reuses_outputs || !reused_by_baseline_.empty()) samples.let_outputs_be_overwritten();
+  if (prepared_.reuses_outputs(implementation.index) || !reused_by_baseline_.empty())
+    samples.let_outputs_be_overwritten();
 
   const OnOtherValues other = on_fresh_values();
   if (clock_.modes() != nullptr)

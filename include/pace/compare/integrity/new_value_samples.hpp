@@ -90,7 +90,7 @@ class NewValueSamples {
     implementation.run(0, static_cast<std::int64_t>(values_.size()));
   }
 
-  /// Later calls may overwrite the outputs of earlier ones, so that take_new() returns that of the last call.
+  /// Later calls may overwrite the outputs of earlier ones, so that one is copied before the next call.
   void let_outputs_be_overwritten() { outputs_stay_ = false; }
 
   /// Chooses how many calls the next samples have, which no implementation can know. In take() the output of the last
@@ -200,11 +200,12 @@ class NewValueSamples {
     keep_given(kept);
     operands_.kept_call.reset();
     CallTimes times;
-    auto output = clock_.modes() != nullptr ? sample_new(implementation, kept, times)
-                                            : time_each_new(implementation, kept, times);
+    if (clock_.modes() != nullptr)
+      sample_new(implementation, kept, times);
+    else
+      time_each_new(implementation, kept, times);
     times.on_new /= static_cast<double>(drawn_);
     times.on_given /= static_cast<double>(drawn_);
-    times.afterwards = copy_output(std::move(output));
     after_.clear();
     for (const auto& each : tensors_of_call(last_)) after_.push_back(check::clone_input(each));
     return times;
@@ -225,19 +226,20 @@ class NewValueSamples {
   }
 
   /// Times the calls one by one, and keeps all outputs until the last one has returned, so that no call can see from
-  /// what became of the output before it that its own is not looked at. Returns one of them, which no implementation
-  /// can know.
-  [[nodiscard]] c10::IValue time_each_new(Implementation& implementation, std::span<const std::size_t> kept,
-                                          CallTimes& times) {
+  /// what became of the output before it that its own is not looked at. Looks at one of them, which no implementation
+  /// can know: before the next call where that may overwrite it.
+  void time_each_new(Implementation& implementation, std::span<const std::size_t> kept, CallTimes& times) {
     const auto write_all = [&](auto values_of_call) {
       implementation.prepare(0);
       for (std::size_t i = 0; i < drawn_; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
     };
+    last_ = random_.below(drawn_);
     std::vector<c10::IValue> outputs(drawn_);
-    const auto time_all = [&](Nanoseconds& taken) {
-      for (auto& output : outputs) {
+    const auto time_all = [&](Nanoseconds& taken, auto after_call) {
+      for (std::size_t i = 0; i < drawn_; ++i) {
         taken += clock_.time_prepared(implementation, 0, 1);
-        output = implementation.take_output();
+        outputs[i] = implementation.take_output();
+        after_call(i);
       }
     };
     write_all(given_of_call());
@@ -247,19 +249,19 @@ class NewValueSamples {
         0, static_cast<std::int64_t>(as_in_rounds ? std::max(drawn_, 1 + random_.below(repeated_)) : drawn_));
     if (takes_given()) {
       write_all(given_of_call());
-      time_all(times.on_given);
+      time_all(times.on_given, [](std::size_t) {});
       outputs.assign(drawn_, {});
     }
     write_all(new_of_call());
-    time_all(times.on_new);
-    last_ = outputs_stay_ ? random_.below(drawn_) : drawn_ - 1;
-    return std::move(outputs[last_]);
+    time_all(times.on_new, [&](std::size_t i) {
+      if (!outputs_stay_ && i == last_) times.afterwards = read_output(outputs[i]);
+    });
+    if (outputs_stay_) times.afterwards = copy_output(std::move(outputs[last_]));
   }
 
   /// Times the calls together, as the clock of a device times them in the rounds: it replays what it has captured, or
-  /// queues them behind a block. Returns the output of the last call.
-  [[nodiscard]] c10::IValue sample_new(Implementation& implementation, std::span<const std::size_t> kept,
-                                       CallTimes& times) {
+  /// queues them behind a block. Looks at the output of the last call.
+  void sample_new(Implementation& implementation, std::span<const std::size_t> kept, CallTimes& times) {
     const auto sample_on = [&](auto values_of_call, const std::vector<at::Tensor>& restored) {
       for (std::size_t i = 0; i < drawn_; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
       const RestoredFrom values(operands_, restored);
@@ -269,7 +271,7 @@ class NewValueSamples {
     if (takes_given()) times.on_given = sample_on(given_of_call(), operands_.pristine);
     times.on_new = sample_on(new_of_call(), values_[0].tensors);
     last_ = drawn_ - 1;
-    return implementation.take_output();
+    times.afterwards = copy_output(implementation.take_output());
   }
 
   /// While it exists, what calls write to is restored from `values` before each sample.
@@ -293,9 +295,9 @@ class NewValueSamples {
         write_values({operands_.pristine[each]}, {tensors[each]});
   }
 
-  /// Copies the output of a call, and returns how long its first reading took beyond a second one, with its release.
-  /// What runs on a device is not read here by the clock that times it.
-  [[nodiscard]] Nanoseconds copy_output(c10::IValue output) {
+  /// Copies the output of a call, and returns how long its first reading took beyond a second one. What runs on a
+  /// device is not read here by the clock that times it.
+  [[nodiscard]] Nanoseconds read_output(const c10::IValue& output) {
     if (clock_.modes() != nullptr) {
       output_ = check::clone_ivalue(output);
       return {};
@@ -305,9 +307,15 @@ class NewValueSamples {
     c10::IValue again;
     const Nanoseconds first = clock_.time([&] { output_ = check::clone_ivalue(output); });
     const Nanoseconds second = clock_.time([&] { again = check::clone_ivalue(output); });
-    const Nanoseconds release = clock_.time([&] { output = {}; });
     last_copy_ = std::move(again);
-    return std::max(first - second, Nanoseconds(0)) + release;
+    return std::max(first - second, Nanoseconds(0));
+  }
+
+  /// The same with the time of its release, where the host's clock times that.
+  [[nodiscard]] Nanoseconds copy_output(c10::IValue output) {
+    const Nanoseconds reading = read_output(output);
+    if (clock_.modes() != nullptr) return reading;
+    return reading + clock_.time([&] { output = {}; });
   }
 
   /// While it exists, all calls are on one copy of the operands.

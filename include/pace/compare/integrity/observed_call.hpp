@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -19,10 +20,17 @@
 namespace pace::detail {
 
 struct ObservedCall {
-  c10::IValue output;
+  c10::IValue output = {};
   /// A copy made as soon as the call had returned.
-  c10::IValue at_return;
-  CallCounts counts;
+  c10::IValue at_return = {};
+  CallCounts counts = {};
+
+  /// Keeps the output of a call that has just returned.
+  [[nodiscard]] static ObservedCall of(c10::IValue output) {
+    ObservedCall made{.output = std::move(output)};
+    made.at_return = check::clone_ivalue(made.output);
+    return made;
+  }
 };
 
 /// Sets the operands of a set to these values; null: to the original values.

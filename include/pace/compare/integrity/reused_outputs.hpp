@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
 
 #include "pace/check/ivalue.hpp"
 #include "pace/compare/integrity/observed_call.hpp"
@@ -21,12 +22,26 @@ namespace pace::detail {
                                                                   const std::vector<at::Tensor>& operands) {
   const auto now = check::tensors_of(made.output), at_return = check::tensors_of(made.at_return);
   const auto parts = shareable_parts_of(operands);
-  constexpr std::int64_t any_part_borrows = borrows | borrows << shortcut_bits | borrows << 2 * shortcut_bits;
   std::vector<std::size_t> overwritten;
   for (std::size_t i = 0; i < std::min(now.size(), at_return.size()); ++i)
-    if ((shortcuts_of(now[i], parts) & any_part_borrows) == 0 && !unchanged(at_return[i], now[i]))
-      overwritten.push_back(i);
+    if (!borrows_any(now[i], parts) && !unchanged(at_return[i], now[i])) overwritten.push_back(i);
   return overwritten;
+}
+
+/// Adds to `indices` those of the output tensors of `later` that have memory of an output in `kept`, which were made
+/// before it and are kept since. What shares memory with `operands` is no output's own.
+inline void add_shared_outputs(const std::vector<c10::IValue>& kept, const c10::IValue& later,
+                               const std::vector<at::Tensor>& operands, std::vector<std::size_t>& indices) {
+  const auto outputs = check::tensors_of(later);
+  const auto operand_parts = shareable_parts_of(operands);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (std::ranges::find(indices, i) != indices.end() || borrows_any(outputs[i], operand_parts)) continue;
+    for (const auto& each : kept)
+      if (borrows_any(outputs[i], shareable_parts_of(check::tensors_of(each)))) {
+        indices.push_back(i);
+        break;
+      }
+  }
 }
 
 /// Returns what is wrong with a candidate whose output tensors of the indices `candidate` are overwritten by later

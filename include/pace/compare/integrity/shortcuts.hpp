@@ -70,6 +70,12 @@ inline constexpr int shortcut_bits = 8;
   return found;
 }
 
+/// Whether a tensor, or a part of it, is an operand or a view of one.
+[[nodiscard]] inline bool borrows_any(const at::Tensor& tensor, const std::vector<at::Tensor>& parts) {
+  constexpr std::int64_t by_any_part = borrows | borrows << shortcut_bits | borrows << 2 * shortcut_bits;
+  return (shortcuts_of(tensor, parts) & by_any_part) != 0;
+}
+
 /// Those of each tensor of an output, in order.
 [[nodiscard]] inline std::vector<std::int64_t> shortcuts_of_each(const c10::IValue& output,
                                                                  const std::vector<at::Tensor>& operands) {
