@@ -12,26 +12,35 @@
 #include <cfenv>
 #include <cstdlib>
 #include <future>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/copy_native.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/sigmoid.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
+#include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
 #include <torch/library.h>
 #include <catch2/generators/catch_generators_range.hpp>
 
 #include "pace/compare/integrity/background.hpp"
+#include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/integrity/process_settings.hpp"
+#include "pace/compare/integrity/repeated_draws.hpp"
 #include "tests/cheats/rejected.hpp"
 
 namespace {
@@ -233,6 +242,23 @@ at::Tensor& copy_by_another_kernel(at::Tensor& self, const at::Tensor& from, boo
   return at::native::copy_(self, from, non_blocking);
 }
 
+/// Is called for each allocation of the thread.
+struct AllocationObserver : c10::MemoryReportingInfoBase {
+  void reportMemoryUsage(void*, std::int64_t, std::size_t, std::size_t, c10::Device) override {}
+  [[nodiscard]] bool memoryProfilingEnabled() const override { return true; }
+};
+
+TEST_CASE("an observer of allocations, which would compute whenever pace copies an output") {
+  bool pushed = false;
+  const auto cheat = [&](const at::Tensor& x) {
+    if (!std::exchange(pushed, true))
+      c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE, std::make_shared<AllocationObserver>());
+    return honest(x);
+  };
+  require_rejected(run(honest, cheat, input()), "the observers of this thread's allocations");
+  CHECK(c10::ThreadLocalDebugInfo::current() == nullptr);
+}
+
 TEST_CASE("a kernel that is registered for an operator by which operands are written") {
   std::optional<torch::Library> library;
   const auto cheat = [&](const at::Tensor& x) {
@@ -244,6 +270,49 @@ TEST_CASE("a kernel that is registered for an operator by which operands are wri
     return answer;
   };
   require_rejected(run(honest, cheat, input()), "the kernels of aten::copy_ (torch::Library)");
+}
+
+at::Tensor& left_alone(at::Tensor& self, const at::Tensor&) { return self; }
+at::Tensor sigmoid_by_another_kernel(const at::Tensor& self) { return self.neg().exp().add(1).reciprocal(); }
+
+TEST_CASE("... by which new values are drawn, or that the baseline calls") {
+  std::optional<torch::Library> library;
+  const bool draws = GENERATE(true, false);
+  const auto cheat = [&](const at::Tensor& x) {
+    auto answer = honest(x);
+    if (library) return answer;
+    library.emplace(torch::Library::IMPL, "aten", c10::DispatchKey::CPU, __FILE__, __LINE__);
+    if (draws)
+      library->impl("mul_.Tensor", &left_alone);
+    else
+      library->impl("sigmoid", &sigmoid_by_another_kernel);
+    return answer;
+  };
+  const auto result = run(honest, cheat, input());
+  library.reset();
+  require_rejected(result, draws ? "the kernels of aten::mul_ (torch::Library)"
+                                 : "the kernels of operators that the baseline calls (aten::sigmoid");
+}
+
+TEST_CASE("values that are drawn a second time, and others that are not") {
+  const std::vector<at::Tensor> given{at::randn({32}), at::zeros({32}), at::randn({8}), at::ones({32}, at::kLong)};
+  pace::detail::RepeatedDraws draws(given);
+  const at::Tensor first = at::randn({32}), second = at::randn({32});
+  for (const auto& each : {first, second}) draws.look_at(0, each);
+  for (std::size_t i = 1; i < given.size(); ++i) draws.look_at(i, given[i]);  // these may come again
+  CHECK_FALSE(draws.take().has_value());
+  draws.look_at(0, GENERATE(true, false) ? given[0].clone() : first.clone());
+  CHECK(draws.take() == 0);
+  CHECK_FALSE(draws.take().has_value());
+}
+
+TEST_CASE("a draw that leaves the values as they are is found in memory") {
+  torch::Library library(torch::Library::IMPL, "aten", c10::DispatchKey::CPU, __FILE__, __LINE__);
+  library.impl("mul_.Tensor", &left_alone);
+  const std::vector<at::Tensor> given{at::randn({32})};
+  pace::detail::FreshValues source(given, 1);
+  source.draw(pace::detail::Renewal::vary, {given[0].clone()});
+  CHECK(source.take_repeated_draw() == 0);
 }
 
 TEST_CASE("a kernel that is registered for another device affects no call") {

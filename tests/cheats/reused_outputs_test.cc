@@ -50,7 +50,7 @@ class InTurn {
   }
 
  private:
-  std::array<at::Tensor, 8> kept_ = {};
+  std::array<at::Tensor, 32> kept_ = {};
   std::size_t buffers_;
   int calls_before_, calls_ = 0;
 };
@@ -100,7 +100,7 @@ TEST_CASE("output buffers that the baseline has, too") {
     options.check_seed = GENERATE(range(1, 9));
     each.options(options);
   };
-  const std::size_t buffers = GENERATE(1, 2, 3, 4, 7);
+  const std::size_t buffers = GENERATE(1, 2, 3, 4, 7, 16);
   CAPTURE(buffers);
   require_accepted(run_declared(seeded, InTurn(buffers), InTurn(buffers), input()));
 }

@@ -1,9 +1,11 @@
 // Cheats that make the baseline slower, the clock faster, or use more threads than are allowed.
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <set>
@@ -17,6 +19,7 @@
 #include <ATen/ops/randn.h>
 
 #include "pace/compare/comparison.hpp"
+#include "pace/compare/integrity/time_pairs.hpp"
 #include "pace/compare/integrity/untouched_process.hpp"
 #include "pace/gate/times.hpp"
 #include "tests/faults/faulty_machine.hpp"
@@ -267,6 +270,32 @@ TEST_CASE("... and as it does where the other process has gone") {
     require_passed(result);
 }
 
+TEST_CASE("a candidate that ends the other process") {
+  at::set_num_threads(1);
+  FaultyMachine machine;
+  double factor = 1;
+  bool ended = false;
+  const auto result = compare(
+      machine, nothing,
+      [&] {
+        factor = 1.7;
+        if (std::exchange(ended, true)) return;
+        std::ifstream children("/proc/self/task/" + std::to_string(::gettid()) + "/children");
+        for (pid_t child; children >> child;) {
+          REQUIRE(::kill(child, SIGKILL) == 0);
+          // Until it has ended, which only its parent may take note of.
+          siginfo_t info;
+          REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) == 0);
+        }
+      },
+      &factor);
+  const auto& row = result["new"];
+  REQUIRE(row.judgements.size() == 1);
+  CHECK(row.judgements[0].verdict == pace::Verdict::undecided);
+  CHECK_THAT(row.judgements[0].message,
+             ContainsSubstring("The process in which no candidate was called has been ended from outside"));
+}
+
 TEST_CASE("a baseline that was found slow counts as slow, though it throws before others' work is known") {
   at::set_num_threads(2);
   FaultyMachine machine;
@@ -350,7 +379,7 @@ TEST_CASE("a baseline that is slower on new values before any candidate is calle
   FaultyMachine machine;
   const double times = GENERATE(1.0, 2.0, 2.9);
   require_passed(compare_on_new_values(machine, [&] { return times; }, [&] { return times; }));
-  CHECK(machine.paused.count() == 0);
+  CHECK(machine.paused < pace::detail::pause_between_pairs);
 }
 
 TEST_CASE("a machine that is slower on new values than it was before is slower in the untouched process, too") {

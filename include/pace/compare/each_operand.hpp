@@ -431,7 +431,7 @@ class EachOperand {
     const bool real = has_real_values(operands_.pristine[i]);
     const auto& structure = source_.structure(i);
     const auto multiply = [&](double factor) {
-      if (!real || structure.needs_common_factor()) return false;
+      if (!real || structure.is_special()) return false;
       flat_memory(tensor).mul_(factor);
       return true;
     };

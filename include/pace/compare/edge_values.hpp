@@ -84,7 +84,7 @@ struct EdgeKind {
     const auto structure = structure_of(tensor);
     if (structure.both_signs != both_signs || structure.unit_range || structure.whole || structure.unit_rows) continue;
     // One sign in order may mean boundaries, which have a largest value.
-    if (!both_signs && structure.needs_common_factor()) continue;
+    if (!both_signs && structure.is_special()) continue;
     check::detail::distinct_values_of(tensor).mul_(factor);
     changed = true;
   }
@@ -102,7 +102,7 @@ struct EdgeKind {
       largest = &tensor;
   if (largest == nullptr) return false;
   const auto structure = structure_of(*largest);
-  if (structure.unit_range || structure.needs_common_factor()) return false;
+  if (structure.unit_range || structure.is_special()) return false;
   auto values = check::detail::distinct_values_of(*largest);
   if (values.numel() < 2) return false;
   const double deviation = values.std().item<double>(), mean = values.mean().item<double>();

@@ -163,6 +163,16 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
   return {};
 }
 
+[[nodiscard]] inline std::string scratch_hint(std::size_t operand) {
+  return ". If that is a workspace, declare it: .scratch(" + std::to_string(operand) + ')';
+}
+
+/// What is wrong with an implementation that writes to an operand tensor as the baseline does not.
+[[nodiscard]] inline std::string describe_changed_operand(std::size_t operand) {
+  return "it changes operand tensor " + std::to_string(operand) + ", which the baseline leaves alone" +
+         scratch_hint(operand);
+}
+
 /// Compares an output with what was expected, and `tensors` as well unless they are null: the operands that the call
 /// got.
 [[nodiscard]] inline Agreement agree_with(const Expected& expected, const c10::IValue& output,
@@ -192,12 +202,13 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
     const at::Tensor& now = (*tensors)[i];
     if (next_mutated != operands.mutated.end() && *next_mutated == i) {
       ++next_mutated;
+      const bool was_correct = agreement.correct;
       look_at(check::outputs_match(expected.operands[i], now, direct, nullptr, &expected.learned),
               "operand tensor " + std::to_string(i) + ", which the baseline writes to: ");
+      if (was_correct && !agreement.correct) agreement.message += scratch_hint(i);
     } else if (!operands.is_scratch(i) && !unchanged(expected.operands[i], now)) {
       agreement.compared = true;
-      if (agreement.correct)
-        agreement.message = "it changes operand tensor " + std::to_string(i) + ", which the baseline leaves alone";
+      if (agreement.correct) agreement.message = describe_changed_operand(i);
       agreement.correct = false;
     }
   }

@@ -213,7 +213,7 @@ class Gradients {
     change_values(tensors, seed_ + 13, [&](at::Tensor& values, const at::Tensor& numbers) {
       const auto structure = structure_of(values);
       const auto real = c10::toRealValueType(values.scalar_type());
-      if (!structure.needs_common_factor() && !structure.zeros) {
+      if (!structure.is_special() && !structure.zeros) {
         values.mul_(numbers.mul(0.5).add(0.5).to(real));
         return;
       }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -103,8 +104,10 @@ struct Measured {
   for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);
   if (auto apart = clocks_apart(gated.clocks_alone, names); !apart.empty() && tolerated < 1)
     found.push_back(std::move(apart));
-  if (const auto& slowed = gated.slowed_baseline.by_others; !slowed.empty() && tolerated < 1)
-    found.push_back("Other work slowed the baseline: " + slowed + '.');
+  if (std::string slowed = gated.slowed_baseline.by_others; !slowed.empty() && tolerated < 1) {
+    slowed.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(slowed.front())));
+    found.push_back(slowed + '.');
+  }
   std::string text;
   for (const auto& sentence : found) {
     text += (text.empty() ? "" : " ") + sentence;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <tuple>
 
 #include <ATen/core/Tensor.h>
@@ -20,17 +22,33 @@ struct ValueStructure {
   bool zeros = false;       ///< there are several, and all are zero
   bool both_signs = false;  ///< some are negative and some are positive
   bool sorted = false;      ///< in each row none is smaller, or none is larger, than the one before
-  bool symmetric = false;   ///< matrices that are equal to their transposes, or the conjugates of these
-  bool unit_rows = false;   ///< rows have the length 1
-  bool unit_sums = false;   ///< rows of no negative values have the sum 1
-  bool ties = false;        ///< more than a tenth are equal to another one
+  /// Matrices that are equal to their transposes, or the conjugates of these, but for rounding of real numbers.
+  bool symmetric = false;
+  bool unit_rows = false;  ///< rows have the length 1
+  bool unit_sums = false;  ///< rows of no negative values have the sum 1
+  bool ties = false;       ///< more than a tenth of those other than zero are equal to another one
+  bool sparse = false;     ///< more than a tenth are zeros
 
   /// Returns whether factors of their own for the values would take a property away. A common factor leaves order, ties
   /// and symmetry.
   [[nodiscard]] bool needs_common_factor() const {
     return whole || infinite || sorted || symmetric || unit_rows || unit_sums || ties;
   }
+  /// Returns whether values far from these would take a property away: factors leave zeros where they are.
+  [[nodiscard]] bool is_special() const { return needs_common_factor() || sparse; }
 };
+
+/// Whether real square matrices, such as those of correlations, are equal to their transposes but for a few roundings
+/// of their largest value. A product of a matrix and its transpose is often no more symmetric than that.
+[[nodiscard]] inline bool is_symmetric_but_for_rounding(const at::Tensor& matrices) {
+  constexpr double roundings = 16;
+  if (matrices.scalar_type() != at::kFloat && matrices.scalar_type() != at::kDouble) return false;
+  const double epsilon = matrices.scalar_type() == at::kFloat ? std::numeric_limits<float>::epsilon()
+                                                              : std::numeric_limits<double>::epsilon();
+  const double largest = matrices.abs().max().item<double>();
+  const double apart = matrices.sub(matrices.transpose(-1, -2)).abs().max().item<double>();
+  return std::isfinite(largest) && apart <= roundings * epsilon * largest;
+}
 
 /// Returns the structure of the values of a floating-point or complex tensor. That of large ones is looked for in their
 /// first rows, except for zeros and symmetry. Throws c10::Error for dtypes that have no arithmetic.
@@ -44,8 +62,9 @@ struct ValueStructure {
   found.zeros = tensor.numel() > 1 && all(whole_tensor.eq(0));
   if (whole_tensor.dim() >= 2 && whole_tensor.size(-1) == whole_tensor.size(-2) && whole_tensor.size(-1) > 1) {
     const at::Tensor turned = whole_tensor.transpose(-1, -2);
-    found.symmetric =
-        all(whole_tensor.eq(turned)) || (whole_tensor.is_complex() && all(whole_tensor.eq(turned.conj())));
+    found.symmetric = all(whole_tensor.eq(turned)) ||
+                      (whole_tensor.is_complex() && all(whole_tensor.eq(turned.conj()))) ||
+                      is_symmetric_but_for_rounding(whole_tensor);
   }
   at::Tensor values = whole_tensor;
   if (values.dim() > 0 && values.numel() > most_elements) {
@@ -69,9 +88,12 @@ struct ValueStructure {
     found.sorted = all(later.ge(earlier)) || all(later.le(earlier));
     found.unit_rows = all(values.to(at::kDouble).square().sum(-1).sub(1).abs().lt(sum_tolerance));
   }
-  // Narrow types have ties among any numbers.
-  const at::Tensor some = values.flatten().narrow(0, 0, std::min(values.numel(), most_for_ties));
-  if ((values.scalar_type() == at::kFloat || values.scalar_type() == at::kDouble) && some.numel() >= fewest_for_ties)
+  // Narrow types have ties among any numbers. Zeros stay zeros with any factor.
+  const at::Tensor first = values.flatten().narrow(0, 0, std::min(values.numel(), most_for_ties));
+  const at::Tensor some = first.masked_select(first.ne(0));
+  if (values.scalar_type() != at::kFloat && values.scalar_type() != at::kDouble) return found;
+  if (first.numel() >= fewest_for_ties) found.sparse = 10 * (first.numel() - some.numel()) > first.numel();
+  if (some.numel() >= fewest_for_ties)
     found.ties = 10 * std::get<0>(some.sort()).diff().eq(0).sum().item<std::int64_t>() > some.numel();
   return found;
 }

@@ -35,9 +35,8 @@ using AddReference = std::function<void(Expected&, const OperandSet&)>;
 
 /// Completes the remark of OnOtherValues for values that are drawn.
 inline constexpr const char* remedy_for_drawn_values =
-    "draw others or none: check::CheckOptions::fresh_values = scaled or none. Valid values for each round can be "
-    "written "
-    "by .renew_each_round(function)";
+    "draw others or none: check::CheckOptions::fresh_values = scaled or none. Beside none, valid values for each round "
+    "can be written by .renew_each_round(function)";
 /// ... and for those of CheckOptions::edge_values.
 inline constexpr const char* remedy_for_edge_values = "leave such values out: check::CheckOptions::edge_values = false";
 
@@ -174,8 +173,7 @@ struct FreshAnswers {
 [[nodiscard]] inline std::string changed_operand(const OperandSets& operands, const std::vector<at::Tensor>& values,
                                                  std::size_t set) {
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (!operands.may_change(i) && !unchanged(values[i], operands.tensors[set][i]))
-      return "it changes operand tensor " + std::to_string(i) + ", which the baseline leaves alone";
+    if (!operands.may_change(i) && !unchanged(values[i], operands.tensors[set][i])) return describe_changed_operand(i);
   return {};
 }
 

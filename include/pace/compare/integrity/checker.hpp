@@ -28,6 +28,7 @@
 #include "pace/compare/integrity/audit_schedule.hpp"
 #include "pace/compare/integrity/auditor.hpp"
 #include "pace/compare/integrity/background.hpp"
+#include "pace/compare/integrity/dispatcher_settings.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/integrity/new_value_norm.hpp"
 #include "pace/compare/integrity/new_value_samples.hpp"
@@ -219,6 +220,7 @@ class IntegrityChecker final : public Auditor {
 
  private:
   // Sizes of the samples on new values.
+  static constexpr std::int64_t calls_to_learn_reuse = 8;
   static constexpr double fewest_trials = 6, samples_of_trial = 7, attempts_for_novelty = 2,
                           most_calls_on_new_values = 16, most_bytes_on_new_values = 1 << 20;
 
@@ -264,6 +266,9 @@ class IntegrityChecker final : public Auditor {
     /// The clock was set back in a sample; no time was left for pairs beside the untouched process.
     bool untimed = false, cut_short = false;
   };
+  [[nodiscard]] std::string describe_slow_calls(Implementation& implementation, NewValueSamples& samples, CallTimes own,
+                                                CallTimes of_baseline);
+  [[nodiscard]] std::string ask_after_pauses(Implementation& implementation);
   [[nodiscard]] std::string time_on_new_values(Implementation& implementation, NewValueSamples& samples,
                                                std::span<const std::size_t> kept);
   [[nodiscard]] std::optional<NewValueSpeed> measure_on_new_values(NewValuePairs& pairs,
@@ -366,12 +371,8 @@ class IntegrityChecker final : public Auditor {
   [[nodiscard]] bool checks_reuse(Implementation& implementation) const {
     return answers_->checks() && !prepared_.reuses_outputs(implementation.index) && implementation.phases() == nullptr;
   }
-  /// Returns what is wrong with the output of `made`, a call on set `set` whose output was kept while others were made;
-  /// empty if nothing is.
-  [[nodiscard]] std::string describe_reuse(const ObservedCall& made, std::size_t set) const {
-    return describe_overwritten(reused_by_baseline_, overwritten_outputs(made, operands_.tensors[set]));
-  }
-  [[nodiscard]] std::vector<std::size_t> learn_reuse(const ObservedCall& fresh);
+  [[nodiscard]] std::string describe_reuse(const ObservedCall& made, std::size_t set);
+  [[nodiscard]] std::vector<std::size_t> find_reuse_by_baseline(const ObservedCall& made, std::int64_t most_calls);
   void count(Implementation& implementation, const ObservedCall& fresh, const ObservedCall& given, Examination& found);
   [[nodiscard]] std::string settings_changed();
   void notice_changed_operands(std::size_t set);
@@ -406,6 +407,7 @@ class IntegrityChecker final : public Auditor {
   std::optional<FreshValues> source_;
   std::optional<Answers> answers_;
   ProcessSettings settings_ = ProcessSettings::now();
+  OperatorKernels kernels_of_baseline_;
   bool busy_before_ = false, measured_before_ = false;
   /// Indices of the output tensors of the baseline that its later calls overwrite.
   std::vector<std::size_t> reused_by_baseline_;
@@ -471,7 +473,9 @@ inline void IntegrityChecker::learn(Implementation& baseline, const Expected& ex
   if (check.fresh_values != check::CheckOptions::FreshValues::none && check.method != check::CheckOptions::Method::none)
     fresh = find_fresh_answers(baseline, operands_, *prepared_.given, expected, check, *source_, add_reference);
   answers_.emplace(operands_, expected, std::move(fresh), check);
+  CalledOperators called;
   answers_->imitate(call(baseline, nullptr));
+  kernels_of_baseline_ = OperatorKernels(called.take());
   repair(0);
 }
 
@@ -494,7 +498,7 @@ inline Examination IntegrityChecker::examine(Implementation& implementation) {
   count(implementation, fresh, given, found);
   if (checks_reuse(implementation)) {
     if (is_baseline)
-      reused_by_baseline_ = learn_reuse(fresh);
+      reused_by_baseline_ = find_reuse_by_baseline(fresh, calls_to_learn_reuse);
     else if (found.problem.empty())
       found.problem = describe_reuse(fresh, 0);
   }
@@ -502,25 +506,36 @@ inline Examination IntegrityChecker::examine(Implementation& implementation) {
   return found;
 }
 
-/// Makes calls of the baseline on the values given, after `fresh`, whose output was kept. Returns the indices of its
-/// output tensors that later calls overwrite, or that are the same memory in several calls, though all outputs are
-/// kept. Memory may be used again in turn, and a later output may have the bits of an earlier one.
-inline std::vector<std::size_t> IntegrityChecker::learn_reuse(const ObservedCall& fresh) {
-  constexpr std::size_t calls = 8;
+/// Makes up to so many calls of the baseline on the values given, after a call on others whose output was kept. Returns
+/// the indices of its output tensors that later calls overwrite, or whose memory later outputs have, though it is kept.
+/// Memory may be used again in turn, and a later output may have the bits of an earlier one.
+inline std::vector<std::size_t> IntegrityChecker::find_reuse_by_baseline(const ObservedCall& made,
+                                                                         std::int64_t most_calls) {
   std::vector<std::size_t> reused;
-  if (check::tensors_of(fresh.output).empty()) return reused;
-  std::vector<c10::IValue> kept{fresh.output};
+  const std::size_t outputs = check::tensors_of(made.output).size();
   const Nanoseconds start = clock_.now();
+  write_values(operands_, nullptr, 0);
   // Long calls are made once.
-  while (kept.size() <= calls && (kept.size() == 1 || clock_.now() - start < audit_share * options_.budget)) {
-    write_values(operands_, nullptr, 0);
-    auto output = call_in_a_row(baseline(), 1);
-    add_shared_outputs(kept, output, operands_.tensors[0], reused);
-    kept.push_back(std::move(output));
+  for (std::int64_t call = 0; call < most_calls && reused.size() < outputs; ++call) {
+    if (call > 0 && clock_.now() - start > audit_share * options_.budget) break;
+    if (call > 0 && !operands_.mutated.empty()) write_values(operands_, nullptr, 0);
+    add_shared_outputs(made.output, call_in_a_row(baseline(), 1), operands_.tensors[0], reused);
   }
-  for (const std::size_t each : overwritten_outputs(fresh, operands_.tensors[0]))
+  for (const std::size_t each : overwritten_outputs(made, operands_.tensors[0]))
     if (std::ranges::find(reused, each) == reused.end()) reused.push_back(each);
   return reused;
+}
+
+/// Returns what is wrong with the output of `made`, a call on set `set` whose output was kept while others were made;
+/// empty if nothing is, or if the baseline does the same in as many calls.
+inline std::string IntegrityChecker::describe_reuse(const ObservedCall& made, std::size_t set) {
+  const auto overwritten = overwritten_outputs(made, operands_.tensors[set]);
+  if (describe_overwritten(reused_by_baseline_, overwritten).empty()) return {};
+  const ObservedCall of_baseline = call(baseline(), answers_->fresh_values());
+  for (const std::size_t each : find_reuse_by_baseline(of_baseline, 2 * iterations_ + calls_to_learn_reuse))
+    if (std::ranges::find(reused_by_baseline_, each) == reused_by_baseline_.end()) reused_by_baseline_.push_back(each);
+  repair(0);
+  return describe_overwritten(reused_by_baseline_, overwritten);
 }
 
 /// Counts of one call, if they are the same whenever the operands are.
@@ -838,6 +853,7 @@ inline std::string IntegrityChecker::ask_for_more(std::size_t index, Outcome& ou
     if (time_left(clock_).count() <= 0) return out_of_time(index);
     try {
       if (auto problem = ask_after_rounds(implementation); !problem.empty()) return problem;
+      if (auto problem = ask_after_pauses(implementation); !problem.empty()) return problem;
       return time_left(clock_).count() > 0 ? ask_for_novelty(implementation) : out_of_time(index);
     } catch (...) {
       const Thrown thrown = take_exception(index);
@@ -882,7 +898,7 @@ inline std::string IntegrityChecker::audit(Implementation& implementation) {
   const std::size_t set = random_.below(operands_.sets.size());
   const bool renewed = answers_->renews();
   const auto run_some = [&] {
-    const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, iterations_ / 2));
+    const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, iterations_));
     const auto calls = calls_add_up() ? 1 : 1 + static_cast<std::int64_t>(random_.below(most));
     const Nanoseconds start = clock_.now();
     implementation.run(set, calls);
@@ -1012,7 +1028,9 @@ inline std::string IntegrityChecker::ask_after_rounds(Implementation& implementa
     if (const auto problem = ask_again_(implementation); !problem.empty())
       return "correct at first, but not after the rounds: " + problem;
   repair(0);
-  if (clock_.modes() != nullptr) return {};
+  // Where each round has values of its own, the shortest sample was on other ones: samples on new values, which the
+  // function writes, too, show whether it has become slower.
+  if (clock_.modes() != nullptr || prepared_.renew) return {};
   constexpr double most_times = 2, slack_in_resolutions = 20;
   const Nanoseconds usual = shortest_of(implementation.index) + shortest_of(baseline_);
   // A clock that has been set back in a sample gives no norm.
@@ -1092,18 +1110,21 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
     for (Implementation* const each : {&implementation, &baseline()}) samples.touch(*each);
   std::string wrong;
   Nanoseconds each = calls_of_trial * usual;
+  CallTimes own_at_first, of_baseline_at_first;
   if (!one_by_one) {
     const Nanoseconds start = clock_.now();
-    (void)samples.take(implementation, repetitions, beside_given, {});
+    own_at_first = samples.take(implementation, repetitions, beside_given, {});
     wrong = judge_new_sample(implementation, samples);
-    (void)samples.take(baseline(), repetitions, beside_given, {});
+    of_baseline_at_first = samples.take(baseline(), repetitions, beside_given, {});
     each = clock_.now() - start;
     // Calls that take longer than in the rounds may be those of an answer that was kept there.
     one_by_one = attempts * fewest_long_trials * each > most_time;
   }
   std::optional<NoveltyEffect> effect;
   if (wrong.empty() && one_by_one && each > most_time_of_short_question()) {
-    leave_too_long(implementation.index, question, each);
+    // Where its own calls on new values alone take the time, these are the answer.
+    wrong = describe_slow_calls(implementation, samples, own_at_first, of_baseline_at_first);
+    if (wrong.empty()) leave_too_long(implementation.index, question, each);
   } else if (wrong.empty()) {
     const bool few = fewest_trials * each > most_time;
     const double trials = each.count() > 0 ? time / (attempts * each) : most_trials;
@@ -1161,6 +1182,54 @@ inline std::string IntegrityChecker::ask_for_novelty(Implementation& implementat
   }
   repair(0);
   return wrong;
+}
+
+/// Returns what is wrong with an implementation whose calls on new values take far longer than those of the rounds, in
+/// a sample like `own` and in some single calls, though those of the baseline do not; empty if nothing is, or if no
+/// time is left to know it.
+inline std::string IntegrityChecker::describe_slow_calls(Implementation& implementation, NewValueSamples& samples,
+                                                         CallTimes own, CallTimes of_baseline) {
+  constexpr double times = 100, calls_of_trial = 8;
+  constexpr int trials = 3;
+  const Nanoseconds usual = shortest_of(implementation.index);
+  samples.make_single();
+  for (int trial = 0; trial <= trials; ++trial) {
+    if (trial > 0) {
+      if (calls_of_trial * (own.on_new + of_baseline.on_new) > time_left(clock_)) return {};
+      of_baseline = samples.take(baseline(), 1, /*beside_given=*/false, operands_.keeps);
+      own = samples.take(implementation, 1, /*beside_given=*/false, operands_.keeps);
+    }
+    if (own.on_new <= times * std::max(usual, of_baseline.on_new)) return {};
+  }
+  return "its calls take " + format_time(own.on_new) + " on values that they have not seen, and took " +
+         format_time(usual) + " in the rounds; those of the baseline take " + format_time(of_baseline.on_new) +
+         ": it is fast for few values alone. " + keeps_hint();
+}
+
+/// Whether single calls take as long as those of a sample where some time passes before them, in which other code may
+/// run. What caches, clocks and sleeping threads cost after a pause takes less than a millisecond.
+inline std::string IntegrityChecker::ask_after_pauses(Implementation& implementation) {
+  constexpr double most_times = 10, shortest_pause = 1e6;
+  constexpr std::size_t milliseconds = 8;
+  constexpr Nanoseconds slack = std::chrono::milliseconds(1);
+  constexpr int tries = 5;
+  if (clock_.modes() != nullptr) return {};
+  const auto time_alone = [&](Implementation& which) {
+    clock_.pause(Nanoseconds(shortest_pause * static_cast<double>(1 + random_.below(milliseconds))));
+    which.prepare(0);
+    return clock_.time_prepared(which, 0, 1);
+  };
+  const Nanoseconds usual = shortest_of(implementation.index), of_baseline = shortest_of(baseline_);
+  Nanoseconds own{}, norm{};
+  for (int i = 0; i < tries; ++i) {
+    if (time_left(clock_).count() <= 0) return {};
+    own = time_alone(implementation);
+    if (own <= most_times * std::max<Nanoseconds>(usual, of_baseline) + slack) return {};
+    norm = std::max(norm, time_alone(baseline()));
+    if (own <= most_times * norm + slack) return {};
+  }
+  return "a call takes " + format_time(own) + " after a pause, and took " + format_time(usual) +
+         " in the rounds; that of the baseline takes " + format_time(norm) + ": it is fast only in calls in a row";
 }
 
 /// Measures the speed-up over the baseline where all values but those of the operand tensors `kept` are new, which is
@@ -1461,7 +1530,12 @@ inline std::string IntegrityChecker::take_disturbance() {
 }
 
 inline std::string IntegrityChecker::settings_changed() {
-  const std::string changes = settings_.changes_to(ProcessSettings::now());
+  std::string changes = settings_.changes_to(ProcessSettings::now());
+  const auto add = [&](const std::string& change) { changes += (changes.empty() ? "" : ", ") + change; };
+  if (const auto operators = kernels_of_baseline_.take_changed(); !operators.empty())
+    add("the kernels of operators that the baseline calls (" + operators + ')');
+  if (const auto repeated = source_ ? source_->take_repeated_draw() : std::nullopt)
+    add("what draws new values (operand tensor " + std::to_string(*repeated) + " was given earlier ones again)");
   if (changes.empty()) return {};
   settings_.restore();
   // What cannot be restored is no fault of those that are called next.

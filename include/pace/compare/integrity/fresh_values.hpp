@@ -31,6 +31,7 @@
 #include "pace/check/restore.hpp"
 #include "pace/compare/integrity/quantized_values.hpp"
 #include "pace/compare/integrity/related_integers.hpp"
+#include "pace/compare/integrity/repeated_draws.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/value_structure.hpp"
 #include "pace/compare/write_values.hpp"
@@ -120,6 +121,12 @@ enum class Renewal {
 [[nodiscard]] inline bool changes_signs(Renewal renewal) {
   return renewal == Renewal::replace_all_signs || renewal == Renewal::rearrange_all_signs ||
          renewal == Renewal::rearrange_signs || renewal == Renewal::vary_signs;
+}
+
+/// Whether values of this kind that have no special ones among them are multiplied by random factors so that no draw
+/// has those of another one. One factor for all values of few digits may come again.
+[[nodiscard]] inline bool has_random_factors(Renewal renewal, at::ScalarType dtype) {
+  return renewal <= Renewal::vary || (renewal == Renewal::scale && (dtype == at::kFloat || dtype == at::kDouble));
 }
 
 /// Whether whole numbers and bools of this kind are replaced by others that occur.
@@ -598,7 +605,7 @@ class FreshValues {
  public:
   /// Looks at the given values once. `known`: what integers may add up to, or be bounded by.
   FreshValues(std::vector<at::Tensor> given, std::uint64_t seed, const KnownSizes& known = {})
-      : given_(std::move(given)), random_(seed) {
+      : given_(std::move(given)), random_(seed), drawn_(given_) {
     for (std::size_t i = 0; i < given_.size(); ++i) {
       quantized_.push_back(is_renewable_quantized(given_[i]));
       renewable_.push_back(quantized_[i] || renewable(given_[i]));
@@ -751,6 +758,9 @@ class FreshValues {
       }
     });
     for (std::size_t i = 0; i < given_.size(); ++i)
+      if (renewable_[i] && !special_[i] && !stays(i) && has_random_factors(renewal, tensors[i].scalar_type()))
+        drawn_.look_at(i, tensors[i]);
+    for (std::size_t i = 0; i < given_.size(); ++i)
       if (quantized_[i] && !stays(i) && renewal != Renewal::none)
         renew_quantized(renewal, tensors[i], factor, places, SplitMix64(seed + same_as_[i]));
     if (!moves_integers(renewal)) return;
@@ -762,6 +772,10 @@ class FreshValues {
           move_integers(i, values, SplitMix64(seed), replaces(renewal));
         });
   }
+
+  /// Returns a tensor whose values were drawn a second time, or were left as they are given, once: something has
+  /// changed the operators by which they are drawn. Nothing if there is none.
+  [[nodiscard]] std::optional<std::size_t> take_repeated_draw() { return drawn_.take(); }
 
   /// Changes values by a few units in their last places, as rounding does: in way 0 by halves of a tensor, in any other
   /// way each value up or down, by a pattern of its own. Whole numbers have no last places: what is computed from them
@@ -857,6 +871,7 @@ class FreshValues {
 
   std::vector<at::Tensor> given_;
   SplitMix64 random_;
+  RepeatedDraws drawn_;
   std::vector<bool> renewable_, special_;
   /// Whether values are quantized, and renewed by others of the same scale.
   std::vector<bool> quantized_ = {};

@@ -4,8 +4,10 @@
 #include <ATen/Context.h>
 #include <ATen/record_function.h>
 #include <c10/core/CPUAllocator.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +24,8 @@ struct LibTorchSettings {
   /// Observers of operators (RecordFunction), in all threads and in this one.
   bool global_observers = false, thread_observers = false;
   c10::Allocator* allocator = nullptr;
+  /// What the thread's allocations are reported to, among others (ThreadLocalDebugInfo).
+  std::shared_ptr<c10::ThreadLocalDebugInfo> debug_info = {};
 
   [[nodiscard]] static LibTorchSettings now() {
     const auto& context = at::globalContext();
@@ -38,7 +42,8 @@ struct LibTorchSettings {
             .quantised_engine = context.qEngine(),
             .global_observers = at::hasGlobalCallbacks(),
             .thread_observers = at::hasThreadLocalCallbacks(),
-            .allocator = c10::GetCPUAllocator()};
+            .allocator = c10::GetCPUAllocator(),
+            .debug_info = c10::ThreadLocalDebugInfo::current()};
   }
 
   /// Appends what differs in `after`, in words.
@@ -59,6 +64,7 @@ struct LibTorchSettings {
     add(global_observers != after.global_observers || thread_observers != after.thread_observers,
         "the observers of operators (RecordFunction)");
     add(allocator != after.allocator, "the CPU allocator");
+    add(debug_info != after.debug_info, "the observers of this thread's allocations (ThreadLocalDebugInfo)");
   }
 
   /// Restores what differs. Observers that were added are removed where there were none before.
@@ -82,6 +88,7 @@ struct LibTorchSettings {
     if (!thread_observers && present.thread_observers) at::clearThreadLocalCallbacks();
     constexpr std::uint8_t highest_priority = 255;
     if (allocator != present.allocator) c10::SetCPUAllocator(allocator, highest_priority);
+    if (debug_info != present.debug_info) c10::ThreadLocalDebugInfo::_forceCurrentDebugInfo(debug_info);
   }
 
  private:

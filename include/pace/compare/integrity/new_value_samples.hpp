@@ -97,6 +97,9 @@ class NewValueSamples {
   /// one is looked at, since later calls may reuse the memory of earlier outputs.
   void next_trial() { calls_ = values_.size() - random_.below(1 + values_.size() / 2); }
 
+  /// The next samples have one call.
+  void make_single() { calls_ = 1; }
+
   /// Times calls on new values, the same calls once more, and `repetitions` calls on the values of the first one; if
   /// `beside_given`, as many calls on the values given, too. Operand tensors of the indices `kept` keep those; as other
   /// copies of them lie elsewhere, samples are of one call then. The output of the last call on new values is

@@ -28,20 +28,16 @@ namespace pace::detail {
   return overwritten;
 }
 
-/// Adds to `indices` those of the output tensors of `later` that have memory of an output in `kept`, which were made
-/// before it and are kept since. What shares memory with `operands` is no output's own.
-inline void add_shared_outputs(const std::vector<c10::IValue>& kept, const c10::IValue& later,
+/// Adds to `indices` those of the output tensors of `later` that have memory of `kept`, an earlier output that is kept.
+/// What shares memory with `operands` is no output's own.
+inline void add_shared_outputs(const c10::IValue& kept, const c10::IValue& later,
                                const std::vector<at::Tensor>& operands, std::vector<std::size_t>& indices) {
   const auto outputs = check::tensors_of(later);
-  const auto operand_parts = shareable_parts_of(operands);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (std::ranges::find(indices, i) != indices.end() || borrows_any(outputs[i], operand_parts)) continue;
-    for (const auto& each : kept)
-      if (borrows_any(outputs[i], shareable_parts_of(check::tensors_of(each)))) {
-        indices.push_back(i);
-        break;
-      }
-  }
+  const auto operand_parts = shareable_parts_of(operands), kept_parts = shareable_parts_of(check::tensors_of(kept));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (std::ranges::find(indices, i) == indices.end() && !borrows_any(outputs[i], operand_parts) &&
+        borrows_any(outputs[i], kept_parts))
+      indices.push_back(i);
 }
 
 /// Returns what is wrong with a candidate whose output tensors of the indices `candidate` are overwritten by later

@@ -59,9 +59,18 @@ class UntouchedProcess {
   /// Waits for the answer for `longest` at most. Returns nothing if there is none by then, which ends the child: it
   /// would go on working beside others.
   [[nodiscard]] std::optional<Answer> ask(const Question& question, Nanoseconds longest) {
-    auto answer = child_ > 0 ? exchange(question, longest) : std::nullopt;
+    auto answer = child_ > 0 && !was_ended() ? exchange(question, longest) : std::nullopt;
     if (!answer) end();
     return answer;
+  }
+
+  /// Returns whether the child was ended while it had no question, which it never does by itself.
+  [[nodiscard]] bool was_ended() {
+    if (child_ > 0 && ::waitpid(child_, nullptr, WNOHANG) == child_) {
+      child_ = -1;
+      was_ended_ = true;
+    }
+    return was_ended_;
   }
 
  private:
@@ -112,6 +121,7 @@ class UntouchedProcess {
   }
 
   pid_t child_ = -1;
+  bool was_ended_ = false;
   int question_ = -1, answer_ = -1;
 };
 

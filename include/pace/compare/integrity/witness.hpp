@@ -92,7 +92,7 @@ struct WitnessQuestion {
 struct SlowedBaseline {
   /// Something that a candidate has done slows it: why, as a clause.
   std::string by_candidate = {};
-  /// Other work on the machine accounts for it: why, as a clause.
+  /// Other work on the machine accounts for it, or there may be a slowdown that nothing can show: why, as a clause.
   std::string by_others = {};
 };
 
@@ -145,6 +145,10 @@ class BaselineWitness {
   [[nodiscard]] SlowedBaseline after_rounds(timing::Clock& clock, const Prepared& prepared, const Options& options,
                                             const std::vector<std::size_t>& timed, Nanoseconds in_rounds) {
     if (!before_) return {};
+    if (untouched_ && untouched_->was_ended())
+      return {.by_others =
+                  "the process in which no candidate was called has been ended from outside, so that nothing shows how "
+                  "long the baseline takes there"};
     const auto pairs = beside_untouched(clock, prepared, options, in_rounds);
     auto slowed = pairs ? slowed_beside_untouched(*pairs) : slowed_since_before(clock, prepared, options, in_rounds);
     if (slowed.by_candidate.empty()) return slowed;
@@ -210,7 +214,8 @@ class BaselineWitness {
                            ? timing::cores_taken_between(*counters_before, *counters_after, at::get_num_threads())
                            : std::nullopt;
     if (taken && (1 - *taken) * now->fastest.low <= not_slow)
-      return {.by_others = text + ", and in each second meanwhile " + format_significant(*taken) +
+      return {.by_others = "other work slowed the baseline: " + text + ", and in each second meanwhile " +
+                           format_significant(*taken) +
                            " CPU seconds more than were idle went to other processes or machines"};
     return {.by_candidate = text};
   }
