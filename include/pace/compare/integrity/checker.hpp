@@ -1209,13 +1209,13 @@ inline std::string IntegrityChecker::describe_slow_calls(Implementation& impleme
 /// Whether single calls take as long as those of a sample where some time passes before them, in which other code may
 /// run. What caches, clocks and sleeping threads cost after a pause takes less than a millisecond.
 inline std::string IntegrityChecker::ask_after_pauses(Implementation& implementation) {
-  constexpr double most_times = 10, shortest_pause = 1e6;
-  constexpr std::size_t milliseconds = 8;
+  constexpr double most_times = 10, millisecond = 1e6;
+  constexpr std::size_t shortest_pause = 10, more = 8;
   constexpr Nanoseconds slack = std::chrono::milliseconds(1);
   constexpr int tries = 5;
   if (clock_.modes() != nullptr) return {};
   const auto time_alone = [&](Implementation& which) {
-    clock_.pause(Nanoseconds(shortest_pause * static_cast<double>(1 + random_.below(milliseconds))));
+    clock_.pause(Nanoseconds(millisecond * static_cast<double>(shortest_pause + random_.below(more))));
     which.prepare(0);
     return clock_.time_prepared(which, 0, 1);
   };

@@ -156,6 +156,7 @@ class BaselineWitness {
     for (const std::size_t index : timed)
       if (index != prepared.participants.baseline())
         names += (names.empty() ? "'" : ", '") + prepared.result.implementations[index].name + '\'';
+    if (names.empty()) names = "a candidate that was dropped";
     slowed.by_candidate +=
         ". Something that " + std::string(timed.size() > 2 ? "one of " : "") + names + " has done slows it";
     return slowed;
