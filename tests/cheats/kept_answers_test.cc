@@ -363,6 +363,27 @@ TEST_CASE("fast only where no time passes between calls") {
   require_rejected(run_briefly(clock, 3'000, cheat), "after a pause, and took 1.00 us in the rounds");
 }
 
+TEST_CASE("code that stops early, on values that each round has of its own") {
+  cheats::FakeClock clock;
+  const auto stops = [&](double whole) {
+    return [&, whole](const at::Tensor& x) {
+      clock.advance(pace::Nanoseconds(whole * (0.05 + x.mean().item<double>())));
+      return x.mul(3);
+    };
+  };
+  pace::Options options;
+  options.budget = pace::Nanoseconds(1e8);
+  options.max_rounds = 400;
+  options.check_seed = GENERATE(1, 2);
+  cheats::require_accepted(pace::compare("cheat", at::rand({4}))
+                               .options(options)
+                               .baseline("eager", stops(6'000))
+                               .candidate("cheat", stops(3'000))
+                               .renew_each_round([](at::Tensor& x) { x.uniform_(); })
+                               .expect(pace::NoSlowerThan(100))
+                               .run(clock));
+}
+
 TEST_CASE("both slow after pauses, or by less than a millisecond, as after a sleep of threads") {
   cheats::FakeClock clock;
   pace::Nanoseconds last{};

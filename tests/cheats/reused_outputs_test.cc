@@ -117,6 +117,26 @@ TEST_CASE("... of one element, which has the same value half of the time") {
   require_accepted(run_declared(seeded, is_positive, is_positive, input()));
 }
 
+TEST_CASE("buffers that the baseline makes by the dtype of a call, and keeps for calls of other dtypes") {
+  // Calls in float64 leave such buffers to later calls, which cannot be undone, so that the message says what to do.
+  const auto keeps = [buffers = std::array<at::Tensor, 8>(), calls = std::size_t{0}](const at::Tensor& x) mutable {
+    auto& buffer = buffers[++calls % buffers.size()];
+    if (!buffer.defined()) buffer = at::empty_like(x);
+    return at::add(at::tanh_out(buffer, x), 0);
+  };
+  const auto result = run(keeps, keeps, input());
+  CHECK(result["eager"].outcome == pace::Outcome::wrong);
+  CHECK_THAT(result["eager"].message, ContainsSubstring("expected dtype float32, got float64") &&
+                                          ContainsSubstring("Stated tolerances (rtol, atol) do without these calls"));
+  const auto stated = [](auto& each) {
+    pace::check::CheckOptions check;
+    check.rtol = 1e-5;
+    check.atol = 1e-6;
+    each.check(check);
+  };
+  require_accepted(run_declared(stated, keeps, keeps, input()));
+}
+
 TEST_CASE("an output buffer that is declared") {
   const auto result = run_declared([](auto& each) { each.reuses_outputs(); }, honest, InTurn(1), input());
   require_accepted(result);

@@ -135,11 +135,25 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
   return match(check::detail::with_clones(expected.output, e), check::detail::with_clones(output, a));
 }
 
+/// Returns what may make one of two outputs float64 and the other one not, as a sentence; empty if they are alike.
+[[nodiscard]] inline std::string float64_hint(const c10::IValue& expected, const c10::IValue& output) {
+  const auto known = check::tensors_of(expected), found = check::tensors_of(output);
+  const auto is_double = [](const at::Tensor& tensor) {
+    return tensor.defined() && tensor.scalar_type() == at::kDouble;
+  };
+  for (std::size_t i = 0; i < std::min(known.size(), found.size()); ++i)
+    if (is_double(known[i]) != is_double(found[i]))
+      return ". The baseline is called in float64, too, which shows what rounding does: memory that it keeps from call "
+             "to call has to be made anew for another dtype. Stated tolerances (rtol, atol) do without these calls";
+  return {};
+}
+
 /// Returns by which declaration outputs that differ would agree, as a sentence; empty if by none.
 [[nodiscard]] inline std::string declaration_hint(const Expected& expected, const c10::IValue& output,
                                                   const check::CheckOptions& options) {
   using Method = check::CheckOptions::Method;
   if (options.method != Method::allclose) return {};
+  if (auto hint = float64_hint(expected.output, output); !hint.empty()) return hint;
   // Sorting large outputs would take longer than the advice is worth.
   constexpr std::int64_t most_elements = 1 << 20;
   std::int64_t elements = 0;

@@ -18,6 +18,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
+#include "pace/check/ivalue.hpp"
 #include "pace/check/outputs.hpp"
 #include "pace/check/restore.hpp"
 #include "pace/check/tolerance.hpp"
