@@ -14,6 +14,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -313,6 +314,21 @@ TEST_CASE("a draw that leaves the values as they are is found in memory") {
   pace::detail::FreshValues source(given, 1);
   source.draw(pace::detail::Renewal::vary, {given[0].clone()});
   CHECK(source.take_repeated_draw() == 0);
+}
+
+TEST_CASE("operands that share memory, or keep their values, are not taken for values that are drawn again") {
+  const at::Tensor whole = at::randn({1024});
+  const at::Tensor window = whole.narrow(0, 512, 512);
+  const bool same_twice = GENERATE(false, true);
+  const std::vector<at::Tensor> given = same_twice ? std::vector{whole, whole} : std::vector{window, whole};
+  pace::detail::FreshValues source(given, 1);
+  const at::Tensor memory = whole.clone();
+  const at::Tensor part = memory.narrow(0, 512, 512);
+  const std::vector<std::size_t> kept{0};
+  for (int draw = 0; draw < 3; ++draw)
+    source.draw(pace::detail::Renewal::vary, {same_twice ? memory : part, memory},
+                same_twice ? std::span<const std::size_t>(kept) : std::span<const std::size_t>());
+  CHECK_FALSE(source.take_repeated_draw().has_value());
 }
 
 TEST_CASE("a kernel that is registered for another device affects no call") {

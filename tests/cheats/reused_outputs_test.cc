@@ -111,7 +111,8 @@ TEST_CASE("... of one element, which has the same value half of the time") {
     options.check_seed = GENERATE(range(1, 9));
     each.options(options);
   };
-  const auto is_positive = [buffer = at::empty({1}, at::kBool)](const at::Tensor& x) {
+  const auto is_positive = [buffer = at::Tensor()](const at::Tensor& x) mutable {
+    if (!buffer.defined()) buffer = at::empty({1}, at::kBool);
     return buffer.copy_(x.sum() > 0);
   };
   require_accepted(run_declared(seeded, is_positive, is_positive, input()));

@@ -238,7 +238,7 @@ inline void add_once(std::vector<std::string>& notes, const std::string& note) {
   const auto& slowed = gated.slowed_baseline;
   if (!slowed.by_candidate.empty()) return slowed.by_candidate;
   if (!slowed.by_others.empty() && tolerated >= 1)
-    return slowed.by_others + ", which counts for nothing where all interference is allowed (--max-interference 1)";
+    return slowed.by_others + ", and with --max-interference 1 that leaves no verdict open";
   const auto& sides = gated.samples.conditions.sides;
   if (auto uneven = find_uneven_clock(gated.samples.conditions, names); !uneven.empty()) return uneven;
   if (is_baseline || gated.baseline_cores <= 0 || place >= sides.size()) return {};

@@ -221,7 +221,9 @@ class IntegrityChecker final : public Auditor {
 
  private:
   // Sizes of the samples on new values.
-  static constexpr std::int64_t calls_to_learn_reuse = 8;
+  /// The calls in a row that are asked of the baseline at first, and beside those of two audits before a candidate is
+  /// blamed.
+  static constexpr std::int64_t calls_to_learn_reuse = 8, calls_to_blame = 32;
   static constexpr double fewest_trials = 6, samples_of_trial = 7, attempts_for_novelty = 2,
                           most_calls_on_new_values = 16, most_bytes_on_new_values = 1 << 20;
 
@@ -533,7 +535,7 @@ inline std::string IntegrityChecker::describe_reuse(const ObservedCall& made, st
   const auto overwritten = overwritten_outputs(made, operands_.tensors[set]);
   if (describe_overwritten(reused_by_baseline_, overwritten).empty()) return {};
   const ObservedCall of_baseline = call(baseline(), answers_->fresh_values());
-  for (const std::size_t each : find_reuse_by_baseline(of_baseline, 2 * iterations_ + calls_to_learn_reuse))
+  for (const std::size_t each : find_reuse_by_baseline(of_baseline, 2 * iterations_ + calls_to_blame))
     if (std::ranges::find(reused_by_baseline_, each) == reused_by_baseline_.end()) reused_by_baseline_.push_back(each);
   repair(0);
   return describe_overwritten(reused_by_baseline_, overwritten);
@@ -1192,6 +1194,8 @@ inline std::string IntegrityChecker::describe_slow_calls(Implementation& impleme
                                                          CallTimes own, CallTimes of_baseline) {
   constexpr double times = 100, calls_of_trial = 8;
   constexpr int trials = 3;
+  // The calls of the rounds were on values of the user's, which these are not.
+  if (prepared_.renew) return {};
   const Nanoseconds usual = shortest_of(implementation.index);
   samples.make_single();
   for (int trial = 0; trial <= trials; ++trial) {
@@ -1208,19 +1212,21 @@ inline std::string IntegrityChecker::describe_slow_calls(Implementation& impleme
 }
 
 /// Whether single calls take as long as those of a sample where some time passes before them, in which other code may
-/// run. What caches, clocks and sleeping threads cost after a pause takes less than a millisecond.
+/// run. Long calls lie apart anyway, and values of the user's have other times than those given. What caches, clocks
+/// and sleeping threads cost after a pause takes less than a millisecond.
 inline std::string IntegrityChecker::ask_after_pauses(Implementation& implementation) {
   constexpr double most_times = 10, millisecond = 1e6;
   constexpr std::size_t shortest_pause = 10, more = 8;
   constexpr Nanoseconds slack = std::chrono::milliseconds(1);
   constexpr int tries = 5;
-  if (clock_.modes() != nullptr) return {};
+  const Nanoseconds usual = shortest_of(implementation.index), of_baseline = shortest_of(baseline_);
+  const bool is_long = 4 * (usual + of_baseline) > audit_share * options_.budget;
+  if (clock_.modes() != nullptr || prepared_.renew || is_long) return {};
   const auto time_alone = [&](Implementation& which) {
     clock_.pause(Nanoseconds(millisecond * static_cast<double>(shortest_pause + random_.below(more))));
     which.prepare(0);
     return clock_.time_prepared(which, 0, 1);
   };
-  const Nanoseconds usual = shortest_of(implementation.index), of_baseline = shortest_of(baseline_);
   Nanoseconds own{}, norm{};
   for (int i = 0; i < tries; ++i) {
     if (time_left(clock_).count() <= 0) return {};
@@ -1524,6 +1530,11 @@ inline std::string IntegrityChecker::judge_new_sample(Implementation& implementa
 inline std::string IntegrityChecker::take_disturbance() {
   if (auto problem = settings_changed(); !problem.empty()) return problem;
   if (!changed_settings_.empty()) return std::exchange(changed_settings_, {});
+  // Not in each audit, for which it takes long.
+  if (const auto operators = kernels_of_baseline_.take_changed(); !operators.empty())
+    return "it changes what all implementations share, and leaves it so: the kernels of operators that the baseline "
+           "calls (" +
+           operators + ')';
   if (!busy_before_ && background_work_goes_on())
     return "threads or processes go on computing after its calls have returned, which slows whatever is timed beside "
            "it";
@@ -1533,8 +1544,6 @@ inline std::string IntegrityChecker::take_disturbance() {
 inline std::string IntegrityChecker::settings_changed() {
   std::string changes = settings_.changes_to(ProcessSettings::now());
   const auto add = [&](const std::string& change) { changes += (changes.empty() ? "" : ", ") + change; };
-  if (const auto operators = kernels_of_baseline_.take_changed(); !operators.empty())
-    add("the kernels of operators that the baseline calls (" + operators + ')');
   if (const auto repeated = source_ ? source_->take_repeated_draw() : std::nullopt)
     add("what draws new values (operand tensor " + std::to_string(*repeated) + " was given earlier ones again)");
   if (changes.empty()) return {};

@@ -91,11 +91,11 @@ struct DispatcherSettings {
   }
 };
 
-/// The operators that are called while it exists, in all threads: the first few of them.
+/// The operators that are called while it exists, in all threads, but those of DispatcherSettings: the first few.
 class CalledOperators {
  public:
   CalledOperators() {
-    names().clear();
+    (void)take();
     handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&enter));
   }
   ~CalledOperators() { at::removeCallback(handle_); }
@@ -114,10 +114,15 @@ class CalledOperators {
 
   static std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& called) {
     const auto name = called.operator_name();
-    if (!name) return nullptr;
+    if (!name || is_watched_anyway(*name)) return nullptr;
     const std::lock_guard lock(mutex());
     if (names().size() < most && std::ranges::find(names(), *name) == names().end()) names().push_back(*name);
     return nullptr;
+  }
+  [[nodiscard]] static bool is_watched_anyway(const c10::OperatorName& name) {
+    return std::ranges::any_of(DispatcherSettings::operators, [&](const DispatcherSettings::Operator& each) {
+      return name.name == each.name && name.overload_name == each.overload;
+    });
   }
   [[nodiscard]] static std::mutex& mutex() {
     static std::mutex one;

@@ -714,6 +714,10 @@ class FreshValues {
     const std::uint64_t seed = random_();
     const bool rearranges = renewal < Renewal::vary_signs;
     const std::size_t places = 2 + random_.below(1 << 16);
+    // Of tensors that share memory, which is renewed once, the first one alone.
+    const auto look_at = [&](std::size_t i) {
+      if (!special_[i] && has_random_factors(renewal, tensors[i].scalar_type())) drawn_.look_at(i, tensors[i]);
+    };
     renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
       if (stays(i)) return;
       switch (renewal) {
@@ -731,6 +735,7 @@ class FreshValues {
             const bool signs = changes_signs(renewal) && signs_[i];
             multiply_each(memory, own, signs && !memory.is_complex());
             if (signs && memory.is_complex()) turn_each(memory, own);
+            look_at(i);
             return;
           }
           at::Tensor values = check::detail::distinct_values_of(tensors[i]);
@@ -743,6 +748,7 @@ class FreshValues {
         }
         case Renewal::scale:
           memory.mul_(factor);
+          look_at(i);
           return;
         case Renewal::scale_each:
           memory.mul_(1.0 / static_cast<double>(2 << ((i + places) % 3)));
@@ -757,9 +763,6 @@ class FreshValues {
           return;
       }
     });
-    for (std::size_t i = 0; i < given_.size(); ++i)
-      if (renewable_[i] && !special_[i] && !stays(i) && has_random_factors(renewal, tensors[i].scalar_type()))
-        drawn_.look_at(i, tensors[i]);
     for (std::size_t i = 0; i < given_.size(); ++i)
       if (quantized_[i] && !stays(i) && renewal != Renewal::none)
         renew_quantized(renewal, tensors[i], factor, places, SplitMix64(seed + same_as_[i]));

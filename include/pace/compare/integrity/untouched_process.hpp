@@ -66,7 +66,8 @@ class UntouchedProcess {
 
   /// Returns whether the child was ended while it had no question, which it never does by itself.
   [[nodiscard]] bool was_ended() {
-    if (child_ > 0 && ::waitpid(child_, nullptr, WNOHANG) == child_) {
+    // Not a child any more: another part of this process has waited for its end.
+    if (child_ > 0 && ::waitpid(child_, nullptr, WNOHANG) != 0) {
       child_ = -1;
       was_ended_ = true;
     }
@@ -76,8 +77,10 @@ class UntouchedProcess {
  private:
   void end() {
     if (child_ <= 0) return;
-    (void)::kill(child_, SIGKILL);
-    while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+    if (::waitpid(child_, nullptr, WNOHANG) == 0) {
+      (void)::kill(child_, SIGKILL);
+      while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+      }
     }
     child_ = -1;
   }
