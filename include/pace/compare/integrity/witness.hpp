@@ -190,11 +190,11 @@ class BaselineWitness {
     std::optional<AloneTimes> slow;
     for (int i = 0; i < tries || clock.now() - began < duration; ++i) {
       const auto taken = take_memory(bytes_of_outputs_, i * outputs_apart);
-      auto now = time_now(clock, prepared, options);
+      const auto now = time_now(clock, prepared, options);
       if (!now && i < tries) return std::nullopt;
       if (!now) break;  // no time is left, or it throws: what is known by now counts
       if (now->fastest.low <= most_time(share)) return std::nullopt;
-      slow = std::move(now);
+      slow = now;
     }
     return slow;
   }
