@@ -124,9 +124,10 @@ enum class Renewal {
 }
 
 /// Whether values of this kind that have no special ones among them are multiplied by random factors so that no draw
-/// has those of another one. One factor for all values of few digits may come again.
+/// has those of another one. One factor for all values may come again where it has few digits: float32 has 2^23 of
+/// them.
 [[nodiscard]] inline bool has_random_factors(Renewal renewal, at::ScalarType dtype) {
-  return renewal <= Renewal::vary || (renewal == Renewal::scale && (dtype == at::kFloat || dtype == at::kDouble));
+  return renewal <= Renewal::vary || (renewal == Renewal::scale && dtype == at::kDouble);
 }
 
 /// Whether whole numbers and bools of this kind are replaced by others that occur.
@@ -714,7 +715,7 @@ class FreshValues {
     const std::uint64_t seed = random_();
     const bool rearranges = renewal < Renewal::vary_signs;
     const std::size_t places = 2 + random_.below(1 << 16);
-    // Of tensors that share memory, which is renewed once, the first one alone.
+    // Memory that several tensors share is renewed once, so that it is looked at for the first of them alone.
     const auto look_at = [&](std::size_t i) {
       if (!special_[i] && has_random_factors(renewal, tensors[i].scalar_type())) drawn_.look_at(i, tensors[i]);
     };
