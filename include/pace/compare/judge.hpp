@@ -104,7 +104,8 @@ struct Measured {
   for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);
   if (auto apart = clocks_apart(gated.clocks_alone, names); !apart.empty() && tolerated < 1)
     found.push_back(std::move(apart));
-  if (std::string slowed = gated.slowed_baseline.by_others; !slowed.empty() && tolerated < 1) {
+  // However much interference is tolerated, no verdict rests on a baseline that may have been slowed down alone.
+  if (std::string slowed = gated.slowed_baseline.by_others; !slowed.empty()) {
     slowed.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(slowed.front())));
     found.push_back(slowed + '.');
   }
@@ -231,14 +232,9 @@ inline void add_once(std::vector<std::string>& notes, const std::string& note) {
 }
 
 /// Returns why the times of the implementation at `place` of `gated.samples` cannot be true; empty if nothing is known.
-/// Where all interference is `tolerated`, other work that slowed the baseline is no reason to leave a verdict open, and
-/// the verdict must not rest on a slowed baseline.
 [[nodiscard]] inline std::string find_impossible(const GatedRounds& gated, std::size_t place, bool is_baseline,
-                                                 const std::vector<std::string>& names, double tolerated) {
-  const auto& slowed = gated.slowed_baseline;
-  if (!slowed.by_candidate.empty()) return slowed.by_candidate;
-  if (!slowed.by_others.empty() && tolerated >= 1)
-    return slowed.by_others + ", and with --max-interference 1 that leaves no verdict open";
+                                                 const std::vector<std::string>& names) {
+  if (const auto& slowed = gated.slowed_baseline.by_candidate; !slowed.empty()) return slowed;
   const auto& sides = gated.samples.conditions.sides;
   if (auto uneven = find_uneven_clock(gated.samples.conditions, names); !uneven.empty()) return uneven;
   if (is_baseline || gated.baseline_cores <= 0 || place >= sides.size()) return {};
@@ -261,7 +257,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   for (std::size_t place = 0; place < samples.timed.size(); ++place) {
     const std::size_t index = samples.timed[place];
     auto& context = result.implementations[index].context;
-    context.impossible = find_impossible(gated, place, index == baseline, names, prepared.options.max_interference);
+    context.impossible = find_impossible(gated, place, index == baseline, names);
     if (!context.impossible.empty()) add_once(result.notes, "The times cannot be true: " + context.impossible + '.');
     context.baseline = result.implementations[baseline].name;
     context.rounds_per_cycle = samples.rounds_per_cycle();

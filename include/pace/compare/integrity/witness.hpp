@@ -169,6 +169,8 @@ class BaselineWitness {
   /// How long the baseline is timed alone where what others take of the CPUs has to be known, which the kernel counts
   /// by ticks, up to 10 ms apart.
   static constexpr Nanoseconds time_to_know_others = std::chrono::milliseconds(250);
+  /// CPU seconds in a second that other work has to take at least to account for a slow baseline of several threads.
+  static constexpr double least_taken_of_threads = 0.1;
   static constexpr Nanoseconds longest_answer = std::chrono::seconds(20);
 
   /// Only by the host's own clock is the baseline's time the CPU's alone.
@@ -214,7 +216,11 @@ class BaselineWitness {
     const auto taken = counters_before && counters_after
                            ? timing::cores_taken_between(*counters_before, *counters_after, at::get_num_threads())
                            : std::nullopt;
-    if (taken && (1 - *taken) * now->fastest.low <= not_slow)
+    // A thread that is put aside keeps all others waiting, so that a small share of a CPU delays calls of several
+    // threads by any factor.
+    const bool by_others = taken && (at::get_num_threads() > 1 ? *taken >= least_taken_of_threads
+                                                               : (1 - *taken) * now->fastest.low <= not_slow);
+    if (by_others)
       return {.by_others = "other work slowed the baseline: " + text + ", and in each second meanwhile " +
                            format_significant(*taken) +
                            " CPU seconds more than were idle went to other processes or machines"};
