@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,7 +30,7 @@
 #include "pace/compare/integrity/audit_schedule.hpp"
 #include "pace/compare/integrity/auditor.hpp"
 #include "pace/compare/integrity/background.hpp"
-#include "pace/compare/integrity/dispatcher_settings.hpp"
+#include "pace/compare/integrity/called_operators.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
 #include "pace/compare/integrity/new_value_norm.hpp"
 #include "pace/compare/integrity/new_value_samples.hpp"
@@ -375,7 +376,7 @@ class IntegrityChecker final : public Auditor {
     return answers_->checks() && !prepared_.reuses_outputs(implementation.index) && implementation.phases() == nullptr;
   }
   [[nodiscard]] std::string describe_reuse(const ObservedCall& made, std::size_t set);
-  [[nodiscard]] std::vector<std::size_t> find_reuse_by_baseline(const ObservedCall& made, std::int64_t most_calls);
+  [[nodiscard]] std::set<std::size_t> find_reuse_by_baseline(const ObservedCall& made, std::int64_t most_calls);
   void count(Implementation& implementation, const ObservedCall& fresh, const ObservedCall& given, Examination& found);
   [[nodiscard]] std::string settings_changed();
   void notice_changed_operands(std::size_t set);
@@ -397,6 +398,9 @@ class IntegrityChecker final : public Auditor {
   [[nodiscard]] static std::string in_timed_call(const std::string& problem) {
     return "correct at first, but not in a timed call: " + problem;
   }
+  [[nodiscard]] static std::string leaves_changed(const std::string& what) {
+    return "it changes what all implementations share, and leaves it so: " + what;
+  }
 
   timing::Clock& clock_;
   const Prepared& prepared_;
@@ -413,7 +417,7 @@ class IntegrityChecker final : public Auditor {
   OperatorKernels kernels_of_baseline_;
   bool busy_before_ = false, measured_before_ = false;
   /// Indices of the output tensors of the baseline that its later calls overwrite.
-  std::vector<std::size_t> reused_by_baseline_;
+  std::set<std::size_t> reused_by_baseline_;
   /// Faults that another implementation may have caused; check() audits all implementations for them.
   std::string changed_operands_, changed_settings_;
 
@@ -512,9 +516,9 @@ inline Examination IntegrityChecker::examine(Implementation& implementation) {
 /// Makes up to so many calls of the baseline on the values given, after a call on others whose output was kept. Returns
 /// the indices of its output tensors that later calls overwrite, or whose memory later outputs have, though it is kept.
 /// Memory may be used again in turn, and a later output may have the bits of an earlier one.
-inline std::vector<std::size_t> IntegrityChecker::find_reuse_by_baseline(const ObservedCall& made,
-                                                                         std::int64_t most_calls) {
-  std::vector<std::size_t> reused;
+inline std::set<std::size_t> IntegrityChecker::find_reuse_by_baseline(const ObservedCall& made,
+                                                                      std::int64_t most_calls) {
+  std::set<std::size_t> reused;
   const std::size_t outputs = check::tensors_of(made.output).size();
   const Nanoseconds start = clock_.now();
   write_values(operands_, nullptr, 0);
@@ -524,8 +528,7 @@ inline std::vector<std::size_t> IntegrityChecker::find_reuse_by_baseline(const O
     if (call > 0 && !operands_.mutated.empty()) write_values(operands_, nullptr, 0);
     add_shared_outputs(made.output, call_in_a_row(baseline(), 1), operands_.tensors[0], reused);
   }
-  for (const std::size_t each : overwritten_outputs(made, operands_.tensors[0]))
-    if (std::ranges::find(reused, each) == reused.end()) reused.push_back(each);
+  reused.merge(overwritten_outputs(made, operands_.tensors[0]));
   return reused;
 }
 
@@ -535,8 +538,7 @@ inline std::string IntegrityChecker::describe_reuse(const ObservedCall& made, st
   const auto overwritten = overwritten_outputs(made, operands_.tensors[set]);
   if (describe_overwritten(reused_by_baseline_, overwritten).empty()) return {};
   const ObservedCall of_baseline = call(baseline(), answers_->fresh_values());
-  for (const std::size_t each : find_reuse_by_baseline(of_baseline, 2 * iterations_ + calls_to_blame))
-    if (std::ranges::find(reused_by_baseline_, each) == reused_by_baseline_.end()) reused_by_baseline_.push_back(each);
+  reused_by_baseline_.merge(find_reuse_by_baseline(of_baseline, 2 * iterations_ + calls_to_blame));
   repair(0);
   return describe_overwritten(reused_by_baseline_, overwritten);
 }
@@ -1532,9 +1534,7 @@ inline std::string IntegrityChecker::take_disturbance() {
   if (!changed_settings_.empty()) return std::exchange(changed_settings_, {});
   // Not in each audit, for which it takes long.
   if (const auto operators = kernels_of_baseline_.take_changed(); !operators.empty())
-    return "it changes what all implementations share, and leaves it so: the kernels of operators that the baseline "
-           "calls (" +
-           operators + ')';
+    return leaves_changed("the kernels of operators that the baseline calls (" + operators + ')');
   if (!busy_before_ && background_work_goes_on())
     return "threads or processes go on computing after its calls have returned, which slows whatever is timed beside "
            "it";
@@ -1550,7 +1550,7 @@ inline std::string IntegrityChecker::settings_changed() {
   settings_.restore();
   // What cannot be restored is no fault of those that are called next.
   settings_ = ProcessSettings::now();
-  return "it changes what all implementations share, and leaves it so: " + changes;
+  return leaves_changed(changes);
 }
 
 }  // namespace pace::detail

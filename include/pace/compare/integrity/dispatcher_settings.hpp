@@ -1,23 +1,17 @@
 // DispatcherSettings: the kernels that LibTorch's dispatcher has for the operators by which pace draws, writes and
-// copies values, and for those that the baseline calls. A kernel that is registered in a call would run whenever pace
-// prepares the next one, or in the calls of the baseline.
+// copies values. A kernel that is registered in a call would run whenever pace prepares the next one.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <ATen/record_function.h>
 #include <c10/core/DispatchKey.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
 #include <iterator>
-#include <memory>
-#include <mutex>
 #include <set>
 #include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace pace::detail {
@@ -89,74 +83,6 @@ struct DispatcherSettings {
       if (registrations[i] != after.registrations[i])
         changes.push_back(std::string("the kernels of ") + operators[i].name + " (torch::Library)");
   }
-};
-
-/// The operators that are called while it exists, in all threads, but those of DispatcherSettings: the first few.
-class CalledOperators {
- public:
-  CalledOperators() {
-    (void)take();
-    handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&enter));
-  }
-  ~CalledOperators() { at::removeCallback(handle_); }
-  CalledOperators(const CalledOperators&) = delete;
-  CalledOperators& operator=(const CalledOperators&) = delete;
-
-  /// Returns them, each once.
-  [[nodiscard]] std::vector<c10::OperatorName> take() {
-    const std::lock_guard lock(mutex());
-    return std::exchange(names(), {});
-  }
-
- private:
-  /// A call of more operators is hardly slowed by one of them.
-  static constexpr std::size_t most = 16;
-
-  static std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& called) {
-    const auto name = called.operator_name();
-    if (!name || is_watched_anyway(*name)) return nullptr;
-    const std::lock_guard lock(mutex());
-    if (names().size() < most && std::ranges::find(names(), *name) == names().end()) names().push_back(*name);
-    return nullptr;
-  }
-  [[nodiscard]] static bool is_watched_anyway(const c10::OperatorName& name) {
-    return std::ranges::any_of(DispatcherSettings::operators, [&](const DispatcherSettings::Operator& each) {
-      return name.name == each.name && name.overload_name == each.overload;
-    });
-  }
-  [[nodiscard]] static std::mutex& mutex() {
-    static std::mutex one;
-    return one;
-  }
-  [[nodiscard]] static std::vector<c10::OperatorName>& names() {
-    static std::vector<c10::OperatorName> all;
-    return all;
-  }
-
-  at::CallbackHandle handle_ = at::INVALID_CALLBACK_HANDLE;
-};
-
-/// The kernels of operators that are known when it is made.
-class OperatorKernels {
- public:
-  explicit OperatorKernels(std::vector<c10::OperatorName> names = {}) : names_(std::move(names)) {
-    for (const auto& each : names_) registrations_.push_back(DispatcherSettings::registrations_of(each));
-  }
-
-  /// Returns the names of those whose kernels are others now, and takes these for theirs.
-  [[nodiscard]] std::string take_changed() {
-    std::string changed;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      const std::size_t present = DispatcherSettings::registrations_of(names_[i]);
-      if (std::exchange(registrations_[i], present) != present)
-        changed += (changed.empty() ? "" : ", ") + names_[i].name;
-    }
-    return changed;
-  }
-
- private:
-  std::vector<c10::OperatorName> names_;
-  std::vector<std::size_t> registrations_ = {};
 };
 
 }  // namespace pace::detail
