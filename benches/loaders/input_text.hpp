@@ -110,24 +110,27 @@ class TextReader {
       ++at_;
       return;
     }
-    std::size_t end = at_;
+    const std::size_t begin = at_;
+    std::size_t end = begin;
     while (end < text_.size() && is_word(text_[end])) ++end;
-    const std::string word(text_.substr(at_, end - at_));
-    // 2e5 and 0x10 are numbers; torch.float32 and device(...) have their own names.
-    const bool is_name = begins_word(c) && (at_ == 0 || text_[at_ - 1] != '.') && !is_reserved_word(word) &&
-                         next_visible(end) != '=' && next_visible(end) != '(';
+    const std::string word(text_.substr(begin, end - begin));
+    // 2e5 and 0x10 are numbers; torch.float32 and device(...) have their own names; between the sizes and the end of a
+    // tensor its type is named.
+    const bool is_of_tensor = !open_.empty() && open_.back();
+    const bool is_name = begins_word(c) && !is_of_tensor && (begin == 0 || text_[begin - 1] != '.') &&
+                         !is_reserved_word(word) && next_visible(end) != '=' && next_visible(end) != '(';
     at_ = end;
     tensor_next_ = word == "T";
     if (tensor_next_) ranges.emplace_back();
     if (!is_name) {
+      if (const auto dtype = corpus::dtype_from_torch_name(word); dtype && is_of_tensor && text_[begin - 1] != '.')
+        refuse("'" + word + "' is no type here; expected '" + std::string(corpus::abbreviation(*dtype)) + '\'');
       plain += word;
       return;
     }
     names.insert(word);
     const auto size = sizes_.find(word);
     if (size == sizes_.end()) {
-      if (const auto dtype = corpus::dtype_from_torch_name(word))
-        refuse("'" + word + "' is no type here; expected '" + std::string(corpus::abbreviation(*dtype)) + '\'');
       const std::string name = beginning(word), what = "the size '" + name + "' has no value; expected ";
       refuse(what + (names_of_sizes_ == SizeNames::swept
                          ? "--sweep " + name + "=FIRST:LAST:x2, or --sweep " + name + "=VALUE"

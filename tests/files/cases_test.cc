@@ -263,6 +263,8 @@ TEST_CASE("what is often wrong in a text of inputs is named") {
   };
   refuses("(T([8, 64], float32),)", "'float32' is no type here; expected 'f32'");
   refuses("(T([8], int64, low=0, high=2),)", "'int64' is no type here; expected 'i64'");
+  refuses("(T([8], f99),)", "expected a dtype (bf16 f64 f32");
+  refuses("(T([8], f99),)", "found 'f99");
   refuses("(T([8, 64], f32), T([64], f32)", "')' is missing at the end of the inputs (T([8, 64], f32), T([64], f32)");
   refuses("(T([8, 64, f32),)", "')' closes no bracket in the inputs (T([8, 64, f32),)");
   refuses("(T([8], f32)))", "')' closes no bracket");
