@@ -370,7 +370,7 @@ TEST_CASE("an output that another thread writes after the call has returned") {
   };
   const auto result = run(honest, cheat, input());
   finish();
-  require_rejected(result, "");
+  require_rejected(result, "looks unwritten");
 }
 
 TEST_CASE("a handler of faults that one candidate leaves is not the fault of another one") {
