@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -25,9 +26,11 @@
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/zeros.h>
+#include <c10/util/intrusive_ptr.h>
 #include <catch2/matchers/catch_matchers_contains.hpp>
 
 #include "pace/compare/random_state.hpp"
+#include "pace/core/random.hpp"
 #include "tests/cheats/rejected.hpp"
 
 namespace {
@@ -956,6 +959,100 @@ TEST_CASE("an answer kept within each round, where rounds have values of their o
           .expect(pace::NoSlowerThan(100))
           .run(clock);
   require_rejected(result, "where the same values are repeated)");
+}
+
+/// Tensors that calls have had, by their objects.
+class KnownTensors {
+ public:
+  [[nodiscard]] bool takes_new(const at::Tensor& x) {
+    const void* const object = x.unsafeGetTensorImpl();
+    const auto found = known_.find(object);
+    // Where another tensor was, there may be a new one.
+    if (found != known_.end() && !found->second.expired()) return false;
+    known_.insert_or_assign(object, c10::weak_intrusive_ptr<c10::TensorImpl>(x.getIntrusivePtr()));
+    return true;
+  }
+
+ private:
+  std::map<const void*, c10::weak_intrusive_ptr<c10::TensorImpl>> known_ = {};
+};
+
+TEST_CASE("calls that are fast on tensors that they have had, whatever their values are") {
+  cheats::FakeClock clock;
+  KnownTensors known;
+  // As long as the baseline's, and three times as long.
+  const double more = GENERATE(20'000, 80'000);
+  const auto cheat = [&](const at::Tensor& x) {
+    clock.advance(pace::Nanoseconds(known.takes_new(x) ? 10'000 + more : 10'000));
+    return x.mul(3);
+  };
+  require_rejected(run_on(clock, cheat), "a call on tensors that none has had takes");
+}
+
+TEST_CASE("... and honest ones whose baseline takes longer on new memory, too") {
+  cheats::FakeClock clock;
+  const auto longer = [&](double usual, double more) {
+    return [&clock, usual, more, known = std::make_shared<KnownTensors>()](const at::Tensor& x) {
+      clock.advance(pace::Nanoseconds(known->takes_new(x) ? usual + more : usual));
+      return x.mul(3);
+    };
+  };
+  cheats::require_accepted(pace::compare("cheat", input())
+                               .options(longer_run())
+                               .baseline("eager", longer(30'000, 20'000))
+                               .candidate("cheat", longer(10'000, 20'000))
+                               .expect(pace::SpeedupAtLeast(1.01))
+                               .run(clock));
+}
+
+TEST_CASE("samples on new values that take far longer now and then count in the mean") {
+  cheats::FakeClock clock;
+  std::set<std::vector<float>> seen;
+  pace::SplitMix64 random(1);
+  std::size_t news = 0;
+  bool slow = false;
+  const auto cheat = [&](const at::Tensor& x) {
+    const auto* const first = static_cast<const float*>(x.const_data_ptr());
+    const bool is_new = seen.insert(std::vector<float>(first, first + 4)).second;
+    if (is_new && news++ % 16 == 0) slow = random.below(16) < 4;
+    clock.advance(pace::Nanoseconds(is_new && slow ? 300'000 : 25'000));
+    return x.mul(3);
+  };
+  auto options = longer_run();
+  options.check_seed = 7;
+  options.budget = options.hard_limit = pace::Nanoseconds(1e9);
+  const auto result =
+      pace::compare("cheat", input())
+          .options(options)
+          .baseline("eager", cheats::costing(clock, 30'000, [](const at::Tensor& x) { return x.mul(3); }))
+          .candidate("cheat", cheat)
+          .expect(pace::SpeedupAtLeast(1.01))
+          .expect(pace::NoSlowerThan(100))
+          .run(clock);
+  cheats::require_claim_refused(result, "but on values that no call has seen at most");
+}
+
+TEST_CASE("no work on new values counts as what calls take longer beside the rounds") {
+  cheats::FakeClock clock;
+  const auto taking = [&](double on_given, double on_new) {
+    return [&clock, on_given, on_new, given = Given()](const at::Tensor& x) mutable {
+      clock.advance(pace::Nanoseconds(given(x) ? on_given : on_new));
+      return x.mul(3);
+    };
+  };
+  auto options = longer_run();
+  options.check_seed = 7;
+  const auto result = pace::compare("cheat", input())
+                          .options(options)
+                          .baseline("eager", taking(3'000, 4'200))
+                          .candidate("cheat", taking(300, 1'500))
+                          .expect(pace::SpeedupAtLeast(5))
+                          .expect(pace::NoSlowerThan(100))
+                          .run(clock);
+  CHECK(result["cheat"].outcome == pace::Outcome::measured);
+  REQUIRE(result["cheat"].judgements.size() == 2);
+  CHECK(result["cheat"].judgements[0].verdict == pace::Verdict::failed);
+  CHECK_THAT(result["cheat"].judgements[0].message, ContainsSubstring("but on values that no call has seen at most"));
 }
 
 TEST_CASE("an answer kept for all but the first two of several new values in a row") {

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include <ATen/Context.h>
 #include <ATen/ops/_nested_tensor_from_tensor_list.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/empty.h>
@@ -545,6 +546,29 @@ TEST_CASE("an ill-formed comparison is an error, before anything runs") {
   pace::Options senseless;
   senseless.confidence = 2;
   CHECK_THROWS_AS(pace::compare("x").options(senseless).baseline("a", nothing).run(), pace::Error);
+}
+
+TEST_CASE("the numbers that are drawn after a comparison are what they are without it, and other ones than in it") {
+  FakeClock clock;
+  auto options = few_rounds();
+  const auto draw_after = [&](bool compares) {
+    at::manual_seed(options.seed);
+    at::Tensor in_call;
+    if (compares)
+      (void)pace::compare("a", at::ones({64}))
+          .options(options)
+          .baseline("a", costing(clock, 100,
+                                 [&](const at::Tensor& x) {
+                                   in_call = at::randn({64});
+                                   return x.mul(2);
+                                 }))
+          .candidate("b", costing(clock, 100, [](const at::Tensor& x) { return x.mul(2); }))
+          .run(clock);
+    const at::Tensor after = at::randn({64});
+    CHECK_FALSE((compares && in_call.equal(after)));
+    return after;
+  };
+  CHECK(draw_after(false).equal(draw_after(true)));
 }
 
 }  // namespace

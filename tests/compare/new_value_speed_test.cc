@@ -18,9 +18,11 @@ namespace {
 using Catch::Matchers::WithinAbs;
 using pace::Nanoseconds;
 using pace::SpeedupSummary;
+using pace::detail::log_ratio_in_few_calls;
 using pace::detail::log_ratio_on_new_values;
 using pace::detail::NewValueNorm;
 using pace::detail::NewValueQuestion;
+using pace::detail::PairRatio;
 using pace::detail::speed_on_new_values;
 using pace::gate::excess_of;
 
@@ -44,7 +46,11 @@ struct Pairs {
 
 std::optional<SpeedupSummary> measure(double in_rounds, Pairs& pairs, std::size_t most = 1000) {
   return speed_on_new_values(
-      in_rounds, [&] { return std::optional<double>(pairs()); },
+      in_rounds,
+      [&] {
+        const double ratio = pairs();
+        return std::optional(PairRatio{ratio, ratio});
+      },
       [&](std::size_t more) { return pairs.taken + more <= most; });
 }
 
@@ -86,6 +92,56 @@ TEST_CASE("the excess over another implementation is that of the ratio of both")
   CHECK_THAT(likely_excess_over(row(2.6, between(1, 4)), row(1.3, between(0.8, 5))), WithinAbs(2, 1e-12));
   CHECK(likely_excess_over(row(2.6, std::nullopt), other) == 1);
   CHECK(likely_excess_over(sort, row(1, std::nullopt)) == 1);
+}
+
+TEST_CASE("samples of the implementation that are slow now and then count by how often they are at least") {
+  // One sample in so many is slow by four times, of one side or of both in turn.
+  const auto every = [](std::size_t period, bool own, bool baseline) {
+    std::size_t taken = 0;
+    return speed_on_new_values(
+        1,
+        [&] {
+          ++taken;
+          const double seen = taken % period != 0 ? 0 : own && (!baseline || taken % (2 * period) != 0) ? -1 : 1;
+          return std::optional(
+              PairRatio{std::min(seen * std::log(4.0), 0.0), own || baseline ? seen * std::log(4.0) : 0});
+        },
+        [](std::size_t) { return true; });
+  };
+  const auto slow = every(8, true, false);
+  REQUIRE(slow);
+  CHECK(slow->observations == 176);
+  // 22 of 176 are slow: 0.06 at least by the bound of Clopper and Pearson.
+  CHECK_THAT(slow->median, WithinAbs(1 / (1 + 0.06 * 3), 0.01));
+  CHECK(slow->interval->high == slow->median);
+  for (const auto& both : {every(8, true, true), every(8, false, true), every(100, true, false)}) {
+    REQUIRE(both);
+    CHECK(both->median == 1);
+  }
+  // Of an implementation that takes far longer, other work interrupts more samples.
+  std::size_t taken = 0;
+  const auto longer = speed_on_new_values(
+      0.05,
+      [&] {
+        const double ratio = std::log(0.05) - (++taken % 8 == 0 ? std::log(4.0) : 0);
+        return std::optional(PairRatio{ratio, ratio});
+      },
+      [](std::size_t) { return true; });
+  REQUIRE(longer);
+  CHECK_THAT(longer->median, WithinAbs(0.05, 1e-12));
+}
+
+TEST_CASE("in few calls an implementation takes longer by no more than on the values given") {
+  const auto speedup = [](double on_new, double on_given) {
+    const pace::detail::CallTimes own{.on_new = Nanoseconds(on_new), .on_given = Nanoseconds(on_given)};
+    return std::exp(log_ratio_in_few_calls(Nanoseconds(4000), own, Nanoseconds(3000), Nanoseconds(500)));
+  };
+  CHECK_THAT(speedup(1500, 1500), WithinAbs(6, 1e-12));
+  CHECK_THAT(speedup(1500, 700), WithinAbs(3800.0 / 1300, 1e-12));
+  CHECK_THAT(speedup(1500, 400), WithinAbs(4000.0 / 1500, 1e-12));
+  CHECK_THAT(speedup(1500, 9000), WithinAbs(6, 1e-12));
+  // Without a sample on these, as far as the baseline does.
+  CHECK_THAT(speedup(1500, 0), WithinAbs(6, 1e-12));
 }
 
 TEST_CASE("what short calls take longer beside the rounds is the same for both sides, and at most 2 us") {
@@ -185,7 +241,7 @@ TEST_CASE("without time for an interval nothing is found, and without time for m
   const auto found = measure(1.5, few, 20);
   REQUIRE(found);
   CHECK(found->observations == 11);
-  CHECK_FALSE(speed_on_new_values(1.5, [] { return std::optional<double>(); }, [](std::size_t) { return true; }));
+  CHECK_FALSE(speed_on_new_values(1.5, [] { return std::optional<PairRatio>(); }, [](std::size_t) { return true; }));
 }
 
 }  // namespace

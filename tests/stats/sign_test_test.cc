@@ -17,6 +17,11 @@ TEST_CASE("tails of a fair coin, by hand") {
   CHECK_THAT(stats::upper_tail_of_fair_coin(10, 10), WithinRel(1.0 / 1024, 1e-12));
   CHECK_THAT(stats::upper_tail_of_fair_coin(10, 0), WithinRel(1.0, 1e-12));
   CHECK(stats::upper_tail_of_fair_coin(0, 0) == 1);
+  CHECK_THAT(stats::upper_tail_of_binomial(3, 2, 0.9), WithinRel(0.972, 1e-12));
+  using Binomial = boost::math::binomial_distribution<>;
+  CHECK_THAT(stats::least_share(10, 2, 0.05), WithinRel(Binomial::find_lower_bound_on_p(10, 2, 0.05), 1e-9));
+  CHECK_THAT(stats::least_share(176, 22, 1e-3), WithinRel(Binomial::find_lower_bound_on_p(176, 22, 1e-3), 1e-9));
+  CHECK(stats::least_share(10, 0, 0.05) == 0);
 }
 
 TEST_CASE("tails of a fair coin, by a library, for many tosses") {

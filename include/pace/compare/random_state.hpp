@@ -10,6 +10,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 
+#include "pace/core/random.hpp"
+
 namespace pace::detail {
 
 /// Calls `use` for the generator of the CPU, and of every GPU that this process uses already.
@@ -27,8 +29,11 @@ void for_each_default_generator(const Use& use) {
     if (cuda.hasPrimaryContext(device)) locked(cuda.getDefaultGenerator(device));
 }
 
+/// Gives the generators a state that depends on `seed`, and is not that of at::manual_seed(seed): operands that a user
+/// drew after it are other numbers than those that calls draw.
 inline void reset_random_state(std::uint64_t seed) {
-  for_each_default_generator([&](at::Generator& generator) { generator.set_current_seed(seed); });
+  const std::uint64_t mixed = SplitMix64(seed)();
+  for_each_default_generator([&](at::Generator& generator) { generator.set_current_seed(mixed); });
 }
 
 [[nodiscard]] inline std::vector<at::Tensor> random_state() {

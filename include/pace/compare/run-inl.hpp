@@ -24,6 +24,7 @@
 #include "pace/compare/pass_over.hpp"
 #include "pace/compare/prepare.hpp"
 #include "pace/compare/publish.hpp"
+#include "pace/compare/random_state.hpp"
 #include "pace/compare/round_values.hpp"
 #include "pace/compare/rounds.hpp"
 #include "pace/compare/sides/measure.hpp"
@@ -154,6 +155,8 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
 [[nodiscard]] inline Measured measure(timing::Clock& clock, const ComparisonPlan& plan,
                                       std::span<const gate::Stated> stated, double family_alpha,
                                       const gate::Rates& rates) {
+  // The numbers that a user draws next are not those that calls of the next comparison draw.
+  const RandomStateKept generators;
   // Before anything is made, so that it makes its own in memory that this process does not share.
   BaselineWitness witness(clock, plan);
   report_step({.what = "copies of the operands"});

@@ -273,6 +273,7 @@ class IntegrityChecker final : public Auditor {
   [[nodiscard]] std::string describe_slow_calls(Implementation& implementation, NewValueSamples& samples, CallTimes own,
                                                 CallTimes of_baseline);
   [[nodiscard]] std::string ask_after_pauses(Implementation& implementation);
+  [[nodiscard]] std::string ask_on_new_tensors(Implementation& implementation);
   [[nodiscard]] std::string time_on_new_values(Implementation& implementation, NewValueSamples& samples,
                                                std::span<const std::size_t> kept);
   [[nodiscard]] std::optional<NewValueSpeed> measure_on_new_values(NewValuePairs& pairs,
@@ -859,6 +860,7 @@ inline std::string IntegrityChecker::ask_for_more(std::size_t index, Outcome& ou
     try {
       if (auto problem = ask_after_rounds(implementation); !problem.empty()) return problem;
       if (auto problem = ask_after_pauses(implementation); !problem.empty()) return problem;
+      if (auto problem = ask_on_new_tensors(implementation); !problem.empty()) return problem;
       return time_left(clock_).count() > 0 ? ask_for_novelty(implementation) : out_of_time(index);
     } catch (...) {
       const Thrown thrown = take_exception(index);
@@ -1241,6 +1243,77 @@ inline std::string IntegrityChecker::ask_after_pauses(Implementation& implementa
          " in the rounds; that of the baseline takes " + format_time(norm) + ": it is fast only in calls in a row";
 }
 
+/// While it exists, the first set of operands is another one.
+class FirstSetExchanged {
+ public:
+  FirstSetExchanged(OperandSets& operands, std::unique_ptr<OperandSet> other)
+      : operands_(operands), set_(std::move(other)), tensors_(set_->tensors()) {
+    exchange();
+  }
+  FirstSetExchanged(const FirstSetExchanged&) = delete;
+  FirstSetExchanged& operator=(const FirstSetExchanged&) = delete;
+  ~FirstSetExchanged() { exchange(); }
+
+ private:
+  void exchange() {
+    std::swap(operands_.sets[0], set_);
+    std::swap(operands_.tensors[0], tensors_);
+  }
+  OperandSets& operands_;
+  std::unique_ptr<OperandSet> set_;
+  std::vector<at::Tensor> tensors_;
+};
+
+/// Whether single calls take as long on tensors that no call has had as on those of the rounds, where the values are
+/// new to both. What is kept for an operand's values is made anew on both, too; code that knows tensors by their
+/// objects or addresses is slow on the former alone, which is what a program has whose operands are made for each call.
+inline std::string IntegrityChecker::ask_on_new_tensors(Implementation& implementation) {
+  constexpr double most_times = 1.5, slack_in_resolutions = 40;
+  constexpr int tries = 12, for_all_but_one = 11;
+  const Nanoseconds usual = shortest_of(implementation.index) + shortest_of(baseline_);
+  const bool keeps = !operands_.keeps.empty() || std::ranges::find(keeps_, implementation.index) != keeps_.end();
+  // On values that are known, what is kept for them would be made anew on new tensors alone. A step of a training has
+  // its tensors from the model.
+  if (clock_.modes() != nullptr || keeps || prepared_.renew || !answers_->renews() || operands_.pristine.empty() ||
+      implementation.phases() != nullptr || 4 * usual > audit_share * options_.budget)
+    return {};
+  const OnOtherValues other = on_fresh_values();
+  const Nanoseconds slack = slack_in_resolutions * clock_.resolution();
+  const auto time_on = [&](Implementation& which, std::unique_ptr<OperandSet> made) {
+    const auto values = prepared_.given->clone();
+    source_->draw(answers_->fresh().renewal, values->tensors(), {});
+    std::optional<FirstSetExchanged> exchanged;
+    // The calls before are on tensors that are known.
+    which.prepare(0);
+    which.run(0, 1);
+    if (made) exchanged.emplace(operands_, std::move(made));
+    which.prepare(0);
+    write_values(values->tensors(), operands_.tensors[0]);
+    return clock_.time_prepared(which, 0, 1);
+  };
+  CallTimes own, of_baseline;
+  const auto take = [&](Implementation& which, CallTimes& times) {
+    times.on_known = time_on(which, nullptr);
+    times.on_new = time_on(which, prepared_.given->clone());
+  };
+  int slower = 0;
+  for (int i = 0; i < tries && slower >= i - (tries - for_all_but_one); ++i) {
+    if (time_left(clock_).count() <= 0) return {};
+    take(baseline(), of_baseline);
+    take(implementation, own);
+    // Memory that is new to the process makes calls longer by a time or by a share.
+    const Nanoseconds longer = std::max(of_baseline.on_new - of_baseline.on_known, Nanoseconds(0));
+    const double norm = 1 + longer / std::max(of_baseline.on_known, clock_.resolution());
+    slower += own.on_new > most_times * norm * own.on_known + longer + slack;
+  }
+  repair(0);
+  if (slower < for_all_but_one) return {};
+  return "a call on tensors that none has had takes " + format_time(own.on_new) + ", and one on those of the rounds " +
+         format_time(own.on_known) + ", both on new values; those of the baseline take " +
+         format_time(of_baseline.on_new) + " and " + format_time(of_baseline.on_known) +
+         ": it is fast on the tensors of the rounds alone. " + keeps_hint();
+}
+
 /// Measures the speed-up over the baseline where all values but those of the operand tensors `kept` are new, which is
 /// what remains of that of the rounds without anything that is kept from call to call, whatever it is kept by: address,
 /// version, content, or that calls are repeated. Returns what is wrong with the outputs. Where rounds have values of
@@ -1357,7 +1430,7 @@ inline HeldSpeed IntegrityChecker::take_pairs_held(NewValuePairs& pairs, std::sp
   std::size_t held = 0;
   std::vector<double> as_seen;
   PhasesOnNewValues phases(phases_in_rounds(index));
-  const auto pair = [&]() -> std::optional<double> {
+  const auto pair = [&]() -> std::optional<PairRatio> {
     const Nanoseconds most = longest();
     const auto times = take_pair(pairs, keeping, taken);
     pairs.untimed = times && !times->is_timed(beside_given);
@@ -1372,11 +1445,11 @@ inline HeldSpeed IntegrityChecker::take_pairs_held(NewValuePairs& pairs, std::sp
       CallTimes counted = times->baseline;
       counted.on_new = on_new;
       return beside_given ? log_ratio_beside_given(counted, times->own, usual, usual_own, in_rounds)
-                          : log_ratio_on_new_values(on_new, times->own.on_new, usual, usual_own);
+                          : log_ratio_in_few_calls(on_new, times->own, usual, usual_own);
     };
     as_seen.push_back(log_ratio(times->baseline.on_new));
     held += times->baseline.on_new > limit;
-    return log_ratio(std::min(times->baseline.on_new, limit));
+    return PairRatio{.counted = log_ratio(std::min(times->baseline.on_new, limit)), .seen = as_seen.back()};
   };
   const auto time_is_left = [&](std::size_t more) {
     const Nanoseconds elapsed = clock_.now() - taken.start,

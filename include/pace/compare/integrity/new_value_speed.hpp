@@ -16,6 +16,9 @@
 #include "pace/core/units.hpp"
 #include "pace/gate/known_values.hpp"
 #include "pace/stats/median_interval.hpp"
+#include "pace/stats/quantile.hpp"
+#include "pace/stats/sign_test.hpp"
+#include "pace/stats/sorted.hpp"
 #include "pace/stats/summary.hpp"
 
 namespace pace::detail {
@@ -54,12 +57,15 @@ struct PairOnNewValues {
 /// Confidence of the interval of a speed-up on new values, for a number of pairs that is fixed.
 inline constexpr double new_value_confidence = 0.999;
 
+/// What calls may take longer in a few of them than in the rounds, where it is the same for both sides.
+inline constexpr Nanoseconds longer_in_few_calls{2e3};
+
 /// Returns ln(time of the baseline / own time) of a sample of each on new values. `usual` and `usual_own` are their
 /// times in the rounds. What a call takes longer in so few calls, on memory that was written just before, is no share
 /// of its time but about the same for both: it does not count where a share would allow less, up to `most` and as far
 /// as the own time of the rounds.
 [[nodiscard]] inline double log_ratio_on_new_values(Nanoseconds baseline, Nanoseconds own, Nanoseconds usual,
-                                                    Nanoseconds usual_own, Nanoseconds most = Nanoseconds(2e3)) {
+                                                    Nanoseconds usual_own, Nanoseconds most = longer_in_few_calls) {
   const Nanoseconds more = std::clamp(baseline - usual, Nanoseconds(0), most);
   const Nanoseconds least = std::min(own, usual_own);
   const double by_share = baseline / own;
@@ -76,6 +82,64 @@ inline constexpr double new_value_confidence = 0.999;
   const double on_new = log_ratio_on_new_values(baseline.on_new, own.on_new, usual, usual_own);
   const double on_given = log_ratio_on_new_values(baseline.on_given, own.on_given, usual, usual_own);
   return std::min(std::log(in_rounds) + on_new - on_given, on_new + std::log(most_beyond));
+}
+
+/// Returns ln(speed-up) of a pair of samples on new values. Where that of the implementation has one on the values
+/// given beside it, it takes longer in few calls by no more than these do, so that no work on new values counts as
+/// that. `baseline` is what the time of the baseline counts as.
+[[nodiscard]] inline double log_ratio_in_few_calls(Nanoseconds baseline, const CallTimes& own, Nanoseconds usual,
+                                                   Nanoseconds usual_own) {
+  const Nanoseconds longer = own.on_given.count() > 0
+                                 ? std::clamp(own.on_given - usual_own, Nanoseconds(0), longer_in_few_calls)
+                                 : longer_in_few_calls;
+  return log_ratio_on_new_values(baseline, own.on_new, usual, usual_own, longer);
+}
+
+/// ln(time of the baseline / own time) of a pair: as it counts, and as it was seen.
+struct PairRatio {
+  double counted = 0, seen = 0;
+};
+
+/// The samples that took far longer than the other ones of the same side.
+struct SlowSamples {
+  /// By how many times, of the implementation's.
+  std::vector<double> factors = {};
+  std::size_t of_baseline = 0;
+
+  /// By the log ratios of the pairs, as they were seen.
+  [[nodiscard]] static SlowSamples of(const std::vector<double>& seen) {
+    const double median = stats::median(stats::sorted(seen)), slow = std::log(1.5);
+    SlowSamples found;
+    for (const double each : seen) {
+      if (each < median - slow) found.factors.push_back(std::exp(median - each));
+      found.of_baseline += each > median + slow;
+    }
+    return found;
+  }
+  [[nodiscard]] bool are_mostly_own() const { return factors.size() > of_baseline; }
+};
+
+/// Returns how many times as long as in the median an implementation takes on new values in the mean at least, since
+/// some of its samples there are slow: 1 where those of the baseline are about as often, as both are beside other work,
+/// the more often the longer they are.
+[[nodiscard]] inline double factor_of_slow_samples(const std::vector<double>& seen) {
+  constexpr double error = 1e-3;
+  auto slow = SlowSamples::of(seen);
+  const std::size_t own = slow.factors.size();
+  const double of_time = 1 / (1 + std::exp(stats::median(stats::sorted(seen))));
+  if (!slow.are_mostly_own() ||
+      stats::upper_tail_of_binomial(own + slow.of_baseline, own, std::clamp(of_time, 0.5, 1 - 1e-6)) > error)
+    return 1;
+  const double share = stats::least_share(seen.size(), own - slow.of_baseline, error);
+  return 1 + share * (stats::quantile(stats::sorted(std::move(slow.factors)), 0.25) - 1);
+}
+
+/// Returns `found` with all speed-ups smaller by `factor`.
+[[nodiscard]] inline SpeedupSummary slower_by(double factor, SpeedupSummary found) {
+  for (double* const each : {&found.q20, &found.median, &found.q80}) *each /= factor;
+  if (found.interval)
+    found.interval = {found.interval->low / factor, found.interval->high / factor, found.interval->confidence};
+  return found;
 }
 
 /// Returns the summary of some pairs, by ln(time of the baseline / own time) of each. Where they are too few for an
@@ -121,25 +185,26 @@ class PhasesOnNewValues {
   std::vector<std::vector<double>> log_ratios_;
 };
 
-/// Measures the speed-up on new values. `pair()` returns ln(time of the baseline / own time) of one sample of each, on
-/// new values, or nothing, which ends the measurement without a result. `time_is_left(pairs)` is whether that many more
-/// may be taken. More pairs follow the first ones only where their median is suspicious beside the speed-up
-/// `in_rounds`, until the interval is narrow or there are `most` of them. Where there is no time for an interval, three
-/// pairs or more have their extremes in its place, with a confidence of 0. Returns nothing if there is no time for
-/// these.
+/// Measures the speed-up on new values. `pair()` returns the ratio of one sample of each side on new values, or
+/// nothing, which ends the measurement without a result. `time_is_left(pairs)` is whether that many more may be taken.
+/// More pairs follow the first ones only where their median is suspicious beside the speed-up `in_rounds`, until the
+/// interval is narrow or there are `most` of them, or where some samples of the implementation are slow. Where there is
+/// no time for an interval, three pairs or more have their extremes in its place, with a confidence of 0. Returns
+/// nothing if there is no time for these.
 [[nodiscard]] inline std::optional<SpeedupSummary> speed_on_new_values(double in_rounds,
-                                                                       FunctionRef<std::optional<double>()> pair,
+                                                                       FunctionRef<std::optional<PairRatio>()> pair,
                                                                        FunctionRef<bool(std::size_t)> time_is_left) {
-  constexpr std::size_t fewest = 3, most = 88;
+  constexpr std::size_t fewest = 3, most = 88, most_where_some_are_slow = 176;
   constexpr double narrow = 1.02;
   const std::size_t for_interval = stats::fewest_for_median_interval(new_value_confidence);
-  std::vector<double> log_ratios;
+  std::vector<double> log_ratios, seen;
   for (std::size_t wanted = for_interval;; wanted *= 2) {
     if (!log_ratios.empty() && !time_is_left(wanted - log_ratios.size())) break;
     while (log_ratios.size() < wanted) {
       const auto next = pair();
       if (!next) return std::nullopt;
-      log_ratios.push_back(*next);
+      log_ratios.push_back(next->counted);
+      seen.push_back(next->seen);
       if (log_ratios.size() == 1 && !time_is_left(wanted - 1)) {
         wanted = fewest;
         if (!time_is_left(wanted - 1)) return std::nullopt;
@@ -148,9 +213,10 @@ class PhasesOnNewValues {
     if (wanted == fewest) break;
     const auto found = summarize_pairs(log_ratios);
     const bool suspicious = found.median * gate::least_excess < in_rounds;
-    if (!suspicious || found.interval->high < narrow * found.median || wanted >= most) break;
+    const bool open = suspicious && found.interval->high >= narrow * found.median && wanted < most;
+    if (!open && !(SlowSamples::of(seen).are_mostly_own() && wanted < most_where_some_are_slow)) break;
   }
-  return summarize_pairs(log_ratios);
+  return slower_by(factor_of_slow_samples(seen), summarize_pairs(log_ratios));
 }
 
 }  // namespace pace::detail
