@@ -1,5 +1,6 @@
 // Cheats on values that are hard to renew: those that functions hold by themselves, quantized and constant ones, and
 // few integers or bools.
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <new>
@@ -7,9 +8,11 @@
 #include <vector>
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/mv.h>
+#include <ATen/ops/nll_loss.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
@@ -238,6 +241,20 @@ TEST_CASE("probabilities that are all equal stay probabilities") {
     return at::mv(x.narrow(1, 0, 15), most).add(x.select(1, 15).mul(most.sum().neg().add(1)));
   };
   require_accepted(run(mean, honest, input(), at::full({16}, 1.0 / 16)));
+}
+
+TEST_CASE("log-probabilities stay such, and answers for those given are no answers for others") {
+  const auto loss = [](Operand logs, Operand target) { return at::nll_loss(logs, target); };
+  const auto of_any_scores = [](Operand logs, Operand target) { return at::cross_entropy_loss(logs, target); };
+  const at::Tensor target = at::randint(0, 16, {32}, at::kLong), given = input().log_softmax(1);
+  require_accepted(run(loss, of_any_scores, given, target));
+  require_accepted(run(loss, of_any_scores, given.clone().set_requires_grad(true), target));
+  require_accepted(run(loss, of_any_scores, input().masked_fill_(at::arange(16).eq(3), -INFINITY).log_softmax(1),
+                       target.masked_fill(target.eq(3), 4)));
+  require_rejected(run(loss, kept_by_address(loss), given, target), "overwritten");
+  const auto of_given = [=](Operand, Operand of) { return at::nll_loss(given, of); };
+  require_rejected(run(loss, of_given, given, target),
+                   "it is right for the operands given, but not for other values in the same memory");
 }
 
 TEST_CASE("a matrix of rank one, whose rows are known up to their scale") {

@@ -274,6 +274,36 @@ TEST_CASE("rearranged: rows of length 1 and with the sum 1 are other ones, unles
   CHECK_FALSE(at::equal(moved, rotation));
 }
 
+TEST_CASE("rearranged: log-probabilities are other ones, and their order, ties and zeros stay") {
+  const auto x = at::randn({8, 6}, at::kDouble);
+  const auto sums = [](const at::Tensor& rows) { return rows.exp().sum(-1); };
+  const auto of_one = at::ones({8}, at::kDouble);
+  x.select(1, 2).fill_(-std::numeric_limits<double>::infinity());
+  for (const auto& given : {at::randn({8, 6}, at::kDouble).log_softmax(-1), x.log_softmax(-1)}) {
+    const auto moved = rearranged(given);
+    CHECK(at::allclose(sums(moved), of_one));
+    CHECK(at::equal(moved.isinf(), given.isinf()));
+    CHECK_FALSE(at::allclose(sorted(moved.exp()), sorted(given.exp())));
+  }
+  const auto in_order = std::get<0>(at::randn({8, 6}, at::kDouble).sort()).log_softmax(-1);
+  const auto tied = at::randn({8, 3}, at::kDouble).repeat({1, 2}).log_softmax(-1);
+  for (const auto& given : {in_order, tied}) {
+    const auto moved = rearranged(given);
+    CHECK(at::allclose(sums(moved), of_one));
+    CHECK_FALSE(at::allclose(moved, given));
+  }
+  CHECK(rearranged(in_order).diff().ge(0).all().item<bool>());
+  CHECK(at::equal(rearranged(tied).narrow(1, 0, 3), rearranged(tied).narrow(1, 3, 3)));
+  // In float32 and 16 bits, by one row, and for equal classes.
+  for (const auto type : {at::kFloat, at::kHalf, at::kBFloat16}) {
+    const auto given = at::randn({8, 6}).log_softmax(-1).to(type);
+    CHECK(at::allclose(sums(rearranged(given).to(at::kDouble)), of_one, 0, 0.02));
+  }
+  const auto equal = at::zeros({6}, at::kDouble).log_softmax(-1);
+  CHECK(at::allclose(sums(rearranged(equal)), at::ones({}, at::kDouble)));
+  CHECK_FALSE(at::allclose(rearranged(equal), equal));
+}
+
 TEST_CASE("rearranged: whole numbers in order have the same steps in another order") {
   const auto offsets = numbers({0, 3, 4, 9, 16, 17, 30});
   const auto moved = rearranged(offsets);

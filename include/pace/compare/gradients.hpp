@@ -223,6 +223,8 @@ class Gradients {
       const double epsilon = check::detail::precision_of(values.scalar_type()).epsilon;
       const double magnitude = structure.zeros ? 1 : rms(wide(values));
       values.add_(steps.mul(magnitude * std::max(0x1p-10, 4 * epsilon)).to(real));
+      // Steps may lead above 0, where no logarithm of a probability lies.
+      if (structure.log_probabilities) values.copy_(with_unit_rows(wide(values), structure));
     });
     return special;
   }
@@ -247,6 +249,11 @@ class Gradients {
       along = along.add(along.is_complex() ? turned.conj() : turned).div(2);
     }
     if (structure.unit_sums) along = along.sub(along.mean(-1, /*keepdim=*/true));
+    if (structure.log_probabilities) {
+      // The sum of the probabilities grows along these.
+      const at::Tensor shares = wide(values).exp(), squares = shares.square().sum(-1, /*keepdim=*/true);
+      along = along.sub(shares.mul(along.mul(shares).sum(-1, /*keepdim=*/true).div(squares)));
+    }
     if (structure.unit_rows) {
       const at::Tensor x = wide(values);
       along = along.sub(x.mul(along.mul(x).sum(-1, /*keepdim=*/true)));

@@ -42,7 +42,7 @@ namespace pace::detail {
 }
 
 /// Gives `values`, which are all equal, different ones of up to their size: whole ones if they are whole and not 1.
-/// Rows of length 1 or with the sum 1 keep that. Returns whether they were equal.
+/// Rows of length 1, with the sum 1 or of log-probabilities stay such. Returns whether they were equal.
 [[nodiscard]] inline bool make_unequal(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
   if (!is_constant(values)) return false;
   at::Tensor varied = values.to(at::kDouble).contiguous().clone().flatten();
@@ -55,10 +55,8 @@ namespace pace::detail {
     if (is_constant(varied) && varied.numel() > 1)
       varied = varied.where(choose_eighth(varied.numel(), random, varied.device()).view(varied.sizes()).logical_not(),
                             varied.sign());
-  } else if (values.dim() > 0 && structure.unit_sums) {
-    varied = varied.div(varied.sum(-1, true));
-  } else if (values.dim() > 0 && structure.unit_rows) {
-    varied = varied.div(varied.square().sum(-1, true).sqrt());
+  } else {
+    varied = with_unit_rows(varied, structure);
   }
   values.copy_(varied);
   return !is_constant(values);
@@ -72,7 +70,7 @@ namespace pace::detail {
   constexpr std::int64_t most_elements = 1 << 22;
   if (values.is_complex() || values.dim() < 2 || values.numel() > most_elements || is_constant(values)) return false;
   if (!(structure.whole || structure.ties) || structure.infinite || structure.zeros || structure.sorted ||
-      structure.symmetric || structure.unit_rows || structure.unit_sums || is_toeplitz(values) || one_hot_dim(values) ||
+      structure.symmetric || structure.has_unit_rows() || is_toeplitz(values) || one_hot_dim(values) ||
       has_coordinates(values, values.dim() - 1))
     return false;
   const auto repeats_along = [&](std::int64_t dim) {
@@ -85,13 +83,14 @@ namespace pace::detail {
   return !holds_for_all(values.eq(given));
 }
 
-/// Gives rows that are all equal, of length 1 or with the sum 1, values of their own that have that property, in order
-/// if the rows are; and rows of one value each different ones in order. Returns whether `values` were such rows.
+/// Gives rows that are all equal, of length 1, with the sum 1 or of log-probabilities, values of their own that have
+/// that property, in order if the rows are; and rows of one value each different ones in order. Returns whether
+/// `values` were such rows.
 [[nodiscard]] inline bool make_rows_unlike(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
   if (values.is_complex() || values.dim() < 2 || values.size(-1) < 2 || structure.infinite || structure.zeros ||
       structure.whole || structure.symmetric || is_constant(values) || is_toeplitz(values))
     return false;
-  const bool unit = structure.unit_sums || structure.unit_rows;
+  const bool unit = structure.has_unit_rows();
   const at::Tensor rows = values.reshape({-1, values.size(-1)});
   if (rows.size(0) < 2) return false;
   const bool equal_rows = holds_for_all(rows.eq(rows.narrow(0, 0, 1)));
@@ -104,10 +103,7 @@ namespace pace::detail {
     const at::Tensor first = rows.narrow(1, 0, 1), last = rows.narrow(1, rows.size(1) - 1, 1);
     varied = std::get<0>(varied.sort(1, /*descending=*/holds_for_all(last.le(first)) && !single_values));
   }
-  if (structure.unit_sums)
-    varied = varied.div(varied.sum(-1, true));
-  else if (structure.unit_rows)
-    varied = varied.div(varied.square().sum(-1, true).sqrt());
+  varied = with_unit_rows(varied, structure);
   const at::Tensor given = values.clone();
   values.copy_(varied.view(values.sizes()));
   return !holds_for_all(values.eq(given));

@@ -26,17 +26,31 @@ struct ValueStructure {
   bool symmetric = false;
   bool unit_rows = false;  ///< rows have the length 1
   bool unit_sums = false;  ///< rows of no negative values have the sum 1
-  bool ties = false;       ///< more than a tenth of those other than zero are equal to another one
-  bool sparse = false;     ///< more than a tenth are zeros
+  /// Rows of no positive values are logarithms of others with the sum 1, not all of them of 0 and 1.
+  bool log_probabilities = false;
+  bool ties = false;    ///< more than a tenth of those other than zero are equal to another one
+  bool sparse = false;  ///< more than a tenth are zeros
 
   /// Returns whether factors of their own for the values would take a property away. A common factor leaves order, ties
   /// and symmetry.
   [[nodiscard]] bool needs_common_factor() const {
-    return whole || infinite || sorted || symmetric || unit_rows || unit_sums || ties;
+    return whole || infinite || sorted || symmetric || has_unit_rows() || ties;
   }
+  /// Returns whether rows have one of the properties that with_unit_rows() gives.
+  [[nodiscard]] bool has_unit_rows() const { return unit_rows || unit_sums || log_probabilities; }
   /// Returns whether values far from these would take a property away: factors leave zeros where they are.
   [[nodiscard]] bool is_special() const { return needs_common_factor() || sparse; }
 };
+
+/// Returns `rows`, floating-point ones along the last dimension, with the property that `structure` says of rows: the
+/// length 1, the sum 1, or logarithms of values with the sum 1. Others are returned as they are.
+[[nodiscard]] inline at::Tensor with_unit_rows(const at::Tensor& rows, const ValueStructure& structure) {
+  if (rows.dim() == 0) return rows;
+  if (structure.log_probabilities) return rows.log_softmax(-1);
+  if (structure.unit_sums) return rows.div(rows.sum(-1, /*keepdim=*/true));
+  if (structure.unit_rows) return rows.div(rows.square().sum(-1, /*keepdim=*/true).sqrt());
+  return rows;
+}
 
 /// Whether real square matrices, such as those of correlations, are equal to their transposes but for a few roundings
 /// of their largest value. A product of a matrix and its transpose is often no more symmetric than that.
@@ -81,8 +95,11 @@ struct ValueStructure {
   found.both_signs = values.lt(0).any().item<bool>() && values.gt(0).any().item<bool>();
   if (values.dim() == 0) return found;
   const std::int64_t width = values.size(-1);
-  if (width >= 2)
-    found.unit_sums = all(values.ge(0)) && all(values.to(at::kDouble).sum(-1).sub(1).abs().lt(sum_tolerance));
+  if (width >= 2) {
+    const auto sums_to_one = [&](const at::Tensor& rows) { return all(rows.sum(-1).sub(1).abs().lt(sum_tolerance)); };
+    found.unit_sums = all(values.ge(0)) && sums_to_one(values.to(at::kDouble));
+    found.log_probabilities = !found.whole && all(values.le(0)) && sums_to_one(values.to(at::kDouble).exp());
+  }
   if (width >= 3) {
     const at::Tensor later = values.narrow(-1, 1, width - 1), earlier = values.narrow(-1, 0, width - 1);
     found.sorted = all(later.ge(earlier)) || all(later.le(earlier));

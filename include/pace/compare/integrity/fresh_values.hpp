@@ -342,14 +342,27 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
 
 /// Multiplies the values of rows of length 1 or with the sum 1 by random factors of their own, and then rows as wholes,
 /// so that they keep that property. Returns false, and leaves them, where that would take another one away: orthogonal
-/// rows, columns of the sum 1, ties unless all are equal.
+/// rows, columns of the sum 1, order, ties unless all are equal. Log-probabilities are normalised after factors of
+/// their own; those with ties or in order, after one factor for all of them, which keeps both.
 [[nodiscard]] inline bool vary_unit_rows(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
   const bool equal = values.eq(values.flatten().narrow(0, 0, 1)).all().item<bool>();
-  if (structure.whole || ((structure.ties || structure.sorted) && !equal) ||
-      !(structure.unit_rows || structure.unit_sums))
-    return false;
+  const bool keeps_order = (structure.ties || structure.sorted) && !equal;
+  if (structure.whole || (keeps_order && !structure.log_probabilities) || !structure.has_unit_rows()) return false;
   const at::Tensor given = values.to(at::kDouble);
-  if (structure.unit_sums && values.dim() >= 2 && given.sum(-2).sub(1).abs().lt(1e-2).all().item<bool>()) return false;
+  const auto has_unit_columns = [&](const at::Tensor& shares) {
+    return values.dim() >= 2 && shares.sum(-2).sub(1).abs().lt(1e-2).all().item<bool>();
+  };
+  if (structure.log_probabilities) {
+    if (has_unit_columns(given.exp())) return false;
+    at::Tensor varied = given.clone().flatten();
+    if (keeps_order)
+      varied.mul_(draw_factor(random));
+    else
+      multiply_each(varied, random, /*signs=*/false);
+    values.copy_(with_unit_rows(varied.view(given.sizes()), structure));
+    return true;
+  }
+  if (structure.unit_sums && has_unit_columns(given)) return false;
   if (structure.unit_rows && orthogonal_rows(values)) return false;
   const auto size_of = [&](const at::Tensor& rows) {
     return structure.unit_sums ? rows.sum(-1, true) : rows.square().sum(-1, true).sqrt();
@@ -381,16 +394,18 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
 ///   whole numbers, and those of zeros and one other value, stay.
 /// - Rows in order get other steps between equal ends; equal neighbours stay equal. Whole numbers in order get the same
 ///   steps in another order.
-/// - Rows of length 1 or with the sum 1 get other values as in vary_unit_rows().
+/// - Rows of length 1, with the sum 1 or of log-probabilities get other values as in vary_unit_rows().
 /// - Whole numbers, ties, and rows that vary_unit_rows() leaves get other places: slices of each dimension are
 ///   permuted. Triangular matrices stay.
 [[nodiscard]] inline bool rearrange_values(at::Tensor& values, const ValueStructure& structure, double factor,
                                            SplitMix64& random) {
   const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
   const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
-  if (structure.infinite || values.dim() == 0) return false;
+  if (values.dim() == 0) return false;
+  // Logarithms of zeros are infinite, and stay so.
+  if (structure.infinite) return structure.log_probabilities && vary_unit_rows(values, structure, random);
   const std::int64_t width = values.size(-1);
-  const auto unit = structure.unit_rows || structure.unit_sums;
+  const bool unit = structure.has_unit_rows();
   const bool toeplitz = is_toeplitz(values);
   // A mask, or the same value everywhere.
   const auto has_one_value = [&] {
@@ -484,7 +499,7 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
 /// Whether whole numbers may take each other's values without a loss of structure.
 [[nodiscard]] inline bool may_repeat(const ValueStructure& structure) {
   return structure.whole && !structure.zeros && !structure.infinite && !structure.sorted && !structure.symmetric &&
-         !structure.unit_rows && !structure.unit_sums;
+         !structure.has_unit_rows();
 }
 
 /// The longest dimension of `values`, which has one.
