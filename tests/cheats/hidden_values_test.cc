@@ -340,6 +340,27 @@ TEST_CASE("counts that make an output smaller are ignored") {
   require_rejected(run(largest, three, input(), at::tensor(3)), "operand tensor 1 alone has other values");
 }
 
+TEST_CASE("ids beside padding, and lengths that no operand says, are kept") {
+  const auto looked_up = [](Operand x, Operand ids) {
+    return x.index_select(0, ids.flatten()).mul(ids.flatten().ne(0).unsqueeze(1)).view({8, 16, 4}).sum(1);
+  };
+  const at::Tensor lengths = at::tensor({5, 12, 9, 16, 7, 3, 11, 14}, at::kLong);
+  const at::Tensor places = at::arange(16).ge(lengths.unsqueeze(1)), table = at::randn({50, 4});
+  const at::Tensor ids = at::randint(1, 50, {8, 16}, at::kLong).masked_fill(places, 0);
+  const auto* const wrong = "it is right for the operands given, but not for other values in the same memory";
+  require_rejected(run(looked_up, with_fixed(looked_up, ids), table, ids), wrong);
+  const auto of_known_lengths = [=](Operand x, Operand rows) {
+    return x.index_select(0, rows.flatten()).mul(places.flatten().logical_not().unsqueeze(1)).view({8, 16, 4}).sum(1);
+  };
+  require_rejected(run(looked_up, of_known_lengths, table, ids), wrong);
+  // Beside a mask, the ids still differ.
+  const auto masked = [](Operand x, Operand rows, Operand mask) {
+    return x.index_select(0, rows.flatten()).mul(mask.flatten().unsqueeze(1)).view({8, 16, 4}).sum(1);
+  };
+  const auto of_known_ids = [=](Operand x, Operand, Operand mask) { return masked(x, ids, mask); };
+  require_rejected(run(masked, of_known_ids, table, ids, places.logical_not()), wrong);
+}
+
 TEST_CASE("integers that keep a structure in other values are kept") {
   const auto gathered = [](Operand x, Operand order) { return x.index_select(0, order).sin(); };
   const at::Tensor order = at::randperm(32, at::kLong);

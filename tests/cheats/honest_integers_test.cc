@@ -175,6 +175,49 @@ TEST_CASE("keys are in order before their padding") {
   require_accepted("keys", baseline, by_halves, at::randn({40}), keys, wanted);
 }
 
+/// Ids from 2 to 99 with padding at the end of rows, or at their beginning.
+at::Tensor padded_ids(Operand lengths, std::int64_t width, std::int64_t padding, bool at_end) {
+  const at::Tensor ids = at::randint(2, 100, {lengths.numel(), width}, at::kLong);
+  const at::Tensor places = at::arange(width).ge(lengths.unsqueeze(1));
+  return ids.masked_fill(at_end ? places : places.flip(1), padding);
+}
+
+TEST_CASE("padding is at one end of rows, as lengths and masks say") {
+  const at::Tensor lengths = at::tensor({5, 12, 9, 16, 7, 3, 11, 14}, at::kLong), table = at::randn({101, 8});
+  // The sum of the rows of the table that a row of ids names, but for padding.
+  const auto of_lengths = [](Operand weights, Operand ids, bool at_end, const auto& length_of) {
+    at::Tensor out = at::zeros({ids.size(0), weights.size(1)});
+    for (std::int64_t row = 0; row < ids.size(0); ++row) {
+      const std::int64_t length = length_of(row);
+      out[row] = weights.index_select(0, ids[row].narrow(0, at_end ? 0 : ids.size(1) - length, length)).sum(0);
+    }
+    return out;
+  };
+  const auto masked = [](Operand weights, Operand ids, Operand mask) {
+    return weights.index_select(0, ids.flatten()).view({ids.size(0), ids.size(1), -1}).mul(mask.unsqueeze(2)).sum(1);
+  };
+  for (const std::int64_t padding : {0, 1, 100})
+    for (const bool at_end : {true, false}) {
+      const at::Tensor ids = padded_ids(lengths, 16, padding, at_end), mask = ids.ne(padding);
+      const auto unpadded = [=](Operand weights, Operand rows) { return masked(weights, rows, rows.ne(padding)); };
+      const auto trimmed = [=](Operand weights, Operand rows) {
+        const at::Tensor counts = rows.ne(padding).sum(1);
+        return of_lengths(weights, rows, at_end, [&](std::int64_t row) { return integers(counts)[row]; });
+      };
+      require_accepted("padding", unpadded, trimmed, table, ids);
+      require_accepted(
+          "padding and lengths", [=](Operand w, Operand rows, Operand) { return unpadded(w, rows); },
+          [=](Operand w, Operand rows, Operand n) {
+            return of_lengths(w, rows, at_end, [&](std::int64_t row) { return integers(n)[row]; });
+          },
+          table, ids, lengths);
+      for (const at::Tensor& given : {mask, mask.to(at::kFloat), mask.to(at::kLong)})
+        require_accepted(
+            "padding and a mask", masked, [=](Operand w, Operand rows, Operand) { return trimmed(w, rows); }, table,
+            ids, given);
+    }
+}
+
 TEST_CASE("columns are in order within the rows of a sparse matrix") {
   const at::Tensor columns = at::tensor({1, 5, 7, 9, 0, 3, 4, 8, 2, 11, 12, 30, 1, 2, 6}, at::kLong);
   const at::Tensor offsets = at::tensor({0, 4, 8, 12, 15}, at::kLong), lengths = offsets.diff();

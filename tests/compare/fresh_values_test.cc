@@ -356,6 +356,90 @@ TEST_CASE("rearranged, integers too: the same ones in other places, unless their
   CHECK(at::equal(drawn(Renewal::rearrange, given)[0], given[0]));
 }
 
+/// Random integers from 2 to 99 with padding at the end of rows, or at their beginning, beside `lengths`.
+at::Tensor padded(const at::Tensor& lengths, std::int64_t width, std::int64_t value, bool at_end = true) {
+  const auto given = at::randint(2, 100, {lengths.numel(), width}, at::kLong);
+  const auto places = at::arange(width).ge(lengths.unsqueeze(1));
+  return given.masked_fill(given.eq(value), 2).masked_fill(at_end ? places : places.flip(1), value);
+}
+
+TEST_CASE("padding stays where it is, or changes places with its row, and no other element takes its value") {
+  const auto lengths = at::tensor({5, 12, 9, 16, 7, 3, 11, 14}, at::kLong);
+  const auto counts = [](const at::Tensor& places) { return sorted(places.sum(1)); };
+  for (const std::int64_t value : {0, 1, 100, 50})
+    for (const bool at_end : {true, false}) {
+      const auto given = padded(lengths, 16, value, at_end);
+      const auto places = given.eq(value);
+      CAPTURE(value, at_end);
+      bool replaced = false;
+      for (std::uint64_t seed = 1; seed < 6; ++seed)
+        for (const auto renewal : {Renewal::rearrange_all, Renewal::replace_all}) {
+          const auto alone = drawn(renewal, {given}, seed)[0], padding = alone.eq(value);
+          CHECK_FALSE(at::equal(padding, places));
+          CHECK(at::equal(counts(padding), counts(places)));
+          CHECK(padding.to(at::kLong).diff().mul(at_end ? 1 : -1).ge(0).all().item<bool>());
+          replaced = replaced || !at::equal(sorted(alone), sorted(given));
+          // What says where the padding is stays, and so does the padding.
+          for (const auto& said : {places, places.logical_not(), lengths}) {
+            const auto both = drawn(renewal, {said, given}, seed);
+            CHECK(at::equal(both[0], said));
+            CHECK(at::equal(both[1].eq(value), places));
+            CHECK_FALSE(at::equal(both[1], given));
+          }
+        }
+      CHECK(replaced);
+    }
+}
+
+TEST_CASE("what describes padding stays: masks of any dtype and shape, and lengths") {
+  const auto lengths = at::tensor({5, 12, 9, 16, 7, 3, 11, 14}, at::kLong);
+  const auto given = padded(lengths, 16, 0), mask = given.ne(0);
+  const auto additive = at::zeros({8, 16}).masked_fill(mask.logical_not(), -1e9);
+  for (const auto& said : {mask.to(at::kLong), mask.to(at::kFloat), mask.logical_not().to(at::kDouble), additive,
+                           mask.view({8, 1, 1, 16}), additive.view({8, 1, 1, 16}), lengths.to(at::kInt),
+                           lengths.to(at::kFloat), lengths.neg().add(16), lengths.unsqueeze(1)})
+    for (const auto renewal :
+         {Renewal::replace_all_signs, Renewal::rearrange_all, Renewal::rearrange, Renewal::scale}) {
+      const auto both = drawn(renewal, {given, said}, 3);
+      CHECK(at::equal(both[1], said));
+      CHECK(at::equal(both[0].ne(0), mask));
+    }
+  // Elements that have padding in the same places have it there in other values as well.
+  const auto labels = padded(lengths, 16, 1), rows = at::randn({8, 16, 3}).mul(mask.unsqueeze(2));
+  const auto all = drawn(Renewal::replace_all, {given, labels, rows}, 3);
+  CHECK(at::equal(all[0].ne(0), mask));
+  CHECK(at::equal(all[1].ne(1), mask));
+  CHECK(at::equal(all[2].ne(0).any(2), mask));
+  CHECK_FALSE(at::equal(all[1], labels));
+  CHECK_FALSE(at::equal(all[2], rows));
+}
+
+TEST_CASE("rows whose lengths are in order stay in order") {
+  const auto given = padded(at::arange(16, 0, -2), 16, 0);
+  const auto now = drawn(Renewal::replace_all, {given}, 3)[0];
+  CHECK(at::equal(now.ne(0), given.ne(0)));
+}
+
+TEST_CASE("no padding: values in the middle of rows, masks, coordinates, rows in order, too few") {
+  const auto found = [](const at::Tensor& given) { return pace::detail::padding_of(given).has_value(); };
+  const auto lengths = at::tensor({5, 12, 9, 16, 7, 3, 11, 14}, at::kLong);
+  const auto given = padded(lengths, 16, 0);
+  CHECK(found(given));
+  CHECK(found(given.to(at::kInt)));
+  CHECK(found(given.view({2, 4, 16})));
+  auto within = given.clone();
+  within[3][8] = 0;
+  CHECK_FALSE(found(within));
+  CHECK_FALSE(found(given.ne(0)));
+  CHECK_FALSE(found(given.ne(0).to(at::kLong)));
+  CHECK_FALSE(found(given.to(at::kFloat)));
+  CHECK_FALSE(found(padded(at::tensor({2, 1, 3, 4}), 4, 0)));
+  CHECK_FALSE(found(padded(at::tensor({13, 16, 16, 16}), 16, 0)));
+  CHECK_FALSE(found(at::arange(1, 17).expand({8, 16}).masked_fill(given.eq(0), 0)));
+  CHECK_FALSE(found(given[0]));
+  CHECK_FALSE(found(at::randint(0, 20, {64, 16}, at::kLong)));
+}
+
 TEST_CASE("replaced: whole numbers by others that occur, and bools by the other value, so that counts change") {
   const auto replaced = [](const at::Tensor& given) {
     const auto now = drawn(Renewal::replace_all, {given}, 5)[0];

@@ -35,6 +35,7 @@
 #include "pace/compare/implementation.hpp"
 #include "pace/compare/integrity/answers.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
+#include "pace/compare/integrity/padding.hpp"
 #include "pace/compare/integrity/rounding.hpp"
 #include "pace/compare/operands.hpp"
 #include "pace/compare/random_state.hpp"
@@ -131,12 +132,14 @@ struct EdgeKind {
   return changed;
 }
 
-/// Multiplies the integers of an operand so that the largest one has about 40 bits, of which the last one is set in
-/// some.
+/// Multiplies the integers of an operand, except for padding, so that the largest one has about 40 bits, of which the
+/// last one is set in some.
 inline void enlarge(const at::Tensor& tensor) {
   auto values = check::detail::distinct_values_of(tensor);
   const auto largest = std::max<std::int64_t>(values.abs().max().item<std::int64_t>(), 1);
-  values.mul_(((std::int64_t{1} << 40) / largest) | 1);
+  const auto padding = padding_of(tensor);
+  const at::Tensor enlarged = values.mul(((std::int64_t{1} << 40) / largest) | 1);
+  values.copy_(padding ? values.where(values.eq(padding->value), enlarged) : enlarged);
 }
 
 /// Makes the first row of operands zeros of both signs, and the second one denormals.

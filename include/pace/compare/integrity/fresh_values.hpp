@@ -29,6 +29,7 @@
 #include "pace/check/clone_input.hpp"
 #include "pace/check/raw_memory.hpp"
 #include "pace/check/restore.hpp"
+#include "pace/compare/integrity/padding.hpp"
 #include "pace/compare/integrity/quantized_values.hpp"
 #include "pace/compare/integrity/related_integers.hpp"
 #include "pace/compare/integrity/repeated_draws.hpp"
@@ -652,6 +653,7 @@ class FreshValues {
       }
       if (related_[i] || integers_[i].successors || integers_[i].segments) replace_dims_[i].reset();
     }
+    for (std::size_t i = 0; i < given_.size(); ++i) keep_padding(i);
   }
 
   /// Returns a source of other values that does not advance this one.
@@ -676,7 +678,9 @@ class FreshValues {
       case Renewal::rearrange_all:
         return has(dims_);
       case Renewal::resample:
-        return std::any_of(structures_.begin(), structures_.end(), may_repeat);
+        for (std::size_t i = 0; i < given_.size(); ++i)
+          if (renewable_[i] && may_repeat(structures_[i])) return true;
+        return false;
       case Renewal::rearrange:
       case Renewal::vary_signs:
         return is_set(special_);
@@ -705,7 +709,8 @@ class FreshValues {
   }
   /// Whether integers or bools of tensor `i` may change places.
   [[nodiscard]] bool moves(std::size_t i) const { return dims_[i].has_value(); }
-  /// Whether the integers of tensor `i` stay, since those of another tensor follow from them (see follows_from()).
+  /// Whether the integers of tensor `i` stay, since those of another tensor follow from them (see follows_from()), or
+  /// since they describe the padding of another one (see relation_to_padding()).
   [[nodiscard]] bool is_related(std::size_t i) const { return related_[i]; }
   /// Whether other integers or bools of tensor `i` must have the sum, or the largest number, of those given.
   [[nodiscard]] bool keeps_sum(std::size_t i) const { return integers_[i].keeps_sum; }
@@ -735,7 +740,7 @@ class FreshValues {
       if (!special_[i] && has_random_factors(renewal, tensors[i].scalar_type())) drawn_.look_at(i, tensors[i]);
     };
     renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
-      if (stays(i)) return;
+      if (stays(i) || !renewable_[i]) return;
       switch (renewal) {
         case Renewal::replace_all_signs:
         case Renewal::replace_all:
@@ -821,6 +826,9 @@ class FreshValues {
     bool successors = false;
     std::optional<at::Tensor> segments = {};
     bool keeps_sum = false, keeps_largest = false;
+    /// The value of padding, which others do not take, and whether rows change places with their padding.
+    std::optional<std::int64_t> padding = {};
+    bool moves_rows = false;
   };
   [[nodiscard]] Integers integers_of(std::size_t i, const KnownSizes& known) const {
     constexpr std::int64_t most_looked_at = 1 << 20;
@@ -840,6 +848,45 @@ class FreshValues {
     return found;
   }
 
+  /// Looks for padding in tensor `i`, which other values have as well. What describes it stays; rows change places with
+  /// it where no other tensor says anything of it and their lengths are not in order.
+  void keep_padding(std::size_t i) {
+    try {
+      const auto padding = padding_of(given_[i]);
+      if (!padding) return;
+      bool alone = true;
+      for (std::size_t other = 0; other < given_.size(); ++other) {
+        const auto relation = other == i ? PaddingRelation::none : relation_to_padding(given_[other], *padding);
+        alone = alone && relation == PaddingRelation::none;
+        if (relation == PaddingRelation::description) leave(other);
+      }
+      if (!dims_[i]) return;
+      const at::Tensor values = check::detail::distinct_values_of(given_[i]).to(at::kCPU, at::kLong);
+      const at::Tensor steps = padding->lengths.diff();
+      const bool in_order = steps.ge(0).all().item<bool>() || steps.le(0).all().item<bool>();
+      integers_[i].padding = padding->value;
+      integers_[i].moves_rows = alone && values.dim() == 2 && !in_order;
+      // Parts of a sum might be the value of padding.
+      const bool replaced =
+          !integers_[i].keeps_sum && may_replace(values.masked_select(padding->places.logical_not()), 0);
+      replace_dims_[i] = replaced ? std::optional<std::int64_t>(0) : std::nullopt;
+    } catch (...) {  // a dtype without arithmetic
+    }
+  }
+
+  /// Leaves the values of tensor `i` as they are given.
+  void leave(std::size_t i) {
+    related_[i] = true;
+    renewable_[i] = special_[i] = signs_[i] = one_hot_[i] = false;
+    dims_[i].reset();
+    replace_dims_[i].reset();
+  }
+
+  [[nodiscard]] static at::Tensor rolled(const at::Tensor& values, std::int64_t dim, SplitMix64& random) {
+    const auto size = static_cast<std::size_t>(values.size(dim));
+    return values.roll(1 + static_cast<std::int64_t>(random.below(size - 1)), dim);
+  }
+
   void move_integers(std::size_t i, at::Tensor& values, SplitMix64 random, bool replace) const {
     const auto& kept = integers_[i];
     if (kept.successors) return rename_successors(values, draw_order(values.numel(), random, values.device()));
@@ -847,8 +894,17 @@ class FreshValues {
       const auto range = values.max().item().toLong() - values.min().item().toLong() + 1;
       return renew_in_segments(values, *kept.segments, draw_order(range, random, at::kCPU));
     }
-    const auto size = static_cast<std::size_t>(values.size(*dims_[i]));
-    values.copy_(values.roll(1 + static_cast<std::int64_t>(random.below(size - 1)), *dims_[i]));
+    if (!kept.padding) return move_along(i, *dims_[i], values, random, replace);
+    if (kept.moves_rows) values.copy_(rolled(values, 0, random));
+    const at::Tensor places = values.ne(*kept.padding);
+    at::Tensor others = values.masked_select(places);
+    move_along(i, 0, others, random, replace);
+    values.masked_scatter_(places, others);
+  }
+
+  void move_along(std::size_t i, std::int64_t dim, at::Tensor& values, SplitMix64& random, bool replace) const {
+    const auto& kept = integers_[i];
+    values.copy_(rolled(values, dim, random));
     if (!replace || !replace_dims_[i]) return;
     if (one_hot_[i]) return resample_slices(values, *replace_dims_[i], random);
     if (kept.keeps_sum) return move_sum(values, kept.keeps_largest, random);
