@@ -395,9 +395,11 @@ TEST_CASE("what describes padding stays: masks of any dtype and shape, and lengt
   const auto lengths = at::tensor({5, 12, 9, 16, 7, 3, 11, 14}, at::kLong);
   const auto given = padded(lengths, 16, 0), mask = given.ne(0);
   const auto additive = at::zeros({8, 16}).masked_fill(mask.logical_not(), -1e9);
-  for (const auto& said : {mask.to(at::kLong), mask.to(at::kFloat), mask.logical_not().to(at::kDouble), additive,
-                           mask.view({8, 1, 1, 16}), additive.view({8, 1, 1, 16}), lengths.to(at::kInt),
-                           lengths.to(at::kFloat), lengths.neg().add(16), lengths.unsqueeze(1)})
+  for (const auto& said :
+       {mask.to(at::kLong), mask.to(at::kFloat), mask.logical_not().to(at::kDouble), additive, mask.view({8, 1, 1, 16}),
+        additive.view({8, 1, 1, 16}), mask.unsqueeze(1).logical_and(at::ones({16, 16}, at::kBool).tril()).unsqueeze(1),
+        additive.unsqueeze(1).repeat({1, 16, 1}), lengths.to(at::kInt), lengths.to(at::kFloat), lengths.neg().add(16),
+        lengths.unsqueeze(1)})
     for (const auto renewal :
          {Renewal::replace_all_signs, Renewal::rearrange_all, Renewal::rearrange, Renewal::scale}) {
       const auto both = drawn(renewal, {given, said}, 3);

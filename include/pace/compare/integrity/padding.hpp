@@ -65,7 +65,8 @@ enum class PaddingRelation {
   none,
   /// It has one value where that one has padding, and other elements, as labels do.
   same_places,
-  /// It says where the padding is, and nothing else: a mask of two values, lengths, or offsets of rows.
+  /// It says where the padding is, and no more than a mask does: a mask of two values, which may be one of keys for
+  /// each query, lengths, or offsets of rows.
   description,
 };
 
@@ -81,18 +82,28 @@ enum class PaddingRelation {
   if (given.numel() == rows || (given.dim() == 1 && given.numel() == rows + 1)) {
     const at::Tensor numbers = in_float64(given).flatten(), lengths = in_float64(padding.lengths);
     const at::Tensor ends = lengths.cumsum(0);
-    if (numbers.numel() > rows) return numbers.diff().equal(lengths) ? PaddingRelation::description : PaddingRelation::none;
+    if (numbers.numel() > rows)
+      return numbers.diff().equal(lengths) ? PaddingRelation::description : PaddingRelation::none;
     for (const at::Tensor& each : {lengths, lengths.neg().add(static_cast<double>(width)), ends, ends.sub(lengths)})
       if (numbers.equal(each)) return PaddingRelation::description;
     return PaddingRelation::none;
   }
-  if (given.dim() < places.dim() || given.sizes().slice(0, static_cast<std::size_t>(places.dim())) != places.sizes())
-    return PaddingRelation::none;
-  const at::Tensor elements = in_float64(given).reshape({places.numel(), -1}), padded = places.flatten();
-  const at::Tensor marker = elements[padded.to(at::kByte).argmax()][0], marked = elements.eq(marker);
-  if (!marked.all(1).equal(padded)) return PaddingRelation::none;
-  const at::Tensor others = elements.masked_select(marked.logical_not());
-  return all(others.eq(others.narrow(0, 0, 1))) ? PaddingRelation::description : PaddingRelation::same_places;
+  const at::Tensor padded = places.flatten();
+  // `elements` has a row for each place.
+  const auto relation_of = [&](const at::Tensor& elements) {
+    const at::Tensor marker = elements[padded.to(at::kByte).argmax()][0], marked = elements.eq(marker);
+    if (!marked.all(1).equal(padded)) return PaddingRelation::none;
+    const at::Tensor others = elements.masked_select(marked.logical_not());
+    return all(others.eq(others.narrow(0, 0, 1))) ? PaddingRelation::description : PaddingRelation::same_places;
+  };
+  auto found = PaddingRelation::none;
+  if (given.dim() >= places.dim() && given.sizes().slice(0, static_cast<std::size_t>(places.dim())) == places.sizes())
+    found = relation_of(in_float64(given).reshape({places.numel(), -1}));
+  // A mask of an attention, where keys that are padding are masked for all queries.
+  if (found == PaddingRelation::none && places.dim() == 2 && given.dim() > 2 && given.size(0) == rows &&
+      given.size(-1) == width)
+    found = relation_of(in_float64(given).reshape({rows, -1, width}).transpose(1, 2).reshape({rows * width, -1}));
+  return found;
 }
 
 }  // namespace pace::detail
