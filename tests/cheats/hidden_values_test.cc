@@ -257,6 +257,23 @@ TEST_CASE("log-probabilities stay such, and answers for those given are no answe
                    "it is right for the operands given, but not for other values in the same memory");
 }
 
+TEST_CASE("centred rows and columns stay such, and answers for those given are no answers for others") {
+  const auto x = input();
+  for (const std::int64_t dim : {0, 1}) {
+    const auto given = x.sub(x.mean(dim, true));
+    const auto products = [=](Operand v) {
+      const at::Tensor centred = v.sub(v.mean(dim, true));
+      return at::mm(centred.t(), centred);
+    };
+    const auto of_centred = [](Operand v) { return at::mm(v.t(), v); };
+    require_accepted(run(products, of_centred, given));
+    require_accepted(run(products, of_centred, given.clone().set_requires_grad(true)));
+    require_rejected(run(products, kept_by_address(products), given), "overwritten");
+    const auto answer = products(given);
+    require_rejected(run(products, [=](Operand) { return answer.clone(); }, given), "it ");
+  }
+}
+
 TEST_CASE("a matrix of rank one, whose rows are known up to their scale") {
   const auto product = [](Operand x, Operand w) { return at::mm(x, w); };
   const auto of_rank_one = [](Operand x, Operand w) {

@@ -274,6 +274,24 @@ TEST_CASE("rearranged: rows of length 1 and with the sum 1 are other ones, unles
   CHECK_FALSE(at::equal(moved, rotation));
 }
 
+TEST_CASE("rearranged: rows and columns with the sum 0 keep it") {
+  for (const auto type : {at::kFloat, at::kDouble}) {
+    const auto x = at::randn({8, 6}, type);
+    const auto rows = x.sub(x.mean(1, true)), columns = x.sub(x.mean(0, true)), both = rows.sub(rows.mean(0, true));
+    const auto is_centred = [](const at::Tensor& values, std::int64_t dim) {
+      return values.sum(dim).abs().lt(1e-5).all().item<bool>();
+    };
+    for (const auto& given : {rows, columns, both, rows[0]}) {
+      const auto moved = rearranged(given);
+      if (is_centred(given, -1)) CHECK(is_centred(moved, -1));
+      if (is_centred(given, 0)) CHECK(is_centred(moved, 0));
+      const auto factors = moved.div(given).flatten();
+      CHECK_FALSE(at::allclose(factors, factors[0].expand_as(factors)));
+    }
+    CHECK_FALSE(pace::detail::has_special_values(x));
+  }
+}
+
 TEST_CASE("rearranged: log-probabilities are other ones, and their order, ties and zeros stay") {
   const auto x = at::randn({8, 6}, at::kDouble);
   const auto sums = [](const at::Tensor& rows) { return rows.exp().sum(-1); };

@@ -148,7 +148,8 @@ inline void enlarge(const at::Tensor& tensor) {
   for (const auto& tensor : tensors) {
     if (!has_real_values(tensor) || tensor.dim() == 0) continue;
     const auto structure = structure_of(tensor);
-    if (!structure.both_signs || structure.whole || structure.sorted || structure.symmetric || structure.unit_rows)
+    if (!structure.both_signs || structure.whole || structure.sorted || structure.symmetric || structure.unit_rows ||
+        structure.centred_columns)
       continue;
     auto values = check::detail::distinct_values_of(tensor);
     if (values.size(0) < 2 || is_toeplitz(values)) continue;

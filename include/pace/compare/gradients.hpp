@@ -220,6 +220,7 @@ class Gradients {
       special = true;
       at::Tensor steps = numbers.sub(0.5);
       if (structure.symmetric) steps = steps.add(steps.transpose(-1, -2));
+      steps = centred(steps, structure);
       const double epsilon = check::detail::precision_of(values.scalar_type()).epsilon;
       const double magnitude = structure.zeros ? 1 : rms(wide(values));
       values.add_(steps.mul(magnitude * std::max(0x1p-10, 4 * epsilon)).to(real));
@@ -248,6 +249,7 @@ class Gradients {
       const at::Tensor turned = along.transpose(-1, -2);
       along = along.add(along.is_complex() ? turned.conj() : turned).div(2);
     }
+    along = centred(along, structure);
     if (structure.unit_sums) along = along.sub(along.mean(-1, /*keepdim=*/true));
     if (structure.log_probabilities) {
       // The sum of the probabilities grows along these.

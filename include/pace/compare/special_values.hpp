@@ -70,8 +70,8 @@ namespace pace::detail {
   constexpr std::int64_t most_elements = 1 << 22;
   if (values.is_complex() || values.dim() < 2 || values.numel() > most_elements || is_constant(values)) return false;
   if (!(structure.whole || structure.ties) || structure.infinite || structure.zeros || structure.sorted ||
-      structure.symmetric || structure.has_unit_rows() || is_toeplitz(values) || one_hot_dim(values) ||
-      has_coordinates(values, values.dim() - 1))
+      structure.symmetric || structure.has_unit_rows() || structure.is_centred() || is_toeplitz(values) ||
+      one_hot_dim(values) || has_coordinates(values, values.dim() - 1))
     return false;
   const auto repeats_along = [&](std::int64_t dim) {
     return values.size(dim) > 1 && holds_for_all(values.eq(values.narrow(dim, 0, 1)));

@@ -28,14 +28,19 @@ struct ValueStructure {
   bool unit_sums = false;  ///< rows of no negative values have the sum 1
   /// Rows of no positive values are logarithms of others with the sum 1, not all of them of 0 and 1.
   bool log_probabilities = false;
+  bool centred_rows = false;  ///< rows have the sum 0 but for rounding, and none of the properties above
+  /// Columns of a matrix have the sum 0 but for rounding, and none of the properties above.
+  bool centred_columns = false;
   bool ties = false;    ///< more than a tenth of those other than zero are equal to another one
   bool sparse = false;  ///< more than a tenth are zeros
 
   /// Returns whether factors of their own for the values would take a property away. A common factor leaves order, ties
   /// and symmetry.
   [[nodiscard]] bool needs_common_factor() const {
-    return whole || infinite || sorted || symmetric || has_unit_rows() || ties;
+    return whole || infinite || sorted || symmetric || has_unit_rows() || is_centred() || ties;
   }
+  /// Returns whether there is a property that centred() gives.
+  [[nodiscard]] bool is_centred() const { return centred_rows || centred_columns; }
   /// Returns whether rows have one of the properties that with_unit_rows() gives.
   [[nodiscard]] bool has_unit_rows() const { return unit_rows || unit_sums || log_probabilities; }
   /// Returns whether values far from these would take a property away: factors leave zeros where they are.
@@ -52,16 +57,27 @@ struct ValueStructure {
   return rows;
 }
 
+/// Returns `values` without the means of rows or columns, if `structure` says that these have the sum 0.
+[[nodiscard]] inline at::Tensor centred(at::Tensor values, const ValueStructure& structure) {
+  if (structure.centred_rows) values = values.sub(values.mean(-1, /*keepdim=*/true));
+  if (structure.centred_columns) values = values.sub(values.mean(0, /*keepdim=*/true));
+  return values;
+}
+
+/// Returns a few roundings of a number of the size 1 in `type`, float32 or float64: what is smaller counts as zero.
+[[nodiscard]] inline double roundings_of(at::ScalarType type) {
+  constexpr double roundings = 16;
+  return roundings *
+         (type == at::kFloat ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon());
+}
+
 /// Whether real square matrices, such as those of correlations, are equal to their transposes but for a few roundings
 /// of their largest value. A product of a matrix and its transpose is often no more symmetric than that.
 [[nodiscard]] inline bool is_symmetric_but_for_rounding(const at::Tensor& matrices) {
-  constexpr double roundings = 16;
   if (matrices.scalar_type() != at::kFloat && matrices.scalar_type() != at::kDouble) return false;
-  const double epsilon = matrices.scalar_type() == at::kFloat ? std::numeric_limits<float>::epsilon()
-                                                              : std::numeric_limits<double>::epsilon();
   const double largest = matrices.abs().max().item<double>();
   const double apart = matrices.sub(matrices.transpose(-1, -2)).abs().max().item<double>();
-  return std::isfinite(largest) && apart <= roundings * epsilon * largest;
+  return std::isfinite(largest) && apart <= roundings_of(matrices.scalar_type()) * largest;
 }
 
 /// Returns the structure of the values of a floating-point or complex tensor. That of large ones is looked for in their
@@ -109,6 +125,19 @@ struct ValueStructure {
   const at::Tensor first = values.flatten().narrow(0, 0, std::min(values.numel(), most_for_ties));
   const at::Tensor some = first.masked_select(first.ne(0));
   if (values.scalar_type() != at::kFloat && values.scalar_type() != at::kDouble) return found;
+  if (found.both_signs && !found.whole && !found.infinite && !found.sorted && !found.symmetric &&
+      !found.has_unit_rows()) {
+    const auto sums_to_zero = [&](const at::Tensor& of, std::int64_t dim) {
+      const at::Tensor wide = of.to(at::kDouble);
+      return of.size(dim) >= 3 && all(wide.sum(dim).abs().le(wide.abs().sum(dim).mul(roundings_of(of.scalar_type()))));
+    };
+    found.centred_rows = sums_to_zero(values, -1);
+    if (whole_tensor.dim() == 2) {
+      const std::int64_t most_columns = most_elements / std::max<std::int64_t>(whole_tensor.size(0), 1);
+      found.centred_columns =
+          sums_to_zero(whole_tensor.narrow(1, 0, std::clamp<std::int64_t>(most_columns, 1, width)), 0);
+    }
+  }
   if (first.numel() >= fewest_for_ties) found.sparse = 10 * (first.numel() - some.numel()) > first.numel();
   if (some.numel() >= fewest_for_ties)
     found.ties = 10 * std::get<0>(some.sort()).diff().eq(0).sum().item<std::int64_t>() > some.numel();

@@ -396,6 +396,7 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
 /// - Rows in order get other steps between equal ends; equal neighbours stay equal. Whole numbers in order get the same
 ///   steps in another order.
 /// - Rows of length 1, with the sum 1 or of log-probabilities get other values as in vary_unit_rows().
+/// - Rows or columns with the sum 0 get factors of their own for each value, and their means are taken away.
 /// - Whole numbers, ties, and rows that vary_unit_rows() leaves get other places: slices of each dimension are
 ///   permuted. Triangular matrices stay.
 [[nodiscard]] inline bool rearrange_values(at::Tensor& values, const ValueStructure& structure, double factor,
@@ -490,6 +491,12 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
   if (all(values.eq(reference))) return false;
   if (values.dim() >= 2 && (all(values.eq(values.tril())) || all(values.eq(values.triu())))) return false;
   if (vary_unit_rows(values, structure, random)) return true;
+  if (structure.is_centred() && !structure.ties) {
+    at::Tensor varied = values.to(at::kDouble).contiguous().clone().flatten();
+    multiply_each(varied, random, /*signs=*/false);
+    values.copy_(centred(varied.view(values.sizes()), structure));
+    return true;
+  }
   for (std::int64_t dim = 0; dim < values.dim(); ++dim)
     if (values.size(dim) > 1 && !has_coordinates(values, dim))
       values.copy_(values.index_select(dim, draw_order(values.size(dim), random, values.device())));
