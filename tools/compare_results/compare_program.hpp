@@ -146,6 +146,21 @@ inline void require_other_file(const std::string& option, const std::string& out
     }
 }
 
+/// Throws InputError if a file is given twice, under whatever names: it would be compared with itself.
+inline void require_different_files(const CommandLine& line) {
+  std::vector<std::string> known;
+  for (const auto* inputs : {&line.then, &line.now, &line.series})
+    for (const auto& input : *inputs) {
+      for (const auto& other : known) {
+        std::error_code none;
+        if (std::filesystem::equivalent(input, other, none))
+          throw InputError({}, input + ": is given twice" + (input == other ? "" : ", as " + other) +
+                                   "; expected each file once, since no file is a second measurement of itself");
+      }
+      known.push_back(input);
+    }
+}
+
 /// Throws InputError if two outputs would be one file.
 inline void require_other_outputs(const CommandLine& line) {
   const std::vector<std::pair<std::string, std::string>> outputs{
@@ -202,6 +217,7 @@ inline void require_files(const std::string& option, const CommandLine& line) {
   require_other_file("--json", line.json, line);
   require_other_file("--html", line.html, line);
   if (!line.html.empty()) require_files("--html", line);
+  require_different_files(line);
   require_other_outputs(line);
   return line;
 }

@@ -371,13 +371,36 @@ TEST_CASE("names and messages of a file send nothing to the terminal") {
     }
 }
 
+TEST_CASE("a file that is given twice, under whatever names, is refused") {
+  const Written one(files::process(1000, 500)), other(files::process(1000, 500, files::second(1)));
+  const std::filesystem::path path = one.path();
+  const std::string detour = (path.parent_path() / "." / path.filename()).string();
+  const std::string link = one.path() + ".link";
+  std::filesystem::create_symlink(path, link);
+  const std::string twice = one.path() + ": is given twice; expected each file once";
+  for (const auto& [words, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{one.path(), one.path()}, twice},
+           {{one.path(), detour}, detour + ": is given twice, as " + one.path() + "; expected each file once"},
+           {{one.path(), link}, link + ": is given twice, as " + one.path() + "; expected each file once"},
+           {{"--old", one.path(), one.path(), "--new", other.path()}, twice},
+           {{"--old", other.path(), one.path(), "--new", one.path()}, twice},
+           {{"--series", one.path(), other.path(), one.path()}, twice}}) {
+    const auto run = compare(words);
+    CHECK(run.code == 2);
+    CHECK_THAT(run.err, ContainsSubstring(message));
+  }
+  std::filesystem::remove(link);
+}
+
 TEST_CASE("files and command lines that make no sense say what was expected, with code 2") {
-  const Written good(files::process(1000, 500)), broken("{\"schema"), other("{\"a\": 1}\n"),
-      newer("{\"schema_version\":3}\n"), empty([] {
-        Json json = files::process(1000, 500);
-        json["results"] = Json::array();
-        return json;
-      }());
+  const Json without_results = [] {
+    Json json = files::process(1000, 500);
+    json["results"] = Json::array();
+    return json;
+  }();
+  const Written good(files::process(1000, 500)), copy(files::process(1000, 500)),
+      later(files::process(1000, 500, files::second(1))), broken("{\"schema"), other("{\"a\": 1}\n"),
+      newer("{\"schema_version\":3}\n"), empty(without_results), nothing(without_results);
   const std::string ok = good.path();
   const auto check = [](const std::vector<std::string>& words, const std::string& message) {
     const auto run = compare(words);
@@ -390,20 +413,20 @@ TEST_CASE("files and command lines that make no sense say what was expected, wit
   check({"--series", ok}, "--series: expected two files or more, found one");
   check({"--series", ok, "--old", ok}, "each file of a series is a side of its own");
   check({ok, ok, "--series", ok, ok}, "or --series, with files after them");
-  check({"--series", ok, ok}, "hold the same process");
+  check({"--series", ok, copy.path()}, "hold the same process");
   check({ok, ok, "--report-url", "https://u"}, "--report-url goes together with --markdown, which was not given");
   check({ok, ok, "--markdown", "-", "--report-url", "https://a b"}, "without blanks");
   check({ok, ok, "--markdown", "-", "--report-url", "javascript:alert(1)"}, "begins with http:// or https://");
   check({ok, ok, "--json", ok}, "--json: " + ok + " is one of the files that are compared");
   check({ok, ok, "--html", ok}, "--html: " + ok + " is one of the files that are compared");
   check({ok, ok, "--markdown", ok}, "--markdown: " + ok + " is one of the files that are compared");
-  check({ok, ok, "--json", "/nonexistent/a.json"}, "/nonexistent/a.json");
+  check({ok, later.path(), "--json", "/nonexistent/a.json"}, "/nonexistent/a.json");
   check({"--old", ok}, "expected at least one file on each side");
   check({ok, "/nonexistent.json"}, "/nonexistent.json: cannot be read: No such file");
   check({ok, broken.path()}, broken.path() + ": holds no results: it is empty, or was cut off in its first line");
   check({ok, other.path()}, other.path() + ":1: is no results file: has no \"schema_version\"");
   check({ok, newer.path()}, newer.path() + ":1: is no results file: its schema_version is 3; this program");
-  check({empty.path(), empty.path()}, "hold no results");
+  check({empty.path(), nothing.path()}, "hold no results");
   check({ok, ok, "--no-slower-than", "fast"}, "--no-slower-than: invalid value 'fast'");
   check({ok, ok, "--no-slower-than"},
         "--no-slower-than: expected a value after it: a number from 0.001 to 1000000, such as 1.05");
@@ -421,7 +444,7 @@ TEST_CASE("files and command lines that make no sense say what was expected, wit
   check({ok, ok, "--fast"}, "unknown option --fast");
   check({ok, ok, "--undecided-fails=off"}, "--undecided-fails: takes no value, found 'off'");
   check({ok, ok, "--undecided-fails", "--allow-undecided"}, "contradict each other");
-  check({"--old", ok, ok, "--new", ok}, "hold the same process");
+  check({"--old", ok, copy.path(), "--new", later.path()}, "hold the same process");
   CHECK(compare({"--help"}).code == 0);
   CHECK_THAT(compare({"--help"}).out,
              ContainsSubstring("--no-slower-than <factor>") && ContainsSubstring("(default: 1.02)"));
