@@ -131,6 +131,9 @@ TEST_CASE("lists go on until the next option, or have commas; of two the last on
   CHECK(Sample({"--runners", "a", "b", "--runners", "c"}).names == Words{"c"});
   CHECK(Sample({"--runners", "--times", "3"}).names.empty());
   refuses({"--runners", "a", "a"}, "--runners: invalid value 'a,a'; expected names, none of them twice");
+  for (const Words& words : {Words{"--runners", ""}, Words{"--runners="}, Words{"--runners", "a", ""},
+                             Words{"--runners", "a", "", "b"}, Words{"--times", "3", "--runners", "", "--fast"}})
+    refuses(words, "--runners: invalid value ''; expected names, none of them twice");
 }
 
 TEST_CASE("words of one option, each read by itself, add up") {

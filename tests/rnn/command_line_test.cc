@@ -110,7 +110,7 @@ TEST_CASE("lists go on until the next option, or have commas") {
   REQUIRE_THAT(text, ContainsSubstring("rnns=['aten', 'jit'], cnns=None"));
 }
 
-TEST_CASE("an empty list of runners is the default one, and of two lists the last one counts") {
+TEST_CASE("a list without runners is the default one, and of two lists the last one counts") {
   REQUIRE_FALSE(parse({"--rnns", "--nloops", "3"}).rnns);
   REQUIRE(parse({"--rnns", "aten", "jit", "--rnns", "py"}).rnns == Names{"py"});
   REQUIRE(parse({"--packages", "a", "--packages", "b"}).packages == Names{"a", "b"});
@@ -290,6 +290,11 @@ TEST_CASE("invalid values: which option, what was found, what was expected") {
           "--group: invalid value 'rnns,dnns'; expected rnns, cnns, both or none");
   REQUIRE(error_of({"--rnns", "aten,,jit"}) ==
           "--rnns: invalid value 'aten,,jit'; expected names of runners, none of them twice");
+  for (const char* const option : {"--rnns", "--cnns"})
+    for (const Names& words : {Names{option, ""}, Names{std::string(option) + '='}, Names{option, "aten", ""}})
+      REQUIRE(error_of(words) ==
+              std::string(option) + ": invalid value ''; expected names of runners, none of them twice");
+  REQUIRE(error_of({"--group", ""}) == "--group: invalid value ''; expected rnns, cnns, both or none");
   REQUIRE(error_of({"--cnns", "resnet18", "resnet18"}) ==
           "--cnns: invalid value 'resnet18,resnet18'; expected names of runners, none of them twice");
   REQUIRE(error_of({"--baseline-runner", ""}) == "--baseline-runner: invalid value ''; expected the name of a runner");

@@ -130,18 +130,32 @@ struct Described {
     options.emplace_back(&option, theirs);
   }
 
-  [[nodiscard]] bool is_list(const std::string& name) const {
-    return std::ranges::any_of(
+  /// The list of that name; null if there is none.
+  [[nodiscard]] const Option* find_list(const std::string& name) const {
+    const auto found = std::ranges::find_if(
         options, [&](const auto& each) { return each.first->arity() == Arity::list && each.second->check_name(name); });
+    return found == options.end() ? nullptr : found->first;
   }
   [[nodiscard]] CLI::Option* find(const std::string& name) { return app.get_option_no_throw(name); }
 };
 
+[[noreturn]] inline void refuse_value(const Option& option, const std::string& name, const std::string& text) {
+  throw InputError({}, name + ": invalid value '" + text + "'; expected " + option.value().expected);
+}
+
+inline void read_value(const Option& option, const std::string& name, const std::string& text) {
+  if (!option.value().read(text)) refuse_value(option, name, text);
+}
+
 /// Returns the words in the forms that CLI11 reads: an empty value behind `=` becomes a word of its own; a short
-/// option's value may stand behind `=`, and a long one's behind `:`, as in Catch2's options.
+/// option's value may stand behind `=`, and a long one's behind `:`, as in Catch2's options. Throws InputError for an
+/// empty word of a list, which CLI11 does not tell from a list without words.
 inline std::vector<std::string> words_for_cli11(const std::vector<std::string>& words, Described& described) {
   std::vector<std::string> all;
+  const Option* list = nullptr;
   for (const auto& word : words) {
+    if (word.empty() && list != nullptr) refuse_value(*list, list->name(), word);
+    if (word.size() > 1 && word.starts_with('-')) list = described.find_list(word);
     const bool is_long = word.starts_with("--");
     const std::size_t sign = is_long                 ? word.find_first_of("=:")
                              : word.starts_with('-') ? word.find('=')
@@ -151,18 +165,15 @@ inline std::vector<std::string> words_for_cli11(const std::vector<std::string>& 
     } else if (is_long && sign + 1 < word.size()) {
       all.push_back(word.substr(0, sign) + '=' + word.substr(sign + 1));
       // A list with `=` ends here; CLI11 reads `--` as its end.
-      if (described.is_list(word.substr(0, sign))) all.emplace_back("--");
+      if (described.find_list(word.substr(0, sign)) != nullptr) all.emplace_back("--");
     } else {
+      if (const auto* const empty = described.find_list(word.substr(0, sign)))
+        refuse_value(*empty, empty->name(), word.substr(sign + 1));
       all.push_back(word.substr(0, sign));
       all.push_back(word.substr(sign + 1));
     }
   }
   return all;
-}
-
-inline void read_value(const Option& option, const std::string& name, const std::string& text) {
-  if (!option.value().read(text))
-    throw InputError({}, name + ": invalid value '" + text + "'; expected " + option.value().expected);
 }
 
 /// Returns the texts for `read` from the words that CLI11 found for an option.
