@@ -76,10 +76,22 @@ class LoadedOperator final : public Loaded {
 
  private:
   /// The names of operators that `name` may stand for: all overloads where it has none, in `aten` where it names no
-  /// library. Empty: there are none.
+  /// library, and in `myops` where it is `myops.fused`. Empty: there are none.
   [[nodiscard]] static std::string names_like(std::string_view name) {
-    std::string wanted(name.substr(0, name.find('.', std::min(name.find("::"), name.size()))));
-    if (wanted.find("::") == std::string::npos) wanted.insert(0, "aten::");
+    if (const auto colons = name.find("::"); colons != std::string_view::npos)
+      return overloads_of(std::string(name.substr(0, name.find('.', colons))));
+    const auto dot = name.find('.');
+    const std::string first(name.substr(0, dot));
+    if (dot != std::string_view::npos) {
+      const auto rest = name.substr(dot + 1);
+      if (auto names = overloads_of(first + "::" + std::string(rest.substr(0, rest.find('.')))); !names.empty())
+        return names;
+    }
+    return overloads_of("aten::" + first);
+  }
+
+  /// The names of all overloads of an operator such as `aten::add`; empty: there are none.
+  [[nodiscard]] static std::string overloads_of(const std::string& wanted) {
     std::vector<std::string> found;
     for (const auto& each : c10::Dispatcher::singleton().getAllOpNames())
       if (each.name == wanted)

@@ -363,6 +363,12 @@ TEST_CASE("an operator is found by its name in either spelling") {
   CHECK_THROWS_WITH(LoadedOperator("myops::fused"), ContainsSubstring("op:myops::fused: there is no such operator"));
   CHECK_THROWS_WITH(LoadedOperator("relu"),
                     ContainsSubstring("there is no such operator; expected one of op:aten::relu, op:aten::relu.out"));
+  CHECK_THROWS_WITH(LoadedOperator("aten.relu"),
+                    ContainsSubstring("op:aten.relu: there is no such operator; expected one of op:aten::relu, "));
+  CHECK_THROWS_WITH(LoadedOperator("aten.leaky_relu.function"),
+                    ContainsSubstring("there is no such operator; expected one of op:aten::leaky_relu, "));
+  CHECK_THROWS_WITH(LoadedOperator("aten.no_such_operator"),
+                    ContainsSubstring("there is no such operator; expected a name such as op:myops::fused, and"));
   CHECK_THROWS_WITH(
       LoadedOperator("aten::sub"),
       ContainsSubstring("expected one of op:aten::sub.Scalar, op:aten::sub.Scalar_out, op:aten::sub.Tensor"));
