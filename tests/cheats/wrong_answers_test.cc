@@ -343,6 +343,34 @@ TEST_CASE("another distribution, though any random numbers are right") {
   require_rejected(run(noise, own, x), ".random()");
 }
 
+TEST_CASE("a tolerance is named as a remedy where one could help, and nowhere else") {
+  const auto advice = [](const pace::Result& result, const std::string& end) {
+    require_rejected(result, "");
+    for (const auto& judgement : result["cheat"].judgements)
+      CHECK_THAT(judgement.message, Catch::Matchers::EndsWith(end));
+  };
+  const std::string tolerance = ". Correct it, or state a tolerance that its inputs justify", none = ". Correct it";
+  const auto shifted = [](const at::Tensor& x) { return at::sigmoid(x).add(0.01); };
+  advice(run(honest, shifted, input()), tolerance);
+  const auto bits = [](auto& comparison) {
+    pace::check::CheckOptions check;
+    check.method = pace::check::CheckOptions::Method::bitwise;
+    comparison.check(check);
+  };
+  advice(run_declared(bits, honest, shifted, input()), none);
+  advice(run(honest, [](const at::Tensor& x) { return at::sigmoid(x).to(at::kDouble); }, input()), none);
+  advice(run(honest, [](const at::Tensor& x) { return at::full_like(x, nan); }, input()), none);
+  const auto noise = [](const at::Tensor& x) { return at::randn_like(x); };
+  const auto wider = [](const at::Tensor& x) { return at::randn_like(x).mul(1.2); };
+  advice(run_declared([](auto& comparison) { comparison.random(); }, noise, wider, at::rand({64, 64})), none);
+  // Right for the operands given.
+  const auto first = [kept = at::Tensor()](const at::Tensor& x) mutable {
+    if (!kept.defined()) kept = at::sigmoid(x);
+    return kept.clone();
+  };
+  advice(run(honest, first, input()), none);
+}
+
 TEST_CASE("the same random numbers in each call, or some of a few, though any are right") {
   const auto by_random = [](auto& comparison) { comparison.random(); };
   const auto noise = [](const at::Tensor& t) { return t.add(at::randn_like(t)); };

@@ -243,6 +243,7 @@ TEST_CASE("a wrong candidate is dropped") {
   Case sides;
   const auto result = sides.run(nothing, /*right=*/false);
   CHECK(result["new"].outcome == Outcome::wrong);
+  CHECK(result["new"].context.beyond_tolerance);
   CHECK_FALSE(result["new"].speedup);
   require_others_measured(result);
 }

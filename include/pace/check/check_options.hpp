@@ -143,6 +143,12 @@ inline void validate(const CheckOptions& options) {
          method == Method::ties;
 }
 
+/// Whether a tolerance decides if values agree.
+[[nodiscard]] inline bool has_tolerance(CheckOptions::Method method) {
+  using Method = CheckOptions::Method;
+  return compares_values(method) || method == Method::cosine || method == Method::float64_reference;
+}
+
 /// The declaration that `options` amount to, as a sentence for the result; empty for methods that compare values in
 /// their places.
 [[nodiscard]] inline std::string declaration_text(const CheckOptions& options) {

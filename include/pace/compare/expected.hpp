@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -95,6 +96,8 @@ struct Agreement {
   std::int64_t only_nan = 0, empty = 0;
   std::string message;
   double max_abs_error = 0;
+  /// Whether they are wrong by a finite difference that no declaration excuses, and another tolerance could allow.
+  bool beyond_tolerance = false;
 
   /// Returns why nothing was compared, of outputs that were to be compared and agree.
   [[nodiscard]] Uncompared why_uncompared() const {
@@ -212,7 +215,7 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
                                           const check::CheckOptions& options) {
   Agreement agreement;
   if (options.method == check::CheckOptions::Method::none) return agreement;
-  const auto look_at = [&](const check::Match& match, const std::string& prefix) {
+  const auto look_at = [&](const check::Match& match, check::CheckOptions::Method method, const std::string& prefix) {
     agreement.compared = agreement.compared || match.compared > 0;
     agreement.only_nan += match.only_nan;
     agreement.empty += match.empty;
@@ -220,9 +223,17 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
     if (match.correct || !agreement.correct) return;
     agreement.correct = false;
     agreement.message = prefix + match.message;
+    // Other dtypes and shapes count as infinite errors, and unwritten elements have any values.
+    agreement.beyond_tolerance = check::has_tolerance(method) && !match.unwritten && match.max_abs_error > 0 &&
+                                 std::isfinite(match.max_abs_error);
   };
-  if (!expected.output.isNone() || !output.isNone()) look_at(match_outputs(expected, output, options), "");
-  if (!agreement.correct) agreement.message += declaration_hint(expected, output, options);
+  if (!expected.output.isNone() || !output.isNone())
+    look_at(match_outputs(expected, output, options), options.method, "");
+  if (!agreement.correct) {
+    const auto hint = declaration_hint(expected, output, options);
+    agreement.message += hint;
+    agreement.beyond_tolerance = agreement.beyond_tolerance && hint.empty();
+  }
   if (tensors == nullptr) return agreement;
   // The reference has no values for operands, the user's function is about outputs, and operands are no indices.
   using Method = check::CheckOptions::Method;
@@ -235,7 +246,7 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
     if (next_mutated != operands.mutated.end() && *next_mutated == i) {
       ++next_mutated;
       const bool was_correct = agreement.correct;
-      look_at(check::outputs_match(expected.operands[i], now, direct, nullptr, &expected.learned),
+      look_at(check::outputs_match(expected.operands[i], now, direct, nullptr, &expected.learned), direct.method,
               "operand tensor " + std::to_string(i) + ", which the baseline writes to: ");
       if (was_correct && !agreement.correct) agreement.message += scratch_hint(i);
     } else if (!operands.is_scratch(i) && !unchanged(expected.operands[i], now)) {

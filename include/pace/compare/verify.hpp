@@ -158,7 +158,10 @@ class FirstCalls {
     row.checked = agreement.compared;
     row.max_abs_error = agreement.max_abs_error;
     note_uncompared(agreement, row, result);
-    if (!agreement.correct && !is_baseline) return agreement.message;
+    if (!agreement.correct && !is_baseline) {
+      row.context.beyond_tolerance = agreement.beyond_tolerance;
+      return agreement.message;
+    }
     // A training step takes the gradients itself, and they are compared.
     const bool is_step = implementation.phases() != nullptr;
     if (check_.check_autograd && !is_step && check_.method != check::CheckOptions::Method::none)

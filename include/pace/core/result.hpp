@@ -104,6 +104,8 @@ struct GateContext {
   std::string impossible = {};
   /// Why no claim about times is proven, whatever the figures are; empty: there is no reason.
   std::string unproven = {};
+  /// Whether outputs were wrong by a finite difference for the operands given, which another tolerance could allow.
+  bool beyond_tolerance = false;
   /// What was not asked of the implementation, why, and what to do, so that a claim about times that the figures prove
   /// is undecided; empty: nothing.
   std::string unasked = {};

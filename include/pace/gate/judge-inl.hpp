@@ -23,7 +23,8 @@ PACE_INLINE bool judge_without_figures(const Demand& demand, const Implementatio
     case Outcome::wrong:
       judgement.verdict = Verdict::failed;
       judgement.message = own + " does not compute what the baseline computes, so it has no speed-up: " + row.message +
-                          ". Correct it, or state a tolerance that its inputs justify";
+                          ". Correct it" +
+                          (row.context.beyond_tolerance ? ", or state a tolerance that its inputs justify" : "");
       return true;
     case Outcome::threw:
     case Outcome::crashed:

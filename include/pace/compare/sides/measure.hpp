@@ -206,7 +206,7 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
   timing::LeastTraffic traffic;
   answer >> cpu >> row.outcome >> row.message >> row.checked >> row.uncompared >> row.max_abs_error >> row.first_call >>
       row.counts >> row.why_uncounted >> row.context.repeats_outputs >> row.context.keeps >> row.context.unproven >>
-      notes >> most_calls >> traffic;
+      row.context.beyond_tolerance >> notes >> most_calls >> traffic;
   if (const auto there = answer.read<Nanoseconds>(); there < before || there > clock.now())
     throw Error("comparison '" + verified.result.name + "': --isolate sides: the " + clock.name() +
                 " clock shows another time in another process; expected the wall clock");

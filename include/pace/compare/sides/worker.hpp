@@ -153,8 +153,8 @@ class SideWorker {
     const auto& row = result.implementations[own_];
     answer << stays_on << row.outcome << row.message << row.checked << row.uncompared << row.max_abs_error
            << row.first_call << row.counts << row.why_uncounted << row.context.repeats_outputs << row.context.keeps
-           << row.context.unproven << result.notes << verified.options.max_iterations << verified.traffic
-           << clock_.now();
+           << row.context.unproven << row.context.beyond_tolerance << result.notes << verified.options.max_iterations
+           << verified.traffic << clock_.now();
   }
 
   /// The process of a candidate has two sets of operands, one for the baseline. More memory is slower, so that the
