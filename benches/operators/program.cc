@@ -11,6 +11,7 @@
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -27,6 +28,7 @@
 #include "benches/operators/backward.hpp"
 #include "benches/operators/cases.hpp"
 #include "benches/operators/command_line.hpp"
+#include "benches/operators/compared_outputs.hpp"
 #include "benches/operators/compat/execution_times.hpp"
 #include "benches/operators/compat/run.hpp"
 #include "benches/operators/compat_timer.hpp"
@@ -88,6 +90,7 @@ class Checked final : public operators::ReplayListener {
   void begin(const operators::Selected& selected) override { report_.begin(selected); }
   void result(const operators::Selected& selected, std::size_t offset, const pace::Result& result) override {
     report_.result(selected, offset, result);
+    compared_.add(result);
     if (!pace::benches::operators::result_is_uninitialised(selected.op->name) && !shows_nothing(result)) {
       CHECK_THAT(result, pace::AsExpected());
       return;
@@ -99,6 +102,8 @@ class Checked final : public operators::ReplayListener {
   }
   void end(const operators::Selected& selected, pace::Nanoseconds elapsed) override { report_.end(selected, elapsed); }
 
+  [[nodiscard]] const operators::ComparedOutputs& compared() const { return compared_; }
+
  private:
   /// Whether outputs have no elements, or are NaN throughout, as of a root of the only number that was drawn.
   [[nodiscard]] static bool shows_nothing(const pace::Result& result) {
@@ -108,7 +113,19 @@ class Checked final : public operators::ReplayListener {
   }
 
   operators::SuiteReport& report_;
+  operators::ComparedOutputs compared_;
 };
+
+/// The options given that ask something of outputs, or of times that only right outputs give a meaning.
+std::string asked_of_outputs() {
+  std::string options;
+  for (const char* const option : {"--accuracy-checking", "--no-slower-than", "--instructions-at-most"}) {
+    if (!line.given.has(option)) continue;
+    if (option == std::string_view("--accuracy-checking") && !line.replay.accuracy_only) continue;
+    options += (options.empty() ? "" : " and ") + std::string(option);
+  }
+  return options;
+}
 
 pace::corpus::Corpus inputs() {
   if (!declared) return pace::benches::operators::load(line.replay, /*compat=*/line.generation().has_value());
@@ -218,6 +235,8 @@ void replay() {
   }
   // In a dry run, and where --case names none of these, there is nothing to sum up.
   if (!report.empty()) report.finish(suite_name + ", " + line.replay.dtype, replay.making_inputs());
+  if (const auto options = asked_of_outputs(); !options.empty())
+    if (const auto problem = checked.compared().problem(); !problem.empty()) FAIL_CHECK(options << ": " << problem);
 }
 
 operators::compat::CompatOptions compat_options() {

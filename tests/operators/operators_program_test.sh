@@ -115,6 +115,20 @@ run --inp-file "$work/without.txt" --max-interference 1; succeeds; says "uncheck
 printf 'Operator: aten.fmod.Scalar\n%s\n' 'cnt: 1, ((T([64], f32), 0.0), {})' >"$work/nan.txt"
 run --inp-file "$work/nan.txt" --max-interference 1; succeeds; says "unchecked"
 
+case="where something is asked of outputs, or of times, a run that compares none fails, and names the calls"
+for options in --accuracy-checking "--no-slower-than 100" "--accuracy-checking --case aten.relu.default[0]"; do
+  run --inp-file "$work/without.txt" $options; ((code == 42)) || complain "exit code $code"
+  says "${options%% *}: no outputs were compared, so that nothing is shown of them:"
+  says "aten.relu.default[0]: they have no elements"
+done
+run --inp-file "$work/nan.txt" --accuracy-checking; ((code == 42)) || complain "exit code $code"
+says "aten.fmod.Scalar[0]: they are NaN throughout"
+run --inp-file "$work/without.txt" --accuracy-checking false; succeeds
+
+case="beside calls whose outputs are compared, those without elements are nothing to fail for"
+printf 'Operator: aten.relu.default\n%s\n%s\n' 'cnt: 1, ((T([0, 4], f32),), {})' "$good" >"$work/some.txt"
+run --inp-file "$work/some.txt" --accuracy-checking; succeeds; says "unchecked"; says "2 cases, 4 implementations: 4 measured"
+
 case="an output that waits for a reader"
 mkfifo "$work/operatorbench_good_float32.csv"
 output=$(timeout 60 "$program" --compat new --device cpu --inp-file "$work/good.txt" --output-dir "$work" 2>&1)

@@ -1,0 +1,42 @@
+// ComparedOutputs: whether a replay compared the outputs of any row.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "pace/core/result.hpp"
+#include "pace/report/text.hpp"
+
+namespace pace::benches::operators {
+
+/// Some outputs of a recorded suite show nothing: they have no elements, or are NaN throughout. Beside others that are
+/// compared, that is no reason to fail. Where there are no others, the run has shown nothing of any implementation.
+class ComparedOutputs {
+ public:
+  void add(const Result& result) {
+    for (const auto& row : result.implementations) {
+      any_ = any_ || row.checked || row.outcome == Outcome::unreached;
+      if (row.is_baseline && row.uncompared) cases_.push_back(result.name + ": " + describe(*row.uncompared));
+    }
+  }
+
+  /// What is wrong with a run from which something is expected of outputs; empty: something was compared, or would have
+  /// been if the time had sufficed, or there was nothing that was to be compared.
+  [[nodiscard]] std::string problem() const {
+    if (any_ || cases_.empty()) return {};
+    constexpr std::size_t most_named = 10;
+    std::string text = "no outputs were compared, so that nothing is shown of them:";
+    for (std::size_t i = 0; i < std::min(cases_.size(), most_named); ++i) text += "\n  " + report::printable(cases_[i]);
+    if (cases_.size() > most_named) text += "\n  ... and " + std::to_string(cases_.size() - most_named) + " more";
+    return text + "\nExpected at least one recorded call with outputs that have elements and are not NaN throughout";
+  }
+
+ private:
+  bool any_ = false;
+  /// The cases whose outputs were not compared, each with the reason.
+  std::vector<std::string> cases_;
+};
+
+}  // namespace pace::benches::operators
