@@ -119,26 +119,38 @@ struct SlowSamples {
   [[nodiscard]] bool are_mostly_own() const { return factors.size() > of_baseline; }
 };
 
-/// Returns how many times as long as in the median an implementation takes on new values in the mean at least, since
-/// some of its samples there are slow: 1 where those of the baseline are about as often, as both are beside other work,
-/// the more often the longer they are.
-[[nodiscard]] inline double factor_of_slow_samples(const std::vector<double>& seen) {
-  constexpr double error = 1e-3;
-  auto slow = SlowSamples::of(seen);
-  const std::size_t own = slow.factors.size();
-  const double of_time = 1 / (1 + std::exp(stats::median(stats::sorted(seen))));
-  if (!slow.are_mostly_own() ||
-      stats::upper_tail_of_binomial(own + slow.of_baseline, own, std::clamp(of_time, 0.5, 1 - 1e-6)) > error)
-    return 1;
-  const double share = stats::least_share(seen.size(), own - slow.of_baseline, error);
-  return 1 + share * (stats::quantile(stats::sorted(std::move(slow.factors)), 0.25) - 1);
-}
+/// How many times as long as in the median an implementation takes on new values in the mean, since some of its samples
+/// there are slow.
+struct MeanOverMedian {
+  double likely = 1;  ///< by their share of these pairs
+  double proven = 1;  ///< at least
 
-/// Returns `found` with all speed-ups smaller by `factor`.
-[[nodiscard]] inline SpeedupSummary slower_by(double factor, SpeedupSummary found) {
-  for (double* const each : {&found.q20, &found.median, &found.q80}) *each /= factor;
+  /// By the log ratios of the pairs, as they were seen. Both are 1 where samples of the baseline are slow about as
+  /// often, as those of both sides are beside other work, the more often the longer they are.
+  [[nodiscard]] static MeanOverMedian of(const std::vector<double>& seen) {
+    constexpr double error_of_likely = 0.05, error_of_proven = 1e-3;
+    auto slow = SlowSamples::of(seen);
+    const std::size_t own = slow.factors.size();
+    if (!slow.are_mostly_own()) return {};
+    const double of_time = 1 / (1 + std::exp(stats::median(stats::sorted(seen))));
+    const double by_chance =
+        stats::upper_tail_of_binomial(own + slow.of_baseline, own, std::clamp(of_time, 0.5, 1 - 1e-6));
+    const std::size_t more = own - slow.of_baseline;
+    const double longer = stats::quantile(stats::sorted(std::move(slow.factors)), 0.25) - 1;
+    MeanOverMedian found;
+    if (by_chance <= error_of_likely)
+      found.likely += longer * static_cast<double>(more) / static_cast<double>(seen.size());
+    if (by_chance <= error_of_proven) found.proven += longer * stats::least_share(seen.size(), more, error_of_proven);
+    return found;
+  }
+};
+
+/// Returns `found` with speed-ups that are about the mean.
+[[nodiscard]] inline SpeedupSummary slower_in_mean(const MeanOverMedian& factors, SpeedupSummary found) {
+  for (double* const each : {&found.q20, &found.median, &found.q80}) *each /= factors.likely;
   if (found.interval)
-    found.interval = {found.interval->low / factor, found.interval->high / factor, found.interval->confidence};
+    found.interval = {found.interval->low / factors.likely, found.interval->high / factors.proven,
+                      found.interval->confidence};
   return found;
 }
 
@@ -216,7 +228,7 @@ class PhasesOnNewValues {
     const bool open = suspicious && found.interval->high >= narrow * found.median && wanted < most;
     if (!open && !(SlowSamples::of(seen).are_mostly_own() && wanted < most_where_some_are_slow)) break;
   }
-  return slower_by(factor_of_slow_samples(seen), summarize_pairs(log_ratios));
+  return slower_in_mean(MeanOverMedian::of(seen), summarize_pairs(log_ratios));
 }
 
 }  // namespace pace::detail
