@@ -989,6 +989,35 @@ TEST_CASE("calls that are fast on tensors that they have had, whatever their val
   require_rejected(run_on(clock, cheat), "a call on tensors that none has had takes");
 }
 
+TEST_CASE("... which it knows by addresses, of tensors that are no more, too") {
+  cheats::FakeClock clock;
+  std::set<const void*> known;
+  const auto cheat = [&](const at::Tensor& x) {
+    clock.advance(pace::Nanoseconds(known.insert(x.unsafeGetTensorImpl()).second ? 90'000 : 10'000));
+    return x.mul(3);
+  };
+  require_rejected(run_on(clock, cheat), "a call on tensors that none has had takes");
+}
+
+TEST_CASE("... and code that keeps something for the version of an operand whose values stay") {
+  cheats::FakeClock clock;
+  std::map<const void*, std::int64_t> versions;
+  const auto plans = [&](const at::Tensor& x, const at::Tensor& offsets) {
+    const auto [plan, is_new] = versions.try_emplace(offsets.unsafeGetTensorImpl(), -1);
+    clock.advance(pace::Nanoseconds(plan->second != offsets._version() ? 60'000 : 10'000));
+    plan->second = offsets._version();
+    return x.mul(3);
+  };
+  cheats::require_accepted(
+      pace::compare("cheat", input(), at::arange(5))
+          .options(longer_run())
+          .baseline("eager",
+                    cheats::costing(clock, 30'000, [](const at::Tensor& x, const at::Tensor&) { return x.mul(3); }))
+          .candidate("cheat", plans)
+          .expect(pace::SpeedupAtLeast(1.01))
+          .run(clock));
+}
+
 TEST_CASE("... and honest ones whose baseline takes longer on new memory, too") {
   cheats::FakeClock clock;
   const auto longer = [&](double usual, double more) {

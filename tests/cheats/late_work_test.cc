@@ -151,14 +151,14 @@ TEST_CASE("the release of the outputs beside it computes an output") {
   options.budget = Nanoseconds(1e8);
   options.hard_limit = Nanoseconds(1e10);
   options.check_seed = 5;
-  cheats::require_rejected_by(pace::compare("cheat", at::randn({32, 16}))
-                                  .options(options)
-                                  .baseline("eager", cheats::costing(clock, 30'000, triple))
-                                  .candidate("cheat", [&](const at::Tensor& x) { return siblings.call(x); })
-                                  .expect(pace::SpeedupAtLeast(1.01))
-                                  .expect(pace::NoSlowerThan(100))
-                                  .run(clock),
-                              cheats::ContainsSubstring("times as long on values that it has not seen before"));
+  require_rejected(pace::compare("cheat", at::randn({32, 16}))
+                       .options(options)
+                       .baseline("eager", cheats::costing(clock, 30'000, triple))
+                       .candidate("cheat", [&](const at::Tensor& x) { return siblings.call(x); })
+                       .expect(pace::SpeedupAtLeast(1.01))
+                       .expect(pace::NoSlowerThan(100))
+                       .run(clock),
+                   "times as long on values that it has not seen before");
 }
 
 /// Memory that a handler of SIGSEGV fills when it is read.

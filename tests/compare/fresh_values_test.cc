@@ -276,7 +276,7 @@ TEST_CASE("rearranged: rows of length 1 and with the sum 1 are other ones, unles
 
 TEST_CASE("rearranged: rows and columns with the sum 0 keep it") {
   for (const auto type : {at::kFloat, at::kDouble}) {
-    const auto x = at::randn({8, 6}, type);
+    const auto x = at::randn({8, 24}, type);
     const auto rows = x.sub(x.mean(1, true)), columns = x.sub(x.mean(0, true)), both = rows.sub(rows.mean(0, true));
     const auto is_centred = [](const at::Tensor& values, std::int64_t dim) {
       return values.sum(dim).abs().lt(1e-5).all().item<bool>();
@@ -289,6 +289,12 @@ TEST_CASE("rearranged: rows and columns with the sum 0 keep it") {
       CHECK_FALSE(at::allclose(factors, factors[0].expand_as(factors)));
     }
     CHECK_FALSE(pace::detail::has_special_values(x));
+    // Rows of differences keep their zeros, and rates their signs.
+    const auto forward =
+        at::rand({8, 1}, type).add(1).mul(at::eye(9, type).narrow(0, 1, 8).sub(at::eye(9, type).narrow(0, 0, 8)));
+    const auto rates = at::rand({8, 8}, type).add(0.1).fill_diagonal_(0);
+    const auto of_rates = rates.sub(rates.sum(1).diag());
+    for (const auto& given : {forward, of_rates}) CHECK_FALSE(pace::detail::structure_of(given).is_centred());
   }
 }
 

@@ -167,8 +167,8 @@ inline std::vector<std::string> words_for_cli11(const std::vector<std::string>& 
       // A list with `=` ends here; CLI11 reads `--` as its end.
       if (described.find_list(word.substr(0, sign)) != nullptr) all.emplace_back("--");
     } else {
-      if (const auto* const empty = described.find_list(word.substr(0, sign)))
-        refuse_value(*empty, empty->name(), word.substr(sign + 1));
+      const auto* const of_list = described.find_list(word.substr(0, sign));
+      if (of_list != nullptr && sign + 1 == word.size()) refuse_value(*of_list, of_list->name(), "");
       all.push_back(word.substr(0, sign));
       all.push_back(word.substr(sign + 1));
     }

@@ -284,7 +284,10 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     row.modes.clear();
     row.time.reset();
     row.speedup.reset();
-    row.context = {.comparison = result.name, .unproven = row.context.unproven, .unasked = row.context.unasked};
+    row.context = {.comparison = result.name,
+                   .unproven = row.context.unproven,
+                   .beyond_tolerance = row.context.beyond_tolerance,
+                   .unasked = row.context.unasked};
   }
   add_calibration(rounds, result);
   add_rounds(rounds, prepared, /*several_clocks=*/true, result);

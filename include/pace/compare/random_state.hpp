@@ -1,9 +1,9 @@
 // The state of LibTorch's default generators, so that random operators draw the same numbers in every checked call.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -42,22 +42,30 @@ inline void reset_random_state(std::uint64_t seed) {
   return states;
 }
 
-/// Restores in its destructor the states that the generators had at its construction.
+/// Restores in its destructor the states that the generators had at its construction, but for those of devices that
+/// have been lost since.
 class RandomStateKept {
  public:
-  RandomStateKept() = default;
+  RandomStateKept() {
+    for_each_default_generator(
+        [&](at::Generator& generator) { states_.emplace_back(generator.device(), generator.get_state()); });
+  }
   RandomStateKept(const RandomStateKept&) = delete;
   RandomStateKept& operator=(const RandomStateKept&) = delete;
   ~RandomStateKept() {
-    std::size_t next = 0;
-    // A GPU that was not used before comes after those that were, or its state is not in use yet.
-    for_each_default_generator([&](at::Generator& generator) {
-      if (next < states_.size()) generator.set_state(states_[next++]);
-    });
+    try {
+      for_each_default_generator([&](at::Generator& generator) {
+        // A GPU that was not used before has none.
+        for (const auto& [device, state] : states_)
+          if (device == generator.device()) generator.set_state(state);
+      });
+    } catch (...) {
+      // The device is lost, and what comes next on it fails for that reason.
+    }
   }
 
  private:
-  std::vector<at::Tensor> states_ = random_state();
+  std::vector<std::pair<at::Device, at::Tensor>> states_ = {};
 };
 
 }  // namespace pace::detail

@@ -129,7 +129,10 @@ struct ValueStructure {
       !found.has_unit_rows()) {
     const auto sums_to_zero = [&](const at::Tensor& of, std::int64_t dim) {
       const at::Tensor wide = of.to(at::kDouble);
-      return of.size(dim) >= 3 && all(wide.sum(dim).abs().le(wide.abs().sum(dim).mul(roundings_of(of.scalar_type()))));
+      // Other means would move zeros, as of differences, and the signs of rates, one of which has all others' sum.
+      const bool has_free_signs =
+          all(of.ne(0)) && of.gt(0).sum(dim).ge(2).logical_and(of.lt(0).sum(dim).ge(2)).any().item<bool>();
+      return has_free_signs && all(wide.sum(dim).abs().le(wide.abs().sum(dim).mul(roundings_of(of.scalar_type()))));
     };
     found.centred_rows = sums_to_zero(values, -1);
     if (whole_tensor.dim() == 2) {

@@ -32,6 +32,7 @@
 #include "pace/compare/integrity/background.hpp"
 #include "pace/compare/integrity/called_operators.hpp"
 #include "pace/compare/integrity/fresh_values.hpp"
+#include "pace/compare/integrity/new_tensors.hpp"
 #include "pace/compare/integrity/new_value_norm.hpp"
 #include "pace/compare/integrity/new_value_samples.hpp"
 #include "pace/compare/integrity/new_value_speed.hpp"
@@ -393,6 +394,10 @@ class IntegrityChecker final : public Auditor {
   [[nodiscard]] bool lacks_fresh_values() const {
     return answers_->options.method == check::CheckOptions::Method::random && !answers_->renews() &&
            answers_->options.fresh_values != check::CheckOptions::FreshValues::none && bytes_of(operands_.pristine) > 0;
+  }
+  /// Whether it was found to keep what it derives from an operand.
+  [[nodiscard]] bool keeps_something(std::size_t index) const {
+    return prepared_.result.implementations[index].context.keeps || std::ranges::find(keeps_, index) != keeps_.end();
   }
   /// Whether one call more changes what the next one returns: it writes to operands or draws random numbers.
   [[nodiscard]] bool calls_add_up() const { return !operands_.mutated.empty() || answers_->given.random; }
@@ -860,8 +865,13 @@ inline std::string IntegrityChecker::ask_for_more(std::size_t index, Outcome& ou
     try {
       if (auto problem = ask_after_rounds(implementation); !problem.empty()) return problem;
       if (auto problem = ask_after_pauses(implementation); !problem.empty()) return problem;
-      if (auto problem = ask_on_new_tensors(implementation); !problem.empty()) return problem;
-      return time_left(clock_).count() > 0 ? ask_for_novelty(implementation) : out_of_time(index);
+      // Before the calls on new values, of which the tensors may lie in the same places.
+      const auto on_new_tensors = ask_on_new_tensors(implementation);
+      if (time_left(clock_).count() <= 0 && on_new_tensors.empty()) return out_of_time(index);
+      if (time_left(clock_).count() > 0)
+        if (auto problem = ask_for_novelty(implementation); !problem.empty()) return problem;
+      // What it keeps for an operand is made anew for another one.
+      return keeps_something(index) ? std::string() : on_new_tensors;
     } catch (...) {
       const Thrown thrown = take_exception(index);
       if (attempt < attempts && (thrown.by_baseline || thrown.out_of_memory)) continue;
@@ -1243,68 +1253,34 @@ inline std::string IntegrityChecker::ask_after_pauses(Implementation& implementa
          " in the rounds; that of the baseline takes " + format_time(norm) + ": it is fast only in calls in a row";
 }
 
-/// While it exists, the first set of operands is another one.
-class FirstSetExchanged {
- public:
-  FirstSetExchanged(OperandSets& operands, std::unique_ptr<OperandSet> other)
-      : operands_(operands), set_(std::move(other)), tensors_(set_->tensors()) {
-    exchange();
-  }
-  FirstSetExchanged(const FirstSetExchanged&) = delete;
-  FirstSetExchanged& operator=(const FirstSetExchanged&) = delete;
-  ~FirstSetExchanged() { exchange(); }
-
- private:
-  void exchange() {
-    std::swap(operands_.sets[0], set_);
-    std::swap(operands_.tensors[0], tensors_);
-  }
-  OperandSets& operands_;
-  std::unique_ptr<OperandSet> set_;
-  std::vector<at::Tensor> tensors_;
-};
-
 /// Whether single calls take as long on tensors that no call has had as on those of the rounds, where the values are
-/// new to both. What is kept for an operand's values is made anew on both, too; code that knows tensors by their
-/// objects or addresses is slow on the former alone, which is what a program has whose operands are made for each call.
+/// new to both: see NewTensorTimes. Large operands would take too long to be copied.
 inline std::string IntegrityChecker::ask_on_new_tensors(Implementation& implementation) {
-  constexpr double most_times = 1.5, slack_in_resolutions = 40;
   constexpr int tries = 12, for_all_but_one = 11;
+  constexpr double slack_in_resolutions = 40, most_bytes = 64 << 20;
   const Nanoseconds usual = shortest_of(implementation.index) + shortest_of(baseline_);
-  const bool keeps = !operands_.keeps.empty() || std::ranges::find(keeps_, implementation.index) != keeps_.end();
   // On values that are known, what is kept for them would be made anew on new tensors alone. A step of a training has
   // its tensors from the model.
-  if (clock_.modes() != nullptr || keeps || prepared_.renew || !answers_->renews() || operands_.pristine.empty() ||
-      implementation.phases() != nullptr || 4 * usual > audit_share * options_.budget)
+  if (clock_.modes() != nullptr || !operands_.keeps.empty() || prepared_.renew || !answers_->renews() ||
+      operands_.pristine.empty() || bytes_of(operands_.pristine) > most_bytes || implementation.phases() != nullptr ||
+      4 * usual > audit_share * options_.budget)
     return {};
-  const OnOtherValues other = on_fresh_values();
-  const Nanoseconds slack = slack_in_resolutions * clock_.resolution();
-  const auto time_on = [&](Implementation& which, std::unique_ptr<OperandSet> made) {
-    const auto values = prepared_.given->clone();
-    source_->draw(answers_->fresh().renewal, values->tensors(), {});
-    std::optional<FirstSetExchanged> exchanged;
-    // The calls before are on tensors that are known.
-    which.prepare(0);
-    which.run(0, 1);
-    if (made) exchanged.emplace(operands_, std::move(made));
-    which.prepare(0);
-    write_values(values->tensors(), operands_.tensors[0]);
-    return clock_.time_prepared(which, 0, 1);
-  };
-  CallTimes own, of_baseline;
-  const auto take = [&](Implementation& which, CallTimes& times) {
-    times.on_known = time_on(which, nullptr);
-    times.on_new = time_on(which, prepared_.given->clone());
-  };
+  const Nanoseconds start = clock_.now(), slack = slack_in_resolutions * clock_.resolution();
+  NewTensorTimes::Times own, of_baseline;
   int slower = 0;
-  for (int i = 0; i < tries && slower >= i - (tries - for_all_but_one); ++i) {
-    if (time_left(clock_).count() <= 0) return {};
-    take(baseline(), of_baseline);
-    take(implementation, own);
-    // Memory that is new to the process makes calls longer by a time or by a share.
-    const Nanoseconds longer = std::max(of_baseline.on_new - of_baseline.on_known, Nanoseconds(0));
-    const double norm = 1 + longer / std::max(of_baseline.on_known, clock_.resolution());
-    slower += own.on_new > most_times * norm * own.on_known + longer + slack;
+  {
+    const OnOtherValues other = on_fresh_values();
+    NewTensorTimes times(clock_, operands_, *prepared_.given, [&](const std::vector<at::Tensor>& tensors) {
+      source_->draw(answers_->fresh().renewal, tensors, {});
+    });
+    for (int i = 0; i < tries && slower >= i - (tries - for_all_but_one); ++i) {
+      // Work on new tensors alone may have taken the time.
+      if (i > 0 && clock_.now() - start > longest_of_rounds()) break;
+      if (time_left(clock_).count() <= 0) break;
+      of_baseline = times.take(baseline());
+      own = times.take(implementation);
+      slower += NewTensorTimes::is_slow(own, of_baseline, slack);
+    }
   }
   repair(0);
   if (slower < for_all_but_one) return {};
@@ -1449,7 +1425,8 @@ inline HeldSpeed IntegrityChecker::take_pairs_held(NewValuePairs& pairs, std::sp
     };
     as_seen.push_back(log_ratio(times->baseline.on_new));
     held += times->baseline.on_new > limit;
-    return PairRatio{.counted = log_ratio(std::min(times->baseline.on_new, limit)), .seen = as_seen.back()};
+    return PairRatio{.counted = log_ratio(std::min(times->baseline.on_new, limit)),
+                     .seen = std::log(times->baseline.on_new / times->own.on_new)};
   };
   const auto time_is_left = [&](std::size_t more) {
     const Nanoseconds elapsed = clock_.now() - taken.start,
@@ -1539,7 +1516,7 @@ inline void IntegrityChecker::learn_norm_on_new_values(const Options& options) {
     const double repeated = std::clamp(wanted / took, 1.0, std::min(limit, most_iterations));
     // A step of a training has no spare operands.
     const double calls = baseline().phases() != nullptr ? 1 : std::min(calls_on_new_values(2 * took), limit);
-    if ((2 * calls + repeated) * took > most) return;
+    if ((3 * calls + repeated) * took > most) return;
     // The shortest time of each, which other work on the machine does not make longer.
     Nanoseconds on_new = NewValueNorm::none, on_known = NewValueNorm::none;
     int samples = 0;

@@ -197,9 +197,8 @@ class NewValueSamples {
 
   /// Times calls on the values of draw_new(). The output of one of them is take_output() afterwards. The same calls on
   /// the values given, in the same memory, come just before, so that the code is as warm as in the rounds, and since
-  /// the memory may still have the new values, for which another implementation was just called. On a device these are
-  /// timed, too, and so they are where the operands are larger than what lies in a cache of the CPU after other work,
-  /// or where the sample has several calls.
+  /// the memory may still have the new values, for which another implementation was just called. These are timed, too,
+  /// on a device where takes_given() says so.
   [[nodiscard]] CallTimes take_new(Implementation& implementation, std::span<const std::size_t> kept) {
     keep_given(kept);
     operands_.kept_call.reset();
@@ -251,12 +250,10 @@ class NewValueSamples {
     const bool as_in_rounds = takes_given() && operands_.mutated.empty();
     implementation.run(
         0, static_cast<std::int64_t>(as_in_rounds ? std::max(drawn_, 1 + random_.below(repeated_)) : drawn_));
-    // Of short calls it shows what they take longer in few of them.
-    if (takes_given() || drawn_ > 1) {
-      write_all(given_of_call());
-      time_all(times.on_given, [](std::size_t) {});
-      outputs.assign(drawn_, {});
-    }
+    // These show what calls take longer beside the rounds, whatever their values are.
+    write_all(given_of_call());
+    time_all(times.on_given, [](std::size_t) {});
+    outputs.assign(drawn_, {});
     write_all(new_of_call());
     time_all(times.on_new, [&](std::size_t i) {
       if (!outputs_stay_ && i == last_) times.afterwards = read_output(outputs[i]);

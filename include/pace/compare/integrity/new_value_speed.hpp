@@ -140,7 +140,13 @@ struct MeanOverMedian {
     MeanOverMedian found;
     if (by_chance <= error_of_likely)
       found.likely += longer * static_cast<double>(more) / static_cast<double>(seen.size());
-    if (by_chance <= error_of_proven) found.proven += longer * stats::least_share(seen.size(), more, error_of_proven);
+    if (by_chance <= error_of_proven) {
+      // As many of these are other work's as of the baseline's, and more by chance.
+      const double all = static_cast<double>(own + slow.of_baseline), pairs = static_cast<double>(seen.size());
+      const double least_more = all * (2 * stats::least_share(own + slow.of_baseline, own, error_of_proven) - 1);
+      found.proven +=
+          longer * std::clamp(least_more / pairs, 0.0, stats::least_share(seen.size(), more, error_of_proven));
+    }
     return found;
   }
 };

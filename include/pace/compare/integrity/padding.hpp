@@ -31,13 +31,14 @@ struct Padding {
 /// Returns the padding of `tensor`; nothing where there is none, and where places may mean something else.
 ///
 /// One value is padding if it occurs nowhere but in runs at the ends of rows, or nowhere but in runs at their
-/// beginnings, at least four times and at least twice in one row: among other integers a value hardly does by chance.
+/// beginnings, at least four times and at least twice in one row: no value of other integers is likely to do that.
 /// There are at least two different values beside it, or it would be a mask. Rows of up to four elements may be
-/// coordinates, and rows in order have places of their own.
+/// coordinates, and rows in order have places of their own. Padding is not looked for in more than 2^22 elements.
 [[nodiscard]] inline std::optional<Padding> padding_of(const at::Tensor& tensor) {
-  constexpr std::int64_t most_coordinates = 4, fewest = 4, fewest_in_row = 2;
+  constexpr std::int64_t most_coordinates = 4, fewest = 4, fewest_in_row = 2, most_elements = 1 << 22;
   if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.dim() < 2 || tensor.numel() == 0 ||
-      tensor.size(-1) <= most_coordinates || !c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false))
+      tensor.numel() > most_elements || tensor.size(-1) <= most_coordinates ||
+      !c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false))
     return std::nullopt;
   const at::Tensor values = check::detail::distinct_values_of(tensor).to(at::kCPU, at::kLong);
   const std::int64_t width = values.size(-1);
@@ -71,7 +72,8 @@ enum class PaddingRelation {
 };
 
 [[nodiscard]] inline PaddingRelation relation_to_padding(const at::Tensor& tensor, const Padding& padding) {
-  if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.numel() == 0 ||
+  constexpr std::int64_t most_elements = 1 << 24;
+  if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.numel() == 0 || tensor.numel() > most_elements ||
       !(tensor.is_floating_point() || c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true)))
     return PaddingRelation::none;
   const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
@@ -85,7 +87,8 @@ enum class PaddingRelation {
     if (numbers.numel() > rows)
       return numbers.diff().equal(lengths) ? PaddingRelation::description : PaddingRelation::none;
     for (const at::Tensor& each : {lengths, lengths.neg().add(static_cast<double>(width)), ends, ends.sub(lengths)})
-      if (numbers.equal(each)) return PaddingRelation::description;
+      // Of one row the offset is 0, as many other numbers are.
+      if (numbers.equal(each) && numbers.ne(0).any().item<bool>()) return PaddingRelation::description;
     return PaddingRelation::none;
   }
   const at::Tensor padded = places.flatten();
