@@ -508,6 +508,7 @@ TEST_CASE("an operand changed in timed calls only") {
 
 TEST_CASE("an operand changed once, in a timed call") {
   const int when = GENERATE(100, 1000, 1001, 1017, 2000);
+  CAPTURE(when);
   int calls = 0;
   const auto cheat = [&](at::Tensor& x) {
     auto answer = honest(x);

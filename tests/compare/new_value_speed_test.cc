@@ -119,6 +119,18 @@ TEST_CASE("samples of the implementation that are slow now and then count by how
     REQUIRE(both);
     CHECK(both->median == 1);
   }
+  // Its own samples on the values given are slow as often, in other pairs.
+  std::size_t number = 0;
+  const auto on_all = speed_on_new_values(
+      1,
+      [&] {
+        const bool slow_on_new = ++number % 8 == 0, slow_on_given = number % 8 == 4;
+        const double on_new = slow_on_new ? -std::log(4.0) : 0;
+        return std::optional(PairRatio{on_new, on_new, on_new + (slow_on_given ? std::log(4.0) : 0)});
+      },
+      [](std::size_t) { return true; });
+  REQUIRE(on_all);
+  CHECK(on_all->median == 1);
   // Of an implementation that takes far longer, other work interrupts more samples.
   std::size_t taken = 0;
   const auto longer = speed_on_new_values(

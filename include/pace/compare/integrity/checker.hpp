@@ -953,6 +953,7 @@ inline std::string IntegrityChecker::audit(Implementation& implementation) {
       run_some();
     }
     problem = describe_reuse(last, set);
+    if (problem.empty()) problem = changed_operand(operands_, operands_.pristine, set);
     repair(set);
   }
   if (problem.empty()) problem = settings_changed();
@@ -1425,8 +1426,11 @@ inline HeldSpeed IntegrityChecker::take_pairs_held(NewValuePairs& pairs, std::sp
     };
     as_seen.push_back(log_ratio(times->baseline.on_new));
     held += times->baseline.on_new > limit;
-    return PairRatio{.counted = log_ratio(std::min(times->baseline.on_new, limit)),
-                     .seen = std::log(times->baseline.on_new / times->own.on_new)};
+    const auto& own_times = times->own;
+    PairRatio ratio{.counted = log_ratio(std::min(times->baseline.on_new, limit)),
+                    .seen = std::log(times->baseline.on_new / own_times.on_new)};
+    if (own_times.on_given.count() > 0) ratio.beside_given = std::log(own_times.on_given / own_times.on_new);
+    return ratio;
   };
   const auto time_is_left = [&](std::size_t more) {
     const Nanoseconds elapsed = clock_.now() - taken.start,

@@ -65,8 +65,8 @@ class NewTensorTimes {
     return times;
   }
 
-  /// Whether a call takes more than 1.5 times as long on new tensors, beyond `slack` and beyond what that of the baseline
-  /// takes longer there: memory that is new to the process makes calls longer by a time or by a share.
+  /// Whether a call takes more than 1.5 times as long on new tensors, beyond `slack` and beyond what that of the
+  /// baseline takes longer there: memory that is new to the process makes calls longer by a time or by a share.
   [[nodiscard]] static bool is_slow(const Times& own, const Times& baseline, Nanoseconds slack) {
     constexpr double most_times = 1.5;
     const Nanoseconds longer = std::max(baseline.on_new - baseline.on_known, Nanoseconds(0));
@@ -88,8 +88,7 @@ class NewTensorTimes {
     // What is kept for the version of an operand is made anew on the known tensors, too, where the draw has left its
     // values as they were.
     for (const auto& tensor : operands_.tensors[0])
-      if (tensor.defined() && tensor.is_leaf() && !tensor.is_inference())
-        tensor.unsafeGetTensorImpl()->bump_version();
+      if (tensor.defined() && tensor.is_leaf() && !tensor.is_inference()) tensor.unsafeGetTensorImpl()->bump_version();
     return clock_.time_prepared(implementation, 0, 1);
   }
 

@@ -95,28 +95,31 @@ inline constexpr Nanoseconds longer_in_few_calls{2e3};
   return log_ratio_on_new_values(baseline, own.on_new, usual, usual_own, longer);
 }
 
-/// ln(time of the baseline / own time) of a pair: as it counts, and as it was seen.
+/// The ratios of a pair that say something of an implementation on new values, as logarithms.
 struct PairRatio {
-  double counted = 0, seen = 0;
+  double counted = 0;  ///< time of the baseline / own time, as it counts
+  double seen = 0;     ///< the same, as it was seen
+  /// Own time on the values given, in the same moment / own time.
+  std::optional<double> beside_given = {};
 };
 
-/// The samples that took far longer than the other ones of the same side.
+/// The samples that took far longer than the other ones of the same kind.
 struct SlowSamples {
-  /// By how many times, of the implementation's.
+  /// By how many times, of the implementation's on new values.
   std::vector<double> factors = {};
-  std::size_t of_baseline = 0;
+  std::size_t of_others = 0;
 
-  /// By the log ratios of the pairs, as they were seen.
-  [[nodiscard]] static SlowSamples of(const std::vector<double>& seen) {
-    const double median = stats::median(stats::sorted(seen)), slow = std::log(1.5);
+  /// By the log ratios of those of others to these.
+  [[nodiscard]] static SlowSamples of(const std::vector<double>& log_ratios) {
+    const double median = stats::median(stats::sorted(log_ratios)), slow = std::log(1.5);
     SlowSamples found;
-    for (const double each : seen) {
+    for (const double each : log_ratios) {
       if (each < median - slow) found.factors.push_back(std::exp(median - each));
-      found.of_baseline += each > median + slow;
+      found.of_others += each > median + slow;
     }
     return found;
   }
-  [[nodiscard]] bool are_mostly_own() const { return factors.size() > of_baseline; }
+  [[nodiscard]] bool are_mostly_own() const { return factors.size() > of_others; }
 };
 
 /// How many times as long as in the median an implementation takes on new values in the mean, since some of its samples
@@ -125,29 +128,38 @@ struct MeanOverMedian {
   double likely = 1;  ///< by their share of these pairs
   double proven = 1;  ///< at least
 
-  /// By the log ratios of the pairs, as they were seen. Both are 1 where samples of the baseline are slow about as
-  /// often, as those of both sides are beside other work, the more often the longer they are.
-  [[nodiscard]] static MeanOverMedian of(const std::vector<double>& seen) {
+  /// By log ratios of samples of something else to those of the implementation. Both are 1 where the former are slow
+  /// about as often, as all samples are beside other work, the more often the longer they are.
+  [[nodiscard]] static MeanOverMedian beside(const std::vector<double>& log_ratios) {
     constexpr double error_of_likely = 0.05, error_of_proven = 1e-3;
-    auto slow = SlowSamples::of(seen);
+    auto slow = SlowSamples::of(log_ratios);
     const std::size_t own = slow.factors.size();
     if (!slow.are_mostly_own()) return {};
-    const double of_time = 1 / (1 + std::exp(stats::median(stats::sorted(seen))));
+    const double of_time = 1 / (1 + std::exp(stats::median(stats::sorted(log_ratios))));
     const double by_chance =
-        stats::upper_tail_of_binomial(own + slow.of_baseline, own, std::clamp(of_time, 0.5, 1 - 1e-6));
-    const std::size_t more = own - slow.of_baseline;
+        stats::upper_tail_of_binomial(own + slow.of_others, own, std::clamp(of_time, 0.5, 1 - 1e-6));
+    const std::size_t more = own - slow.of_others;
     const double longer = stats::quantile(stats::sorted(std::move(slow.factors)), 0.25) - 1;
+    const double pairs = static_cast<double>(log_ratios.size());
     MeanOverMedian found;
-    if (by_chance <= error_of_likely)
-      found.likely += longer * static_cast<double>(more) / static_cast<double>(seen.size());
+    if (by_chance <= error_of_likely) found.likely += longer * static_cast<double>(more) / pairs;
     if (by_chance <= error_of_proven) {
-      // As many of these are other work's as of the baseline's, and more by chance.
-      const double all = static_cast<double>(own + slow.of_baseline), pairs = static_cast<double>(seen.size());
-      const double least_more = all * (2 * stats::least_share(own + slow.of_baseline, own, error_of_proven) - 1);
+      // As many of these are other work's as of the others', and more by chance.
+      const double all = static_cast<double>(own + slow.of_others);
+      const double least_more = all * (2 * stats::least_share(own + slow.of_others, own, error_of_proven) - 1);
       found.proven +=
-          longer * std::clamp(least_more / pairs, 0.0, stats::least_share(seen.size(), more, error_of_proven));
+          longer * std::clamp(least_more / pairs, 0.0, stats::least_share(log_ratios.size(), more, error_of_proven));
     }
     return found;
+  }
+
+  /// By pairs whose samples are slow beside the baseline's, and beside those on the values given: threads of its own
+  /// that have to wake up make both of the latter slow on a busy machine.
+  [[nodiscard]] static MeanOverMedian of(const std::vector<double>& seen, const std::vector<double>& beside_given) {
+    MeanOverMedian found = beside(seen);
+    if (beside_given.empty()) return found;
+    const MeanOverMedian other = beside(beside_given);
+    return {.likely = std::min(found.likely, other.likely), .proven = std::min(found.proven, other.proven)};
   }
 };
 
@@ -215,7 +227,11 @@ class PhasesOnNewValues {
   constexpr std::size_t fewest = 3, most = 88, most_where_some_are_slow = 176;
   constexpr double narrow = 1.02;
   const std::size_t for_interval = stats::fewest_for_median_interval(new_value_confidence);
-  std::vector<double> log_ratios, seen;
+  std::vector<double> log_ratios, seen, beside_given;
+  const auto some_are_slow = [&] {
+    return SlowSamples::of(seen).are_mostly_own() &&
+           (beside_given.empty() || SlowSamples::of(beside_given).are_mostly_own());
+  };
   for (std::size_t wanted = for_interval;; wanted *= 2) {
     if (!log_ratios.empty() && !time_is_left(wanted - log_ratios.size())) break;
     while (log_ratios.size() < wanted) {
@@ -223,6 +239,7 @@ class PhasesOnNewValues {
       if (!next) return std::nullopt;
       log_ratios.push_back(next->counted);
       seen.push_back(next->seen);
+      if (next->beside_given) beside_given.push_back(*next->beside_given);
       if (log_ratios.size() == 1 && !time_is_left(wanted - 1)) {
         wanted = fewest;
         if (!time_is_left(wanted - 1)) return std::nullopt;
@@ -232,9 +249,9 @@ class PhasesOnNewValues {
     const auto found = summarize_pairs(log_ratios);
     const bool suspicious = found.median * gate::least_excess < in_rounds;
     const bool open = suspicious && found.interval->high >= narrow * found.median && wanted < most;
-    if (!open && !(SlowSamples::of(seen).are_mostly_own() && wanted < most_where_some_are_slow)) break;
+    if (!open && !(some_are_slow() && wanted < most_where_some_are_slow)) break;
   }
-  return slower_in_mean(MeanOverMedian::of(seen), summarize_pairs(log_ratios));
+  return slower_in_mean(MeanOverMedian::of(seen, beside_given), summarize_pairs(log_ratios));
 }
 
 }  // namespace pace::detail
