@@ -536,6 +536,8 @@ TEST_CASE("what leaves most of its operand unread is faster than the memory, wha
   // 256 MB, of which the floor counts half.
   const at::Tensor x = at::randn({64, 1 << 20}, at::TensorOptions(at::kCUDA));
   auto options = quick();
+  // What a call must read is looked for during a twentieth of it.
+  options.budget = std::chrono::seconds(4);
   const auto sum = [](const at::Tensor& of) { return of.sum(); };
   const auto result = pace::compare("sum", x)
                           .options(options)
