@@ -377,7 +377,7 @@ TEST_CASE("a candidate that keeps an answer and slows the baseline on all other 
   const auto& judgement = row.judgements[0];
   INFO(judgement.message);
   CHECK(judgement.verdict == pace::Verdict::failed);
-  CHECK_THAT(judgement.message, ContainsSubstring(threads == 1 ? "on values that no call has seen at most 1.26x"
+  CHECK_THAT(judgement.message, ContainsSubstring(threads == 1 ? "on values that no call has seen at most 1.25x"
                                                                : "on values that no call has seen at most 1.38x"));
   std::string notes;
   for (const auto& note : result.notes) notes += note + '\n';
