@@ -131,7 +131,7 @@ TEST_CASE("samples of the implementation that are slow now and then count by how
       [](std::size_t) { return true; });
   REQUIRE(on_all);
   CHECK(on_all->median == 1);
-  // Of an implementation that takes far longer, other work interrupts more samples.
+  // Other work interrupts more samples of an implementation that takes far longer.
   std::size_t taken = 0;
   const auto longer = speed_on_new_values(
       0.05,

@@ -152,8 +152,8 @@ inline void require_different_files(const CommandLine& line) {
   for (const auto* inputs : {&line.then, &line.now, &line.series})
     for (const auto& input : *inputs) {
       for (const auto& other : known) {
-        std::error_code none;
-        if (std::filesystem::equivalent(input, other, none))
+        std::error_code ignored;  // a file that cannot be read is refused where it is read
+        if (std::filesystem::equivalent(input, other, ignored))
           throw InputError({}, input + ": is given twice" + (input == other ? "" : ", as " + other) +
                                    "; expected each file once, since no file is a second measurement of itself");
       }

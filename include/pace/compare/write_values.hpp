@@ -25,6 +25,12 @@ namespace pace::detail {
   return check::outputs_match(before, after, bitwise).correct;
 }
 
+/// Returns whether the version of an operand may be advanced: an inference tensor has none, and a tensor that is no
+/// leaf may be saved by a graph.
+[[nodiscard]] inline bool is_versioned(const at::Tensor& operand) {
+  return operand.defined() && operand.is_leaf() && !operand.is_inference();
+}
+
 /// Writes values into operands, and advances the version of each whose values change. An implementation may keep what
 /// it derives from an operand, such as packed weights, for as long as its version stays. An operand that requires a
 /// gradient keeps its version unless it is a leaf, since a graph may have saved it; a leaf's changes whenever an
@@ -34,8 +40,7 @@ inline void write_values(const std::vector<at::Tensor>& values, const std::vecto
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::ranges::find(kept, i) != kept.end()) continue;
     const at::Tensor& operand = operands.at(i);
-    const bool versioned = operand.defined() && operand.is_leaf() && !operand.is_inference();
-    const bool changes = versioned && !unchanged(values[i], operand);
+    const bool changes = is_versioned(operand) && !unchanged(values[i], operand);
     check::restore_tensor(values[i], operand);
     if (changes) operand.unsafeGetTensorImpl()->bump_version();
   }

@@ -88,7 +88,7 @@ class NewTensorTimes {
     // What is kept for the version of an operand is made anew on the known tensors, too, where the draw has left its
     // values as they were.
     for (const auto& tensor : operands_.tensors[0])
-      if (tensor.defined() && tensor.is_leaf() && !tensor.is_inference()) tensor.unsafeGetTensorImpl()->bump_version();
+      if (is_versioned(tensor)) tensor.unsafeGetTensorImpl()->bump_version();
     return clock_.time_prepared(implementation, 0, 1);
   }
 

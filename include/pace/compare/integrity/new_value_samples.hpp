@@ -184,11 +184,11 @@ class NewValueSamples {
         check::restore_tensor(values_[0].tensors[each], values_[i].tensors[each]);
     }
   }
-  /// Whether take_new() times calls on the values given, too, written again just before, which leaves their versions as
-  /// they are: an implementation may have taken them up in the calls before. What was just written lies in a cache and
-  /// has to leave it for other data, by which operands and outputs of about the cache's size take up to 1.5 times as
-  /// long as in the rounds (the L2 of an H100; two cores beside others' work). The host's time of calls on a device
-  /// does not depend on that, and varies more.
+  /// Whether calls on the values given are the norm for those of take_new(), written again just before, which leaves
+  /// their versions as they are: an implementation may have taken them up in the calls before. What was just written
+  /// lies in a cache and has to leave it for other data, by which operands and outputs of about the cache's size take
+  /// up to 1.5 times as long as in the rounds (the L2 of an H100; two cores beside others' work). The host's time of
+  /// calls on a device does not depend on that, and varies more.
   [[nodiscard]] bool takes_given() const {
     constexpr double most_bytes = 1 << 20;
     if (clock_.modes() != nullptr) return clock_.modes()->selected() != ClockChoice::host;

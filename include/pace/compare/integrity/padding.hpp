@@ -87,7 +87,7 @@ enum class PaddingRelation {
     if (numbers.numel() > rows)
       return numbers.diff().equal(lengths) ? PaddingRelation::description : PaddingRelation::none;
     for (const at::Tensor& each : {lengths, lengths.neg().add(static_cast<double>(width)), ends, ends.sub(lengths)})
-      // Of one row the offset is 0, as many other numbers are.
+      // The offset of a single row is 0, as many other numbers are.
       if (numbers.equal(each) && numbers.ne(0).any().item<bool>()) return PaddingRelation::description;
     return PaddingRelation::none;
   }
