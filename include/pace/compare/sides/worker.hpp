@@ -221,7 +221,7 @@ class SideWorker {
       send_failure();
       memory_.failed.store(true, std::memory_order_release);
     }
-    memory_.used = timing::read_thread_counters();
+    memory_.used = clock_.thread_counters().value_or(timing::ThreadCounters());
     memory_.finished.store(request.number, std::memory_order_release);
   }
 
