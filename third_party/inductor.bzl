@@ -2,6 +2,10 @@
 
 load("@libtorch//:python.bzl", "PYTHON")
 
+# Precompiled headers and the like are compiled by the first action or test, and used by all: they take longer than most
+# packages. Their names hold the compiler and its options. For another user of this machine each makes its own.
+COMMON_PARTS = "/tmp/pace-common-parts"
+
 def compiled_packages(ctx, compiler, arguments, inputs):
     """A directory of packages that `compiler ARGUMENTS... DIRECTORY` writes.
 
@@ -26,7 +30,7 @@ def compiled_packages(ctx, compiler, arguments, inputs):
         outputs = [packages],
         # Inductor calls the C++ compiler, and keeps its caches in the folder for temporary files. Tests have this PATH
         # (--incompatible_strict_action_env), so that they find the same compiler: it is part of a package's key.
-        env = {"PACE_PYTHON": PYTHON, "PATH": "/bin:/usr/bin:/usr/local/bin"},
+        env = {"PACE_COMMON_PARTS": COMMON_PARTS, "PACE_PYTHON": PYTHON, "PATH": "/bin:/usr/bin:/usr/local/bin"},
         mnemonic = "InductorCompile",
         progress_message = "Compiling AOTInductor packages for %s" % ctx.label,
     )

@@ -55,7 +55,8 @@ class PackageCompiler {
           "no Python with torch is known to compile packages with: set PACE_PYTHON to one that has torch " +
           torch_version() + ", or give directories of compiled packages");
     }
-    const Workspace workspace(options_.cache, options_.progress);
+    const Workspace workspace(options_.common_parts.empty() ? options_.cache / "build" : options_.common_parts,
+                              options_.progress);
     nlohmann::json cases = nlohmann::json::array(), inductor = nlohmann::json::object();
     std::unordered_set<std::string> added;
     for (const PackageCase& one : wanted) {
@@ -89,8 +90,7 @@ class PackageCompiler {
   /// serve later runs with the same compiler, so they are kept where no other user may write to.
   class Workspace {
    public:
-    Workspace(const std::filesystem::path& cache, std::ostream* progress) {
-      scratch_ = cache / "build";
+    Workspace(std::filesystem::path scratch, std::ostream* progress) : scratch_(std::move(scratch)) {
       try {
         pace::detail::make_safe_folder(scratch_,
                                        "headers and objects are compiled anew, in a folder for this run alone");

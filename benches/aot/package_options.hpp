@@ -20,21 +20,24 @@
 
 namespace pace::benches::aot {
 
+/// Returns the folder that an environment variable names; empty if it is not set. Throws InputError for a relative path:
+/// it would mean another folder wherever the program is started.
+[[nodiscard]] inline std::filesystem::path folder_variable(const char* name) {
+  const char* value = std::getenv(name);
+  std::filesystem::path path(value == nullptr ? "" : value);
+  if (!path.empty() && path.is_relative())
+    throw InputError({}, std::string(name) + '=' + path.string() + ": expected an absolute path");
+  return path;
+}
+
 /// `PACE_PACKAGE_CACHE`, or `packages` in `PACE_HOME`, or in `pace` in the user's cache folder; without any, in a
 /// folder of the user's own among temporary files. Throws InputError for one of these variables that is no absolute
-/// path: it would mean another folder wherever the program is started.
+/// path.
 [[nodiscard]] inline std::filesystem::path default_package_cache() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    const std::filesystem::path path(value == nullptr ? "" : value);
-    if (!path.empty() && path.is_relative())
-      throw InputError({}, std::string(name) + '=' + path.string() + ": expected an absolute path");
-    return path;
-  };
-  if (const auto cache = variable("PACE_PACKAGE_CACHE"); !cache.empty()) return cache;
-  if (const auto home = variable("PACE_HOME"); !home.empty()) return home / "packages";
-  if (const auto cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache / "pace" / "packages";
-  if (const auto home = variable("HOME"); !home.empty()) return home / ".cache" / "pace" / "packages";
+  if (const auto cache = folder_variable("PACE_PACKAGE_CACHE"); !cache.empty()) return cache;
+  if (const auto home = folder_variable("PACE_HOME"); !home.empty()) return home / "packages";
+  if (const auto cache = folder_variable("XDG_CACHE_HOME"); !cache.empty()) return cache / "pace" / "packages";
+  if (const auto home = folder_variable("HOME"); !home.empty()) return home / ".cache" / "pace" / "packages";
   return std::filesystem::temp_directory_path() / ("pace-" + std::to_string(::geteuid())) / "packages";
 }
 
@@ -61,6 +64,9 @@ struct PackageOptions {
   /// Directories of packages made before, such as build outputs. Only read, and looked into first.
   std::vector<std::filesystem::path> directories{};
   std::filesystem::path cache = default_package_cache();
+  /// What all packages have in common: precompiled headers and the interface of Inductor's runtime. Compiling them takes
+  /// longer than most packages. Empty: `build` in `cache`.
+  std::filesystem::path common_parts = folder_variable("PACE_COMMON_PARTS");
   std::string python = default_python();
   InductorOptions inductor{};
   /// Cases compiled at a time; 0: as many as the processors and the memory allow.

@@ -95,6 +95,21 @@ TEST_CASE("a package is compiled once, and found from then on", "[aot]") {
     CHECK(fs::is_empty(kept.path()));
 }
 
+TEST_CASE("parts that all packages have in common may lie in a folder of their own", "[aot]") {
+  Scene scene;
+  auto options = scene.options();
+  options.common_parts = scene.folder / "parts";
+  (void)PackageStore(options).find(relu(3));
+  CHECK(!fs::exists(scene.cache() / "build"));
+  CHECK(!fs::is_empty(scene.folder / "parts"));
+  ::setenv("PACE_COMMON_PARTS", "/parts", 1);
+  CHECK(pace::benches::aot::PackageOptions().common_parts == "/parts");
+  ::setenv("PACE_COMMON_PARTS", "parts", 1);
+  CHECK_THAT(why<pace::InputError>([] { (void)pace::benches::aot::PackageOptions(); }),
+             ContainsSubstring("PACE_COMMON_PARTS=parts: expected an absolute path"));
+  ::unsetenv("PACE_COMMON_PARTS");
+}
+
 TEST_CASE("the store that compiled a package knows how long that took, and no other", "[aot]") {
   Scene scene;
   PackageStore store(scene.options());

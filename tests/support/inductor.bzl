@@ -1,6 +1,7 @@
 """The environment of tests that run whole programs of models, and of those that compile packages."""
 
 load("@libtorch//:python.bzl", "PYTHON")
+load("//third_party:inductor.bzl", "COMMON_PARTS")
 
 # On a machine with other work, each call waits for the thread that is put aside: the baseline of a small model was seen
 # to take 240 times as long in one moment as in the one before.
@@ -10,5 +11,6 @@ INDUCTOR_ENV = dict(
     ONE_THREAD,
     # What calls a package's kernels is compiled for longer than the tests run it.
     AOT_INDUCTOR_COMPILE_WRAPPER_OPT_LEVEL = "O0",
+    PACE_COMMON_PARTS = COMMON_PARTS,
     PACE_PYTHON = PYTHON,
 )
