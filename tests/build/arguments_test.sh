@@ -27,7 +27,6 @@ for script in "${scripts[@]}"; do
   case $script in
     format_test.sh) refuses "$script" --fix --nonsense ;;
     readme_commands.sh) refuses "$script" "a line" --snippets ;;
-    prose_test.sh) refuses "$script" docs --by-folder ;;
     *) refuses "$script" nonsense ;;
   esac
   [[ $script == ci_recipes.sh || $script == readme_workspace.sh ]] || refuses "$script" --nonsense

@@ -6,13 +6,19 @@
 #    ```cpp excerpt FILE is a run of its lines, whatever their common indentation;
 #  - the block ```ini .bazelrc is every example's. (readme_workspace.sh builds a workspace of its own.)
 #
-#   tests/build/readme_commands.sh [LINE...]     leaves out the lines given: those that have been run already
-#   tests/build/readme_commands.sh --snippets    compares the blocks and runs nothing
+#   tests/build/readme_commands.sh [LINE...]             leaves out the lines given: those that have been run already
+#   tests/build/readme_commands.sh --readme [LINE...]    runs the lines of README.md alone
+#   tests/build/readme_commands.sh --snippets            compares the blocks and runs nothing
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 # shellcheck source=tests/build/arguments.sh
 source tests/build/arguments.sh
-[[ $* == --snippets ]] || take_arguments '--snippets alone, or lines that are left out' '[^-].*' "$@"
+only=
+if [[ ${1:-} == --readme || $* == --snippets ]]; then
+  only=$1
+  shift
+fi
+take_arguments '--snippets alone, or --readme and lines that are left out' '[^-].*' "$@"
 
 pages=(README.md docs/*.md examples/*/README.md)
 scratch=$(mktemp -d)
@@ -74,7 +80,8 @@ for file in examples/*/.bazelrc; do
 done
 
 ran=0
-if [[ ${1:-} != --snippets ]]; then
+if [[ $only != --snippets ]]; then
+  [[ ! $only ]] || pages=(README.md)
   declare -A seen
   for known in "$@"; do seen[$known]=1; done
   while IFS= read -r line; do
