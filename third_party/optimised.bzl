@@ -5,7 +5,7 @@ not say `--compilation_mode=opt` would compile it with -O0 and time that.
 """
 
 load("@pace_checkout//:checkout.bzl", "CHECKOUT")
-load("@tools_python//:config.bzl", "PYTHON")
+load("@page_python//:config.bzl", "PYTHON")
 
 _MODE = "//command_line_option:compilation_mode"
 

@@ -1,6 +1,7 @@
-"""Python programs, and tests of them, that run with the Python of the programs in tools/."""
+"""Python programs, and tests of them, that run with a Python that third_party/bazel installs."""
 
-load("@tools_python//:config.bzl", "PYTHON", "REASON")
+load("@page_python//:config.bzl", PAGE_PYTHON = "PYTHON", PAGE_REASON = "REASON")
+load("@tools_python//:config.bzl", TOOLS_PYTHON = "PYTHON", TOOLS_REASON = "REASON")
 
 # The program stands beside a folder of runfiles of its own, or in that of a program that has it as data; it may be called
 # by a link.
@@ -15,7 +16,7 @@ if [[ ! $python ]]; then
   exit 1
 fi
 if [[ ! -x $python ]]; then
-  printf '%s: the Python of the programs in tools/ is no longer in %s. Run third_party/bazel once.\\n' %{name} "$python" >&2
+  printf '%s: its Python is no longer in %s. Type: third_party/bazel run %s, which installs it.\\n' %{name} "$python" %{label} >&2
   exit 1
 fi
 # No variable and no folder of the user's changes what is imported.
@@ -38,13 +39,15 @@ def _impl(ctx):
     launcher = ctx.actions.declare_file(ctx.label.name)
     path = "/" + (ctx.label.package + "/" + ctx.label.name).lstrip("/")
     text = _LAUNCHER
+    of_page = ctx.attr.environment == "page"
     for name, value in {
         "%{imports}": _quoted(" ".join(ctx.attr.imports)),
+        "%{label}": _quoted(str(ctx.label)),
         "%{module}": _quoted(ctx.attr.module),
         "%{name}": _quoted(ctx.label.name),
         "%{path}": path,
-        "%{python}": _quoted(PYTHON),
-        "%{reason}": _quoted(REASON),
+        "%{python}": _quoted(PAGE_PYTHON if of_page else TOOLS_PYTHON),
+        "%{reason}": _quoted(PAGE_REASON if of_page else TOOLS_REASON),
         "%{source}": _quoted(_below_root(ctx.files.srcs[0])),
         "%{workspace}": ctx.label.workspace_name or ctx.workspace_name,
     }.items():
@@ -57,6 +60,7 @@ def _impl(ctx):
 
 _ATTRS = {
     "data": attr.label_list(allow_files = True, doc = "What it reads, and programs that it runs."),
+    "environment": attr.string(default = "tools", doc = "What it runs with: page or tools.", values = ["page", "tools"]),
     "imports": attr.string_list(mandatory = True, doc = "Folders below the workspace that packages are imported from."),
     "module": attr.string(mandatory = True, doc = "What is run, as by `python3 -m`."),
     "srcs": attr.label_list(allow_files = True, mandatory = True, doc = "Its sources, and what it imports."),

@@ -5,7 +5,7 @@ load("//third_party/clang:repository.bzl", "clang_repository")
 load("//third_party:cuda.bzl", "cuda_repository")
 load("//third_party:libtorch.bzl", "libtorch_repository")
 load("//third_party:system.bzl", "shim_repository", "system_repository")
-load("//third_party:tools.bzl", "tools_python_repository")
+load("//third_party:tools.bzl", "python_repository")
 
 _DEBIAN_BAZEL = "/usr/share/bazel"
 
@@ -13,7 +13,14 @@ _DEBIAN_BAZEL = "/usr/share/bazel"
 _REPOSITORIES = [
     (checkout_repository, "pace_checkout", {}),
     (libtorch_repository, "libtorch", {}),
-    (tools_python_repository, "tools_python", {}),
+    (python_repository, "page_python", {
+        "environment": "page",
+        "installed_by": "third_party/bazel version",
+    }),
+    (python_repository, "tools_python", {
+        "environment": "tools",
+        "installed_by": "third_party/bazel run //tools/history",
+    }),
     (cuda_repository, "cuda", {}),
     (clang_repository, "clang", {}),
     (system_repository, "catch2", {

@@ -19,8 +19,8 @@ def _system_impl(ctx):
     ctx.symlink(_overlay(ctx.attr.overlay), "BUILD")
 
 def _missing(ctx, what):
-    fail(("@%s: %s is missing; it comes with the package %s. Run third_party/bazel in place of bazel: it " +
-          "installs what is missing, or says what to type.") % (ctx.name, what, ctx.attr.package))
+    fail(("@%s: %s is missing; it comes with the package %s. Run third_party/bazel in place of bazel, " +
+          "with the whole names of targets: it installs what is missing, or says what to type.") % (ctx.name, what, ctx.attr.package))
 
 system_repository = repository_rule(
     implementation = _system_impl,
@@ -30,6 +30,8 @@ system_repository = repository_rule(
         "overlay": attr.string(mandatory = True, doc = "The BUILD file, by its name in overlays/."),
         "package": attr.string(mandatory = True, doc = "The Debian package to name when something is missing."),
     },
+    # As in clang/repository.bzl.
+    environ = ["PACE_INSTALLED"],
     local = True,
 )
 

@@ -1,23 +1,24 @@
-"""@tools_python: the Python of the programs in tools/, and rules for such programs and their tests."""
+"""@page_python and @tools_python: the Python that makes pages, and that of tools/history and tools/fleet."""
 
-_ENVIRONMENT = ["PACE_TOOLS_PYTHON", "PACE_HOME", "XDG_CACHE_HOME", "HOME"]
+# With PACE_INSTALLED, which third_party/bazel sets, a server sees what was installed after it had looked.
+_ENVIRONMENT = ["PACE_TOOLS_PYTHON", "PACE_HOME", "XDG_CACHE_HOME", "HOME", "PACE_INSTALLED"]
 
 def _installed(ctx):
     """The Python that third_party/bazel installed, or an empty text and the reason."""
     env = ctx.os.environ
-    requirements = ctx.read(Label("//third_party:tools_requirements.txt")).rstrip("\n")
+    name = ctx.attr.environment
+    requirements = ctx.read(Label("//third_party:%s_requirements.txt" % name)).rstrip("\n")
     cache = env.get("XDG_CACHE_HOME") or (env.get("HOME", "") + "/.cache")
 
     # needs_hash in setup/needs.sh is the same function.
-    home = "%s/tools-%d" % (env.get("PACE_HOME") or cache + "/pace", hash(requirements) % 4294967296)
+    home = "%s/%s-%d" % (env.get("PACE_HOME") or cache + "/pace", name, hash(requirements) % 4294967296)
     stamp = ctx.path(home + "/complete")
     if stamp.exists and ctx.read(stamp).rstrip("\n") == requirements:
         return home + "/venv/bin/python3", ""
-    return "", ("the Python of the programs in tools/ is not installed in %s. Run third_party/bazel in place of " +
-                "bazel, which installs it, or set PACE_TOOLS_PYTHON to a Python that has what " +
-                "third_party/tools_requirements.txt names.") % home
+    return "", ("its Python is not installed in %s. Type: %s, which installs it, or set PACE_TOOLS_PYTHON to a Python " +
+                "that has what third_party/%s_requirements.txt names.") % (home, ctx.attr.installed_by, name)
 
-def _tools_python_impl(ctx):
+def _python_impl(ctx):
     given = ctx.os.environ.get("PACE_TOOLS_PYTHON")
     if given == "none":
         python, reason = "", "PACE_TOOLS_PYTHON=none: without Python the programs in tools/ cannot run. Unset it."
@@ -32,8 +33,12 @@ def _tools_python_impl(ctx):
     ctx.file("BUILD")
 
 # A Python that is not there fails no build: the programs that need it say so when they run.
-tools_python_repository = repository_rule(
-    implementation = _tools_python_impl,
+python_repository = repository_rule(
+    implementation = _python_impl,
+    attrs = {
+        "environment": attr.string(mandatory = True, doc = "Of setup/install.sh: page or tools."),
+        "installed_by": attr.string(mandatory = True, doc = "A command that installs it."),
+    },
     environ = _ENVIRONMENT,
     local = True,
 )

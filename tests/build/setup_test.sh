@@ -17,14 +17,76 @@ on_machine PACE_ASSUME_ROOT=0 -- test //a
 fails
 says "only root can install them"
 says "echo 'deb http://mirror.example/debian/ bookworm-backports main' | sudo tee $root/etc/apt/sources.list.d/pace-backports.list"
-says "sudo apt-get install -y --no-install-recommends g++ libcatch2-dev/bookworm-backports libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libboost-math-dev zlib1g-dev valgrind bazel-bootstrap file zip bazel-rules-java bazel-rules-proto bazel-platforms bazel-skylib libbenchmark-dev clang-19"
+says "sudo apt-get install -y --no-install-recommends g++ libcatch2-dev/bookworm-backports libcli11-dev nlohmann-json3-dev libyaml-cpp-dev libboost-math-dev zlib1g-dev valgrind bazel-bootstrap file zip bazel-rules-java bazel-rules-proto bazel-platforms bazel-skylib"
 
-case="another workspace that uses pace: what pace's own tests are built with is not installed"
+case="the command line says whether pace's own tests are built, and whether tools/history and tools/fleet run"
+new_machine; with_packages; with_libtorch "$work/torch" 2.11.0+cpu
+rm "$root/usr/bin/clang++-19" "$root/usr/include/benchmark/benchmark.h"
+# asks WHAT ARGUMENT...: what a command line asks for, of tools and tests.
+asks() {
+  local what=$1
+  shift
+  output=$(here=${script%/bazel} && source "$here/setup/needs.sh" && needs_find_asked "$@" && echo "$asked")
+  code=$?
+  for each in tools tests; do
+    [[ " $what " != *" $each "* ]] || says " $each "
+    [[ " $what " == *" $each "* ]] || says_not " $each "
+  done
+}
+asks "" run //benches/operators -- --html /tmp/report.html
+asks "" run //benches/files -- --inputs "(T([...], f32),)" //tests/...
+asks "" run //tools/report -- a.json
+asks "" test --test_arg=//tests/... //benches/operators:sweep -//tests/...
+asks "tools" run //tools/history
+asks "tools" run tools/fleet:fleet -- pool
+asks "tools tests" build //tools/...
+asks "tools tests" test //tests/... //benches/...
+asks "tools tests" test -- //tests/stats:all
+asks "tools tests" query 'deps(@pace//tests/stats:summary_test)'
+asks "tools tests" build //...
+asks "tests" test //benches/...
+asks "tests" test //benches/operators:all
+asks "tests" run //benches/operators:google_benchmark
+mkdir -p "$work/mine"; touch "$work/mine/WORKSPACE"
+cd "$work/mine" || exit 1
+asks "" test //tests/... //tools/... //...
+asks "tools" run @pace//tools/history
+asks "tools tests" test @pace//tests/...
+cd "$OLDPWD" || exit 1
+on_machine PACE_LIBTORCH="$work/torch" PACE_TOOLS_PYTHON=none PACE_ASSUME_ROOT=0 -- run //benches/operators -- --html //tests/a.html
+succeeds; says "bazel <run>"
+for arguments in "test //tests/..." "run //benches/operators:google_benchmark"; do
+  # shellcheck disable=SC2086
+  on_machine PACE_LIBTORCH="$work/torch" PACE_TOOLS_PYTHON=none PACE_ASSUME_ROOT=0 -- $arguments
+  fails; says "--no-install-recommends libbenchmark-dev clang-19"
+done
+
+case="what is installed later changes the variable by which a server of Bazel notices it"
+new_machine; with_packages; with_libtorch "$work/torch" 2.11.0+cpu
+rm "$root/usr/bin/clang++-19" "$root/usr/include/benchmark/benchmark.h"
+printf '#!%s/bash\necho "installed:$PACE_INSTALLED"\n' "$bin" >"$root/usr/bin/bazel"
+on_machine PACE_LIBTORCH="$work/torch" -- run //benches/operators
+succeeds; says "installing the pages' Python"; says_not "the tools' Python"; says $'\ninstalled: page'; says_not clang-19
+for _ in 1 2; do
+  on_machine PACE_LIBTORCH="$work/torch" -- run //benches/operators
+  succeeds; is "installed: page"
+done
+on_machine PACE_LIBTORCH="$work/torch" -- run //tools/history
+succeeds; says "installing the tools' Python"; says $'\ninstalled: page tools'; says_not clang-19
+cp "$root/usr/bin/bazel" "$work/bazel"
+on_machine PACE_LIBTORCH="$work/torch" -- test //tests/...
+succeeds
+cp "$work/bazel" "$root/usr/bin/bazel"
+on_machine PACE_LIBTORCH="$work/torch" -- run //benches/operators
+succeeds; is "installed: page tools libbenchmark-dev clang-19"
+
+case="another workspace that uses pace: what pace's own tests are built with is not installed for its tests"
+new_machine
 mkdir -p "$work/mine/below"
 for file in WORKSPACE WORKSPACE.bazel MODULE.bazel; do
   touch "$work/mine/$file"
   cd "$work/mine/below" || exit 1
-  on_machine PACE_ASSUME_ROOT=0 -- test //a
+  on_machine PACE_ASSUME_ROOT=0 -- test //...
   cd "$OLDPWD" || exit 1
   fails; says "zlib1g-dev valgrind bazel-bootstrap"; says_not clang-19; says_not libbenchmark-dev
   rm "$work/mine/$file"
@@ -49,7 +111,7 @@ case="a release that lacks packages is named, with them, before anything is inst
 new_machine; echo 'PRETTY_NAME="Ubuntu 22.04.5 LTS"' >"$root/etc/os-release"
 program apt-get 'echo "$*" >>"$WORK/apt-ran"; [[ $1 == --simulate ]] || exit 0
   printf "E: Unable to locate package bazel-rules-proto\nE: Package '"'clang-19'"' has no installation candidate\n"; exit 100'
-on_machine -- test //a
+on_machine -- test //tests/...
 fails; says "Ubuntu 22.04.5 LTS has no package"; says bazel-rules-proto; says clang-19; says "docs/build.md"
 ! grep -q '^install' "$work/apt-ran" || complain "packages were installed: $(<"$work/apt-ran")"
 [[ ! -e $work/pip-ran ]] || complain "Python packages were installed"
@@ -92,32 +154,35 @@ new_machine; with_packages; rm "$bin/python3"
 on_machine PACE_ASSUME_ROOT=0 -- test //a
 fails; says "--no-install-recommends python3 python3-venv"
 
-case="LibTorch and the tools' Python are installed, once; then nothing is said"
+case="LibTorch and the pages' Python are installed, once; then nothing is said"
 new_machine; with_packages
 on_machine -- info
-succeeds; says "installing LibTorch 2.11.0"; says "installing the tools' Python"; says "bazel <info>"
+succeeds; says "installing LibTorch 2.11.0"; says "bazel <info>"
+[[ $output =~ "the set-up took "[0-9]+" s; of its steps, some at the same time:" ]] || complain "no times"
+[[ $output =~ $'\n'\ +[0-9]+" s  installing the pages' Python" && $output =~ $'\n'\ +[0-9]+" s  installing LibTorch" ]] || complain "no times of steps"
 [[ $(<"$home/.cache/pace/libtorch-2.11.0/complete") == "$(<third_party/requirements.txt)" ]] || complain "no stamp"
-[[ $(cat "$home"/.cache/pace/tools-*/complete) == "$(<third_party/tools_requirements.txt)" ]] || complain "no stamp of the tools"
+[[ $(cat "$home"/.cache/pace/page-*/complete) == "$(<third_party/page_requirements.txt)" ]] || complain "no stamp of pages"
+! compgen -G "$home/.cache/pace/tools-*" >/dev/null || complain "what only tools/history and tools/fleet need was installed"
 ! compgen -G "$home/.cache/pace/checks-*" >/dev/null || complain "what only checks need was installed"
 on_machine -- info
 succeeds; is "bazel <info>"
 
-case="the folder of the tools' Python is named by what it holds"
+case="the folder of the pages' Python is named by what it holds"
 python_hash=$(python3 -c 'import functools, sys
 print("%d" % functools.reduce(lambda h, c: (h * 31 + ord(c)) % 2**32, open(sys.argv[1]).read().rstrip("\n"), 0))' \
-  third_party/tools_requirements.txt)
-[[ -d $home/.cache/pace/tools-$python_hash ]] || complain "expected tools-$python_hash"
+  third_party/page_requirements.txt)
+[[ -d $home/.cache/pace/page-$python_hash ]] || complain "expected page-$python_hash"
 
-case="LibTorch is given: the tools' Python is installed alone"
+case="LibTorch is given: the pages' Python is installed alone"
 new_machine; with_packages; with_libtorch "$work/torch" 2.11.0+cpu
 on_machine PACE_LIBTORCH="$work/torch" -- info
-succeeds; says "installing the tools' Python"; says_not "installing LibTorch"; says "bazel <info>"
+succeeds; says "installing the pages' Python"; says_not "installing LibTorch"; says "bazel <info>"
 
-case="a Python for the tools is given, or none is wanted: LibTorch is installed alone"
+case="a Python for pages and tools is given, or none is wanted: LibTorch is installed alone"
 for given in "$bin/python3" none; do
   new_machine; with_packages
-  on_machine PACE_TOOLS_PYTHON="$given" -- info
-  succeeds; says "installing LibTorch"; says_not "tools' Python"
+  on_machine PACE_TOOLS_PYTHON="$given" -- run //tools/history
+  succeeds; says "installing LibTorch"; says_not "tools' Python"; says_not "pages' Python"
 done
 on_machine PACE_TOOLS_PYTHON="$work/no-python" -- info
 fails; says "PACE_TOOLS_PYTHON=$work/no-python is no program"
@@ -131,26 +196,27 @@ for file in share/doxygen-awesome-css/doxygen-awesome.css lib/python3/dist-packa
   mkdir -p "$root/usr/${file%/*}" && touch "$root/usr/$file"
 done
 on_machine PACE_CHECKS=1 -- info
-succeeds; says "installing the checks' Python"
+succeeds; says "installing at the same time: page tools checks libtorch"
+[[ $output =~ $'\n'\ +[0-9]+" s  installing the checks' Python" ]] || complain "no time of the checks' Python"
 [[ $(cat "$home"/.cache/pace/checks-*/complete) == "$(<third_party/checks_requirements.txt)" ]] || complain "no stamp"
 on_machine PACE_CHECKS=1 -- info
 succeeds; is "bazel <info>"
 
-case="no network for the tools' pip: what it ends with, LibTorch stays, and how to do without"
+case="no network for the pages' pip: what it ends with, LibTorch stays, and how to do without"
 new_machine; with_packages
-python_with_pip '[[ $* != *tools_requirements* ]] || { echo "ERROR: No matching distribution found for jinja2"; exit 1; }'
+python_with_pip '[[ $* != *page_requirements* ]] || { echo "ERROR: No matching distribution found for jinja2"; exit 1; }'
 on_machine -- info
-fails; says "| ERROR: No matching distribution found for jinja2"; says "the tools' Python could not be installed"
+fails; says "| ERROR: No matching distribution found for jinja2"; says "the pages' Python could not be installed"
 says "PACE_TOOLS_PYTHON to none"
 [[ -f $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "no stamp of LibTorch"
-! compgen -G "$home/.cache/pace/tools-*/complete" >/dev/null || complain "a stamp stands where nothing was installed"
+! compgen -G "$home/.cache/pace/page-*/complete" >/dev/null || complain "a stamp stands where nothing was installed"
 on_machine PACE_TOOLS_PYTHON=none -- info
 succeeds; is "bazel <info>"
 
 case="packages and LibTorch missing: both at the same time"
 both_missing true
 on_machine -- info
-succeeds; says "installing Debian packages, and meanwhile:"; says "installing Debian packages: done"
+succeeds; says "installing at the same time: packages page libtorch"; says "s  installing Debian packages"
 [[ $output == *$'\nbazel' ]] || complain "it did not become Bazel"
 [[ -f $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "no stamp"
 
@@ -188,7 +254,7 @@ program apt-get 'if [[ $1 == install && $* == *python3-venv* ]]; then
     exec apt-get-alone "$@"
   fi'
 on_machine -- info
-succeeds; says "and meanwhile:"
+succeeds; says "at the same time:"
 [[ $output == *$'\nbazel' ]] || complain "it did not become Bazel"
 [[ -f $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "no stamp"
 [[ $(grep -xE 'install|python3|python3-venv|g[+][+]' "$work/apt-installed" | tr '\n' ' ') == \
@@ -216,7 +282,7 @@ case="no network for pip: its last words, no stamp, and what to do"
 new_machine; with_packages
 python_with_pip 'echo "ERROR: No matching distribution found for torch==2.11.0"; exit 1'
 on_machine -- info
-fails; says "| ERROR: No matching distribution found"; says "\`pip install -r third_party/requirements.txt\` failed"; says "https_proxy"; says "PACE_LIBTORCH"
+fails; says "| ERROR: No matching distribution found"; says "it failed. The end of what pip said:"; says "https_proxy"; says "PACE_LIBTORCH"
 [[ ! -e $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "a stamp stands where nothing was installed"
 
 case="a disk that is too small"
@@ -256,7 +322,7 @@ touch "$work/pip-may-end"
 wait "$first"; wait "$second"; code=$?; output=$(<"$work/second")
 succeeds; says "waiting for it"; says "bazel <two>"
 [[ $(<"$work/first") == *"bazel <one>"* ]] || complain "the first did not become Bazel: $(<"$work/first")"
-(($(grep -c /requirements.txt "$work/pip-ran") == 1)) || complain "pip installed LibTorch more than once"
+(($(grep -c ' download .* torch==2.11.0$' "$work/pip-ran") == 1)) || complain "pip installed LibTorch more than once"
 
 case="interrupted: it says so, and leaves no stamp"
 new_machine; with_packages
@@ -299,8 +365,7 @@ on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH_VERSION=2.15.0+cpu -- info
 succeeds; says "installing LibTorch 2.15.0+cpu"
 [[ $(<"$home/.cache/pace/libtorch-2.15.0+cpu/complete") == "$(sed 's/^torch==.*/torch==2.15.0+cpu/' third_party/requirements.txt)" ]] ||
   complain "the stamp does not name the version"
-grep -q -- "-r $home/.cache/pace/libtorch-2.15.0+cpu/requirements.txt" "$work/pip-ran" || complain "pip did not get the version"
-grep -qx 'torch==2.15.0+cpu' "$home/.cache/pace/libtorch-2.15.0+cpu/requirements.txt" || complain "pip did not get the version"
+grep -q ' torch==2.15.0+cpu$' "$work/pip-ran" || complain "pip did not get the version"
 for version in "" 2.15.0+cpu; do
   on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH_VERSION="$version" -- info
   succeeds; is "bazel <info>"

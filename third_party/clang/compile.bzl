@@ -36,8 +36,8 @@ _FLAGS = [
 
 def _clang():
     if not CLANG:
-        fail("clang++-19 is missing, which compiles pace's unit tests; it comes with the package clang-19. Run " +
-             "third_party/bazel in place of bazel: it installs what is missing, or says what to type.")
+        fail("clang++-19 is missing, which compiles pace's unit tests; it comes with the package clang-19. Type: " +
+             "third_party/bazel build //tests/..., which installs it, or says what to type.")
     return CLANG
 
 def _flags(ctx, context):

@@ -15,6 +15,7 @@ def _clang_impl(ctx):
 
 clang_repository = repository_rule(
     implementation = _clang_impl,
-    environ = ["PATH"],
+    # With PACE_INSTALLED, which third_party/bazel sets, a server sees what was installed after it had looked.
+    environ = ["PATH", "PACE_INSTALLED"],
     local = True,
 )

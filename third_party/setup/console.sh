@@ -3,8 +3,8 @@
 say() { printf 'pace: %s\n' "$*" >&2; }
 
 # run_step TITLE LOG HOW_FAR COMMAND...: runs COMMAND with its output in LOG, and meanwhile shows TITLE, what the
-# function HOW_FAR prints, and the seconds gone: every second on a terminal, every ten seconds elsewhere.
-# Returns COMMAND's status.
+# function HOW_FAR prints, and the seconds gone: every second on a terminal, every ten seconds elsewhere. Adds the
+# seconds of one that succeeds to the file step_times. Returns COMMAND's status.
 run_step() {
   local title=$1 log=$2 how_far=$3 start=$SECONDS status=0 shown=0 elapsed every=10 child=""
   shift 3
@@ -28,7 +28,10 @@ run_step() {
   wait "$child" || status=$?
   trap - INT TERM
   [[ -t 2 ]] && printf '\r\033[K' >&2
-  ((status)) || say "$title: done in $((SECONDS - start)) s"
+  if ((status == 0)); then
+    say "$title: done in $((SECONDS - start)) s"
+    printf '%d\t%s\n' "$((SECONDS - start))" "$title" >>"$step_times"
+  fi
   return "$status"
 }
 

@@ -7,7 +7,7 @@ backports_list=$sysroot/etc/apt/sources.list.d/pace-backports.list
 python_seconds=1800
 
 install_missing() {
-  local log_folder=$pace_home/setup-logs
+  local log_folder=$pace_home/setup-logs step_times=$pace_home/setup-logs/times start=$SECONDS
   # What programs print is read: in English, and with a decimal point.
   local -x LC_ALL=C
   if ((${#missing_packages[@]})); then
@@ -17,48 +17,58 @@ install_missing() {
   fi
   take_lock
   mkdir -p "$log_folder"
+  : >"$step_times"
   needs_find_missing  # another run may have done it while this one waited
   ((${#missing_packages[@]} == 0)) || prepare_packages
-  if ((${#missing_packages[@]} > 0 && ${#missing_environments[@]} > 0)); then
-    install_both
-  elif ((${#missing_environments[@]})); then
-    install_environments
-  elif ((${#missing_packages[@]})); then
-    install_packages "${missing_packages[@]}"
+  if ((${#missing_packages[@]} > 0 && ${#missing_environments[@]} > 0)) && ! find_python; then
+    install_packages "${python_packages[@]%%:*}"
+    needs_find_missing
   fi
+  install_parts
   needs_find_missing
   ((${#missing_packages[@]} == 0)) ||
     die "apt-get installed its packages, and yet something of these is not there: ${missing_packages[*]}" \
       "Type: apt-get install --reinstall ${missing_packages[*]}"
+  show_times "$((SECONDS - start))"
   exec 9>&-
 }
 
-# At the same time: LibTorch and the tools need nothing but Python, and most of their time goes by with unpacking.
-install_both() {
-  local words=$log_folder/packages.log packages
-  if ! find_python; then
-    install_packages "${python_packages[@]%%:*}"
-    needs_find_missing
-    ((${#missing_packages[@]})) || { install_environments; return; }
-  fi
-  say "installing Debian packages, and meanwhile:"
-  install_packages "${missing_packages[@]}" >"$words" 2>&1 &
-  packages=$!
-  # Whatever becomes of the environments, this is not cut short: packages left half installed take longer to mend.
-  trap 'wait' EXIT
-  install_environments
+# All parts at the same time: each waits for the network, the disk or one processor in turn. The words of the last one,
+# which takes longest, are shown.
+install_parts() {
+  local parts=() jobs=() part each environments=" ${missing_environments[*]} "
+  ((${#missing_packages[@]} == 0)) || parts+=(packages)
+  for each in page tools checks remote libtorch; do
+    [[ $environments != *" $each "* ]] || parts+=("$each")
+  done
+  ((${#parts[@]})) || return 0
+  for part in "${parts[@]:0:${#parts[@]}-1}"; do
+    "install_$part" "${missing_packages[@]}" >"$log_folder/$part.words" 2>&1 &
+    jobs+=("$part:$!")
+  done
+  ((${#jobs[@]} == 0)) || say "installing at the same time: ${parts[*]}"
+  # Whatever becomes of the last one, the others are not cut short: packages left half installed take longer to mend.
+  trap wait EXIT
+  "install_${parts[-1]}" "${missing_packages[@]}"
+  for each in "${jobs[@]}"; do
+    part=${each%:*}
+    ! kill -0 "${each#*:}" 2>/dev/null || say "waiting for the installation of $part ..."
+    wait "${each#*:}" || { cat "$log_folder/$part.words" >&2; exit 1; }
+  done
   trap - EXIT
-  if ! wait "$packages"; then
-    cat "$words" >&2
-    exit 1
-  fi
-  tail -n 1 "$words" >&2
+}
+
+# show_times SECONDS: where they went.
+show_times() {
+  local seconds title
+  say "the set-up took $1 s; of its steps, some at the same time:"
+  while IFS=$'\t' read -r seconds title; do printf '      %5d s  %s\n' "$seconds" "$title"; done <"$step_times" >&2
 }
 
 # Two runs at once: the second waits. The lock ends with the process that holds it, however that ends.
 take_lock() {
   mkdir -p "$pace_home" 2>/dev/null && [[ -w $pace_home ]] ||
-    die "cannot write to $pace_home, where LibTorch and the tools' Python are to be installed." \
+    die "cannot write to $pace_home, where LibTorch and more of Python are to be installed." \
       "Type: export PACE_HOME=/a/folder/of/yours   (on a disk with 8 GB free)"
   exec 9>"$pace_home/setup.lock"
   flock --nonblock 9 && return
@@ -195,41 +205,43 @@ package_failure() {
 
 # ---- Virtual environments
 
-install_environments() {
-  local environment
-  for environment in "${missing_environments[@]}"; do "install_$environment"; done
+# MB are those of the wheels while they are unpacked, and of what stays of them (measured: torch 2.11.0 with CUDA 13,
+# and the versions that page_requirements.txt, tools_requirements.txt and checks_requirements.txt name).
+install_libtorch() {
+  local name="LibTorch $torch_version" folder=$libtorch_home mb=8000 stamp=$requirements wheels=install_torch
+  local import="import torch" instead="or point PACE_LIBTORCH at an existing LibTorch"
+  install_environment libtorch "$name into $folder (about 5 GB)"
 }
 
-# MB are those of the wheels while they are unpacked, and of what stays of them (measured: torch 2.11.0 with CUDA 13,
-# and the versions that tools_requirements.txt and checks_requirements.txt name).
-install_libtorch() {
-  local name="LibTorch $torch_version" folder=$libtorch_home mb=8000 file=$here/requirements.txt stamp=$requirements
-  local import="import torch" instead="or point PACE_LIBTORCH at an existing LibTorch"
-  install_environment "$name into $folder (about 5 GB)"
+install_page() {
+  local name="the pages' Python" folder=$page_home mb=300 file=$here/page_requirements.txt stamp=$page_requirements
+  local import="import jinja2, vl_convert"
+  local instead="or set PACE_TOOLS_PYTHON to none: then all but pages and the programs in tools/ works without it"
+  install_environment page "$name into $folder"
 }
 
 install_tools() {
   local name="the tools' Python" folder=$tools_home mb=800 file=$here/tools_requirements.txt stamp=$tools_requirements
-  local import="import jinja2, vl_convert, otava.series, datasette, pandas"
-  local instead="or set PACE_TOOLS_PYTHON to none: then all but the programs in tools/ works without it"
-  install_environment "$name into $folder"
+  local import="import jinja2, otava.series, datasette, pandas"
+  local instead="or set PACE_TOOLS_PYTHON to none: then all but pages and the programs in tools/ works without it"
+  install_environment tools "$name into $folder"
 }
 
 install_checks() {
   local name="the checks' Python" folder=$checks_home mb=300 file=$here/checks_requirements.txt stamp=$checks_requirements
   local import="import selenium" instead="or unset PACE_CHECKS: only the checks of pace's own sources need it"
-  install_environment "$name into $folder"
+  install_environment checks "$name into $folder"
 }
 
 install_remote() {
   local name="the engine for remote execution" folder=$remote_home mb=400 file=$here/remote/requirements.txt
   local stamp=$remote_requirements import="import buildstream" instead="or use an engine of your own (docs/fleet.md)"
-  install_environment "$name into $folder"
+  install_environment remote "$name into $folder"
 }
 
-# install_environment TITLE: makes the virtual environment that the function above describes by its variables.
+# install_environment LOG TITLE: makes the virtual environment that the function above describes by its variables.
 install_environment() {
-  local title=$1 log=$log_folder/pip.log free_mb
+  local title=$2 log=$log_folder/$1.log free_mb
   if [[ -e $folder ]]; then
     say "found a half-finished or outdated installation of $name in $folder: making it anew"
     rm -rf "$folder" || die "cannot remove $folder." "Remove it, then run the same command again."
@@ -246,26 +258,61 @@ install_environment() {
     die "there is no Python 3.10 or newer with venv, which installs $name." \
       "Type: sudo apt-get install -y --no-install-recommends python3 python3-venv" "$instead."
   mkdir -p "$folder/tmp"
-  # With PACE_LIBTORCH_VERSION it is no file of the tree.
-  if [[ $(<"$file") != "$stamp" ]]; then
-    file=$folder/requirements.txt
-    printf '%s\n' "$stamp" >"$file"
-  fi
-  timeout "$python_seconds" "$python" -m venv "$folder/venv" >"$log" 2>&1 || environment_failure "$python -m venv" "$log"
   # Unpacking on the same disk makes the check of free space above true, and what is left here if it fails is known
-  # by the missing stamp. Wheels of 2.5 GB are not worth a place in pip's cache.
-  TMPDIR=$folder/tmp run_step "installing $title" \
-    "$log" environment_how_far "$folder/venv/bin/python3" -m pip install --no-cache-dir --no-compile --progress-bar off \
-    --disable-pip-version-check -r "$file" || environment_failure "pip install -r ${file/#"$here"/third_party}" "$log"
-  # What pip would do on one processor. Some packages have files for other versions of Python, which cannot be compiled.
-  run_step "compiling its Python files" "$log" last_line "$folder/venv/bin/python3" -m compileall -q -j 0 \
-    "$folder/venv/lib" || true
-  timeout "$python_seconds" "$folder/venv/bin/python3" -c "$import" >"$log" 2>&1 ||
-    environment_failure "python3 -c '$import'" "$log"
+  # by the missing stamp.
+  TMPDIR=$folder/tmp run_step "installing $title" "$log" environment_how_far make_environment || environment_failure "$log"
   rm -rf "$folder/tmp"
   # Written elsewhere and moved, so that it is there whole or not at all.
   printf '%s\n' "$stamp" >"$folder/complete.new"
   mv "$folder/complete.new" "$folder/complete"
+}
+
+# A step of its own process: a signal that ends it ends what it runs, too.
+make_environment() {
+  # Wheels of 2.5 GB are not worth a place in pip's cache.
+  local pip=("$folder/venv/bin/python3" -m pip --no-cache-dir --disable-pip-version-check)
+  trap end_jobs TERM
+  attempt timeout "$python_seconds" "$python" -m venv "$folder/venv" &&
+    "${wheels:-install_wheels}" &&
+    attempt timeout "$python_seconds" "$folder/venv/bin/python3" -c "$import"
+}
+
+# attempt COMMAND...: runs it, and lets a signal in meanwhile. What was run stands in the log.
+attempt() {
+  echo "+ $*"
+  "$@" &
+  wait "$!"
+}
+
+end_jobs() {
+  # shellcheck disable=SC2046
+  kill $(jobs -p) 2>/dev/null || true
+  wait
+  exit 1
+}
+
+install_wheels() { attempt "${pip[@]}" install --progress-bar off -r "$file"; }
+
+# Torch's own wheel first, which names the others. Unpacking and compiling it takes one processor as long as fetching
+# CUDA's libraries, so both are done at once; neither needs what the other installs.
+install_torch() {
+  local needed jobs=() each
+  attempt "${pip[@]}" download --progress-bar off --no-deps -d "$folder/tmp" "torch==$torch_version" || return
+  needed=$("$folder/venv/bin/python3" -c 'import glob, importlib.metadata as m, sys
+wheel, = m.distributions(path=glob.glob(sys.argv[1]))
+print("\n".join(wheel.requires))' "$folder/tmp/torch-*.whl") || return
+  grep -E '^(cuda|nvidia)' <<<"$needed" >"$folder/tmp/cuda.txt" || true
+  grep -vE '^(cuda|nvidia)' <<<"$needed" >"$folder/tmp/other.txt" || true
+  grep -v '^torch==' <<<"$requirements" >>"$folder/tmp/other.txt" || true
+  "${pip[@]}" install --progress-bar off --no-deps "$folder"/tmp/torch-*.whl &
+  jobs+=("$!")
+  for each in cuda other; do
+    "${pip[@]}" install --progress-bar off -r "$folder/tmp/$each.txt" &
+    jobs+=("$!")
+  done
+  for each in "${jobs[@]}"; do
+    wait "$each" || end_jobs
+  done
 }
 
 environment_how_far() {
@@ -275,8 +322,8 @@ environment_how_far() {
 }
 
 environment_failure() {
-  say "\`$1\` failed. The end of its output:"
-  show_log "$2"
+  say "it failed. The end of what pip said:"
+  show_log "$1"
   die "$name could not be installed." \
     "Check the network (a proxy goes into https_proxy, another index into PIP_INDEX_URL), then run the same command again:" \
     "it starts over; $instead."

@@ -29,8 +29,9 @@ library_packages=(
   # Counts instructions.
   valgrind:/usr/bin/valgrind
 )
-# For pace's own tests, which no other workspace builds.
+# For pace's own tests: only where needs_find_asked says so.
 own_packages=(
+  # For //benches/operators:google_benchmark.
   libbenchmark-dev:/usr/include/benchmark/benchmark.h
   # Compiles the unit tests.
   clang-19:/usr/bin/clang++-19
@@ -57,13 +58,14 @@ remote_packages=(
   bubblewrap:/usr/bin/bwrap
   procps:/usr/bin/pgrep
 )
-# To install LibTorch and the tools' Python with, where the user has no other Python that can.
+# To install LibTorch and what else is Python's with, where the user has no other Python that can.
 python_packages=(
   python3:/usr/bin/python3
   "python3-venv:/usr/lib/python3*/ensurepip/__init__.py"
 )
 
 requirements=$(<"$here/requirements.txt")
+page_requirements=$(<"$here/page_requirements.txt")
 tools_requirements=$(<"$here/tools_requirements.txt")
 checks_requirements=$(<"$here/checks_requirements.txt")
 remote_requirements=$(<"$here/remote/requirements.txt")
@@ -115,7 +117,7 @@ needs_check_environment() {
   fi
   if [[ -n ${PACE_TOOLS_PYTHON:-} && $PACE_TOOLS_PYTHON != none && ! -x $PACE_TOOLS_PYTHON ]]; then
     die "PACE_TOOLS_PYTHON=$PACE_TOOLS_PYTHON is no program that can be run." \
-      "Set it to the path of a python3 that has what third_party/tools_requirements.txt names, to none, or unset it."
+      "Set it to the path of a python3 that has what third_party/{page,tools}_requirements.txt name, to none, or unset it."
   fi
   if [[ -n ${PACE_HOME:-} ]]; then
     pace_home=$PACE_HOME
@@ -134,6 +136,7 @@ needs_check_environment() {
   fi
   libtorch_home=$pace_home/libtorch-$torch_version
   # Named by what they hold, so that checkouts with other requirements do not replace each other's.
+  page_home=$pace_home/page-$(needs_hash "$page_requirements")
   tools_home=$pace_home/tools-$(needs_hash "$tools_requirements")
   checks_home=$pace_home/checks-$(needs_hash "$checks_requirements")
   remote_home=$pace_home/remote-$(needs_hash "$remote_requirements")
@@ -181,7 +184,27 @@ needs_hash() {
   printf %d "$hash"
 }
 
-# Sets missing_packages (their names) and missing_environments (of libtorch, tools, checks and remote).
+# What the command line asks for beside LibTorch and pages: of tools and tests.
+asked=""
+
+# needs_find_asked ARGUMENT...: sets asked to what Bazel's arguments may need: `tools` for a target in tests/, in
+# tools/history or in tools/fleet, `tests` for one in tests/ and for google_benchmark, and for patterns that may have
+# such targets among them. In another workspace only what is called @pace// is pace's. PACE_CHECKS asks for both.
+needs_find_asked() {
+  local word program=""
+  asked=${PACE_CHECKS:+ tools tests }
+  for word; do
+    [[ $word != run ]] || program=run
+    # What follows is the program's.
+    [[ $program$word != run-- ]] || break
+    [[ $word != -* ]] || continue
+    ! needs_is_of_another_workspace || [[ $word == *@pace//* ]] || continue
+    [[ ! $word =~ (^|//)(tests|tools/history|tools/fleet|(tools/)?\.\.\.) ]] || asked+=" tools "
+    [[ ! $word =~ (^|//)tests|\.\.\.|:all|google_benchmark ]] || asked+=" tests "
+  done
+}
+
+# Sets missing_packages (their names) and missing_environments (of libtorch, page, tools, checks and remote).
 needs_find_missing() {
   local wanted=("${library_packages[@]}") entry
   missing_packages=()
@@ -189,11 +212,13 @@ needs_find_missing() {
   [[ -n ${PACE_BAZEL:-} ]] || wanted+=(bazel-bootstrap:/usr/bin/bazel)
   wanted+=("${bazel_packages[@]:1}")
   needs_have_all "${bazel_rules_packages[@]}" || ! needs_bazel_rules || wanted+=("${bazel_rules_packages[@]}")
-  needs_is_of_another_workspace || wanted+=("${own_packages[@]}")
+  [[ $asked != *" tests "* ]] || wanted+=("${own_packages[@]}")
   [[ -z ${PACE_CHECKS:-} ]] || wanted+=("${checks_packages[@]}")
   [[ -z ${PACE_REMOTE:-} ]] || wanted+=("${remote_packages[@]}")
   [[ -n ${PACE_LIBTORCH:-} ]] || environment_installed "$libtorch_home" "$requirements" || missing_environments+=(libtorch)
-  [[ -n ${PACE_TOOLS_PYTHON:-} ]] || environment_installed "$tools_home" "$tools_requirements" ||
+  [[ -n ${PACE_TOOLS_PYTHON:-} ]] || environment_installed "$page_home" "$page_requirements" ||
+    missing_environments+=(page)
+  [[ $asked != *" tools "* || -n ${PACE_TOOLS_PYTHON:-} ]] || environment_installed "$tools_home" "$tools_requirements" ||
     missing_environments+=(tools)
   [[ -z ${PACE_CHECKS:-} ]] || environment_installed "$checks_home" "$checks_requirements" ||
     missing_environments+=(checks)
@@ -202,6 +227,18 @@ needs_find_missing() {
   ((${#missing_environments[@]} == 0)) || find_python || wanted+=("${python_packages[@]}")
   for entry in "${wanted[@]}"; do
     witness_exists "$sysroot${entry#*:}" || missing_packages+=("${entry%%:*}")
+  done
+}
+
+# Exports what is there of all that some command lines alone install. A server of Bazel looks for it anew when that
+# changes, as after a later command line that asks for more.
+needs_export_installed() {
+  local entry
+  export PACE_INSTALLED=""
+  ! environment_installed "$page_home" "$page_requirements" || PACE_INSTALLED+=" page"
+  ! environment_installed "$tools_home" "$tools_requirements" || PACE_INSTALLED+=" tools"
+  for entry in "${own_packages[@]}"; do
+    ! witness_exists "$sysroot${entry#*:}" || PACE_INSTALLED+=" ${entry%%:*}"
   done
 }
 

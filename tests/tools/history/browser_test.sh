@@ -17,8 +17,6 @@ python=$checks_home/venv/bin/python3
   echo "browser_test: no Python in $checks_home; PACE_CHECKS=1 third_party/bazel version installs it" >&2
   exit 1
 }
-export TOOLS_PYTHON=$tools_home/venv/bin/python3
-[[ ${PACE_TOOLS_PYTHON:-none} == none ]] || TOOLS_PYTHON=$PACE_TOOLS_PYTHON
 if [[ ${1:-} == --pictures ]]; then
   [[ ${2:?expected a folder after --pictures} == /* ]] || set -- --pictures "$folder/$2" "${@:3}"
 fi

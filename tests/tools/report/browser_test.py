@@ -224,7 +224,7 @@ class Drawn(BrowserCase):
             specification = json.loads(text)
             self.assertEqual(specification["$schema"], "https://vega.github.io/schema/vega-lite/v6.json")
             ended = subprocess.run(
-                [os.environ["TOOLS_PYTHON"], "-c", draw], input=text, capture_output=True, text=True, check=False
+                [os.environ["PAGE_PYTHON"], "-c", draw], input=text, capture_output=True, text=True, check=False
             )
             self.assertEqual(ended.returncode, 0, ended.stderr)
             self.assertIn(specification["title"], ended.stdout)

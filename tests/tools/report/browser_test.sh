@@ -15,8 +15,8 @@ third_party/bazel build //tools/report
   echo "browser_test: no Python in $checks_home; PACE_CHECKS=1 third_party/bazel version installs it" >&2
   exit 1
 }
-export TOOLS_PYTHON=$tools_home/venv/bin/python3
-[[ ${PACE_TOOLS_PYTHON:-none} == none ]] || TOOLS_PYTHON=$PACE_TOOLS_PYTHON
+export PAGE_PYTHON=$page_home/venv/bin/python3
+[[ ${PACE_TOOLS_PYTHON:-none} == none ]] || PAGE_PYTHON=$PACE_TOOLS_PYTHON
 
 if [[ ${1:-} == --pictures ]]; then
   pictures=${2:?expected a folder after --pictures}
