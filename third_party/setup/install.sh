@@ -169,9 +169,11 @@ refuse_what_the_release_lacks() {
 install_packages() {
   local names
   name_packages "$@"
+  # Without that option dpkg waits for the disk after each package: half of its time beside LibTorch. Only a power
+  # failure in this minute would show the difference.
   run_step "installing Debian packages" "$log_folder/apt.log" apt_how_far \
     apt_with_status "$log_folder/apt.log.status" install -y --no-install-recommends \
-    -o DPkg::Lock::Timeout=300 -o APT::Status-Fd=8 "${names[@]}" || package_failure "${names[@]}"
+    -o DPkg::Lock::Timeout=300 -o DPkg::Options::=--force-unsafe-io -o APT::Status-Fd=8 "${names[@]}" || package_failure "${names[@]}"
 }
 
 # Not fatal: a machine may have sources, none of ours, that cannot be reached. If ours cannot, installing says so.
