@@ -12,7 +12,7 @@
 
 #include "benches/operators/backends/package_store.hpp"
 #include "benches/operators/default_set.hpp"
-#include "benches/operators/replay.hpp"
+#include "benches/operators/make_call.hpp"
 #include "benches/operators/selection.hpp"
 #include "pace/core/options.hpp"
 #include "pace/runner/threads.hpp"
