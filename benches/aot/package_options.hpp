@@ -20,8 +20,8 @@
 
 namespace pace::benches::aot {
 
-/// Returns the folder that an environment variable names; empty if it is not set. Throws InputError for a relative path:
-/// it would mean another folder wherever the program is started.
+/// Returns the folder that an environment variable names; empty if it is not set. Throws InputError for a relative
+/// path: it would mean another folder wherever the program is started.
 [[nodiscard]] inline std::filesystem::path folder_variable(const char* name) {
   const char* value = std::getenv(name);
   std::filesystem::path path(value == nullptr ? "" : value);
@@ -64,8 +64,8 @@ struct PackageOptions {
   /// Directories of packages made before, such as build outputs. Only read, and looked into first.
   std::vector<std::filesystem::path> directories{};
   std::filesystem::path cache = default_package_cache();
-  /// What all packages have in common: precompiled headers and the interface of Inductor's runtime. Compiling them takes
-  /// longer than most packages. Empty: `build` in `cache`.
+  /// What all packages have in common: precompiled headers and the interface of Inductor's runtime. Compiling them
+  /// takes longer than most packages. Empty: `build` in `cache`.
   std::filesystem::path common_parts = folder_variable("PACE_COMMON_PARTS");
   std::string python = default_python();
   InductorOptions inductor{};
