@@ -63,8 +63,8 @@ struct EdgeKind {
   bool must_stay_accurate = false;
   /// Whether results count only if integers among them are small enough not to have overflowed.
   bool must_not_overflow = false;
-  /// Writes values that are a sixteenth smaller, or so many; null unless results count only if they show that values
-  /// are no places (see EdgeValues::are_no_places()).
+  /// Writes values that are a sixteenth smaller and bent by a sixteenth (see bend()), or by so many; null unless
+  /// results count only if they show that values are no places (see EdgeValues::are_no_places()).
   std::function<bool(const std::vector<at::Tensor>&, int sixteenths)> write_smaller = nullptr;
 };
 
@@ -75,9 +75,17 @@ struct EdgeKind {
   return known != nullptr && known->terms <= most_terms;
 }
 
+/// Multiplies each value by 1 + `share` * |value| / the largest |value|. A variance is the same for shifted values, and
+/// a quotient for scaled ones, to the last bit where rounding has the same grid. For bent values neither is.
+inline void bend(at::Tensor values, double share) {
+  if (share != 0) values.mul_(values.abs().div(values.abs().max()).mul(share).add(1));
+}
+
 /// Multiplies the values of operands that may be large or small by `factor`: those of both signs, or else of one sign,
-/// as `both_signs` says. Those of float16 have no small numbers of their precision, and stay if the factor is below 1.
-[[nodiscard]] inline bool scale(const std::vector<at::Tensor>& tensors, double factor, bool both_signs) {
+/// as `both_signs` says, bent by `bent`. Those of float16 have no small numbers of their precision, and stay if the
+/// factor is below 1.
+[[nodiscard]] inline bool scale(const std::vector<at::Tensor>& tensors, double factor, bool both_signs,
+                                double bent = 0) {
   bool changed = false;
   for (const auto& tensor : tensors) {
     if (!has_real_values(tensor) || tensor.numel() == 1) continue;
@@ -86,15 +94,17 @@ struct EdgeKind {
     if (structure.both_signs != both_signs || structure.unit_range || structure.whole || structure.unit_rows) continue;
     // One sign in order may mean boundaries, which have a largest value.
     if (!both_signs && structure.is_special()) continue;
-    check::detail::distinct_values_of(tensor).mul_(factor);
+    auto values = check::detail::distinct_values_of(tensor);
+    bend(values, bent);
+    values.mul_(factor);
     changed = true;
   }
   return changed;
 }
 
 /// Adds to the values of the largest operand that has none of the structures a number that is `deviations` times their
-/// standard deviation. 16-bit types have not enough digits for that.
-[[nodiscard]] inline bool shift(const std::vector<at::Tensor>& tensors, double deviations) {
+/// standard deviation, after they were bent by `bent`. 16-bit types have not enough digits for that.
+[[nodiscard]] inline bool shift(const std::vector<at::Tensor>& tensors, double deviations, double bent = 0) {
   constexpr double most_deviations = 64;
   const at::Tensor* largest = nullptr;
   for (const auto& tensor : tensors)
@@ -108,6 +118,7 @@ struct EdgeKind {
   if (values.numel() < 2) return false;
   const double deviation = values.std().item<double>(), mean = values.mean().item<double>();
   if (!std::isfinite(deviation) || !(std::abs(mean) < most_deviations * deviation)) return false;
+  bend(values, bent);
   values.add_(deviations * deviation);
   return true;
 }
@@ -212,18 +223,19 @@ class EdgeValues {
                  .write = [=](const auto& tensors) { return scale(tensors, factor, both_signs); },
                  .must_stay_finite = true,
                  .write_smaller = both_signs ? WriteSmaller() : WriteSmaller([=](const auto& tensors, int sixteenths) {
-                   return scale(tensors, factor * (1 - sixteenths / 16.0), both_signs);
+                   return scale(tensors, factor * (1 - sixteenths / 16.0), both_signs, sixteenths / 16.0);
                  })}))
           break;
     if (!stated)
-      (void)add(baseline, given, original,
-                {.description = "values far from zero (the largest operand plus 1024 standard deviations)",
-                 .write = [](const auto& tensors) { return shift(tensors, 1024); },
-                 .must_stay_finite = true,
-                 .compares_indices = false,
-                 .must_stay_accurate = true,
-                 .write_smaller = [](const auto& tensors,
-                                     int sixteenths) { return shift(tensors, 1024 - 64 * sixteenths); }});
+      (void)add(
+          baseline, given, original,
+          {.description = "values far from zero (the largest operand plus 1024 standard deviations)",
+           .write = [](const auto& tensors) { return shift(tensors, 1024); },
+           .must_stay_finite = true,
+           .compares_indices = false,
+           .must_stay_accurate = true,
+           .write_smaller = [](const auto& tensors,
+                               int sixteenths) { return shift(tensors, 1024 - 64 * sixteenths, sixteenths / 16.0); }});
     if (!stated)
       (void)add(baseline, given, original,
                 {.description = "small values (the operands times 2^-10)",
