@@ -50,6 +50,7 @@ inline pace::Options short_run() {
   options.min_sample = Nanoseconds(1000);
   options.resolutions_per_sample = 1;
   options.max_rounds = 400;
+  options.check_seed = 1;
   options.stop = pace::StopPolicy::budget;
   return options;
 }
