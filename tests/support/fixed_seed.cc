@@ -1,5 +1,5 @@
-// LibTorch's generator begins each test case with the same seed. By itself it takes another one in each process, so that
-// a test of random operands fails by chance.
+// LibTorch's generator begins each test case with the same seed. By itself it takes another one in each process, so
+// that a test of random operands fails by chance.
 #include <cstdint>
 
 #include <ATen/Context.h>
