@@ -77,7 +77,7 @@ struct EdgeKind {
 
 /// Multiplies each value by 1 + `share` * |value| / the largest |value|. A variance is the same for shifted values, and
 /// a quotient for scaled ones, to the last bit where rounding has the same grid. For bent values neither is.
-inline void bend(at::Tensor values, double share) {
+inline void bend(const at::Tensor& values, double share) {
   if (share != 0) values.mul_(values.abs().div(values.abs().max()).mul(share).add(1));
 }
 
