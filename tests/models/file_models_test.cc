@@ -17,6 +17,7 @@
 #include <ATen/ops/randn.h>
 #include <torch/csrc/jit/api/module.h>
 
+#include "benches/models/from_files/file_model.hpp"
 #include "benches/models/resolve.hpp"
 #include "benches/models/run/compile_packages.hpp"
 #include "tests/models/run_rows.hpp"

@@ -15,6 +15,7 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 
+#include "benches/models/run/varying_batch.hpp"
 #include "tests/models/run_fakes.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/models/run_samples.hpp"

@@ -19,6 +19,9 @@
 
 #include "benches/aot/package_facts.hpp"
 #include "benches/aot/package_options.hpp"
+#include "benches/models/run/backend.hpp"
+#include "benches/models/run/instance.hpp"
+#include "benches/models/run/step.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/models/run_samples.hpp"
 

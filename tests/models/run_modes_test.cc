@@ -15,6 +15,9 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 
+#include "benches/models/run/batch_invariance.hpp"
+#include "benches/models/run/modes.hpp"
+#include "benches/models/run/tolerance_mode.hpp"
 #include "pace/core/folders.hpp"
 #include "tests/models/run_fakes.hpp"
 #include "tests/models/run_rows.hpp"

@@ -14,6 +14,8 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 
+#include "benches/models/run/batch_invariance.hpp"
+#include "benches/models/run/performance.hpp"
 #include "tests/models/run_fakes.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/models/run_samples.hpp"

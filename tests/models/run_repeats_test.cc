@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "benches/models/compat/compat_loop.hpp"
 #include "tests/models/run_fakes.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/models/run_samples.hpp"

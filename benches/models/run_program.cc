@@ -1,0 +1,624 @@
+#include "benches/models/run_program.hpp"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "benches/loaders/file_digest.hpp"
+#include "benches/loaders/named_file.hpp"
+#include "benches/models/command_line.hpp"
+#include "benches/models/config_file.hpp"
+#include "benches/models/dependencies.hpp"
+#include "benches/models/driver/batch_sizes.hpp"
+#include "benches/models/driver/comparisons.hpp"
+#include "benches/models/driver/driver.hpp"
+#include "benches/models/driver/hand_over.hpp"
+#include "benches/models/driver/run_here.hpp"
+#include "benches/models/driver/selection.hpp"
+#include "benches/models/driver/summary.hpp"
+#include "benches/models/resolve.hpp"
+#include "benches/models/row.hpp"
+#include "pace/core/bazel.hpp"
+#include "pace/core/digest.hpp"
+#include "pace/core/error.hpp"
+#include "pace/core/exit_code.hpp"
+#include "pace/core/format.hpp"
+#include "pace/core/kept_pipes.hpp"
+#include "pace/core/memory.hpp"
+#include "pace/core/progress.hpp"
+#include "pace/core/read_file.hpp"
+#include "pace/core/repeat_command.hpp"
+#include "pace/core/result.hpp"
+#include "pace/core/run_context.hpp"
+#include "pace/report/json.hpp"
+#include "pace/report/progress_line.hpp"
+#include "pace/report/text.hpp"
+
+namespace pace::benches::models {
+
+namespace detail {
+namespace {
+
+/// Makes paths that are relative to the shell's folder absolute.
+void resolve_paths(CommandLine& line, const Dependencies& dependencies) {
+  auto& output = line.output;
+  auto& settings = line.settings;
+  const auto read = [&](std::string& path) { path = path.empty() ? path : dependencies.user_path(path); };
+  const auto written = [&](std::string& path) { path = path.empty() ? path : dependencies.output_path(path); };
+  if (output.file.empty())
+    output.directory = dependencies.output_path(output.directory.empty() ? "." : output.directory);
+  for (auto* path : {&output.file, &settings.profiler_trace, &settings.memory_snapshot, &settings.log_operator_inputs,
+                     &settings.save_outputs_to, &line.compile_to, &line.json, &line.html})
+    written(*path);
+  for (auto* path : {&output.baseline, &line.config_file, &line.batch_size_file, &settings.compare_outputs_with})
+    read(*path);
+  for (auto& path : settings.packages) read(path);
+  if (line.config_file.empty()) line.config_file = dependencies.config_file;
+  if (line.devices.empty()) line.devices = dependencies.default_devices();
+  line.several_devices = line.devices.size() > 1;
+  if (!line.rows_of.empty()) line.devices = line.rows_of;
+}
+
+/// Whether a word of --model is the name of a file, be it there or not.
+[[nodiscard]] bool names_file(const std::string& word, const loaders::NamedFile& file) {
+  std::error_code ignored;
+  return std::filesystem::exists(file.path, ignored) || word.ends_with(".pt") || word.ends_with(".pt2") ||
+         word.find(".pt:") != std::string::npos || word.find(".pt2:") != std::string::npos;
+}
+
+/// Takes the words of --model apart: names of models, which are chosen, and files, each with its inputs. Throws
+/// InputError for a word that is neither, and for inputs that are not there.
+void resolve_models(CommandLine& line, const std::vector<KnownModel>& models) {
+  auto& exactly = line.selection.exactly;
+  const auto known = names_of(models);
+  for (const auto& word : line.models) {
+    std::string name = word;
+    if (!known.contains(word)) {
+      loaders::NamedFile file = loaders::named_file(word);
+      if (!names_file(word, file))
+        throw InputError(
+            {}, "--model: no model is called '" + word + "', and there is no such file; there are " + listed(known));
+      // It stands in rows, tables and messages, and names of files may have any characters.
+      name = report::printable(std::filesystem::path(file.path).filename().string() +
+                               (file.model.empty() ? "" : ':' + file.model));
+      line.files.push_back({.name = name, .path = std::move(file.path), .program = std::move(file.model)});
+    }
+    if (!exactly.insert(name).second || (name != word && known.contains(name)))
+      throw InputError({}, "--model: two models are called '" + name + "'; expected another name for one of them");
+  }
+  if (!exactly.empty() && !line.only.empty() && !exactly.contains(line.only))
+    throw InputError({}, "--only: '" + line.only + "' is none of --model; expected one of " + listed(exactly));
+  const auto count = [](std::size_t number) { return std::to_string(number); };
+  if (line.files.empty()) {
+    for (const auto& [option, given] : {std::pair{"--inputs", !line.inputs.empty()}, std::pair{"--trust", line.trust},
+                                        std::pair{"--library", !line.libraries.empty()}})
+      if (given) throw InputError({}, std::string(option) + " has no meaning here; expected --model FILE");
+    return;
+  }
+  if (line.inputs.empty())
+    throw InputError({}, "--inputs is missing, for " + line.files.front().name +
+                             ": tensors that torch.save wrote, or text such as \"(T([8, 128], f32),)\"");
+  if (line.inputs.size() != 1 && line.inputs.size() != line.files.size())
+    throw InputError({}, "--inputs: found " + count(line.inputs.size()) + " for " + count(line.files.size()) +
+                             " files of --model; expected one for all, or one each in the same order");
+  for (std::size_t i = 0; i < line.files.size(); ++i) {
+    const auto& inputs = line.inputs[line.inputs.size() == 1 ? 0 : i];
+    auto& of_file = line.files[i].inputs;
+    of_file = inputs.starts_with('(') ? inputs : user_path(inputs);
+    std::error_code ignored;
+    if (!of_file.starts_with('(') && std::filesystem::is_directory(of_file, ignored))
+      throw InputError({of_file}, "--inputs: expected a file or text with one set of inputs, found a folder");
+  }
+  for (auto& library : line.libraries) library = user_path(library);
+}
+
+/// `dependencies` with the files of the command line among their models.
+[[nodiscard]] Dependencies with_files(CommandLine& line, Dependencies dependencies) {
+  resolve_models(line, dependencies.models);
+  if (line.files.empty()) return dependencies;
+  if (!dependencies.add_files) throw InputError({}, "--model: this program runs no files");
+  for (auto& model : dependencies.add_files(line.files, line)) dependencies.models.push_back(std::move(model));
+  return dependencies;
+}
+
+/// What is wrong with paths, back ends and devices is found before a model is run. Throws InputError.
+void require_usable(const CommandLine& line, const std::vector<std::string>& backends) {
+  namespace fs = std::filesystem;
+  const auto& settings = line.settings;
+  for (const auto& name : settings.backends)
+    if (std::ranges::find(backends, name) == backends.end())
+      throw InputError({},
+                       "--backend: no back end is called '" + name + "'; expected one of " + joined(backends, ", "));
+  std::error_code ignored;
+  for (const auto& path : settings.packages)
+    if (!fs::is_directory(path, ignored))
+      throw InputError({path}, fs::exists(path, ignored) ? "--packages: is no folder; expected one of packages"
+                                                         : "--packages: there is no such folder");
+  if (const auto& path = settings.compare_outputs_with; !path.empty() && !fs::is_directory(path, ignored))
+    throw InputError({path},
+                     "--compare-model-outputs-with: expected a folder of outputs that an earlier run has saved");
+  for (const auto& [option, path] :
+       {std::pair{"--save-model-outputs-to", settings.save_outputs_to}, std::pair{"--compile-to", line.compile_to},
+        std::pair{"--export-profiler-trace", settings.profiler_trace},
+        std::pair{"--snapshot-memory", settings.memory_snapshot},
+        std::pair{"--log-operator-inputs", settings.log_operator_inputs},
+        std::pair{"--output-directory", line.output.directory}})
+    if (!path.empty() && fs::exists(path, ignored) && !fs::is_directory(path, ignored))
+      throw InputError({path}, std::string(option) + ": is no folder; expected one, or a name for a new one");
+  // A process that runs some of another's devices has the words that are about all of them.
+  if (!line.rows_to.empty()) return;
+  const bool on_gpu = std::ranges::any_of(line.devices, [](const auto& device) { return device.starts_with("cuda"); });
+  for (const auto& option : {"--optimizer-code", "--compile-optimizer"})
+    if (line.configuration.contains(option) && !settings.optimizer_on_cpu && !on_gpu)
+      throw InputError({}, std::string(option) + ": expected --optimizer-on-cpu or --device cuda, found " +
+                               joined(line.devices, ", ") + ", where training steps have no optimiser");
+  for (const auto& [option, given] : {std::pair{"--snapshot-memory", !settings.memory_snapshot.empty()},
+                                      std::pair{"--device-index", !line.device_index.empty()}})
+    if (given && !on_gpu)
+      throw InputError({}, std::string(option) + ": expected --device cuda, found " + joined(line.devices, ", "));
+}
+
+[[nodiscard]] std::string digest_of_text(const std::string& text) {
+  Digest digest;
+  digest.add(text);
+  return digest.text();
+}
+
+/// Hears the comparisons of this process while the object lives.
+class ListensToResults {
+ public:
+  explicit ListensToResults(std::function<void(const Result&)> hear) : own_(run_context().on_result(std::move(hear))) {}
+  ListensToResults(const ListensToResults&) = delete;
+  ListensToResults& operator=(const ListensToResults&) = delete;
+  ~ListensToResults() { run_context().remove_listener(own_); }
+
+ private:
+  RunContext::ListenerId own_;
+};
+
+/// One run of the program.
+class Run {
+ public:
+  Run(CommandLine line, const Dependencies& dependencies, std::string program, std::vector<std::string> words,
+      std::ostream& out, std::ostream& errors)
+      : line_(std::move(line)),
+        dependencies_(dependencies),
+        program_(std::move(program)),
+        words_(std::move(words)),
+        out_(out),
+        errors_(errors),
+        context_{line_.settings, line_.configuration} {
+    // The process of each model reads them, too.
+    keep_pipes();
+    // Each file is read once, so that its digest is that of what is used.
+    if (const auto text = read_input("--config", line_.config_file, "a YAML file of models"))
+      config_ = parse_config(*text, line_.config_file, names_of(dependencies_.models),
+                             [this](const std::string& what) { note(what); });
+    line_.output.baseline_text = read_input("--baseline", line_.output.baseline, "a CSV file");
+    const std::string sizes = line_.batch_size_file.empty() ? "" : find_batch_size_file(line_.batch_size_file);
+    if (const auto text = read_input("--batch-size-file", sizes, BatchSizes::expected))
+      batch_sizes_.emplace(sizes, *text);
+    describe();
+    files_.emplace(line_.output, context_, dependencies_.models);
+  }
+
+  [[nodiscard]] int run() {
+    if (!line_.only.empty()) (void)find_model(dependencies_.models, line_.only);
+    if (line_.dry_run) return plan();
+    if (!line_.rows_to.empty()) return run_for_driver();
+    if (line_.compile_only) return compile();
+    if (!line_.only.empty() && line_.packages == Packages::kept) return run_only();
+    return drive();
+  }
+
+ private:
+  /// What a file holds; nothing of an empty path. Names stay the same when what they name has changed, so that the
+  /// digest belongs to the configuration.
+  [[nodiscard]] std::optional<std::string> read_input(const std::string& option, const std::string& path,
+                                                      const char* expected) {
+    if (path.empty()) return std::nullopt;
+    std::string text = read_file(path, expected);
+    context_.configuration["content of " + option] = digest_of_text(text);
+    return text;
+  }
+
+  void describe() {
+    auto& configuration = context_.configuration;
+    configuration["--devices"] = joined(line_.devices, ",");
+    // Processes of single models write no records.
+    if (!line_.rows_to.empty()) return;
+    for (const auto& [name, value] : dependencies_.identity()) configuration[name] = value;
+    for (const auto& file : line_.files) {
+      configuration["content of " + file.name] = loaders::digest_of_file(file.path);
+      if (!file.inputs.starts_with('('))
+        configuration["content of the inputs of " + file.name] = loaders::digest_of_file(file.inputs);
+    }
+    configuration["program"] = digest_of_text(read_file(program_, "the file of this program"));
+  }
+
+  void note(const std::string& text) const {
+    if (!line_.quiet && line_.rows_to.empty()) errors_ << "pace: " << text << '\n' << std::flush;
+  }
+
+  /// Prints what would be run, and in which files the results would be. Finds what is wrong with them, as a run does.
+  [[nodiscard]] int plan() {
+    const auto chosen = selected();
+    // Nothing is written before the first row, so that earlier results stay.
+    if (!line_.compile_only) files_->claim(EarlierResults::replaced);
+    open_comparisons();
+    const auto& settings = line_.settings;
+    const std::string what = std::string(line_.compile_only ? "compile" : to_string(settings.mode)) + ", " +
+                             (settings.training ? "training" : "inference");
+    const std::string backends = joined(candidates(settings), ", ");
+    for (const auto& model : chosen)
+      out_ << report::printable(model.name) << "  " << joined(model.devices, ", ") << "  " << what << "  "
+           << report::printable(backends) << '\n';
+    out_ << chosen.size() << (chosen.size() == 1 ? " model" : " models") << " would be "
+         << (line_.compile_only ? "compiled" : "run");
+    if (!line_.compile_only && line_.only.empty())
+      out_ << ", each for " << format_significant(line_.timeout) << " s at most, "
+           << report::rough_duration(Nanoseconds(1e9 * line_.timeout * static_cast<double>(chosen.size())))
+           << " together";
+    out_ << '\n';
+    if (!line_.compile_only)
+      for (const auto& path : files_->paths()) out_ << "would write " << report::printable(path) << '\n';
+    for (const auto& path : {line_.json, line_.html})
+      if (!path.empty()) out_ << "would write " << report::printable(path) << '\n';
+    out_ << "dry run: nothing was measured\n" << std::flush;
+    return 0;
+  }
+
+  /// Prints the command that repeats each of `models` alone.
+  void print_repeat_commands(const std::vector<std::string>& models) const {
+    static constexpr std::array<std::string_view, 22> left_out{"--filter",
+                                                               "--exclude",
+                                                               "--exclude-exact",
+                                                               "--suite",
+                                                               "--only",
+                                                               "--partition-id",
+                                                               "--total-partitions",
+                                                               "--fast",
+                                                               "--no-skip",
+                                                               "--output",
+                                                               "--retain-output",
+                                                               "--output-directory",
+                                                               "--resume",
+                                                               "--json",
+                                                               "--html",
+                                                               "--dump-raw-metrics",
+                                                               "--progress",
+                                                               "--timeout",
+                                                               "--memory-limit",
+                                                               "--print-dataframe-summary",
+                                                               "--disable-output",
+                                                               "--quiet"};
+    constexpr std::size_t most = 10;
+    for (std::size_t i = 0; i < models.size() && i < most; ++i) {
+      std::vector<std::string> words{"--only", models[i]};
+      for (const auto& name : line_.given.given) {
+        if (std::ranges::find(left_out, name) != left_out.end()) continue;
+        const auto values = line_.given.values.find(name);
+        if (values == line_.given.values.end() || values->second.empty()) words.push_back(name);
+        if (values != line_.given.values.end())
+          for (const auto& value : values->second) words.push_back(name + '=' + value);
+      }
+      // One row more would stand in the results of the run.
+      if (!line_.compile_only && line_.settings.mode != Mode::operator_inputs) words.emplace_back("--disable-output");
+      errors_ << (i == 0 ? "pace: to repeat what failed:\n" : "") << "  "
+              << report::printable(command_again(program_, words)) << '\n';
+    }
+    if (models.size() > most) errors_ << "  and " << models.size() - most << " more, with other names\n";
+    errors_ << std::flush;
+  }
+
+  /// Shows what the model of --only is at; null if nothing is to be shown.
+  [[nodiscard]] std::unique_ptr<report::ShownProgress> show_progress() const {
+    if (line_.no_progress || line_.quiet) return nullptr;
+    auto shown = std::make_unique<report::ShownProgress>("models");
+    std::size_t number = 0, total = 0, before = 0;
+    double seconds = 0;
+    if (std::sscanf(line_.part.c_str(), "%zu/%zu/%lf/%zu", &number, &total, &seconds, &before) == 4)
+      shown->go_on(number, total, before, Nanoseconds(1e9 * seconds));
+    progress()->subject(line_.only);
+    return shown;
+  }
+
+  /// Opens the file of comparisons and finds the place of the page, before anything is measured.
+  void open_comparisons() {
+    const auto& settings = line_.settings;
+    const bool compares = (settings.mode == Mode::performance && !settings.compat) || has_statuses(settings.mode);
+    if (!compares || line_.resume || line_.retain || line_.compile_only) return;
+    std::vector<std::string> command_line = words_;
+    command_line.insert(command_line.begin(), program_);
+    const report::ResultsHeader header{.environment = dependencies_.environment(command_line),
+                                       .options = line_.measuring};
+    const std::string json = line_.json.empty() ? dependencies_.json_of_test : line_.json;
+    comparisons_ = std::make_unique<ComparisonFile>(json, dependencies_.pages(line_.html), header);
+  }
+
+  void add_comparisons(const std::vector<Row>& rows, std::vector<Result> found) {
+    if (!comparisons_) return;
+    comparisons_->add(results_of(rows, std::move(found), line_.settings, line_.several_devices), errors_);
+  }
+
+  /// Returns `code`, or where that is 0 and the comparisons or their page could not be written, that of lost rows.
+  [[nodiscard]] int finish_comparisons(int code) {
+    const bool fine = !comparisons_ || comparisons_->finish(errors_);
+    return fine || code != 0 ? code : exit_bad_input;
+  }
+
+  /// The model of --only, in this process. `hear` gets each comparison.
+  void run_model(const std::function<void(Row&)>& take, const std::function<void(const Result&)>& hear) {
+    const auto shown = show_progress();
+    if (batch_sizes_) {
+      line_.settings.batch_size = batch_sizes_->of(line_.only);
+      if (!line_.settings.batch_size)
+        errors_ << "pace: " << batch_sizes_->path() << ": no batch size for " << line_.only << "; its own is taken\n";
+    }
+    dependencies_.prepare(line_);
+    std::ofstream nowhere;
+    std::string device;
+    const ListensToResults listens([&](const Result& result) {
+      Result named = result;
+      named.name = comparison_name(result.name, device, line_.several_devices);
+      for (auto& row : named.implementations) row.context.comparison = named.name;
+      hear(named);
+    });
+    const RunModel run_on = [&](const std::string& model, const Settings& settings, const Config& config,
+                                std::ostream& log) {
+      device = settings.device;
+      return dependencies_.run(model, settings, config, log);
+    };
+    run_here(
+        line_.only, line_.devices, line_.settings, config_, run_on,
+        {line_.print_memory, line_.print_compilation_time, line_.output.tag},
+        [&](Row& row) {
+          row = files_->compared(row);
+          take(row);
+        },
+        out_, line_.quiet ? static_cast<std::ostream&>(nowhere) : errors_);
+  }
+
+  [[nodiscard]] int run_for_driver() {
+    try {
+      run_model([&](Row& row) { hand_over(line_.rows_to, row); },
+                [&](const Result& result) { hand_over(line_.rows_to, result); });
+      if (!out_.flush()) hand_over_output_lost(line_.rows_to);
+    } catch (const InputError& error) {
+      hand_over_bad_input(line_.rows_to, error.what());
+      return exit_bad_input;
+    }
+    return 0;
+  }
+
+  [[nodiscard]] int run_only() {
+    files_->claim(EarlierResults::kept);
+    open_comparisons();
+    RowCounts rows;
+    std::vector<Row> all;
+    std::vector<Result> found;
+    bool failed = false;
+    run_model(
+        [&](Row& row) {
+          rows.add(row.result);
+          failed = failed || row.result == RowResult::failed;
+          files_->add(row);
+          all.push_back(row);
+        },
+        [&](const Result& result) { found.push_back(result); });
+    files_->end();
+    add_comparisons(all, std::move(found));
+    const int code = finish_comparisons(judge(rows));
+    if (failed && code != 0) print_repeat_commands({line_.only});
+    return code;
+  }
+
+  [[nodiscard]] int judge(const RowCounts& rows) const {
+    const auto& settings = line_.settings;
+    const bool gate = line_.gate || dependencies_.is_test || settings.no_slower_than.has_value() ||
+                      ((has_statuses(settings.mode) || !line_.models.empty()) && !settings.compat);
+    using enum RowResult;
+    const auto bad = rows.of(failed) + rows.of(unmeasured);
+    const bool none_good = bad > 0 && bad == rows.all();
+    // torchbench ends with 0 whatever its models did.
+    const bool fails = bad > 0 && (gate || (none_good && !settings.compat));
+    if (fails && rows.of(unmeasured) < rows.all()) {
+      errors_ << "pace: " << (none_good && !gate ? "nothing was measured: " : "") << bad
+              << (bad == 1 ? " row" : " rows") << " failed";
+      if (rows.of(unmeasured) > 0)
+        errors_ << ", " << rows.of(unmeasured) << " of them since the model does not run here";
+      errors_ << '\n' << std::flush;
+      return pace::exit_failed;
+    }
+    pace::RunAccount account;
+    const auto add = [&](std::size_t count, bool measured, bool unresolved) {
+      for (; count > 0; --count) account.add_row(measured, unresolved);
+    };
+    add(rows.of(passed), true, false);
+    add(rows.of(undecided), true, true);
+    if (fails) add(rows.of(unmeasured), false, false);
+    return account.exit_code(0, line_.allow_undecided, line_.allow_unmeasured, errors_);
+  }
+
+  [[nodiscard]] std::vector<ChosenModel> selected() const {
+    if (!line_.only.empty()) return {{find_model(dependencies_.models, line_.only), line_.devices}};
+    const auto chosen = select_models(dependencies_.models, line_.selection, config_, line_.settings, line_.devices);
+    std::set<std::string> skipped;
+    for (const auto& [model, device, reason] : chosen.skipped) {
+      skipped.insert(model);
+      if (line_.verbose) note(model + (device.empty() ? "" : " on " + device) + " is skipped by " + reason);
+    }
+    if (!line_.verbose && !skipped.empty())
+      note(std::to_string(skipped.size()) + (skipped.size() == 1 ? " model is" : " models are") + " skipped by " +
+           line_.config_file + "; --verbose lists them, --no-skip runs them");
+    if (chosen.models.empty()) note("this partition holds none of the models that are asked for");
+    if (line_.settings.mode == Mode::performance) files_->require_baseline_of(chosen.models);
+    if (batch_sizes_)
+      for (const auto& model : chosen.models) (void)batch_sizes_->of(model.name);
+    return chosen.models;
+  }
+
+  [[nodiscard]] int compile() {
+    if (!dependencies_.compile) throw InputError({}, "--compile-only: this program compiles nothing");
+    const auto chosen = selected();
+    if (line_.compilation_metrics) files_->claim(EarlierResults::kept);
+    dependencies_.prepare(line_);
+    const auto take = [this](const Row& row) {
+      if (line_.compilation_metrics) files_->add_compilation(row);
+    };
+    const auto failed = dependencies_.compile(chosen, line_.settings, config_, line_.compile_to, take, errors_);
+    return failed == 0 ? 0 : pace::exit_failed;
+  }
+
+  [[nodiscard]] DriverOptions driver_options() const {
+    DriverOptions options{.program = words_};
+    options.program.insert(options.program.begin(), program_);
+    options.limits = dependencies_.limits;
+    options.limits.timeout = line_.timeout;
+    options.packages = line_.packages;
+    options.progress = line_.progress;
+    options.shows_parts = !line_.no_progress && !line_.quiet;
+    const bool on_gpu =
+        std::ranges::any_of(line_.devices, [](const auto& device) { return device.starts_with("cuda"); });
+    // CUDA reserves what it never touches.
+    if (line_.memory_limit && *line_.memory_limit > 0)
+      options.limits.memory = static_cast<std::int64_t>(*line_.memory_limit * 1e9);
+    else if (!line_.memory_limit && !on_gpu)
+      options.limits.memory = available_memory();
+    return options;
+  }
+
+  [[nodiscard]] int drive() {
+    const auto chosen = selected();
+    const bool keeps = line_.resume || line_.retain || !line_.only.empty();
+    files_->claim(keeps ? EarlierResults::kept : EarlierResults::replaced);
+    std::optional<EarlierRun> earlier;
+    if (line_.resume) earlier.emplace(*files_, line_.settings, context_.configuration);
+    open_comparisons();
+    DriverOptions options = driver_options();
+    options.take_comparisons = [this](const std::vector<Row>& rows, std::vector<Result> found) {
+      add_comparisons(rows, std::move(found));
+    };
+    // A process that died may have left its line of progress on the terminal.
+    const report::ClearsLeftLine clears(options.shows_parts);
+    Driver driver(options, line_.settings, *files_, out_, errors_);
+    const auto outcome = run_with(driver, chosen, earlier ? &*earlier : nullptr);
+    if (outcome.output_lost) out_.setstate(std::ios::badbit);
+    if (outcome.resumed > 0)
+      note(std::to_string(outcome.resumed) + (outcome.resumed == 1 ? " model" : " models") +
+           " of the earlier run kept");
+    if (outcome.interrupted != 0) {
+      if (outcome.rows.all() == 0) {
+        errors_ << "pace: interrupted before the first row; results of earlier runs are as they were\n";
+        return exit_signal + outcome.interrupted;
+      }
+      summarise();
+      if (comparisons_) comparisons_->interrupt(errors_);
+      errors_ << "pace: interrupted; the rows so far are in " << report::printable(joined(files_->paths(), ", "))
+              << ", and --resume goes on\n";
+      return exit_signal + outcome.interrupted;
+    }
+    if (outcome.lost == 0) files_->end();
+    summarise();
+    if (outcome.lost > 0) return finish_comparisons(exit_bad_input);
+    const int code = finish_comparisons(judge(outcome.rows));
+    if (code != 0) print_repeat_commands(outcome.failed);
+    return code;
+  }
+
+  /// Runs the models. What was compared before bad input ended the run is kept, and its file named.
+  [[nodiscard]] DriverOutcome run_with(Driver& driver, const std::vector<ChosenModel>& chosen,
+                                       const EarlierRun* earlier) {
+    try {
+      return driver.run(chosen, earlier);
+    } catch (const InputError&) {
+      if (comparisons_) comparisons_->interrupt(errors_);
+      throw;
+    }
+  }
+
+  void summarise() const {
+    if (line_.settings.mode == Mode::find_batch_size) return;
+    const auto paths = files_->paths();
+    for (const auto& path : paths) {
+      std::error_code ignored;
+      // Nothing can be read from /dev/null again.
+      if (!std::filesystem::is_regular_file(path, ignored)) continue;
+      if (paths.size() > 1) out_ << '\n' << report::printable(path) << '\n';
+      print_summary(report::read_csv(path), dependencies_.models,
+                    {.compat = line_.settings.compat, .rows = line_.print_rows}, out_);
+    }
+    out_ << std::flush;
+  }
+
+  CommandLine line_;
+  const Dependencies& dependencies_;
+  std::string program_;
+  std::vector<std::string> words_;
+  std::ostream& out_;
+  std::ostream& errors_;
+  RecordContext context_;
+  Config config_ = {};
+  std::optional<ResultFiles> files_;
+  std::optional<BatchSizes> batch_sizes_;
+  /// Null: this run has no file of comparisons, and no page.
+  std::unique_ptr<ComparisonFile> comparisons_;
+};
+
+void list_models(const Dependencies& dependencies, const Selection& selection, std::ostream& out) {
+  report::CsvTable table{.header = {"model", "suite", "family", "training batch", "inference batch"}};
+  for (const auto& model : matching_models(dependencies.models, selection))
+    table.rows.push_back({model.name, to_string(model.suite), model.family, std::to_string(model.training_batch),
+                          std::to_string(model.inference_batch)});
+  std::ranges::sort(table.rows);
+  benches::models::detail::print_rows(table, out);
+}
+
+}  // namespace
+}  // namespace detail
+
+int run_program(const std::string& program, const std::vector<std::string>& words,
+                                     const Dependencies& dependencies, std::ostream& out, std::ostream& errors) {
+  try {
+    CommandLine line = parse_command_line(words);
+    if (!line.help && !line.list) {
+      if (!line.device_index.empty()) ::setenv("CUDA_VISIBLE_DEVICES", line.device_index.c_str(), 1);
+      detail::resolve_paths(line, dependencies);
+      if (line.rows_to.empty()) detail::require_usable(line, dependencies.backends);
+    }
+    const Dependencies all = line.help ? dependencies : detail::with_files(line, dependencies);
+    if (line.help) out << help_of_models();
+    if (line.list) detail::list_models(all, line.selection, out);
+    if (line.help || line.list) {
+      if (!out.flush()) throw Error("what is printed cannot be written");
+      return 0;
+    }
+    // The process that has started this one says it, if it has one for this model alone.
+    const bool for_driver = !line.rows_to.empty();
+    const int code = detail::Run(std::move(line), all, program, words, out, errors).run();
+    if (for_driver || out.flush()) return code;
+    errors << "pace: not all that was printed could be written: the standard output is closed or full\n" << std::flush;
+    return code == 0 ? exit_bad_input : code;
+  } catch (const std::exception& error) {
+    errors << "pace: " << report::printable_lines(error.what()) << '\n' << std::flush;
+    return exit_bad_input;
+  }
+}
+
+}  // namespace pace::benches::models
