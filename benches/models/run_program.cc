@@ -593,8 +593,8 @@ void list_models(const Dependencies& dependencies, const Selection& selection, s
 }  // namespace
 }  // namespace detail
 
-int run_program(const std::string& program, const std::vector<std::string>& words,
-                                     const Dependencies& dependencies, std::ostream& out, std::ostream& errors) {
+int run_program(const std::string& program, const std::vector<std::string>& words, const Dependencies& dependencies,
+                std::ostream& out, std::ostream& errors) {
   try {
     CommandLine line = parse_command_line(words);
     if (!line.help && !line.list) {

@@ -162,8 +162,7 @@ void require_loadable(const std::vector<ModelFile>& files, const CommandLine& li
 }  // namespace
 }  // namespace detail
 
-std::vector<KnownModel> register_files(const std::vector<ModelFile>& files,
-                                                            const CommandLine& line) {
+std::vector<KnownModel> register_files(const std::vector<ModelFile>& files, const CommandLine& line) {
   // A file of no known kind is named before all else.
   for (const auto& file : files) (void)loaders::loader_of(loaders::Content(file.path));
   detail::require_trust(files, line);

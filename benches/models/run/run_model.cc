@@ -141,8 +141,7 @@ class Threads {
 }  // namespace
 }  // namespace detail
 
-std::vector<Row> run_model(const ModelEntry& entry, const Settings& settings, const Config& config,
-                                                std::ostream& log) {
+std::vector<Row> run_model(const ModelEntry& entry, const Settings& settings, const Config& config, std::ostream& log) {
   const detail::Threads threads(settings.threads);
   RunPlan plan;
   const detail::ModelRun run{entry, settings, config, plan, log};
