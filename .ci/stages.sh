@@ -49,10 +49,11 @@ begin_check() {
   beside=$1 beside_began=$SECONDS
   shift
   "$@" </dev/null >"$scratch/beside" 2>&1 &
+  beside_job=$!
 }
 end_check() {
   local status=0
-  wait $! || status=$?
+  wait "$beside_job" || status=$?
   printf '\n== %s\n' "$beside"
   cat "$scratch/beside"
   count_check "$beside" "$status"
