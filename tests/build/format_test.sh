@@ -15,7 +15,9 @@ command -v "$formatter" >/dev/null || {
   echo "format_test: $formatter is missing; PACE_CHECKS=1 third_party/bazel version installs it" >&2
   exit 1
 }
-mapfile -t sources < <(git ls-files '*.hpp' '*.cc' '*.cu')
+# What is not added yet, too: a new file is looked at before it is committed.
+files() { git ls-files -z --cached --others --exclude-standard -- "$@"; }
+mapfile -d '' -t sources < <(files '*.hpp' '*.cc' '*.cu')
 ((${#sources[@]} > 0)) || { echo "format_test: no C++ file is under version control here" >&2; exit 1; }
 if [[ ${1:-} == --fix ]]; then
   "$formatter" -i "${sources[@]}"
@@ -25,9 +27,9 @@ fi
   echo "format_test: run tests/build/format_test.sh --fix" >&2
   exit 1
 }
-git ls-files -z '*.sh' .ci/run third_party/bazel | xargs -0 -n 1 bash -n
-git ls-files -z '*.py' | xargs -0 python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]'
-git ls-files -z '*.hpp' '*.cc' '*.cu' '*.py' '*.sh' .ci/run third_party/bazel | xargs -0 python3 -c '
+files '*.sh' .ci/run .ci/nightly third_party/bazel | xargs -0 -n 1 bash -n
+files '*.py' | xargs -0 python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]'
+files '*.hpp' '*.cc' '*.cu' '*.py' '*.sh' .ci/run .ci/nightly third_party/bazel | xargs -0 python3 -c '
 import re, sys
 most, failed = 120, False
 for path in sys.argv[1:]:
