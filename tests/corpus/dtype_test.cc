@@ -33,6 +33,17 @@ const Row rows[] = {
     {"i64", "int64", c10::kLong, 8},
     {"b8", "bool", c10::kBool, 1},
     {"u8", "uint8", c10::kByte, 1},
+    {"u16", "uint16", c10::kUInt16, 2},
+    {"u32", "uint32", c10::kUInt32, 4},
+    {"u64", "uint64", c10::kUInt64, 8},
+    {"f8e4m3fn", "float8_e4m3fn", c10::kFloat8_e4m3fn, 1},
+    {"f8e5m2", "float8_e5m2", c10::kFloat8_e5m2, 1},
+    {"f8e4m3fnuz", "float8_e4m3fnuz", c10::kFloat8_e4m3fnuz, 1},
+    {"f8e5m2fnuz", "float8_e5m2fnuz", c10::kFloat8_e5m2fnuz, 1},
+    {"f8e8m0fnu", "float8_e8m0fnu", c10::kFloat8_e8m0fnu, 1},
+    {"f4e2m1fnx2", "float4_e2m1fn_x2", c10::ScalarType::Float4_e2m1fn_x2, 1},
+    {"b16", "bits16", c10::ScalarType::Bits16, 2},
+    {"b1x8", "bits1x8", c10::ScalarType::Bits1x8, 1},
 };
 
 Value first_argument(const std::string& text) { return parse_call("((" + text + ",), {})", {}).args.at(0); }
@@ -52,7 +63,8 @@ TEST_CASE("the 13 dtypes go by abbreviation, torch name and LibTorch type, both 
     CHECK(dtype_from_scalar_type(type) == dtype);
     CHECK(element_bytes(*dtype) == bytes);
     CHECK(element_bytes(*dtype) == c10::elementSize(type));
-    CHECK(is_floating(*dtype) == c10::isFloatingType(type));
+    // A run in another precision keeps types of eight bits and fewer.
+    CHECK(is_floating(*dtype) == (c10::isFloatingType(type) && bytes > 1));
   }
   CHECK_FALSE(dtype_from_abbreviation("f8"));
   CHECK_FALSE(dtype_from_abbreviation(""));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +74,28 @@ TEST_CASE("values lie in the range of their dtype") {
     const at::Tensor exact = values.to(at::kDouble);
     CHECK(std::abs(exact.mean().item<double>()) < 0.1);
     CHECK(std::abs(exact.square().mean().item<double>() - 27) < 0.5);
+  }
+}
+
+TEST_CASE("types of eight bits and fewer, and wide unsigned ones, get values that they hold") {
+  for (const char* const dtype : {"f8e4m3fn", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz", "f8e8m0fnu"}) {
+    INFO(dtype);
+    const auto values = tensor("T([4096], " + std::string(dtype) + ")").to(at::kFloat);
+    CHECK(values.isfinite().all().item<bool>());
+    CHECK(values.abs().max().item<float>() <= 9);
+    CHECK(std::get<0>(at::_unique(values)).numel() > 6);
+  }
+  for (const char* const dtype : {"u16", "u32", "u64"}) {
+    INFO(dtype);
+    const auto values = tensor("T([4096], " + std::string(dtype) + ")").to(at::kLong);
+    CHECK(least(values) == 0);
+    CHECK(most(values) == 9);
+  }
+  for (const char* const dtype : {"f4e2m1fnx2", "b16", "b1x8"}) {
+    INFO(dtype);
+    const auto made = tensor("T([4096], " + std::string(dtype) + ")");
+    const auto* const bytes = static_cast<const std::uint8_t*>(made.const_data_ptr());
+    CHECK(std::set<std::uint8_t>(bytes, bytes + 4096).size() == 256);
   }
 }
 

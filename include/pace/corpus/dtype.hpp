@@ -1,4 +1,4 @@
-// DType: the 13 element types of recorded operator inputs and their names.
+// DType: the element types of recorded operator inputs and their names.
 #pragma once
 
 #include <array>
@@ -9,11 +9,37 @@
 
 namespace pace::corpus {
 
-/// Element type of a recorded tensor. The enumerators are the abbreviations of the file format.
-enum class DType : std::uint8_t { bf16, f64, f32, f16, c32, c64, c128, i8, i16, i32, i64, b8, u8 };
+/// Element type of a recorded tensor. The enumerators are the abbreviations of the file format, which are those of
+/// PyTorch's torch.utils._dtype_abbrs.
+enum class DType : std::uint8_t {
+  bf16,
+  f64,
+  f32,
+  f16,
+  c32,
+  c64,
+  c128,
+  i8,
+  i16,
+  i32,
+  i64,
+  b8,
+  u8,
+  u16,
+  u32,
+  u64,
+  f8e4m3fn,
+  f8e5m2,
+  f8e4m3fnuz,
+  f8e5m2fnuz,
+  f8e8m0fnu,
+  f4e2m1fnx2,
+  b16,
+  b1x8,
+};
 
 /// Number of enumerators of DType.
-inline constexpr std::size_t dtype_count = 13;
+inline constexpr std::size_t dtype_count = 24;
 
 namespace detail {
 
@@ -38,7 +64,24 @@ inline constexpr std::array<DTypeNames, dtype_count> dtype_names{{
     {"i64", "int64", "long", 8},
     {"b8", "bool", "", 1},
     {"u8", "uint8", "", 1},
+    {"u16", "uint16", "", 2},
+    {"u32", "uint32", "", 4},
+    {"u64", "uint64", "", 8},
+    {"f8e4m3fn", "float8_e4m3fn", "", 1},
+    {"f8e5m2", "float8_e5m2", "", 1},
+    {"f8e4m3fnuz", "float8_e4m3fnuz", "", 1},
+    {"f8e5m2fnuz", "float8_e5m2fnuz", "", 1},
+    {"f8e8m0fnu", "float8_e8m0fnu", "", 1},
+    {"f4e2m1fnx2", "float4_e2m1fn_x2", "", 1},
+    {"b16", "bits16", "", 2},
+    {"b1x8", "bits1x8", "", 1},
 }};
+
+/// PyTorch's other dtypes. The file format has no abbreviation for them, and they have no values without more than a
+/// shape: a scale, or the number of bits in use.
+inline constexpr std::array<std::string_view, 22> unmakable_dtypes{
+    "qint8", "quint8", "qint32", "quint4x2", "quint2x4", "bits2x4", "bits4x2", "bits8", "int1",  "int2",  "int3",
+    "int4",  "int5",   "int6",   "int7",     "uint1",    "uint2",   "uint3",   "uint4", "uint5", "uint6", "uint7"};
 
 }  // namespace detail
 
@@ -50,6 +93,13 @@ inline constexpr std::array<DTypeNames, dtype_count> dtype_names{{
 /// The name of the type in PyTorch, without `torch.`: `float16`, `bool`, ...
 [[nodiscard]] constexpr std::string_view torch_name(DType dtype) {
   return detail::dtype_names[static_cast<std::size_t>(dtype)].torch_name;
+}
+
+/// Whether PyTorch calls `word` a dtype of which no tensor can be made from its shape alone.
+[[nodiscard]] constexpr bool is_unmakable_dtype(std::string_view word) {
+  for (const auto name : detail::unmakable_dtypes)
+    if (name == word) return true;
+  return false;
 }
 
 /// Bytes of one element.

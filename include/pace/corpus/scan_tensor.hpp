@@ -29,22 +29,31 @@ inline std::string scan_dotted_name(Cursor& cursor) {
   return name;
 }
 
-/// `f16`, `'f16'` or `torch.float16`.
+/// What stands where a dtype is expected, for a message.
+[[nodiscard]] inline std::string expected_dtype() {
+  std::string text = "a dtype (";
+  for (const auto& names : dtype_names) text += std::string(names.abbreviation) + ' ';
+  return text + "or torch.NAME)";
+}
+
+/// `f16`, `'f16'` or `torch.float16`. Throws Unsupported for a dtype of which no tensor can be made.
 inline DType scan_dtype(Cursor& cursor) {
   cursor.skip_space();
   const std::size_t start = cursor.position();
-  constexpr std::string_view expected = "a dtype (bf16 f64 f32 f16 c32 c64 c128 i8 i16 i32 i64 b8 u8, or torch.NAME)";
   std::optional<DType> dtype;
   if (cursor.peek() == '\'') {
     dtype = dtype_from_abbreviation(scan_string(cursor));
   } else {
     const std::string_view word = cursor.word();
-    if (word.empty()) cursor.fail(expected);
+    if (word.empty()) cursor.fail(expected_dtype());
     const bool torch = word == "torch" || word == "th";
-    dtype = torch ? dtype_from_torch_name(scan_dotted_name(cursor)) : dtype_from_abbreviation(word);
+    const std::string name = torch ? scan_dotted_name(cursor) : std::string(word);
+    if (is_unmakable_dtype(name))
+      cursor.refuse_at(start, "a tensor of the dtype " + name + " cannot be made from its shape alone");
+    dtype = torch ? dtype_from_torch_name(name) : dtype_from_abbreviation(name);
   }
   if (dtype) return *dtype;
-  cursor.fail_at(start, "expected " + std::string(expected) + ", found " + quoted_start(cursor.since(start)));
+  cursor.fail_at(start, "expected " + expected_dtype() + ", found " + quoted_start(cursor.since(start)));
 }
 
 /// A limit above what LibTorch's operators take. Some would spend minutes on a tensor of a million dimensions.

@@ -94,10 +94,12 @@ struct IntegerBounds {
   std::int64_t high;
 };
 
-/// [0, 2) for b8, [0, 10) for u8, [-9, 10) for the signed types.
+/// [0, 2) for b8, [0, 10) for the unsigned types, [-9, 10) for the signed ones.
 [[nodiscard]] constexpr IntegerBounds integer_bounds(corpus::DType dtype) {
   if (dtype == corpus::DType::b8) return {0, 2};
-  if (dtype == corpus::DType::u8) return {0, 10};
+  if (dtype == corpus::DType::u8 || dtype == corpus::DType::u16 || dtype == corpus::DType::u32 ||
+      dtype == corpus::DType::u64)
+    return {0, 10};
   return {-9, 10};
 }
 

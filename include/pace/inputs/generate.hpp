@@ -186,13 +186,14 @@ class Generator {
     };
   }
 
-  /// LibTorch rounds by vector instructions, three times as fast as one value after another.
-  void fill_half(const at::Tensor& out, std::int64_t elements, RandomBits& random) const {
+  /// Values of a type of `digits` binary digits. LibTorch rounds by vector instructions, three times as fast as one
+  /// value after another.
+  void fill_rounded(const at::Tensor& out, std::int64_t elements, RandomBits& random, int digits) const {
     constexpr std::int64_t most = 16 * drawn_at_once;  // few enough for LibTorch to start no threads
     const at::Tensor buffer = at::empty({std::min(elements, most)}, at::TensorOptions().dtype(at::kFloat));
     for (std::int64_t begin = 0; begin < elements; begin += most) {
       const std::int64_t count = std::min(elements - begin, most);
-      fill(buffer.mutable_data_ptr<float>(), count, random, before_rounding(half_digits));
+      fill(buffer.mutable_data_ptr<float>(), count, random, before_rounding(digits));
       out.as_strided({count}, {1}, begin).copy_(buffer.narrow(0, 0, count));
     }
   }
@@ -209,7 +210,7 @@ class Generator {
       case at::kComplexFloat:
         return fill(static_cast<float*>(data), 2 * elements, random, to_float);
       case at::kHalf:
-        return fill_half(out, elements, random);
+        return fill_rounded(out, elements, random, half_digits);
       case at::kDouble:
         return fill(static_cast<double*>(data), elements, random, to_double);
       case at::kComplexDouble:
@@ -230,6 +231,26 @@ class Generator {
         return integers<std::int32_t>(data, elements, random, corpus::DType::i32);
       case at::kLong:
         return integers<std::int64_t>(data, elements, random, corpus::DType::i64);
+      case at::kUInt16:
+        return integers<std::uint16_t>(data, elements, random, corpus::DType::u16);
+      case at::kUInt32:
+        return integers<std::uint32_t>(data, elements, random, corpus::DType::u32);
+      case at::kUInt64:
+        return integers<std::uint64_t>(data, elements, random, corpus::DType::u64);
+      case at::kFloat8_e4m3fn:
+      case at::kFloat8_e4m3fnuz:
+        return fill_rounded(out, elements, random, 4);
+      case at::kFloat8_e5m2:
+      case at::kFloat8_e5m2fnuz:
+        return fill_rounded(out, elements, random, 3);
+      case at::kFloat8_e8m0fnu:
+        // Exponents alone: 1/8 to 8.
+        return fill_integers(static_cast<std::uint8_t*>(data), elements, random, {127 - 3, 127 + 4});
+      case at::ScalarType::Float4_e2m1fn_x2:
+      case at::ScalarType::Bits1x8:
+        return fill_integers(static_cast<std::uint8_t*>(data), elements, random, {0, 1 << 8});
+      case at::ScalarType::Bits16:
+        return fill_integers(static_cast<std::uint16_t*>(data), elements, random, {0, 1 << 16});
       default:
         throw Unsupported(std::string("no random values can be made in ") + c10::toString(out.scalar_type()));
     }
@@ -253,11 +274,12 @@ class Generator {
 /// Makes the inputs of a call, with random tensors. The values depend on the text of the call and on `options.seed`
 /// alone, and are equal in every process.
 ///
-/// As in torch.testing.make_tensor, floating values are uniform in [-9, 9), b8 in [0, 2), u8 in [0, 10) and signed
-/// integers in [-9, 10). Unless `options.compat`, no floating value is 0. Recorded strides are kept; where elements
-/// share memory, the storage behind them is filled. Allocates input_bytes() (nothing for metadata only): compare that
-/// with the available memory first, since Linux grants more memory than it has. Throws Unsupported for a tensor that is
-/// too large and for a value that no operator takes.
+/// As in torch.testing.make_tensor, floating values are uniform in [-9, 9), b8 in [0, 2), unsigned integers in [0, 10)
+/// and signed ones in [-9, 10). f8e8m0fnu holds powers of two from 1/8 to 8; f4e2m1fnx2 and bits are any. Unless
+/// `options.compat`, no floating value of 16 bits or more is 0. Recorded strides are kept; where elements share memory,
+/// the storage behind them is filled. Allocates input_bytes() (nothing for metadata only): compare that with the
+/// available memory first, since Linux grants more memory than it has. Throws Unsupported for a tensor that is too
+/// large and for a value that no operator takes.
 [[nodiscard]] inline Inputs generate(const corpus::Call& call, const GenerateOptions& options = {}) {
   detail::Generator generator(call, options);
   Inputs inputs;

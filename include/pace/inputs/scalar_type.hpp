@@ -30,6 +30,17 @@ inline constexpr std::pair<corpus::DType, c10::ScalarType> scalar_types[corpus::
     {corpus::DType::i64, c10::ScalarType::Long},
     {corpus::DType::b8, c10::ScalarType::Bool},
     {corpus::DType::u8, c10::ScalarType::Byte},
+    {corpus::DType::u16, c10::ScalarType::UInt16},
+    {corpus::DType::u32, c10::ScalarType::UInt32},
+    {corpus::DType::u64, c10::ScalarType::UInt64},
+    {corpus::DType::f8e4m3fn, c10::ScalarType::Float8_e4m3fn},
+    {corpus::DType::f8e5m2, c10::ScalarType::Float8_e5m2},
+    {corpus::DType::f8e4m3fnuz, c10::ScalarType::Float8_e4m3fnuz},
+    {corpus::DType::f8e5m2fnuz, c10::ScalarType::Float8_e5m2fnuz},
+    {corpus::DType::f8e8m0fnu, c10::ScalarType::Float8_e8m0fnu},
+    {corpus::DType::f4e2m1fnx2, c10::ScalarType::Float4_e2m1fn_x2},
+    {corpus::DType::b16, c10::ScalarType::Bits16},
+    {corpus::DType::b1x8, c10::ScalarType::Bits1x8},
 };
 
 inline constexpr std::pair<std::string_view, c10::Layout> layouts[] = {
@@ -56,7 +67,8 @@ inline constexpr std::pair<std::string_view, c10::MemoryFormat> memory_formats[]
   return c10::ScalarType::Undefined;
 }
 
-/// Returns the file format's type for one of LibTorch's; nothing if it has none (quantised, 8-bit floating, ...).
+/// Returns the file format's type for one of LibTorch's; nothing if it has none (quantised types, and those
+/// of fewer than eight bits).
 [[nodiscard]] constexpr std::optional<corpus::DType> dtype_from_scalar_type(c10::ScalarType type) {
   for (const auto& [ours, theirs] : detail::scalar_types) {
     if (theirs == type) return ours;
