@@ -153,8 +153,7 @@ TEST_CASE("a malformed line stops loading by default, with file, line and column
       {"Operator: aten add\n", ":1:15", "expected the end of the line"},
       {add + "cnt 1, ((1,), {})\n", ":2:1", "expected 'Operator: NAME' or"},
       {add + "cnt: x, ((1,), {})\n", ":2:6", "expected a count"},
-      {add + "cnt: 0, ((1,), {})\n", ":2:6", "expected a count of at least 1"},
-      {add + "cnt: -3, ((1,), {})\n", ":2:6", "expected a count of at least 1"},
+      {add + "cnt: -3, ((1,), {})\n", ":2:6", "expected a count of at least 0"},
       {add + "cnt: 1.5, ((1,), {})\n", ":2:6", "expected a count that 64 bits can hold"},
       {add + "cnt: 99999999999999999999, ((1,), {})\n", ":2:6", "expected a count that 64 bits can hold"},
       {add + "cnt: 1 ((1,), {})\n", ":2:8", "expected ',' behind the count"},
@@ -238,4 +237,72 @@ TEST_CASE("a file that is too large to be one model's inputs is not read to its 
   CHECK_NOTHROW(detail::read_text_file(path, true, 100));
   CHECK_THROWS_WITH(detail::read_text_file(path, true, 50),
                     path + ": has more than 50 bytes; expected recorded operator inputs");
+}
+
+TEST_CASE("a call with the count 0 is a sample without weight") {
+  const pace::test::Scratch directory;
+  const auto path = directory.write("by_hand.txt", add + "cnt: 0, ((1,), {})\ncnt: 2, ((2,), {})\n");
+  const Corpus corpus = Corpus::from_file(path);
+  CHECK(corpus.distinct_samples() == 2);
+  CHECK(corpus.calls() == 2);
+}
+
+TEST_CASE("recorded calls in JSON are read as those in text are") {
+  const pace::test::Scratch directory;
+  const auto path = directory.write("trace.json", R"json(
+{
+  "aten._foreach_add.List": [
+    {"count": 3, "inputs": "(([T([2, 8], f32)], [T([2, 8], f32)]), {'alpha': 0.5})", "model": "ignored"},
+    {"inputs": "(([T([4], f32)], [T([4], f32)]), {})"}
+  ],
+  "aten.relu.default": [{"count": 0, "inputs": "((T([128], f32),), {})"}]
+})json");
+  const Corpus corpus = Corpus::from_file(path);
+  CHECK(names(corpus) == std::vector<std::string>{"aten._foreach_add.List", "aten.relu.default"});
+  CHECK(corpus.call_frequency("aten._foreach_add.List") == 4);
+  CHECK(corpus.call_frequency("aten.relu.default") == 0);
+  const auto& samples = corpus.find("aten._foreach_add.List")->samples;
+  REQUIRE(samples.size() == 2);
+  CHECK(samples[0].where.to_string() == path + ":4:29");
+  CHECK(samples[1].where.line == 5);
+  CHECK(Corpus::from_directory(directory.path, {}).distinct_samples() == 3);
+}
+
+TEST_CASE("a malformed entry of JSON costs no other, and what is no JSON of this kind says what was expected") {
+  const pace::test::Scratch directory;
+  const auto path = directory.write("trace.json", R"json({
+  "aten.relu.default": [
+    {"count": 1, "inputs": "((T([128], f99),), {})"},
+    {"count": -1, "inputs": "((T([128], f32),), {})"},
+    {"count": 1},
+    {"count": 1, "inputs": "((T([128], f32),), {})"}
+  ],
+  "no name": [{"inputs": "((1,), {})"}],
+  "aten.add.Tensor": 7
+})json");
+  const Corpus corpus = Corpus::from_file(path, collect);
+  CHECK(corpus.distinct_samples() == 1);
+  REQUIRE(corpus.rejects().size() == 5);
+  CHECK_THAT(corpus.rejects()[0].message, ContainsSubstring(path + ":3:40: aten.relu.default: expected a dtype"));
+  CHECK_THAT(corpus.rejects()[1].message, ContainsSubstring("entry 2: expected a whole \"count\" of at least 0"));
+  CHECK_THAT(corpus.rejects()[2].message, ContainsSubstring("entry 3: expected an object with the string \"inputs\""));
+  CHECK_THAT(corpus.rejects()[3].message, ContainsSubstring("'no name': expected the name of an operator"));
+  CHECK_THAT(corpus.rejects()[4].message, ContainsSubstring("aten.add.Tensor: expected a list of recorded calls"));
+  CHECK_THROWS_WITH(Corpus::from_file(path), ContainsSubstring("f99"));
+  CHECK_THROWS_WITH(
+      Corpus::from_file(directory.write("broken.json", "{\"aten.relu.default\": [")),
+      ContainsSubstring("broken.json: ") && ContainsSubstring("expected recorded operator inputs as text"));
+  CHECK_THROWS_WITH(Corpus::from_file(directory.write("list.json", "[1, 2]")),
+                    ContainsSubstring("expected recorded operator inputs as {\"NAME\""));
+}
+
+TEST_CASE("a dtype of which no tensor can be made refuses its own call alone") {
+  const pace::test::Scratch directory;
+  const auto path =
+      directory.write("dtypes.txt", add + "cnt: 1, ((T([2], torch.qint8),), {})\ncnt: 1, ((T([2], f8e4m3fn),), {})\n");
+  const Corpus corpus = Corpus::from_file(path);
+  const auto& samples = corpus.find("aten.add.Tensor")->samples;
+  REQUIRE(samples.size() == 2);
+  CHECK_THROWS_WITH(parse_call(samples[0]), ContainsSubstring("a tensor of the dtype qint8 cannot be made"));
+  CHECK(parse_call(samples[1]).args[0] == Value(TensorSpec{{2}, DType::f8e4m3fn, {}}));
 }

@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "pace/core/error.hpp"
+#include "pace/corpus/blocks.hpp"
+#include "pace/corpus/json_trace.hpp"
 #include "pace/corpus/load.hpp"
 #include "pace/corpus/parse.hpp"
 
@@ -29,23 +31,27 @@ namespace pace::corpus {
 /// samples keep the order in which they were first seen.
 class Corpus {
  public:
-  /// Reads one file, usually of one model. Throws InputError if it is missing, not text, malformed (unless
-  /// `options.on_error` is `collect`), or holds no operator.
+  /// Reads one file, usually of one model, as text or as JSON (see JsonReader). Throws InputError if it is missing, not
+  /// text, malformed (unless `options.on_error` is `collect`), or holds no operator.
   [[nodiscard]] static Corpus from_file(const std::filesystem::path& path, const LoadOptions& options = {}) {
-    detail::BlockReader reader(path.string(), options);
-    reader.read(detail::read_text_file(path, options.pipes));
-    if (reader.blocks.empty() && reader.rejects.empty()) {
+    detail::Blocks blocks(options.on_error);
+    const std::string text = detail::read_text_file(path, options.pipes);
+    if (detail::looks_like_json(text))
+      detail::JsonReader(blocks, path.string()).read(text);
+    else
+      detail::TextReader(blocks, path.string()).read(text);
+    if (blocks.operators.empty() && blocks.rejects.empty()) {
       throw InputError({path.string()}, "expected recorded operator inputs ('Operator: NAME' lines), found none");
     }
     Corpus corpus;
-    corpus.rejects_ = std::move(reader.rejects);
-    corpus.add_blocks(reader.blocks, options.compat);
+    corpus.rejects_ = std::move(blocks.rejects);
+    corpus.add_blocks(blocks.operators, options.compat);
     return corpus;
   }
 
-  /// Reads every `*.txt` file of a directory and merges them, in the order of their names unless `options.as_listed`.
-  /// Throws InputError if the directory is missing or has no such file, and as from_file() does for each file; if
-  /// `options.on_error` is `collect`, an unusable file becomes one Reject.
+  /// Reads every `*.txt` and `*.json` file of a directory and merges them, in the order of their names unless
+  /// `options.as_listed`. Throws InputError if the directory is missing or has no such file, and as from_file() does
+  /// for each file; if `options.on_error` is `collect`, an unusable file becomes one Reject.
   [[nodiscard]] static Corpus from_directory(const std::filesystem::path& path, const LoadOptions& options = {}) {
     const Location where{path.string()};
     std::error_code error;
@@ -54,10 +60,10 @@ class Corpus {
     std::vector<std::filesystem::path> files;
     std::filesystem::directory_iterator entry(path, error);
     for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-      if (entry->path().extension() == ".txt") files.push_back(entry->path());
+      if (entry->path().extension() == ".txt" || entry->path().extension() == ".json") files.push_back(entry->path());
     }
     if (error) throw InputError(where, "the directory cannot be listed: " + error.message());
-    if (files.empty()) throw InputError(where, "expected files named *.txt in the directory, found none");
+    if (files.empty()) throw InputError(where, "expected files named *.txt or *.json in the directory, found none");
     if (!options.as_listed) std::sort(files.begin(), files.end());
     Corpus corpus;
     // A pipe in the directory is probably no input; reading it would wait for a writer.
