@@ -308,7 +308,7 @@ inline void require_meaning(const CommandLine& line) {
          "./operator_inp_logs",
          args::text(line.suite, "timm|huggingface|torchbench", "timm, huggingface or torchbench")},
         {"--inp-file", "recorded inputs of one model", args::file(replay.inp_file)},
-        {"--suite-dir", "recorded inputs of a suite, *.txt", args::folder(replay.suite_dir)},
+        {"--suite-dir", "recorded inputs of a suite, *.txt and *.json", args::folder(replay.suite_dir)},
         Option("--op", "names such as aten.add.Tensor, or all",
                args::text(line.op, "a,b|all", "names of operators, or all"))
             .by_default("all"),

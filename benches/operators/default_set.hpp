@@ -148,15 +148,14 @@ inline std::vector<Category> choose_default_set(benches::operators::ReplayOption
   return all;
 }
 
-/// The inputs that the options name. A malformed line stops the run when it stands in the only file, and is counted
-/// and left out of a suite. `compat`: see corpus::LoadOptions.
+/// The inputs that the options name. A malformed line is left out and counted. `compat`: see corpus::LoadOptions.
 [[nodiscard]] inline corpus::Corpus load(const benches::operators::ReplayOptions& options, bool compat = false) {
   if (!options.inp_file.empty() && !options.suite_dir.empty())
     throw InputError({}, "--inp-file and --suite-dir exclude each other; give one of them");
   corpus::LoadOptions how;
   how.compat = compat;
-  if (!options.inp_file.empty()) return corpus::Corpus::from_file(options.inp_file, how);
   how.on_error = corpus::OnError::collect;
+  if (!options.inp_file.empty()) return corpus::Corpus::from_file(options.inp_file, how);
   return corpus::Corpus::from_directory(options.suite_dir, how);
 }
 
