@@ -574,13 +574,20 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
   return lines == 1 || lines > few || std::get<0>(at::unique_dim(slices, 0)).size(0) < size;
 }
 
+/// Whether LibTorch computes with integers or bools of this type. It makes and copies those of UInt16, UInt32 and UInt64,
+/// and little more, so their values stay as they are given.
+[[nodiscard]] inline bool is_computed_integral(at::ScalarType type) {
+  return c10::isIntegralType(type, /*includeBool=*/true) && type != at::kUInt16 && type != at::kUInt32 &&
+         type != at::kUInt64;
+}
+
 /// Returns the dimension along which integers or bools may change places: the longest one along which no line of three
 /// or more is in order, as offsets and padding are, and not all of them before their padding; nothing for other dtypes,
 /// and where values may be addresses (large) or markers (all negative ones are equal), are equal, or point back or
 /// ahead only, as those of a tree may. The last dimension is none if it has few integers, which may be coordinates.
 [[nodiscard]] inline std::optional<std::int64_t> place_free_dim(const at::Tensor& tensor) {
   if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.numel() < 3 ||
-      !c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true))
+      !is_computed_integral(tensor.scalar_type()))
     return std::nullopt;
   try {
     const at::Tensor values = check::detail::distinct_values_of(tensor).to(at::kLong);
@@ -842,7 +849,7 @@ class FreshValues {
     Integers found;
     const at::Tensor& given = given_[i];
     if (!given.defined() || !check::detail::is_plain(given) || given.numel() < 2 || given.numel() > most_looked_at ||
-        !c10::isIntegralType(given.scalar_type(), /*includeBool=*/true))
+        !is_computed_integral(given.scalar_type()))
       return found;
     found.keeps_sum = known.has_sum_of(given);
     if (given.scalar_type() == at::kBool) return found;
