@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Rooms of benches use of each other what is public: no code names the namespace `detail` of another room. Each room
-is in the table of docs/architecture.md."""
+is in the table of docs/architecture.md. Bazel ignores the links that it leaves in the folders of examples."""
 
 import re
 import subprocess
@@ -23,6 +23,14 @@ assert len(code) > 200 and len(rooms) > 10, (code, rooms)
 own_names = [room for room in rooms if not (ROOT / "include/pace" / room).exists()]
 
 problems = []
+links = {
+    f"examples/{example.parent.name}/bazel-{link}"
+    for example in ROOT.glob("examples/*/WORKSPACE")
+    for link in ("bin", "out", "testlogs", example.parent.name)
+}
+ignored = {line for line in (ROOT / ".bazelignore").read_text("utf-8").splitlines() if not line.startswith("#")}
+problems += [f".bazelignore: expected {link}" for link in sorted(links - ignored)]
+problems += [f".bazelignore: {link} is no link of an example" for link in sorted(ignored - links)]
 of_detail = re.compile(rf"\b({'|'.join(own_names)})::detail::(\w+)")
 for path in code:
     own = path.split("/")[1]
