@@ -63,8 +63,8 @@ struct EdgeKind {
   bool must_stay_accurate = false;
   /// Whether results count only if integers among them are small enough not to have overflowed.
   bool must_not_overflow = false;
-  /// Writes values that are a sixteenth smaller and bent by a sixteenth (see bend()), or by so many; null unless
-  /// results count only if they show that values are no places (see EdgeValues::are_no_places()).
+  /// Writes values that are smaller by so many sixteenths, and bent (see bend()). Null unless results count only if
+  /// they show that values are no places (see EdgeValues::are_no_places()).
   std::function<bool(const std::vector<at::Tensor>&, int sixteenths)> write_smaller = nullptr;
 };
 
@@ -75,8 +75,8 @@ struct EdgeKind {
   return known != nullptr && known->terms <= most_terms;
 }
 
-/// Multiplies each value by 1 + `share` * |value| / the largest |value|. A variance is the same for shifted values, and
-/// a quotient for scaled ones, to the last bit where rounding has the same grid. For bent values neither is.
+/// Multiplies each value by 1 + `share` * |value| / the largest |value|. A variance ignores a shift, and a quotient
+/// ignores a factor: to the last bit, where rounding has the same grid. Bent values change both.
 inline void bend(const at::Tensor& values, double share) {
   if (share != 0) values.mul_(values.abs().div(values.abs().max()).mul(share).add(1));
 }
@@ -223,7 +223,8 @@ class EdgeValues {
                  .write = [=](const auto& tensors) { return scale(tensors, factor, both_signs); },
                  .must_stay_finite = true,
                  .write_smaller = both_signs ? WriteSmaller() : WriteSmaller([=](const auto& tensors, int sixteenths) {
-                   return scale(tensors, factor * (1 - sixteenths / 16.0), both_signs, sixteenths / 16.0);
+                   // Bent by less than it is made smaller, so that the largest values become smaller, too.
+                   return scale(tensors, factor * (1 - sixteenths / 16.0), both_signs, sixteenths / 32.0);
                  })}))
           break;
     if (!stated)

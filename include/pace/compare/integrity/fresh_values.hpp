@@ -574,8 +574,8 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
   return lines == 1 || lines > few || std::get<0>(at::unique_dim(slices, 0)).size(0) < size;
 }
 
-/// Whether LibTorch computes with integers or bools of this type. It makes and copies those of UInt16, UInt32 and UInt64,
-/// and little more, so their values stay as they are given.
+/// Whether LibTorch computes with integers or bools of this type. It makes and copies those of UInt16, UInt32 and
+/// UInt64, and little more, so their values stay as they are given.
 [[nodiscard]] inline bool is_computed_integral(at::ScalarType type) {
   return c10::isIntegralType(type, /*includeBool=*/true) && type != at::kUInt16 && type != at::kUInt32 &&
          type != at::kUInt64;
