@@ -31,7 +31,7 @@ library_packages=(
 )
 # For pace's own tests: only where needs_find_asked says so.
 own_packages=(
-  # For //benches/operators:google_benchmark.
+  # For //benches/operators:google_benchmark and //benches/fixture:overhead.
   libbenchmark-dev:/usr/include/benchmark/benchmark.h
   # Compiles the unit tests.
   clang-19:/usr/bin/clang++-19
@@ -92,7 +92,7 @@ die() {
 # one is made absolute, for them, too. The folders of the user, which other programs share, are not pace's to interpret.
 needs_make_absolute() {
   local name
-  for name in PACE_LIBTORCH PACE_BAZEL PACE_PYTHON PACE_TOOLS_PYTHON PACE_HOME PACE_PACKAGE_CACHE; do
+  for name in PACE_LIBTORCH PACE_BAZEL PACE_PYTHON PACE_TOOLS_PYTHON PACE_HOME PACE_PACKAGE_CACHE PACE_COMMON_PARTS; do
     [[ -z ${!name:-} || ${!name} == /* || $name=${!name} == PACE_TOOLS_PYTHON=none ]] || export "$name=$PWD/${!name}"
   done
   for name in XDG_CACHE_HOME HOME; do
@@ -184,12 +184,12 @@ needs_hash() {
   printf %d "$hash"
 }
 
-# What the command line asks for beside LibTorch and pages: of tools and tests.
+# Optional parts that this command line needs: tools, tests.
 asked=""
 
 # needs_find_asked ARGUMENT...: sets asked to what Bazel's arguments may need: `tools` for a target in tests/, in
-# tools/history or in tools/fleet, `tests` for one in tests/ and for google_benchmark, and for patterns that may have
-# such targets among them. In another workspace only what is called @pace// is pace's. PACE_CHECKS asks for both.
+# tools/history or in tools/fleet, `tests` for one in tests/ or that uses google/benchmark, and for patterns that may
+# have such targets among them. In another workspace only what is called @pace// is pace's. PACE_CHECKS asks for both.
 needs_find_asked() {
   local word program=""
   asked=${PACE_CHECKS:+ tools tests }
@@ -200,7 +200,7 @@ needs_find_asked() {
     [[ $word != -* ]] || continue
     ! needs_is_of_another_workspace || [[ $word == *@pace//* ]] || continue
     [[ ! $word =~ (^|//)(tests|tools/history|tools/fleet|(tools/)?\.\.\.) ]] || asked+=" tools "
-    [[ ! $word =~ (^|//)tests|\.\.\.|:all|google_benchmark ]] || asked+=" tests "
+    [[ ! $word =~ (^|//)tests|\.\.\.|:(all|\*)$|google_benchmark|benches/fixture ]] || asked+=" tests "
   done
 }
 
@@ -230,8 +230,8 @@ needs_find_missing() {
   done
 }
 
-# Exports what is there of all that some command lines alone install. A server of Bazel looks for it anew when that
-# changes, as after a later command line that asks for more.
+# Exports which optional parts are installed. Repository rules list PACE_INSTALLED in `environ`, so that Bazel runs them
+# again when it changes.
 needs_export_installed() {
   local entry
   export PACE_INSTALLED=""
