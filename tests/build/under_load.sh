@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs tests again and again beside busy loops: a test that passes must not do so by the grace of a quiet machine.
+# Runs tests again and again beside busy loops: a test must pass on a busy machine, too.
 #
 #   tests/build/under_load.sh [--runs=N] [--loops=N] TARGET...     20 runs of each, beside two loops
 #
@@ -10,13 +10,14 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 # shellcheck source=tests/build/arguments.sh
 source tests/build/arguments.sh
-take_arguments "targets such as //tests/..., --runs=N, --loops=N, or Bazel's --test_..." '-?(@[^/]*)?//.*|--(runs|loops)=[0-9]+|--(test_|disk_cache=).*' "$@"
-runs=20 loops=2 words=()
+take_arguments "targets such as //tests/..., --runs=N, --loops=N, or Bazel's --test_..." '-?(@[^/]*)?//.*|--(runs|loops)=[0-9]+|--test_.*' "$@"
+runs=20 loops=2 options=() targets=()
 for word; do
   case $word in
     --runs=*) runs=${word#*=} ;;
     --loops=*) loops=${word#*=} ;;
-    *) words+=("$word") ;;
+    --*) options+=("$word") ;;
+    *) targets+=("$word") ;;
   esac
 done
 scratch=$(mktemp -d)
@@ -28,13 +29,14 @@ finish() {
 trap finish EXIT
 
 # Compiled first, so that the loops slow the tests alone.
-third_party/bazel build --build_tests_only "${words[@]}" || exit 1
+third_party/bazel build --build_tests_only "${options[@]}" -- "${targets[@]}" || exit 1
 for ((loop = 0; loop < loops; ++loop)); do
-  (while :; do :; done) &
+  # It ends with this script, however that ends.
+  (while [[ -d /proc/$$ ]]; do :; done) &
   busy+=($!)
 done
-third_party/bazel test --keep_going --nocache_test_results --runs_per_test="$runs" --test_output=errors \
-  --build_event_json_file="$scratch/events" "${words[@]}"
+third_party/bazel test --keep_going --nocache_test_results --runs_per_test="$runs" \
+  --build_event_json_file="$scratch/events" "${options[@]}" -- "${targets[@]}"
 python3 - "$scratch/events" "$runs" "$loops" <<'PYTHON'
 import collections, json, sys
 
