@@ -1,7 +1,8 @@
 # The stages of .ci/run and .ci/nightly: each is counted, timed, and listed at the end. Sourced at the top of the tree.
 
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+# A job that runs beside others ignores Ctrl-C.
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$scratch"' EXIT
 passed=0
 failed=0
 times=()
