@@ -30,7 +30,7 @@ CODE
 # A second file of the same program: what headers define must not be defined twice.
 printf '#include <pace/pace.hpp>\n#include <pace/catch2.hpp>\n' >other.cc
 
-# The command line that docs/ show, in two parts: each file is compiled, and both are linked.
+# The command line that docs/ show but for -O1, in two parts: each file is compiled, and both are linked.
 compile=(g++ -std=c++20 -O1 -Iinclude -isystem "$torch/include" -isystem "$torch/include/torch/csrc/api/include")
 "${compile[@]}" -c relu_test.cc &
 "${compile[@]}" -O0 -Wall -Wextra -Werror -c other.cc

@@ -47,8 +47,6 @@ listed = subprocess.run(
 ).stdout.split()
 assert len(listed) > 50, listed
 for path in listed:
-    if path.startswith("examples/"):
-        continue  # workspaces of their own
     for name in re.findall(r'"@(\w+)//', (ROOT / path).read_text()):
         if name not in known:
             problems.append(f"{path}: MODULE.bazel has no repository @{name}")

@@ -41,7 +41,7 @@ block -k --registers-at-most 9; ends_with 42; says "runs on the CPU, where launc
 
 case="a page"
 block -k --html "$work/k.html"
-# Without the tools' Python no program makes pages.
+# Without the pages' Python no program makes pages.
 if [[ $errors != *"this program has no program of tools/report beside it"* ]]; then
   ends_with 0; holds "$work/k.html" 'cpp_fused_0'; holds "$work/k.html" '^<!DOCTYPE html>'
   [[ -z $(compgen -G "$work/k.html.*") ]] || complain "results beside the page"

@@ -27,7 +27,7 @@ prints "geometric mean of speed-ups by family"
 
 case="a page of the comparisons, with their samples"
 model --performance --inference --backend torchscript -k '^dlrm$' --repeat 3 --html "$work/page.html" --json "$work/page.json"
-# Without the tools' Python no program makes pages.
+# Without the pages' Python no program makes pages.
 if [[ $errors != *"this program has no program of tools/report beside it"* ]]; then
   ends_with 0
   holds "$work/page.html" '<bdi>dlrm</bdi>'

@@ -46,7 +46,7 @@ html() {
   [[ ! -e $work/page.html.verdicts ]] || complain "a file was left"
   run $work/a.json $work/b.json --html $work/nowhere/page.html --process-spread 0.001; ends_with 2; says "nowhere"
 }
-# Without the tools' Python there is no page.
+# Without the pages' Python there is no page.
 if [[ ${3:-} == --html ]]; then html; fi
 
 ((failures == 0)) && echo "all as expected"
