@@ -33,6 +33,7 @@ bool equal(const c10::IValue& a, const c10::IValue& b) {
     return x.scalar_type() == y.scalar_type() && x.sizes() == y.sizes() && x.strides() == y.strides() &&
            at::allclose(x.to(at::kDouble), y.to(at::kDouble), 1e-5, 1e-8, true);
   }
+  if (a.isNone() || b.isNone()) return a.isNone() && b.isNone();
   if (a.isTuple() != b.isTuple() || a.isList() != b.isList()) return false;
   const auto xs = a.isTuple() ? a.toTupleRef().elements().vec() : a.toListRef().vec();
   const auto ys = b.isTuple() ? b.toTupleRef().elements().vec() : b.toListRef().vec();
@@ -90,6 +91,17 @@ std::vector<Case> cases() {
       {"aten.upsample_nearest2d.vec", inputs({image, none, list({2.0, 2.0})})},
       {"aten.sum.dim_IntList", inputs({x.t(), list({0})})},
       {"aten.as_strided_.default", inputs({x, list({3, 2}), list({1, 3})})},
+      {"aten._foreach_add.List", inputs({list({x, c}), list({y, c})}, {{"alpha", 0.5}})},
+      {"aten._foreach_mul_.Scalar", inputs({list({x, c}), 0.5})},
+      {"aten._foreach_addcdiv_.ScalarList",
+       inputs({list({x, c}), list({y, c}), list({x.abs().add(1), c.abs().add(1)}), list({-0.1, -0.2})})},
+      {"aten._fused_sgd_.default", inputs({list({x}), list({y}), list({})}, {{"weight_decay", 0.1},
+                                                                             {"momentum", 0.0},
+                                                                             {"lr", 0.1},
+                                                                             {"dampening", 0.0},
+                                                                             {"nesterov", false},
+                                                                             {"maximize", false},
+                                                                             {"is_first_step", true}})},
   };
 }
 
@@ -162,7 +174,15 @@ TEST_CASE("a saved module gives the same", "[aot]") {
     pace::benches::operators::to_torchscript(call).save(path.string());
     auto loaded = torch::jit::load(path.string());
     auto here = copies(call.tensors()), there = copies(call.tensors());
-    CHECK(equal(call.run(here), loaded.forward(std::vector<c10::IValue>(there.begin(), there.end()))));
+    const auto expected = call.run(here);
+    const auto found = loaded.forward(std::vector<c10::IValue>(there.begin(), there.end()));
+    // A call that returns nothing is kept by the lists that it writes to.
+    if (!call.schema().returns().empty()) {
+      CHECK(equal(expected, found));
+      continue;
+    }
+    CHECK(found.isTuple());
+    for (std::size_t i = 0; i < here.size(); ++i) CHECK(equal(here[i], there[i]));
   }
   std::filesystem::remove(path);
 }

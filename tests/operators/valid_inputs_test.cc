@@ -347,6 +347,36 @@ TEST_CASE("probabilities, positions in an image, and integers that divide", "[ao
   CHECK(at::equal(output, same));
 }
 
+TEST_CASE("what an optimiser keeps from step to step is such that its step is finite", "[aot]") {
+  for (const std::string name : {"aten._fused_adam_.default", "aten._fused_adamw_.default"})
+    for (const bool amsgrad : {false, true}) {
+      CAPTURE(name, amsgrad);
+      const auto squares = random({2, 3}), largest = random({2, 3}), parameter = random({2, 3}), first = random({2, 3});
+      const auto steps = at::full({}, -2.5);
+      (void)run(name, inputs({list({parameter}), list({random({2, 3})}), list({first}), list({squares}),
+                              amsgrad ? list({largest}) : list({}), list({steps})},
+                             {{"lr", 0.1},
+                              {"beta1", 0.9},
+                              {"beta2", 0.999},
+                              {"weight_decay", 0.0},
+                              {"eps", 1e-8},
+                              {"amsgrad", amsgrad},
+                              {"maximize", false}}));
+      CHECK(squares.ge(0).all().item<bool>());
+      CHECK(steps.item<double>() == 3);
+      CHECK(parameter.isfinite().all().item<bool>());
+    }
+  const auto sums = random({4}), parameter = random({4});
+  (void)run("aten._fused_adagrad_.default",
+            inputs({list({parameter}), list({random({4})}), list({sums}), list({at::full({}, 0.25)})},
+                   {{"lr", 0.1}, {"lr_decay", 0.0}, {"weight_decay", 0.0}, {"eps", 1e-10}, {"maximize", false}}));
+  CHECK(sums.ge(0).all().item<bool>());
+  CHECK(parameter.isfinite().all().item<bool>());
+  const auto root = random({3});
+  (void)run("aten._foreach_sqrt_.default", inputs({list({root})}));
+  CHECK(root.isfinite().all().item<bool>());
+}
+
 TEST_CASE("other calls keep their values", "[aot]") {
   const auto x = indices({3}), before = x.clone();
   (void)run("aten.add.Tensor", inputs({x, x}));

@@ -34,6 +34,14 @@ class NamedArguments {
     const BoundArgument* found = find(name);
     return found != nullptr && found->kind == BoundArgument::Kind::tensor;
   }
+  /// The tensors of that argument, one or a list; none where the schema has no argument of that name.
+  [[nodiscard]] std::vector<at::Tensor> tensors(std::string_view name) const {
+    std::vector<at::Tensor> found;
+    if (const BoundArgument* argument = find(name))
+      for (const std::int32_t position : argument->positions)
+        if (position != BoundArgument::hole) found.push_back(call_.tensors()[static_cast<std::size_t>(position)]);
+    return found;
+  }
   [[nodiscard]] const at::Tensor& tensor(std::string_view name) const {
     const BoundArgument& argument = bound(name);
     if (argument.kind != BoundArgument::Kind::tensor) {

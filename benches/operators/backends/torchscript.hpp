@@ -94,7 +94,12 @@ inline void insert_call(torch::jit::Graph& graph, const OperatorCall& call) {
     throw Unsupported("TorchScript takes " + dotted_name(resolved->operator_name()) + " for " + call.signature());
   }
   if (returns.empty()) {
-    graph.registerOutput(graph.insertConstant(c10::IValue()));
+    // TorchScript sees no write to the tensors of a list. It keeps the call if the list is returned.
+    std::vector<torch::jit::Value*> lists;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (call.arguments()[i].is_list()) lists.push_back(inputs[i]);
+    graph.registerOutput(lists.empty() ? graph.insertConstant(c10::IValue())
+                                       : graph.insertNode(graph.createTuple(lists))->output());
   } else if (returns.size() == 1) {
     graph.registerOutput(node->output());
   } else {
@@ -138,8 +143,9 @@ inline void insert_call(torch::jit::Graph& graph, const OperatorCall& call) {
 }  // namespace detail
 
 /// The call as a TorchScript module. Its `forward` takes the tensors of the call and returns what the operator returns
-/// (several returns as a tuple); everything else is constant. `module.save(path)` makes a file that LibTorch and
-/// PyTorch load. Throws `Unsupported` when TorchScript cannot express the call.
+/// (several returns as a tuple; the lists of tensors that it takes if it returns nothing); everything else is constant.
+/// `module.save(path)` makes a file that LibTorch and PyTorch load. Throws `Unsupported` when TorchScript cannot
+/// express the call.
 [[nodiscard]] inline torch::jit::Module to_torchscript(const OperatorCall& call) {
   torch::jit::Module module("__torch__.pace.Subject");
   auto graph = std::make_shared<torch::jit::Graph>();
@@ -157,10 +163,11 @@ inline void insert_call(torch::jit::Graph& graph, const OperatorCall& call) {
 
 class TorchScriptExecutable final : public Executable {
  public:
-  TorchScriptExecutable(torch::jit::Module module, bool reshapes_input)
+  TorchScriptExecutable(torch::jit::Module module, const OperatorCall& call)
       : module_(std::move(module)),
         forward_(module_.get_method("forward").function()),
-        reshapes_input_(reshapes_input) {}
+        reshapes_input_(call.reshapes_input()),
+        returns_nothing_(call.schema().returns().empty()) {}
 
   [[nodiscard]] c10::IValue run(const std::vector<at::Tensor>& tensors) override {
     stack_.clear();
@@ -169,7 +176,7 @@ class TorchScriptExecutable final : public Executable {
     if (reshapes_input_) stack_[1] = OperatorCall::reshapable(tensors.front());
     // Not `Method::operator()`: that checks every argument against the schema, which an interpreter run need not.
     forward_.run(stack_);
-    return std::move(stack_.front());
+    return returns_nothing_ ? c10::IValue() : std::move(stack_.front());
   }
 
   /// By one loop of TorchScript, which consumes what each iteration returns. A call that reshapes its operand needs
@@ -193,7 +200,7 @@ class TorchScriptExecutable final : public Executable {
   torch::jit::Module module_;
   torch::jit::Function& forward_;         // owned by the module's compilation unit
   torch::jit::Function* loop_ = nullptr;  // as forward_; null until it is needed
-  bool reshapes_input_;
+  bool reshapes_input_, returns_nothing_;
   torch::jit::Stack stack_;
 };
 
@@ -203,7 +210,7 @@ class TorchScriptBackend final : public Backend {
   [[nodiscard]] bool uses_fuser() const override { return true; }
 
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
-    return std::make_unique<TorchScriptExecutable>(to_torchscript(call), call.reshapes_input());
+    return std::make_unique<TorchScriptExecutable>(to_torchscript(call), call);
   }
 };
 

@@ -13,6 +13,7 @@
 #include <ATen/core/stack.h>
 #include <ATen/ops/_log_softmax.h>
 #include <ATen/ops/_softmax.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/util/Exception.h>
 
 #include "benches/operators/backends/indices.hpp"
@@ -59,13 +60,13 @@ inline void fix_saved(const OperatorCall& call, const char* forward_name, std::i
   }
 }
 
-/// Replaces a tensor argument, if the call has it, by a function of itself.
+/// Replaces a tensor argument, or each tensor of a list, by a function of itself, if the call has it.
 template <class F>
 void change(const OperatorCall& call, std::string_view argument, F function) {
-  const NamedArguments arguments(call);
-  if (!arguments.has_tensor(argument)) return;
-  const at::Tensor target = without_shared_elements(arguments.tensor(argument));
-  target.copy_(function(target));
+  for (const at::Tensor& each : NamedArguments(call).tensors(argument)) {
+    const at::Tensor target = without_shared_elements(each);
+    target.copy_(function(target));
+  }
 }
 
 /// Random floating values lie in [-9, 9): their magnitudes as probabilities, below one as random numbers are.
@@ -77,6 +78,20 @@ inline void make_probabilities(const OperatorCall& call, std::string_view argume
 
 inline void make_positive(const OperatorCall& call, std::string_view argument) {
   change(call, argument, [](const at::Tensor& x) { return x.abs(); });
+}
+
+/// Numbers of steps: whole, from 1.
+inline void make_steps(const OperatorCall& call, std::string_view argument) {
+  change(call, argument, [](const at::Tensor& x) { return x.abs().floor().add(1); });
+}
+
+/// What an optimiser keeps from step to step. Sums and means of squares are at least 0: their roots are divided by.
+inline void make_optimizer_state(const OperatorCall& call) {
+  for (const auto* const squares : {"exp_avg_sqs", "max_exp_avg_sqs", "state_sums"}) make_positive(call, squares);
+  make_steps(call, "state_steps");
+  make_positive(call, "grad_scale");
+  // A gradient that is not finite would end the step before it begins.
+  change(call, "found_inf", [](const at::Tensor& x) { return at::zeros_like(x); });
 }
 
 /// Integers are not divided by zero.
@@ -155,6 +170,12 @@ using ValueFix = void (*)(const OperatorCall&);
        [](const OperatorCall& c) { change(c, "output", [](const at::Tensor& x) { return x.tanh(); }); }},
       {"sigmoid_backward",
        [](const OperatorCall& c) { change(c, "output", [](const at::Tensor& x) { return x.sigmoid(); }); }},
+      {"_fused_adam", make_optimizer_state},
+      {"_fused_adamw", make_optimizer_state},
+      {"_fused_adagrad", make_optimizer_state},
+      {"_fused_sgd", make_optimizer_state},
+      {"_foreach_sqrt", [](const OperatorCall& c) { make_positive(c, "self"); }},
+      {"_foreach_div", make_divisor},
       {"grid_sampler_2d", grid},
       {"grid_sampler_3d", grid},
       {"grid_sampler_2d_backward", grid},

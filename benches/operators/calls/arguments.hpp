@@ -32,6 +32,7 @@ struct BoundArgument {
   c10::IValue value;                      ///< only of a constant
   std::vector<std::int32_t> positions{};  ///< indices into the tensors of the call
 
+  [[nodiscard]] bool is_list() const { return kind == Kind::tensor_list || kind == Kind::optional_tensor_list; }
   /// The argument as the boxed call takes it.
   [[nodiscard]] c10::IValue with(const std::vector<at::Tensor>& tensors) const {
     switch (kind) {
