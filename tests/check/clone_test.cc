@@ -158,7 +158,7 @@ TEST_CASE("a structure keeps its shape, its types and what is not a tensor") {
   CHECK(dict.at("n").toInt() == 4);
 }
 
-TEST_CASE("what is one tensor, or overlaps, does so in the copy") {
+TEST_CASE("what is one tensor, or shares memory, does so in the copy") {
   const auto base = at::arange(100, at::kFloat);
   const auto whole = base.narrow(0, 0, 50), part = base.narrow(0, 40, 20), apart = base.narrow(0, 70, 10);
   const auto bits = base.narrow(0, 0, 8).view(at::kInt);  // another dtype over the same memory
@@ -174,10 +174,22 @@ TEST_CASE("what is one tensor, or overlaps, does so in the copy") {
   CHECK(copies[1][45].item<float>() == -1);
   copies[1][0] = 1.0f;
   CHECK(copies[4][0].item<int>() == 0x3f800000);
-  CHECK_FALSE(copies[3].storage().is_alias_of(copies[0].storage()));
+  CHECK(copies[3].storage().is_alias_of(copies[0].storage()));
+  CHECK(copies[3].storage_offset() - copies[1].storage_offset() == 70);
   for (std::size_t i = 0; i < copies.size(); ++i) {
     const std::vector<at::Tensor> originals{part, whole, part, apart, bits};
     CHECK(phase(copies[i]) == phase(originals[i]));
+  }
+}
+
+TEST_CASE("chunks of one buffer are chunks of one buffer in the copy, along any dimension") {
+  const auto base = at::arange(6 * 8, at::kFloat).view({6, 8});
+  for (const std::int64_t dim : {0, 1}) {
+    const auto chunks = base.chunk(2, dim);
+    const auto copies = tensors_of(clone_ivalue(to_ivalue(chunks)));
+    CHECK(copies[0].is_alias_of(copies[1]));
+    CHECK(copies[1].storage_offset() - copies[0].storage_offset() == chunks[1].storage_offset());
+    for (std::size_t i = 0; i < 2; ++i) check_is_copy(chunks[i], copies[i]);
   }
 }
 

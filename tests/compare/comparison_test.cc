@@ -353,6 +353,45 @@ TEST_CASE("operands reach every implementation with equal values, strides and ph
   CHECK(distinct(seen_by_candidate) == 1);
 }
 
+TEST_CASE("operands that share memory share it in every copy, in lists and optionals, too") {
+  FakeClock clock;
+  const at::Tensor buffer = at::randn({64, 96});
+  const auto parts = buffer.chunk(3, 1);
+  const auto rows = buffer.chunk(2, 0);
+  bool together = true;
+  const auto look = [&](const at::Tensor& q, const std::vector<at::Tensor>& others,
+                        const std::optional<at::Tensor>& row, const at::Tensor& again) {
+    together = together && q.is_alias_of(others[0]) && q.is_alias_of(others[1]) && q.is_alias_of(*row) &&
+               q.is_same(again) && others[0].storage_offset() - q.storage_offset() == 32;
+    return at::add(at::add(q, others[0]), others[1]);
+  };
+  const auto result =
+      pace::compare("chunks", parts[0], std::vector<at::Tensor>{parts[1], parts[2]}, std::optional(rows[1]), parts[0])
+          .options(few_rounds())
+          .baseline("one", costing(clock, 1000, look))
+          .candidate("other", costing(clock, 1000, look))
+          .run(clock);
+  CHECK_THAT(result, pace::Correct());
+  CHECK(together);
+}
+
+TEST_CASE("a candidate that is wrong in a buffer that operands share is wrong") {
+  FakeClock clock;
+  const at::Tensor buffer = at::randn({4, 32});
+  // Right for operands that lie apart: a write to one changes the other here.
+  const auto result =
+      pace::compare("in place", buffer.narrow(0, 0, 3), buffer.narrow(0, 1, 3))
+          .options(few_rounds())
+          .baseline("copies first",
+                    costing(clock, 1000, [](const at::Tensor& to, const at::Tensor& from) { to.copy_(from.add(1)); }))
+          .candidate("row by row", costing(clock, 1000,
+                                           [](const at::Tensor& to, const at::Tensor& from) {
+                                             for (const std::int64_t row : {2, 1, 0}) to[row].copy_(from[row].add(1));
+                                           }))
+          .run(clock);
+  CHECK(result.implementations[1].outcome == pace::Outcome::wrong);
+}
+
 TEST_CASE("operands may be anything, and implementations need no tensors") {
   FakeClock clock;
   const auto result =

@@ -4,6 +4,8 @@
 #include <ATen/core/ivalue.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "pace/check/clone_input.hpp"
@@ -14,8 +16,12 @@ namespace pace::check {
 
 namespace detail {
 
-/// Clones of all tensors in a value, found by identity. Tensors whose extents in one storage overlap are cloned
-/// together and overlap again; views that only share a storage get memory of their own.
+/// Views of one storage are cloned together unless the stretch that they lie in has more than so many times their
+/// bytes: small views of a large storage, such as two slots of a cache, get memory of their own.
+inline constexpr std::int64_t most_gaps = 4;
+
+/// Clones of all tensors in a value, found by identity. Views of one storage share one in the clones, too, at the same
+/// distances (see most_gaps); tensors whose extents overlap do so in any case.
 class Clones {
  public:
   explicit Clones(const auto& value) {
@@ -65,10 +71,17 @@ class Clones {
       while (place != tensors.begin() && byte_span(tensor).begin < byte_span(place[-1]).begin) --place;
       tensors.insert(place, tensor);
     }
+    std::int64_t bytes = 0, end = 0;
+    for (const auto& tensor : tensors) {
+      const ByteSpan span = byte_span(tensor);
+      bytes += span.end - span.begin;
+      end = std::max(end, span.end);
+    }
+    const bool together = end - byte_span(tensors.front()).begin <= most_gaps * bytes;
     std::size_t next = 0;
     while (next < tensors.size()) {
       SharedBytes shared{byte_span(tensors[next]), {tensors[next]}};
-      for (++next; next < tensors.size() && byte_span(tensors[next]).begin < shared.span.end; ++next) {
+      for (++next; next < tensors.size() && (together || byte_span(tensors[next]).begin < shared.span.end); ++next) {
         shared.span.end = std::max(shared.span.end, byte_span(tensors[next]).end);
         shared.tensors.push_back(tensors[next]);
       }
@@ -103,8 +116,8 @@ class Clones {
 }  // namespace detail
 
 /// Returns a copy of a whole structure, in which every tensor is cloned as by clone_input(). A tensor that occurs twice
-/// occurs twice in the copy, and tensors that overlap in memory overlap in the copy. Values other than tensors, lists,
-/// tuples and dicts are shared. A named tuple becomes a plain tuple.
+/// occurs twice in the copy, and tensors that share memory share it in the copy (see detail::Clones). Values other than
+/// tensors, lists, tuples and dicts are shared. A named tuple becomes a plain tuple.
 [[nodiscard]] inline c10::IValue clone_ivalue(const c10::IValue& value) {
   const c10::NoGradGuard no_grad;
   return detail::with_clones(value, detail::Clones(value));

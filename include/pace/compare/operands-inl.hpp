@@ -3,6 +3,7 @@
 
 #include "pace/compare/operands.hpp"
 
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -25,6 +26,19 @@ PACE_INLINE c10::IValue OperandTraits<c10::IValue>::clone(const c10::IValue& val
 }
 
 namespace detail {
+
+PACE_INLINE OperandClones::OperandClones(const std::vector<at::Tensor>& tensors) {
+  const c10::NoGradGuard no_grad;
+  clones_ = std::make_shared<const check::detail::Clones>(c10::IValue(tensors));
+}
+
+PACE_INLINE at::Tensor OperandClones::of(const at::Tensor& tensor) const {
+  return tensor.defined() ? clones_->of(tensor) : tensor;
+}
+
+PACE_INLINE c10::IValue OperandClones::of(const c10::IValue& value) const {
+  return check::detail::with_clones(value, *clones_);
+}
 
 PACE_INLINE std::string describe_tensor(const at::Tensor& tensor) {
   if (!tensor.defined()) return "no tensor";

@@ -21,6 +21,10 @@
 
 namespace pace {
 
+namespace check::detail {
+class Clones;
+}
+
 /// How pace copies an operand and finds its tensors. A user's type that holds tensors needs a specialisation with these
 /// two functions. This template is for values without tensors.
 template <class T>
@@ -130,19 +134,62 @@ class OperandSet {
   [[nodiscard]] virtual std::vector<std::int64_t> numbers() const { return {}; }
 };
 
-template <class... Operands>
-[[nodiscard]] std::tuple<Operands...> clone_operands(const std::tuple<Operands...>& operands) {
-  return std::apply(
-      [](const Operands&... each) { return std::tuple<Operands...>(OperandTraits<Operands>::clone(each)...); },
-      operands);
-}
-
 /// Returns the tensors of all operands, in order, which share memory with the operands.
 template <class... Operands>
 [[nodiscard]] std::vector<at::Tensor> tensors_in(const std::tuple<Operands...>& operands) {
   std::vector<at::Tensor> tensors;
   std::apply([&](const Operands&... each) { (OperandTraits<Operands>::collect(each, tensors), ...); }, operands);
   return tensors;
+}
+
+/// Copies of some operands. Tensors that share memory share it in the copies, too: the chunks of one projection lie in
+/// one buffer there, and an operand that is given twice is one.
+class OperandClones {
+ public:
+  /// Copies these tensors.
+  explicit OperandClones(const std::vector<at::Tensor>& tensors);
+  /// Returns the copy of one of the tensors, or an undefined tensor as it is.
+  [[nodiscard]] at::Tensor of(const at::Tensor& tensor) const;
+  /// Returns the value with the copies of its tensors.
+  [[nodiscard]] c10::IValue of(const c10::IValue& value) const;
+  template <class T>
+  [[nodiscard]] std::vector<T> of(const std::vector<T>& values) const {
+    std::vector<T> copy;
+    copy.reserve(values.size());
+    for (const auto& value : values) copy.push_back(of(value));
+    return copy;
+  }
+  template <class T>
+  [[nodiscard]] std::optional<T> of(const std::optional<T>& value) const {
+    return value ? std::optional<T>(of(*value)) : std::nullopt;
+  }
+  /// A value of any other type copies itself.
+  template <class T>
+  [[nodiscard]] T of(const T& value) const {
+    return OperandTraits<T>::clone(value);
+  }
+
+ private:
+  std::shared_ptr<const check::detail::Clones> clones_;
+};
+
+/// Whether OperandClones has the tensors of a type, rather than its OperandTraits.
+template <class T>
+inline constexpr bool has_known_tensors = std::is_same_v<T, at::Tensor> || std::is_same_v<T, c10::IValue>;
+template <class T>
+inline constexpr bool has_known_tensors<std::vector<T>> = has_known_tensors<T>;
+template <class T>
+inline constexpr bool has_known_tensors<std::optional<T>> = has_known_tensors<T>;
+
+template <class... Operands>
+[[nodiscard]] std::tuple<Operands...> clone_operands(const std::tuple<Operands...>& operands) {
+  std::vector<at::Tensor> tensors;
+  const auto collect = [&]<class T>(const T& value) {
+    if constexpr (has_known_tensors<T>) OperandTraits<T>::collect(value, tensors);
+  };
+  std::apply([&](const Operands&... each) { (collect(each), ...); }, operands);
+  const OperandClones clones(tensors);
+  return std::apply([&](const Operands&... each) { return std::tuple<Operands...>(clones.of(each)...); }, operands);
 }
 
 /// Operands with their static types.

@@ -16,6 +16,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_ops.h>
 #include <c10/core/GradMode.h>
 
@@ -80,6 +81,33 @@ inline void shrink_some(const std::vector<at::Tensor>& tensors, double share, st
   });
 }
 
+/// Converts floating-point tensors to float64, each within itself: a callable takes them by their static types. Those
+/// of one dtype that share memory share it afterwards, too.
+inline void convert_to_float64(std::vector<at::Tensor> tensors) {
+  std::vector<at::Tensor> wide(tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const at::Tensor& tensor = tensors[i];
+    if (!tensor.is_floating_point()) continue;
+    const auto shares = [&](std::size_t j) {
+      return j != i && tensors[j].defined() && tensors[j].scalar_type() == tensor.scalar_type() &&
+             check::detail::is_plain(tensor) && check::detail::is_plain(tensors[j]) && tensors[j].is_alias_of(tensor);
+    };
+    std::size_t first = 0;
+    while (first < tensors.size() && !shares(first)) ++first;
+    if (first == tensors.size()) {
+      wide[i] = tensor.to(at::kDouble);
+      continue;
+    }
+    const auto elements = static_cast<std::int64_t>(tensor.storage().nbytes() / tensor.element_size());
+    const at::Tensor all =
+        first < i ? at::Tensor() : at::empty({0}, tensor.options()).set_(tensor.storage(), 0, {elements});
+    wide[i] = (first < i ? wide[first] : all.to(at::kDouble))
+                  .as_strided(tensor.sizes(), tensor.strides(), tensor.storage_offset());
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (wide[i].defined()) tensors[i].set_data(wide[i]);
+}
+
 /// Returns the output of a call with `operands` converted to float64, and throws what the call throws. The additional
 /// set of operands is removed again, so that it is no part of the rounds.
 [[nodiscard]] inline c10::IValue call_in_float64(Implementation& implementation, OperandSets& sets,
@@ -89,9 +117,7 @@ inline void shrink_some(const std::vector<at::Tensor>& tensors, double share, st
     ~Removed() { sets.sets.resize(sets.tensors.size()); }
   } const removed{sets};
   auto as_double = operands.clone();
-  // The callable takes the operands by their static types, so the conversion happens inside the tensors.
-  for (auto& tensor : as_double->tensors())
-    if (tensor.is_floating_point()) tensor.set_data(tensor.to(at::kDouble));
+  convert_to_float64(as_double->tensors());
   sets.sets.push_back(std::move(as_double));
   reset_random_state(seed);
   return check::clone_ivalue(implementation.call(sets.sets.size() - 1));
