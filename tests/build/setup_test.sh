@@ -278,6 +278,21 @@ echo torch==2.10.0 >"$home/.cache/pace/libtorch-2.11.0/complete"
 on_machine -- info
 succeeds; says "half-finished or outdated"
 
+case="packages of a run that was cut short are finished, though all files are there"
+new_machine; with_packages; mkdir -p "$home/.cache/pace"; touch "$home/.cache/pace/packages-unfinished"
+program dpkg 'echo "$*" >>"$WORK/dpkg-ran"'
+on_machine PACE_ASSUME_ROOT=0 -- info
+fails; says "Type: sudo dpkg --configure -a"
+on_machine -- info
+succeeds; says "finishing the Debian packages"; says "bazel <info>"
+[[ $(<"$work/dpkg-ran") == "--configure -a" ]] || complain "dpkg was not called: $(<"$work/dpkg-ran")"
+[[ ! -e $home/.cache/pace/packages-unfinished ]] || complain "the mark is still there"
+
+case="CDPATH, as some shells export it"
+new_machine; with_packages
+on_machine CDPATH=.:/root -- info
+succeeds; says "bazel <info>"
+
 case="no network for pip: its last words, no stamp, and what to do"
 new_machine; with_packages
 python_with_pip 'echo "ERROR: No matching distribution found for torch==2.11.0"; exit 1'

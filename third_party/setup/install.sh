@@ -19,6 +19,7 @@ install_missing() {
   mkdir -p "$log_folder"
   : >"$step_times"
   needs_find_missing  # another run may have done it while this one waited
+  [[ ! -e $unfinished_packages ]] || finish_packages
   ((${#missing_packages[@]} == 0)) || prepare_packages
   if ((${#missing_packages[@]} > 0 && ${#missing_environments[@]} > 0)) && ! find_python; then
     install_packages "${python_packages[@]%%:*}"
@@ -36,7 +37,7 @@ install_missing() {
 # All parts at the same time: each waits for the network, the disk or one processor in turn. The words of the last one,
 # which takes longest, are shown.
 install_parts() {
-  local parts=() jobs=() part each environments=" ${missing_environments[*]} "
+  local parts=() jobs=() part each failed=0 environments=" ${missing_environments[*]} "
   check_space
   ((${#missing_packages[@]} == 0)) || parts+=(packages)
   for each in page tools checks remote libtorch; do
@@ -51,12 +52,14 @@ install_parts() {
   # Whatever becomes of the last one, the others are not cut short: packages left half installed take longer to mend.
   trap wait EXIT
   "install_${parts[-1]}" "${missing_packages[@]}"
+  trap 'interrupted "the installation of $part"' INT TERM
   for each in "${jobs[@]}"; do
     part=${each%:*}
     ! kill -0 "${each#*:}" 2>/dev/null || say "waiting for the installation of $part ..."
-    wait "${each#*:}" || { cat "$log_folder/$part.words" >&2; exit 1; }
+    wait "${each#*:}" || { cat "$log_folder/$part.words" >&2; failed=1; }
   done
-  trap - EXIT
+  trap - EXIT INT TERM
+  ((failed == 0)) || exit 1
 }
 
 # show_times SECONDS: where they went. Another run may have installed all while this one waited for it.
@@ -138,6 +141,19 @@ backports_line() {
   echo "deb $key$mirror $suite main"
 }
 
+# An earlier run was cut short while it installed packages: their files are there, but not what makes them work.
+finish_packages() {
+  ((${PACE_ASSUME_ROOT:-EUID == 0})) ||
+    die "an earlier run was cut short while it installed Debian packages." \
+      "Type: sudo dpkg --configure -a && rm $unfinished_packages" "and then the same command again."
+  say "finishing the Debian packages of a run that was cut short ..."
+  dpkg --configure -a >"$log_folder/dpkg.log" 2>&1 || {
+    show_log "$log_folder/dpkg.log"
+    die "dpkg could not finish the packages of an earlier run." "Mend what it says, then run the same command again."
+  }
+  rm -f "$unfinished_packages"
+}
+
 # Makes apt-get know all that is missing.
 prepare_packages() {
   local line
@@ -171,11 +187,13 @@ refuse_what_the_release_lacks() {
 install_packages() {
   local names
   name_packages "$@"
+  : >"$unfinished_packages"
   # Without that option dpkg waits for the disk after each package: half of its time beside LibTorch. Only a power
   # failure in this minute would show the difference.
   run_step "installing Debian packages" "$log_folder/apt.log" apt_how_far \
     apt_with_status "$log_folder/apt.log.status" install -y --no-install-recommends \
     -o DPkg::Lock::Timeout=300 -o DPkg::Options::=--force-unsafe-io -o APT::Status-Fd=8 "${names[@]}" || package_failure "${names[@]}"
+  rm -f "$unfinished_packages"
 }
 
 # Not fatal: a machine may have sources, none of ours, that cannot be reached. If ours cannot, installing says so.
@@ -287,10 +305,12 @@ install_environment() {
 make_environment() {
   # Wheels of 2.5 GB are not worth a place in pip's cache.
   local pip=("$folder/venv/bin/python3" -m pip --no-cache-dir --disable-pip-version-check)
-  trap end_jobs TERM
+  # With these it would take what another Python has for installed.
+  unset PYTHONPATH PYTHONHOME
+  trap end_jobs INT TERM
   attempt timeout "$python_seconds" "$python" -m venv "$folder/venv" &&
     "$wheels" &&
-    attempt timeout "$python_seconds" "$folder/venv/bin/python3" -c "$import"
+    attempt timeout "$python_seconds" "$folder/venv/bin/python3" -I -c "$import"
 }
 
 # attempt COMMAND...: runs it, and lets a signal in meanwhile. What was run stands in the log.

@@ -134,6 +134,8 @@ needs_check_environment() {
     needs_is_new_enough "$PACE_LIBTORCH_VERSION" ||
       die "PACE_LIBTORCH_VERSION=$PACE_LIBTORCH_VERSION: expected a version such as 2.15.0, $oldest_libtorch or newer."
   fi
+  # There while Debian packages are being installed.
+  unfinished_packages=$pace_home/packages-unfinished
   libtorch_home=$pace_home/libtorch-$torch_version
   # Named by what they hold, so that checkouts with other requirements do not replace each other's.
   page_home=$pace_home/page-$(needs_hash "$page_requirements")
