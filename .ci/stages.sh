@@ -1,6 +1,7 @@
 # The stages of .ci/run and .ci/nightly: each is counted, timed, and listed at the end. Sourced at the top of the tree.
 
-scratch=$(mktemp -d)
+unset CDPATH
+scratch=$(mktemp -d) || exit 1
 # A job that runs beside others ignores Ctrl-C.
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$scratch"' EXIT
 passed=0
@@ -20,7 +21,7 @@ run_tests() {
   ok=$(grep -c '"testSummary":{.*"overallStatus":"PASSED"' "$events" 2>/dev/null) || ok=${ok:-0}
   bad=$(grep '"testSummary":{.*"overallStatus":"' "$events" 2>/dev/null | grep -vc '"overallStatus":"PASSED"') || bad=${bad:-0}
   # A build that fails leaves its tests without a summary, or with one that says neither.
-  ((status == 0 || bad > 0)) || bad=1
+  (((status == 0 && ok > 0) || bad > 0)) || bad=1
   passed=$((passed + ok))
   failed=$((failed + bad))
   took "in $folder: bazel test $*" "$began"

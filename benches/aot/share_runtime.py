@@ -42,6 +42,9 @@ def interface_object(builder, options, device, interface, folder):
                     file.write(source)
                 compiling = builder("interface", os.path.join(scratch, "interface.cpp"), options, scratch)
                 compiling.build()
+                # A power failure must not leave an empty file in its place.
+                with open(compiling.get_target_file_path(), "rb") as file:
+                    os.fsync(file.fileno())
                 os.replace(compiling.get_target_file_path(), path)
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)

@@ -20,7 +20,8 @@ for word; do
     *) targets+=("$word") ;;
   esac
 done
-scratch=$(mktemp -d)
+((${#targets[@]})) || { echo "under_load: expected targets, such as //tests/..." >&2; exit 2; }
+scratch=$(mktemp -d) || exit 1
 busy=()
 finish() {
   ((${#busy[@]} == 0)) || kill "${busy[@]}" 2>/dev/null
@@ -37,7 +38,7 @@ for ((loop = 0; loop < loops; ++loop)); do
 done
 third_party/bazel test --keep_going --nocache_test_results --runs_per_test="$runs" \
   --build_event_json_file="$scratch/events" "${options[@]}" -- "${targets[@]}"
-python3 - "$scratch/events" "$runs" "$loops" <<'PYTHON'
+python3 - "$scratch/events" "$?" "$loops" <<'PYTHON'
 import collections, json, sys
 
 results = collections.defaultdict(list)
@@ -51,5 +52,7 @@ for label, count in sorted(red.items()):
         print(f"{label}: {count} of {len(results[label])} runs did not pass")
 total = sum(map(len, results.values()))
 print(f"{len(results)} tests, {total} runs beside {sys.argv[3]} busy loops, {sum(red.values())} of them not passed")
-sys.exit(not results or any(red.values()))
+if sys.argv[2] != "0":
+    print(f"Bazel ended with {sys.argv[2]}")
+sys.exit(not results or any(red.values()) or sys.argv[2] != "0")
 PYTHON
