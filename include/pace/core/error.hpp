@@ -8,8 +8,7 @@
 
 // -ffast-math sets it. Whatever tests for NaN and infinity is compiled away then: wrong outputs would pass.
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ && !defined(__CUDACC__)
-#error \
-    "pace looks for NaN, which -ffast-math and -Ofast compile away: add -fno-finite-math-only behind them, or keep them for files without pace"
+#error "pace looks for NaN, which -ffast-math and -Ofast compile away: add -fno-finite-math-only behind them"
 #endif
 
 namespace pace {
