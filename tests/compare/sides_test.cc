@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <functional>
+#include <future>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -560,6 +561,13 @@ TEST_CASE("what does not go with processes of their own is refused") {
     at::set_num_threads(2);
     CHECK_THAT(refusal(), begins && ContainsSubstring("expected one (--threads 1)"));
     at::set_num_threads(1);
+  }
+  SECTION("a thread of anyone's, such as one of a pool") {
+    std::promise<void> end;
+    std::thread parked([until = end.get_future()] { until.wait(); });
+    CHECK_THAT(refusal(), begins && ContainsSubstring("this process has 1 other thread"));
+    end.set_value();
+    parked.join();
   }
   SECTION("one CPU") {
     cpu_set_t before, one;

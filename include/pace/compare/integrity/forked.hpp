@@ -7,11 +7,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 
 #include <ATen/detail/CUDAHooksInterface.h>
 
+#include "pace/compare/integrity/background.hpp"
 #include "pace/core/activity.hpp"
 #include "pace/core/run_context.hpp"
 
@@ -23,8 +25,13 @@ TORCH_API int get_num_threads();
 namespace pace::detail {
 
 /// Returns why a copy of this process would not work, as a clause; empty if it would. Threads of a pool do not exist in
-/// a forked process, which would wait for them for ever; CUDA does not work there.
+/// a forked process, which would wait for them for ever, whoever made them: GNU's OpenMP does so. CUDA does not work
+/// there.
 [[nodiscard]] inline std::string reason_not_to_fork() {
+  if (const std::size_t all = threads_in("/proc/self/task").size(); all > 1)
+    return "this process has " + std::to_string(all - 1) + (all > 2 ? " other threads" : " other thread") +
+           ", such as a pool of OpenMP's, for which a copy of it would wait for ever; expected none before the first "
+           "call of an implementation";
   if (const int threads = at::get_num_threads(); threads > 1)
     return "an operator may use " + std::to_string(threads) +
            " threads, which a copy of this process would wait for; expected one (--threads 1)";
