@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
@@ -13,7 +14,9 @@
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randperm.h>
+#include <ATen/ops/softmax.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/topk.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -247,6 +250,27 @@ TEST_CASE("columns are in order within the rows of a sparse matrix") {
     return segment;
   });
   require_accepted("lengths", sum, of_lengths, x, columns, lengths);
+}
+
+TEST_CASE("a router may take any of the places where a softmax is zero") {
+  const at::Tensor logits = at::randn({512, 64});
+  for (const at::ScalarType type : {at::kLong, at::kInt}) {
+    INFO(type);
+    require_accepted(
+        "top 2",
+        [=](Operand x) {
+          const auto [values, indices] = at::topk(at::softmax(x, -1), 2);
+          return std::tuple(values / values.sum(-1, true), indices.to(type));
+        },
+        [=](Operand x) {
+          const auto [values, indices] = at::topk(x, 2);
+          return std::tuple(at::softmax(values, -1), indices.to(type));
+        },
+        logits);
+  }
+  require_accepted(
+      "order of all", [](Operand x) { return std::get<1>(at::softmax(x, -1).sort(-1, true)); },
+      [](Operand x) { return std::get<1>(x.sort(-1, true)); }, at::randn({16, 32}));
 }
 
 TEST_CASE("each coordinate of a few points or boxes stays what it is") {

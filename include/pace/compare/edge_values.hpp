@@ -54,7 +54,8 @@ struct EdgeKind {
   std::function<bool(const std::vector<at::Tensor>&)> write;
   /// Whether results count only if they are finite in as many places as those for the given values.
   bool must_stay_finite = false;
-  /// Whether indices are compared; not where many values are equal, of which any index is right.
+  /// Whether indices, which are integers of 32 bits or more, are compared; not where many values are equal, of which
+  /// any index is right.
   bool compares_indices = true;
   /// Whether only results of elementwise operators are compared, whose errors are relative to their own size. What sums
   /// cancel from may be larger than operands and results, as the terms of a normalisation are.
@@ -222,6 +223,8 @@ class EdgeValues {
                                 "(the operands times " + std::to_string(static_cast<int>(factor)) + ')',
                  .write = [=](const auto& tensors) { return scale(tensors, factor, both_signs); },
                  .must_stay_finite = true,
+                 // A softmax of large values is 0 in most places: a router may take any of them.
+                 .compares_indices = false,
                  .write_smaller = both_signs ? WriteSmaller() : WriteSmaller([=](const auto& tensors, int sixteenths) {
                    // Bent by less than it is made smaller, so that the largest values become smaller, too.
                    return scale(tensors, factor * (1 - sixteenths / 16.0), both_signs, sixteenths / 32.0);
@@ -537,8 +540,9 @@ class EdgeValues {
             expected[i].sizes() != outputs_[i].sizes() || expected[i].scalar_type() != outputs_[i].scalar_type() ||
             expected[i].device() != outputs_[i].device())
           continue;
-        const bool indices =
-            !outputs_[i].is_floating_point() && !outputs_[i].is_complex() && outputs_[i].scalar_type() != at::kBool;
+        // Shorter ones are quantised values, which overflow for large operands.
+        const bool indices = c10::isIntegralType(outputs_[i].scalar_type(), /*includeBool=*/false) &&
+                             outputs_[i].element_size() >= sizeof(std::int32_t);
         if (indices && !learned.kind.compares_indices) masked_[i] = expected[i];
         if (learned.kind.elementwise_only && !is_elementwise(learned.expected, expected[i])) {
           masked_[i] = expected[i];
