@@ -1,5 +1,8 @@
 // Cheats by the form of an output: sparse and nested ones that share memory or are in no order, numbers
 // of less precision, and random numbers whose means lie in the wrong places.
+#include <sys/mman.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <vector>
@@ -11,6 +14,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/rand_like.h>
@@ -18,6 +22,7 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/sparse_coo_tensor.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "tests/cheats/rejected.hpp"
 
@@ -61,6 +66,47 @@ TEST_CASE("a sparse output that shares memory with operands") {
   require_accepted(run(coo, [](const at::Tensor& i, const at::Tensor& v) { return coo(i, v); }, indices(), x));
   require_accepted(run(copied, copied, indices(), x));
   require_accepted(run(csr, rows, starts(), columns(), v));
+}
+
+TEST_CASE("an output that is another one") {
+  const auto apart = [](const at::Tensor& x) { return std::tuple(x.mul(2), x.mul(2)); };
+  const auto x = at::randn({500});
+  require_rejected(run(
+                       apart,
+                       [](const at::Tensor& t) {
+                         const at::Tensor y = t.mul(2);
+                         return std::tuple(y, y.view({500}));
+                       },
+                       x),
+                   "output tensor 1 has elements of an earlier output tensor");
+  // Parts of one buffer that have no element in common are apart.
+  require_accepted(
+      run([](const at::Tensor& t) { return std::tuple(t.narrow(0, 0, 250).mul(2), t.narrow(0, 250, 250).mul(2)); },
+          [](const at::Tensor& t) {
+            const at::Tensor y = t.mul(2);
+            return std::tuple(y.narrow(0, 0, 250), y.narrow(0, 250, 250));
+          },
+          x));
+  // The baseline does that as well.
+  const auto twice = [](const at::Tensor& t) {
+    const at::Tensor y = t.mul(2);
+    return std::tuple(y, y);
+  };
+  require_accepted(run(twice, twice, x));
+  require_accepted(run(twice, apart, x));
+}
+
+TEST_CASE("zeros that nobody has written") {
+  const auto x = at::randn({1 << 20});
+  const auto written = [](const at::Tensor& t) { return at::zeros_like(t); };
+  const auto left_to_the_system = [](const at::Tensor& t) {
+    const std::size_t bytes = t.nbytes();
+    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at::from_blob(memory, t.sizes(), [bytes](void* each) { ::munmap(each, bytes); }, at::kFloat);
+  };
+  require_rejected(run(written, left_to_the_system, x), "is memory that was never written to");
+  require_accepted(run(left_to_the_system, left_to_the_system, x));
+  require_accepted(run(written, written, x));
 }
 
 TEST_CASE("a nested output that shares memory with an operand") {

@@ -231,7 +231,7 @@ class Answers {
   }
 
   /// What the baseline does with its output, others may do as well.
-  void imitate(const ObservedCall& made) { shortcuts_ = shortcuts_of_each(made.output, operands_.tensors[0]); }
+  void imitate(const ObservedCall& made) { shortcuts_ = shortcuts_of_each(made, operands_.tensors[0]); }
 
   /// Whether the output of a call on the fresh values, and nothing else of it, differs from the right one.
   [[nodiscard]] bool only_output_differs(const ObservedCall& made, std::size_t set) const {
@@ -262,7 +262,7 @@ class Answers {
       if (auto problem = changed_operand(operands_, expected.operands, set); !problem.empty()) return problem;
       return renewed ? explain(agreement, made.at_return, fresh_.renewal) : agreement.message;
     }
-    const auto shortcuts = shortcuts_of_each(made.output, operands_.tensors[set]);
+    const auto shortcuts = shortcuts_of_each(made, operands_.tensors[set]);
     if (auto problem = describe_shortcuts(shortcuts_, shortcuts, options); !problem.empty()) return problem;
     // Comparing took a while, in which an honest output stayed as it was.
     if (!unchanged_output(made.at_return, made.output))

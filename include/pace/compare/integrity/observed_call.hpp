@@ -1,6 +1,7 @@
 // ObservedCall: one untimed call of an implementation with its observable effects.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "pace/check/poison.hpp"
 #include "pace/compare/call_counter.hpp"
 #include "pace/compare/implementation.hpp"
+#include "pace/compare/integrity/shortcuts.hpp"
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/write_values.hpp"
 #include "pace/core/result.hpp"
@@ -24,14 +26,26 @@ struct ObservedCall {
   /// A copy made as soon as the call had returned.
   c10::IValue at_return = {};
   CallCounts counts = {};
+  /// For each tensor of the output: whether it was never written to (see is_unwritten()).
+  std::vector<bool> unwritten = {};
 
   /// Keeps the output of a call that has just returned.
   [[nodiscard]] static ObservedCall of(c10::IValue output) {
     ObservedCall made{.output = std::move(output)};
+    check::for_each_tensor(made.output, [&](const at::Tensor& each) { made.unwritten.push_back(is_unwritten(each)); });
     made.at_return = check::clone_ivalue(made.output);
     return made;
   }
 };
+
+/// The shortcuts of each tensor of its output, in order.
+[[nodiscard]] inline std::vector<std::int64_t> shortcuts_of_each(const ObservedCall& made,
+                                                                 const std::vector<at::Tensor>& operands) {
+  auto found = shortcuts_of_each(made.output, operands);
+  for (std::size_t i = 0; i < std::min(found.size(), made.unwritten.size()); ++i)
+    if (made.unwritten[i]) found[i] |= unwritten;
+  return found;
+}
 
 /// Sets the operands of a set to these values; null: to the original values.
 inline void write_values(const OperandSets& operands, const std::vector<at::Tensor>* values, std::size_t set) {
@@ -46,13 +60,15 @@ inline void write_values(const OperandSets& operands, const std::vector<at::Tens
   // What the baseline freed may hold the answer, and memory need not come from LibTorch's allocator.
   check::poison_free_memory(like);
   const check::PoisonedAllocations poisoned;
-  ObservedCall made;
+  c10::IValue output;
+  CallCounts counts;
   {
     const CallCounter counter;
-    made.output = call_in_a_row(implementation, 1);
-    made.counts = counter.counts();
+    output = call_in_a_row(implementation, 1);
+    counts = counter.counts();
   }
-  made.at_return = check::clone_ivalue(made.output);
+  ObservedCall made = ObservedCall::of(std::move(output));
+  made.counts = std::move(counts);
   return made;
 }
 

@@ -1,6 +1,9 @@
 // Shortcuts: outputs with the right values behind which nothing was computed or written.
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -8,11 +11,13 @@
 #include <string>
 #include <vector>
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 #include <c10/core/impl/COW.h>
 
 #include "pace/check/check_options.hpp"
+#include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/parts.hpp"
 
@@ -28,6 +33,10 @@ enum Shortcuts : std::int64_t {
   defers = 4,
   /// It is a copy that is made when it is written to.
   postpones = 8,
+  /// It has elements of an earlier output, so that code that writes to one of them changes the other.
+  overlaps = 16,
+  /// Its memory was never written to: the system makes zeros of it when it is read.
+  unwritten = 32,
 };
 
 /// Bits of the shortcuts of one part of a tensor. Those of its values come first, and then those of its indices and of
@@ -76,12 +85,42 @@ inline constexpr int shortcut_bits = 8;
   return (shortcuts_of(tensor, parts) & by_any_part) != 0;
 }
 
+/// Whether two tensors have elements in common, as far as LibTorch can tell: of views with gaps it cannot.
+[[nodiscard]] inline bool have_common_elements(const at::Tensor& one, const at::Tensor& other) {
+  if (!check::detail::is_plain(one) || !check::detail::is_plain(other)) return false;
+  const auto status = at::get_overlap_status(one, other);
+  return status == at::MemOverlapStatus::Full || status == at::MemOverlapStatus::Partial;
+}
+
+/// Whether half of the memory of a tensor in main memory, or more, has never been read or written, as of one from
+/// calloc(). To be asked before it is read. Small tensors have no such memory.
+[[nodiscard]] inline bool is_unwritten(const at::Tensor& tensor) {
+  constexpr std::int64_t fewest_bytes = 1 << 20;
+  if (!tensor.is_cpu() || !check::detail::is_plain(tensor) || tensor.numel() == 0) return false;
+  const auto span = check::detail::byte_span(tensor);
+  if (span.end - span.begin < fewest_bytes) return false;
+  const std::int64_t page = ::sysconf(_SC_PAGESIZE);
+  const std::int64_t address = reinterpret_cast<std::intptr_t>(tensor.storage().data());
+  const std::int64_t begin = (address + span.begin + page - 1) / page * page;
+  std::vector<unsigned char> pages(static_cast<std::size_t>((address + span.end - begin) / page));
+  if (::mincore(reinterpret_cast<void*>(begin), pages.size() * static_cast<std::size_t>(page), pages.data()) != 0)
+    return false;
+  const auto absent = std::ranges::count_if(pages, [](unsigned char each) { return (each & 1) == 0; });
+  return 2 * absent > std::ssize(pages);
+}
+
 /// Those of each tensor of an output, in order.
 [[nodiscard]] inline std::vector<std::int64_t> shortcuts_of_each(const c10::IValue& output,
                                                                  const std::vector<at::Tensor>& operands) {
   std::vector<std::int64_t> found;
   const auto parts = shareable_parts_of(operands);
-  check::for_each_tensor(output, [&](const at::Tensor& tensor) { found.push_back(shortcuts_of(tensor, parts)); });
+  std::vector<at::Tensor> earlier;
+  check::for_each_tensor(output, [&](const at::Tensor& tensor) {
+    found.push_back(shortcuts_of(tensor, parts));
+    const auto is_same_memory = [&](const at::Tensor& other) { return have_common_elements(tensor, other); };
+    if (std::any_of(earlier.begin(), earlier.end(), is_same_memory)) found.back() |= overlaps;
+    earlier.push_back(tensor);
+  });
   return found;
 }
 
@@ -99,6 +138,10 @@ inline constexpr int shortcut_bits = 8;
         what = " shares memory with an operand, and the baseline's does not: nothing was computed";
       else if ((own & repeats) && options.check_strides)
         what = " repeats elements in memory (stride 0), and the baseline writes each";
+      else if (own & overlaps)
+        what = " has elements of an earlier output tensor, and the baseline's has memory of its own";
+      else if (own & unwritten)
+        what = " is memory that was never written to, which the system fills when it is read; the baseline writes it";
       else if (own & defers)
         what = " is only marked as conjugated, negated or zero, and the baseline computes it";
       else if (own & postpones)
