@@ -69,18 +69,28 @@ _WRITERS = {
 
 
 def export(
-    module, args=(), kwargs=None, folder=".", name="model", formats=("torchscript", "export"), dynamic_shapes=None
+    module,
+    args=(),
+    kwargs=None,
+    folder=".",
+    name="model",
+    formats=("torchscript", "export"),
+    dynamic_shapes=None,
+    threads=1,
 ):
     """Writes the module in each of `formats` (keys of FORMATS), and its inputs, into `folder`, which is made if need
     be.
 
-    `args` is a tuple, `kwargs` a dict of keyword arguments; `dynamic_shapes` is as for torch.export.export. The module
+    `args` is a tuple, `kwargs` a dict of keyword arguments; `dynamic_shapes` is as for torch.export.export. Code for
+    CPUs that is compiled here uses `threads` threads, which is `--threads` of pace's programs, 1 by default. The module
     is exported as it is: call `module.eval()` before. Returns the paths by format, that of the inputs under `inputs`.
     Throws ValueError for an unknown format or other inputs, and what torch throws for a module that it cannot export;
     then none of the files is there.
     """
     import torch
 
+    if threads < 1:
+        raise ValueError(f"threads: expected at least 1, found {threads}")
     unknown = [each for each in formats if each not in _WRITERS]
     if unknown or not formats:
         raise ValueError(f"formats: expected some of {', '.join(_WRITERS)}, found {', '.join(unknown) or 'none'}")
@@ -96,7 +106,9 @@ def export(
     detached = torch.utils._pytree.tree_map_only(torch.Tensor, torch.Tensor.detach, {"args": args, "kwargs": kwargs})
     given = io.BytesIO()
     torch.save(detached, given)
+    threads_before = torch.get_num_threads()
     try:
+        torch.set_num_threads(threads)  # the number is compiled in
         with torch.no_grad():
             for each in formats:
                 _WRITERS[each][0](module, args, kwargs, paths[each], dynamic_shapes)
@@ -108,6 +120,8 @@ def export(
             if os.path.isfile(path):
                 os.remove(path)
         raise
+    finally:
+        torch.set_num_threads(threads_before)
     return paths
 
 
@@ -189,6 +203,7 @@ def main():
         + " (default: torchscript and export)",
     )
     parser.add_argument("--dynamic-batch", action="store_true", help="export the first size of inputs as dynamic")
+    parser.add_argument("--threads", type=int, default=1, help="threads of code that is compiled for CPUs (default: 1)")
     line = parser.parse_args()
     try:
         module, args, kwargs = made_by(line.place)
@@ -196,12 +211,12 @@ def main():
         formats = tuple(dict.fromkeys(line.format or ("torchscript", "export")))
         shapes = dynamic_batch(module, args, kwargs) if line.dynamic_batch else None
         try:
-            paths = export(module, args, kwargs, line.output_directory, name, formats, shapes)
+            paths = export(module, args, kwargs, line.output_directory, name, formats, shapes, line.threads)
         except Exception as error:
             shapes = within_limits(error, shapes) if shapes else None
             if shapes is None:
                 raise
-            paths = export(module, args, kwargs, line.output_directory, name, formats, shapes)
+            paths = export(module, args, kwargs, line.output_directory, name, formats, shapes, line.threads)
     except (ValueError, ImportError, OSError) as error:
         sys.exit(f"export.py: {error}")
     except Exception as error:

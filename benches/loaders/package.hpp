@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/Parallel.h>
 #include <ATen/core/ivalue.h>
 
 #include "benches/aot/libtorch_parts.hpp"
@@ -111,6 +112,18 @@ class LoadedPackage final : public Loaded {
 
 #endif  // PACE_HAS_AOT_INDUCTOR
 
+/// Returns the number of threads that a package's code for CPUs starts, which is compiled into it; nothing where no
+/// loop of it is long enough for threads, and where the package has no sources.
+[[nodiscard]] inline std::optional<int> threads_of_package(const Content& content, const std::string& model) {
+  constexpr std::string_view mark = "#pragma omp parallel num_threads(";
+  for (const auto& record : content.records()) {
+    if (!record.starts_with(std::string(package_folder) + model + '/') || !record.ends_with(".cpp")) continue;
+    const std::string source = content.read(record);
+    if (const auto at = source.find(mark); at != std::string::npos) return std::atoi(source.c_str() + at + mark.size());
+  }
+  return std::nullopt;
+}
+
 class PackageLoader final : public Loader {
  public:
   [[nodiscard]] std::string name() const override { return "AOTInductor"; }
@@ -134,6 +147,13 @@ class PackageLoader final : public Loader {
     if (device && *device != c10::DeviceTypeName(options.device.type(), /*lower_case=*/true))
       throw InputError({content.path()},
                        "the package was compiled for " + *device + ", and the inputs are on " + options.device.str());
+    if (!options.device.is_cpu()) return;
+    if (const auto threads = threads_of_package(content, model); threads && *threads != at::get_num_threads())
+      throw InputError({content.path()},
+                       "the package was compiled for " + std::to_string(*threads) + " threads, and this program uses " +
+                           std::to_string(at::get_num_threads()) +
+                           ": the others would be compared with less. Give --threads " + std::to_string(*threads) +
+                           ", or compile it for one (export.export(..., " + "threads=1) does)");
 #else
     throw Unsupported(content.path() + ": this LibTorch does not load packages of AOTInductor");
 #endif

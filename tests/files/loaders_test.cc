@@ -199,6 +199,20 @@ std::string weight_of(const pace::test::Scratch& scratch, std::size_t bytes, con
   return path;
 }
 
+TEST_CASE("the number of threads that a package was compiled for stands in its sources") {
+  const pace::test::Scratch scratch;
+  const auto threads_of = [&](const std::string& source) {
+    const std::string path = scratch / "package.pt2", folder = "data/aotinductor/model/";
+    caffe2::serialize::PyTorchStreamWriter writer(path);
+    writer.writeRecord(folder + "a.wrapper.so", "#pragma omp parallel num_threads(7)", 35);
+    writer.writeRecord(folder + "b.kernel.cpp", source.data(), source.size());
+    writer.writeEndOfFile();
+    return pace::benches::loaders::threads_of_package(pace::benches::loaders::Content(path), "model");
+  };
+  CHECK(threads_of("{\n  #pragma omp parallel num_threads(12)\n  {") == 12);
+  CHECK(threads_of("for (;;) {}") == std::nullopt);
+}
+
 TEST_CASE("a weight whose record is shorter than its tensor is refused with the record") {
   using pace::benches::loaders::require_whole;
   const pace::test::Scratch scratch;
