@@ -35,8 +35,10 @@ file is one process; several files a side (of different processes, in a number f
 differ, and from five in all on the verdict rests on that. With fewer it rests on --process-spread. A file of a series
 is compared with the first one, so that many small losses add up to one that is seen; all files share the error rates.
 
-Exit code: 0 if all passed, 1 if one is not acceptable, 2 if files cannot be read or compared, 43 if none failed but one
-could not be decided, or the last line of a file was cut off.
+A row that the old results do not have is `new`, and passes unless --new-rows fail is given.
+
+Exit code: 0 if all passed, 1 if one is not acceptable, 2 if files cannot be read or nothing is compared, 43 if none
+failed but one could not be decided, or the last line of a file was cut off.
 )";
 
 namespace detail {
@@ -46,6 +48,7 @@ struct CommandLine {
   std::string markdown, report_url, json, html;
   report::Settings settings{.expectation = NoSlowerThan(1.02)};
   bool help = false, allow_undecided = false;
+  WhenNew when_new = WhenNew::pass;
 };
 
 /// Runs tools/report with these arguments. Throws Error if it does not write a page of all files.
@@ -129,6 +132,9 @@ struct Limits {
             .once(),
         Option("--beta", "false failures of claims and false passes of guards, per comparison",
                args::number(settings.family.beta, 1e-9, 0.49, "0.01", "rate"))
+            .once(),
+        Option("--new-rows", "whether a row that the old results do not have passes or fails",
+               args::choice(line.when_new, {{"pass", WhenNew::pass}, {"fail", WhenNew::fail}}))
             .once(),
         {"--undecided-fails", "an open question closes the gate (exit code 1)", args::flag(limits.undecided_fails)},
         Option("--allow-undecided", "exit code 0, not 43, for a guard that is let through undecided",
@@ -251,7 +257,8 @@ inline void require_files(const std::string& option, const CommandLine& line) {
   Outcome outcome{.settings = line.settings, .steps = {}, .allow_undecided = line.allow_undecided};
   const auto add = [&](const std::vector<report::ResultsFile>& then, const std::vector<report::ResultsFile>& now,
                        std::size_t steps) {
-    outcome.steps.push_back({sources_of(then), sources_of(now), compare_sides(then, now, line.settings, steps)});
+    outcome.steps.push_back(
+        {sources_of(then), sources_of(now), compare_sides(then, now, line.settings, steps, line.when_new)});
   };
   if (line.series.empty()) {
     add(read_side(line.then), read_side(line.now), 1);
@@ -326,6 +333,9 @@ inline void write_page(const CommandLine& line, const Outcome& outcome, const Ma
     for (const auto& path : outcome.cut_off())
       err << "compare_results: " << report::printable(path)
           << ": its last line was cut off, as by a run that was ended; that result is left out\n";
+    if (outcome.exit_code() == not_compared)
+      err << "compare_results: nothing is compared: no row has figures on both sides; measure the same implementations "
+             "before and after\n";
     return outcome.exit_code();
   } catch (const std::exception& error) {
     err << "compare_results: " << report::printable_lines(error.what()) << '\n';

@@ -65,6 +65,7 @@ template <class Value>
                    {"compared", outcome.compared()},
                    {"not_acceptable", outcome.closed()},
                    {"let_through", outcome.let_through()},
+                   {"new", outcome.new_rows()},
                    {"exit_code", outcome.exit_code()}};
   std::string text = report::text_of(first) + '\n';
   for (std::size_t i = 0; i < outcome.steps.size(); ++i)
@@ -80,7 +81,7 @@ template <class Value>
                                    {"factor", or_null(row.factor)},
                                    {"interval", std::move(interval)},
                                    {"change_proven", is_change(row)},
-                                   {"verdict", to_string(row.judgement.verdict)},
+                                   {"verdict", verdict_text(row)},
                                    {"acceptable", row.judgement.acceptable},
                                    {"unresolved", row.judgement.unresolved},
                                    {"message", row.judgement.message},

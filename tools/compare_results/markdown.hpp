@@ -86,7 +86,7 @@ struct Shown {
       text += row->factor ? format_factor(*row->factor) : "-";
       if (row->interval)
         text += " \\[" + format_factor(row->interval->low) + ", " + format_factor(row->interval->high) + ']';
-      const char* const verdict = to_string(row->judgement.verdict);
+      const char* const verdict = verdict_text(*row);
       text += row->judgement.acceptable ? std::string(" | ") + verdict : std::string(" | **") + verdict + "**";
       // Without an interval the reason is all that there is to say.
       if (!row->interval) text += ": " + detail::as_code(row->judgement.message);
@@ -94,7 +94,7 @@ struct Shown {
     }
     text += '\n';
   }
-  const auto remains = [](const Compared& row) { return !is_change(row) && row.judgement.acceptable; };
+  const auto remains = [](const Compared& row) { return !is_change(row) && row.judgement.acceptable && !row.is_new; };
   const std::size_t rest = outcome.count(remains);
   const std::size_t open =
       outcome.count([&](const Compared& row) { return remains(row) && row.judgement.verdict == Verdict::undecided; });
@@ -111,6 +111,9 @@ struct Shown {
   if (needed > 0)
     text += " About " + std::to_string(needed) + " processes on each side would give " +
             (within_reach == open ? "each" : std::to_string(within_reach)) + " of these one.";
+  if (const auto count = outcome.new_rows(); count > 0)
+    text += ' ' + std::to_string(count) + (count == 1 ? " is new, and has" : " are new, and have") +
+            " nothing to be compared with.";
   text += '\n';
   if (!report_url.empty()) text += "\n[Report](<" + report_url + ">)\n";
   return text;

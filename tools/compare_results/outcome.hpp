@@ -43,15 +43,24 @@ struct Outcome {
     return number;
   }
   [[nodiscard]] std::size_t compared() const {
-    return count([](const Compared&) { return true; });
+    return count([](const Compared& row) { return !row.is_new; });
+  }
+  /// Returns how many rows the old results do not have.
+  [[nodiscard]] std::size_t new_rows() const {
+    return count([](const Compared& row) { return row.is_new; });
+  }
+  /// Returns whether no row has figures on both sides.
+  [[nodiscard]] bool without_figures() const {
+    return count([](const Compared& row) { return row.factor.has_value(); }) == 0;
   }
   [[nodiscard]] std::size_t closed() const {
     return count([](const Compared& row) { return !row.judgement.acceptable; });
   }
   /// Returns how many gates are open without a proof.
   [[nodiscard]] std::size_t let_through() const {
-    return count(
-        [](const Compared& row) { return row.judgement.acceptable && row.judgement.verdict != Verdict::passed; });
+    return count([](const Compared& row) {
+      return row.judgement.acceptable && row.judgement.verdict != Verdict::passed && !row.is_new;
+    });
   }
   /// Returns the files of which a line was left out.
   [[nodiscard]] std::vector<std::string> cut_off() const {
@@ -64,6 +73,8 @@ struct Outcome {
   }
   [[nodiscard]] int exit_code() const {
     if (closed() > 0) return not_acceptable;
+    // Open questions may be allowed, but a run that has asked none has not passed.
+    if (without_figures()) return not_compared;
     const bool unresolved =
         !cut_off().empty() || count([](const Compared& row) { return row.judgement.unresolved; }) > 0;
     return unresolved && !allow_undecided ? not_resolved : all_acceptable;

@@ -40,14 +40,14 @@ inline void print_table(const Outcome& outcome, bool colour, std::size_t width, 
     std::vector<std::vector<report::Cell>> rows;
     for (const auto& each : step.rows) {
       report::Colour hue = report::Colour::green;
-      if (each.judgement.verdict == Verdict::undecided) hue = report::Colour::yellow;
+      if (each.judgement.verdict == Verdict::undecided || each.is_new) hue = report::Colour::yellow;
       if (!each.judgement.acceptable) hue = report::Colour::red;
       rows.push_back({{report::printable(each.comparison)},
                       {report::printable(each.implementation)},
                       {time_text(each.then)},
                       {time_text(each.now)},
                       {each.factor ? format_factor(*each.factor) : "-"},
-                      {to_string(each.judgement.verdict), hue}});
+                      {verdict_text(each), hue}});
     }
     if (outcome.steps.size() > 1)
       out << "== " << report::printable(paths_of(step.now)) << " against " << report::printable(paths_of(step.then))
@@ -61,7 +61,9 @@ inline void print_table(const Outcome& outcome, bool colour, std::size_t width, 
     }
   }
   out << outcome.compared() << " compared, " << outcome.closed() << " not acceptable, " << outcome.let_through()
-      << " open and let through\n";
+      << " open and let through";
+  if (outcome.new_rows() > 0) out << ", " << outcome.new_rows() << " new";
+  out << '\n';
 }
 
 }  // namespace pace::tools::compare_results

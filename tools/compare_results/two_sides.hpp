@@ -13,6 +13,9 @@
 
 namespace pace::tools::compare_results {
 
+/// Effect of a row that the old results do not have on the exit code.
+enum class WhenNew { pass, fail };
+
 /// One implementation of one comparison. Times are medians over the processes of a side.
 struct Compared {
   std::string comparison, implementation;
@@ -22,6 +25,8 @@ struct Compared {
   /// Interval of `factor`; absent where there is no verdict by figures.
   std::optional<Interval<double>> interval;
   Judgement judgement;
+  /// Whether no file of the old side has the row, so that there is nothing to compare it with.
+  bool is_new = false;
   /// Processes with figures on each side.
   std::size_t processes_then = 0, processes_now = 0;
   /// Processes on each side that would settle an undecided verdict, and the rounds and the time of rounds of all of
@@ -29,6 +34,11 @@ struct Compared {
   std::optional<std::size_t> processes_needed, rounds_needed;
   std::optional<Nanoseconds> time_needed;
 };
+
+/// Returns the word of the column of verdicts: `new` where nothing could be compared because the row is new.
+[[nodiscard]] inline const char* verdict_text(const Compared& each) {
+  return each.is_new ? "new" : to_string(each.judgement.verdict);
+}
 
 /// A change that is proven: the interval does not hold 1.
 [[nodiscard]] inline bool is_change(const Compared& each) {
@@ -80,6 +90,26 @@ inline void add_forecast(Compared& compared, std::size_t needed, const std::vect
   return count == 0 ? "nothing" : count > 3 ? text + " and " + std::to_string(count - 3) + " more" : text;
 }
 
+/// Returns the judgement of a row that the old results do not have. An implementation that is wrong or does not run is
+/// judged as any other, whatever `when_new` is.
+[[nodiscard]] inline Judgement judge_new(const report::Settings& settings, const report::detail::Found& rows,
+                                         const std::string& reference, WhenNew when_new, bool& is_new) {
+  gate::Demand demand = settings.expectation.demand();
+  demand.quantity = gate::Quantity::time;
+  Judgement judgement;
+  for (const auto* row : rows.rows)
+    if (gate::judge_without_figures(demand, *row, nullptr, judgement) && judgement.verdict == Verdict::failed) {
+      judgement.expectation = report::describe(settings, reference);
+      return judgement;
+    }
+  is_new = true;
+  const std::string what =
+      '\'' + rows.rows.front()->name + "' is new: " + reference + " do not have it, so nothing is compared";
+  return {report::describe(settings, reference), Verdict::invalid, when_new == WhenNew::pass,
+          what + (when_new == WhenNew::pass ? ""
+                                            : "; measure it with the old build as well, or leave out --new-rows fail")};
+}
+
 /// Throws Error unless an implementation of a comparison is on both sides.
 inline void require_common(const std::vector<report::ResultsFile>& then, const std::vector<report::ResultsFile>& now) {
   bool empty = true;
@@ -99,12 +129,13 @@ inline void require_common(const std::vector<report::ResultsFile>& then, const s
 }  // namespace detail
 
 /// Every implementation that either side knows, in the order of the new side, then what only the old one has. The error
-/// rates of a comparison are shared by all such comparisons of it, of which there are `steps`. Throws Error if the
-/// files of the two sides are not of one machine and build, of one side not of different processes, or have nothing in
-/// common.
+/// rates of a comparison are shared by all such comparisons of it, of which there are `steps`. A row that only the new
+/// side has passes or fails as `when_new` says. Throws Error if the files of the two sides are not of one machine and
+/// build, of one side not of different processes, or have nothing in common.
 [[nodiscard]] inline std::vector<Compared> compare_sides(const std::vector<report::ResultsFile>& then,
                                                          const std::vector<report::ResultsFile>& now,
-                                                         const report::Settings& settings, std::size_t steps = 1) {
+                                                         const report::Settings& settings, std::size_t steps = 1,
+                                                         WhenNew when_new = WhenNew::pass) {
   if (then.empty() || now.empty()) throw Error("needs at least one file on each side");
   for (const auto* side : {&then, &now})
     if (const auto what = report::inconsistent(*side, settings.allowed); !what.empty()) throw Error(what);
@@ -160,6 +191,8 @@ inline void require_common(const std::vector<report::ResultsFile>& then, const s
     else if (old_rows.twice || new_rows.twice)
       compared.judgement = {report::describe(settings, reference), Verdict::invalid, false,
                             '\'' + result.name + "' is in a file twice; give each case a name of its own"};
+    else if (old_rows.rows.empty())
+      compared.judgement = detail::judge_new(settings, new_rows, reference, when_new, compared.is_new);
     else
       judge(compared, old_rows, new_rows, steps * result.implementations.size());
     all.push_back(std::move(compared));
@@ -168,6 +201,11 @@ inline void require_common(const std::vector<report::ResultsFile>& then, const s
     for (const auto& file : *side)
       for (const auto& result : file.results)
         for (const auto& row : result.implementations) add(result, row);
+  // By speed-up the baselines, which may be all that is on both sides, have no row.
+  if (std::ranges::all_of(all, &Compared::is_new))
+    throw Error(then.front().path + " and " + now.front().path + " have nothing in common that can be compared" +
+                (settings.by_speedup ? " by speed-up" : "") +
+                ": each row of the second side is new; expected results of the same implementations");
   return all;
 }
 

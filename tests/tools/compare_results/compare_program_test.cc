@@ -304,15 +304,86 @@ TEST_CASE("a page gets the verdicts and all files, and what goes wrong with it i
   CHECK_FALSE(std::filesystem::exists(words[0]));
 }
 
-TEST_CASE("what only one side has is not acceptable") {
+TEST_CASE("what only the old side has is not acceptable") {
   Json json = files::process(1000, 500);
   json["results"][0]["implementations"].erase(1);
   const Written whole(files::process(1000, 500)), part(json);
-  for (const auto& words : {std::vector{whole.path(), part.path()}, std::vector{part.path(), whole.path()}}) {
-    const auto run = compare(words);
-    CHECK(run.code == 1);
-    CHECK_THAT(run.out, ContainsSubstring("invalid") && ContainsSubstring("'fused' has no figures in the"));
+  const auto run = compare({whole.path(), part.path()});
+  CHECK(run.code == 1);
+  CHECK_THAT(run.out, ContainsSubstring("invalid") && ContainsSubstring("'fused' has no figures in the new results"));
+}
+
+TEST_CASE("what only the new side has is new, and passes unless --new-rows fail") {
+  Json fewer = files::process(1000, 500), more = files::process(1000, 500, files::second(1));
+  SECTION("a comparison") {
+    more["results"].push_back(more["results"][0]);
+    more["results"][1]["name"] = "second";
   }
+  SECTION("an implementation") {
+    auto& rows = more["results"][0]["implementations"];
+    rows.push_back(rows[1]);
+    rows[2]["name"] = "third";
+  }
+  const auto count = more["results"].size() == 2 ? 2 : 1;
+  const Written before(fewer), after(more);
+  const TemporaryFile json;
+  const std::vector<std::string> words{before.path(), after.path(), "--process-spread", "0.001", "--json", json.path()};
+  const auto with = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), words.begin(), words.end());
+    return compare(options);
+  };
+  for (const auto& options : {std::vector<std::string>{}, {"--new-rows", "pass"}}) {
+    const auto run = with(options);
+    CHECK(run.code == 0);
+    CHECK_THAT(run.out, ContainsSubstring(" new") && ContainsSubstring("is new: the old results do not have it") &&
+                            ContainsSubstring("2 compared, 0 not acceptable, 0 open and let through, " +
+                                              std::to_string(count) + " new\n"));
+    std::istringstream text(pace::read_file(json.path(), ""));
+    std::string line, last;
+    REQUIRE(std::getline(text, line));
+    CHECK(Json::parse(line)["compared"] == 2);
+    CHECK(Json::parse(line)["new"] == count);
+    CHECK(Json::parse(line)["let_through"] == 0);
+    while (std::getline(text, line)) last = line;
+    CHECK(Json::parse(last)["verdict"] == "new");
+  }
+  const auto failed = with({"--new-rows", "fail"});
+  CHECK(failed.code == 1);
+  CHECK_THAT(failed.out, ContainsSubstring("2 compared, " + std::to_string(count) + " not acceptable") &&
+                             ContainsSubstring("leave out --new-rows fail"));
+  CHECK_THAT(with({"--markdown", "-"}).out,
+             ContainsSubstring("No change is proven of 2. " +
+                               std::string(count == 1 ? "1 is new, and has" : "2 are new, and have") +
+                               " nothing to be compared with.\n"));
+  CHECK_THAT(with({"--markdown", "-", "--new-rows", "fail"}).out, ContainsSubstring("**new**: `'"));
+  // What is wrong is so without old results.
+  auto& row = more["results"].back()["implementations"].back();
+  row["outcome"] = "wrong";
+  row["message"] = "differs";
+  const Written wrong(more);
+  CHECK(compare({before.path(), wrong.path(), "--process-spread", "0.001"}).code == 1);
+}
+
+TEST_CASE("a run in which nothing is compared has code 2, whatever is let through") {
+  Json unreached = files::process(1000, 500, files::second(1));
+  for (auto& row : unreached["results"][0]["implementations"]) {
+    row["outcome"] = "unreached";
+    row["message"] = "the budget was used up";
+    row.erase("time");
+  }
+  const Written before(files::process(1000, 500)), after(unreached);
+  const auto run = compare({before.path(), after.path(), "--allow-undecided"});
+  CHECK(run.code == 2);
+  CHECK_THAT(run.err, ContainsSubstring("nothing is compared: no row has figures on both sides"));
+  // By speed-up the baselines have no row, and all others are new.
+  Json other = files::process(1000, 500, files::second(2));
+  other["results"][0]["implementations"][1]["name"] = "second";
+  Json alone = files::process(1000, 500, files::second(3));
+  alone["results"][0]["implementations"].erase(1);
+  const Written baseline(alone), renamed(other);
+  const auto by_speedup = compare({baseline.path(), renamed.path(), "--by", "speedup"});
+  CHECK(by_speedup.code == 2);
+  CHECK_THAT(by_speedup.err, ContainsSubstring("have nothing in common that can be compared by speed-up"));
 }
 
 TEST_CASE("other machines and builds are refused with code 2, unless the difference is what one wants to see") {
