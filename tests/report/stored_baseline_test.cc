@@ -203,6 +203,10 @@ TEST_CASE("five processes say how much they differ, and a tenth more time is a r
   const auto relative = judged(stored, run(1200, 601), settings);
   CHECK(relative["eager"].judgements.empty());
   CHECK(only(relative, "fused").verdict == Verdict::passed);
+  CHECK(only(relative, "fused").expectation == "speed-up of at least 0.952x (1 / 1.05x) the stored baseline's");
+  CHECK_THAT(only(relative, "fused").message,
+             ContainsSubstring("'fused' has 1.00x the speed-up of the stored baseline") &&
+                 ContainsSubstring("all of it above 0.952x (1 / 1.05x)"));
 }
 
 TEST_CASE("on another machine, or of another build: invalid, with the reason") {

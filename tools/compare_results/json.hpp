@@ -81,6 +81,7 @@ template <class Value>
                                    {"factor", or_null(row.factor)},
                                    {"interval", std::move(interval)},
                                    {"change_proven", is_change(row)},
+                                   {"baseline_changed", !row.baseline_change.empty()},
                                    {"verdict", verdict_text(row)},
                                    {"acceptable", row.judgement.acceptable},
                                    {"unresolved", row.judgement.unresolved},

@@ -111,6 +111,10 @@ struct Shown {
   if (needed > 0)
     text += " About " + std::to_string(needed) + " processes on each side would give " +
             (within_reach == open ? "each" : std::to_string(within_reach)) + " of these one.";
+  if (const auto count = outcome.count([](const Compared& row) { return !row.baseline_change.empty(); }); count > 0)
+    text += " The baseline's time changed as well in the comparisons of " + std::to_string(count) +
+            (count == 1 ? " row" : " rows") +
+            ": the machine may have changed, and not the code. Speed-ups (`--by speedup`) tell these apart.";
   if (const auto count = outcome.new_rows(); count > 0)
     text += ' ' + std::to_string(count) + (count == 1 ? " is new, and has" : " are new, and have") +
             " nothing to be compared with.";

@@ -27,7 +27,8 @@ namespace pace::tools::compare_results {
   return time ? format_time(*time) : "-";
 }
 
-/// Prints the rows of all steps, and below a row that has not passed its message in lines of at most `width` columns.
+/// Prints the rows of all steps, and below a row that has not passed its message in lines of at most `width` columns;
+/// below one that has passed, whether its baseline's time changed.
 inline void print_table(const Outcome& outcome, bool colour, std::size_t width, std::ostream& out) {
   report::StreamingTable table({{"comparison", 10, report::Align::left},
                                 {"implementation", 14, report::Align::left},
@@ -56,8 +57,10 @@ inline void print_table(const Outcome& outcome, bool colour, std::size_t width, 
     out << table.header_if_due(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       out << table.line(rows[i]);
-      if (step.rows[i].judgement.verdict == Verdict::passed) continue;
-      for (const auto& line : report::wrap(step.rows[i].judgement.message, width - 6)) out << "      " << line << '\n';
+      const bool passed = step.rows[i].judgement.verdict == Verdict::passed;
+      const auto& text = passed ? step.rows[i].baseline_change : step.rows[i].judgement.message;
+      if (text.empty()) continue;
+      for (const auto& line : report::wrap(text, width - 6)) out << "      " << line << '\n';
     }
   }
   out << outcome.compared() << " compared, " << outcome.closed() << " not acceptable, " << outcome.let_through()

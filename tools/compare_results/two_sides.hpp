@@ -27,6 +27,8 @@ struct Compared {
   Judgement judgement;
   /// Whether no file of the old side has the row, so that there is nothing to compare it with.
   bool is_new = false;
+  /// Says that the time of the comparison's baseline changed as well, where times are compared; else empty.
+  std::string baseline_change;
   /// Processes with figures on each side.
   std::size_t processes_then = 0, processes_now = 0;
   /// Processes on each side that would settle an undecided verdict, and the rounds and the time of rounds of all of
@@ -88,6 +90,32 @@ inline void add_forecast(Compared& compared, std::size_t needed, const std::vect
       for (const auto& row : result.implementations)
         if (++count <= 3) text += (text.empty() ? "'" : ", '") + result.name + "' (" + row.name + ')';
   return count == 0 ? "nothing" : count > 3 ? text + " and " + std::to_string(count - 3) + " more" : text;
+}
+
+/// Says of each row with figures whether the time of its comparison's baseline changed too: proven, or by at least half
+/// of a change that is proven of the row. Times alone do not tell such a change from another speed of the machine.
+inline void add_baseline_changes(std::vector<Compared>& all, const std::vector<report::ResultsFile>& now) {
+  const auto log_of = [](const Compared& row) { return row.factor ? std::log(*row.factor) : 0; };
+  for (auto& row : all) {
+    if (!row.factor || !row.interval) continue;
+    const auto found = report::detail::find(now, row.comparison, row.implementation);
+    const Compared* baseline = nullptr;
+    for (const auto* result : found.results)
+      for (const auto& other : result->implementations)
+        for (const auto& each : all)
+          if (other.is_baseline && each.comparison == row.comparison && each.implementation == other.name)
+            baseline = &each;
+    if (baseline == nullptr || !baseline->factor) continue;
+    const double share = log_of(*baseline) / log_of(row);
+    if (!is_change(*baseline) && !(is_change(row) && share >= 0.5)) continue;
+    const std::string factor = format_factor(1 / *baseline->factor);
+    row.baseline_change =
+        baseline == &row ? "It is the baseline. If its code is as it was, the machine is slower or faster than then"
+                         : "The baseline '" + baseline->implementation + "' takes " + factor +
+                               " its old time, so that the machine may have changed and not the code";
+    row.baseline_change += "; compare speed-ups, from which that cancels (--by speedup)";
+    row.judgement.message += (row.judgement.message.ends_with('.') ? " " : ". ") + row.baseline_change;
+  }
 }
 
 /// Returns the judgement of a row that the old results do not have. An implementation that is wrong or does not run is
@@ -206,6 +234,7 @@ inline void require_common(const std::vector<report::ResultsFile>& then, const s
     throw Error(then.front().path + " and " + now.front().path + " have nothing in common that can be compared" +
                 (settings.by_speedup ? " by speed-up" : "") +
                 ": each row of the second side is new; expected results of the same implementations");
+  if (!settings.by_speedup) detail::add_baseline_changes(all, now);
   return all;
 }
 

@@ -77,25 +77,34 @@ PACE_INLINE std::optional<std::size_t> processes_for_verdict(const Processes& pr
   return std::nullopt;
 }
 
+PACE_INLINE std::string speedup_limit_text(const gate::Demand& demand) {
+  if (demand.burden == gate::Burden::claim) return demand.limit_text();
+  return format_factor(std::exp(demand.threshold)) + " (1 / " + demand.limit_text() + ')';
+}
+
 PACE_INLINE ProcessVerdict judge(const gate::Demand& demand, const std::string& what, const std::string& reference,
                                  const Processes& processes, const gate::Rates& rates,
-                                 const std::optional<double>& spread) {
+                                 const std::optional<double>& spread, bool of_speedups) {
   const double pass_level = demand.pass_level(rates), fail_level = demand.fail_level(rates);
   const auto evidence = weigh(processes, demand.threshold, pass_level, fail_level, spread);
   std::optional<std::size_t> needed;
   Judgement judgement{.verdict = gate::decide(evidence.p_above, evidence.p_below, pass_level, fail_level)};
-  const bool guard = demand.burden == gate::Burden::guard;
-  const double sign = guard ? -1 : 1;
+  // A guard is stated as a time, which grows where the speed falls. Speed-ups are shown as they are.
+  const bool as_time = demand.burden == gate::Burden::guard && !of_speedups;
+  const double sign = as_time ? -1 : 1;
+  const std::string limit = of_speedups ? speedup_limit_text(demand) : demand.limit_text();
   const double one = std::exp(sign * evidence.interval.low), other = std::exp(sign * evidence.interval.high);
-  judgement.message = what + (guard ? " takes " : " is ") + format_factor(std::exp(sign * evidence.centre)) +
-                      (guard ? " the time of " : " as fast as ") + reference + ' ' +
+  const auto [verb, quantity] = of_speedups ? std::pair(" has ", " the speed-up of ")
+                                : as_time   ? std::pair(" takes ", " the time of ")
+                                            : std::pair(" is ", " as fast as ");
+  judgement.message = what + verb + format_factor(std::exp(sign * evidence.centre)) + quantity + reference + ' ' +
                       format_interval(Interval<double>{std::min(one, other), std::max(one, other), 0}) + " at " +
                       format_percent(evidence.interval.confidence);
   const std::string rest = " (wrongly passed: " + format_percent(pass_level) +
                            ", wrongly failed: " + format_percent(fail_level) + "; " + evidence.guarantee + ')';
   if (judgement.verdict == Verdict::undecided) {
     needed = processes_for_verdict(processes, demand.threshold, pass_level, fail_level, spread);
-    judgement.message += ", which holds " + demand.limit_text() + rest + ". ";
+    judgement.message += ", which holds " + limit + rest + ". ";
     if (needed)
       judgement.message += "At this scatter about " + std::to_string(*needed) +
                            " processes on each side would settle it, a number to be fixed before they are measured";
@@ -104,8 +113,7 @@ PACE_INLINE ProcessVerdict judge(const gate::Demand& demand, const std::string& 
                            " processes on each side to settle at this scatter; allow more";
   } else {
     judgement.message += std::string(", all of it ") +
-                         ((judgement.verdict == Verdict::passed) == guard ? "below " : "above ") + demand.limit_text() +
-                         rest;
+                         ((judgement.verdict == Verdict::passed) == as_time ? "below " : "above ") + limit + rest;
   }
   if (judgement.verdict == Verdict::undecided)
     demand.leave_open(judgement);

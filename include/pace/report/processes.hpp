@@ -67,11 +67,15 @@ struct ProcessVerdict {
   std::optional<std::size_t> processes_needed = {};
 };
 
+/// Returns the limit of a demand on speed-ups, now over then: `1.20x`, or of a guard `0.980x (1 / 1.02x)`.
+[[nodiscard]] std::string speedup_limit_text(const gate::Demand& demand);
+
 /// Returns the verdict on one implementation. `what` names it in messages, as in "'fused'", and `reference` names what
-/// it is compared with. `spread`: see weigh().
+/// it is compared with. `spread`: see weigh(). `of_speedups`: the processes' numbers are speed-ups, not times, and the
+/// message says so.
 [[nodiscard]] ProcessVerdict judge(const gate::Demand& demand, const std::string& what, const std::string& reference,
                                    const Processes& processes, const gate::Rates& rates,
-                                   const std::optional<double>& spread);
+                                   const std::optional<double>& spread, bool of_speedups = false);
 
 }  // namespace pace::report
 

@@ -130,12 +130,11 @@ PACE_INLINE std::optional<double> number_of(const ImplementationResult& row, boo
 namespace pace::report {
 
 PACE_INLINE std::string describe(const Settings& settings, const std::string& reference) {
-  gate::Demand demand = settings.expectation.demand();
-  const std::string what = settings.by_speedup ? "speed-up" : "speed";
-  if (demand.burden == gate::Burden::guard)
-    return settings.by_speedup ? "at most " + demand.limit_text() + " less " + what + " than " + reference
-                               : "time of at most " + demand.limit_text() + ' ' + reference + "'s";
-  return what + " of at least " + demand.limit_text() + ' ' + reference + "'s";
+  const gate::Demand& demand = settings.expectation.demand();
+  const std::string of = ' ' + reference + (reference.ends_with('s') ? "'" : "'s");
+  if (settings.by_speedup) return "speed-up of at least " + speedup_limit_text(demand) + of;
+  if (demand.burden == gate::Burden::guard) return "time of at most " + demand.limit_text() + of;
+  return "speed of at least " + demand.limit_text() + of;
 }
 
 PACE_INLINE ProcessVerdict judge(const Settings& settings, const std::string& implementation,
@@ -175,7 +174,7 @@ PACE_INLINE ProcessVerdict judge(const Settings& settings, const std::string& im
       if (!row->context.disturbance.empty()) return open(row->context.disturbance);
   const gate::Rates rates{stats::alpha_share(settings.family.alpha, gates),
                           stats::alpha_share(settings.family.beta, gates)};
-  auto verdict = judge(demand, own, reference, processes, rates, settings.spread);
+  auto verdict = judge(demand, own, reference, processes, rates, settings.spread, settings.by_speedup);
   verdict.judgement.expectation = judgement.expectation;
   return verdict;
 }

@@ -81,6 +81,56 @@ TEST_CASE("replicates decide: nothing slower is 0, something slower is 1") {
   CHECK(compare(5, 1.05, {"--by", "speedup"}).code == 1);
 }
 
+TEST_CASE("where the time of the baseline changed too, rows say so and name --by speedup") {
+  const std::vector<std::string> precise{"--process-spread", "0.002"};
+  const auto with = [&](double eager, double fused, std::vector<std::string> options) {
+    const Written before(files::process(1000, 500)), after(files::process(eager, fused, files::second(1)));
+    options.insert(options.end(), {before.path(), after.path()});
+    options.insert(options.end(), precise.begin(), precise.end());
+    return compare(options);
+  };
+  const std::string advice = "compare speed-ups, from which that cancels (--by speedup)";
+  const auto slower = with(1720, 860, {});
+  CHECK(slower.code == 1);
+  CHECK_THAT(
+      joined(slower.out),
+      ContainsSubstring("The baseline 'eager' takes 1.72x its old time, so that the machine may have changed and "
+                        "not the code; " +
+                        advice) &&
+          ContainsSubstring("It is the baseline. If its code is as it was, the machine is slower or faster"));
+  CHECK_THAT(with(1720, 860, {"--markdown", "-"}).out,
+             ContainsSubstring("The baseline's time changed as well in the comparisons of 2 rows") &&
+                 ContainsSubstring("`--by speedup`"));
+  CHECK(with(1720, 860, {"--by", "speedup", "--allow-undecided"}).code == 0);
+  // A faster machine passes what it should not, and a loss may be hidden in it.
+  CHECK_THAT(joined(with(500, 400, {}).out), ContainsSubstring("The baseline 'eager' takes 0.500x its old time"));
+  // Half of a proven change that is itself not proven.
+  const auto half = with(1006, 503.5, {"--no-slower-than", "1.0001"});
+  CHECK_THAT(joined(half.out), !ContainsSubstring("takes 1.01x its old time"));
+  CHECK_THAT(joined(with(1006, 506, {"--no-slower-than", "1.0001"}).out),
+             ContainsSubstring("The baseline 'eager' takes 1.01x its old time"));
+  for (const auto& still : {with(1000, 860, {}), with(1000, 500, {}), with(1720, 860, {"--by", "speedup"})})
+    CHECK_THAT(still.out, !ContainsSubstring("its old time") && !ContainsSubstring("It is the baseline"));
+}
+
+TEST_CASE("by speed-up, the message has the figure of its column, and says that it is a speed-up") {
+  const Written before(files::process(1000, 500)), slower(files::process(1000, 600, files::second(1))),
+      faster(files::process(1000, 400, files::second(2)));
+  const auto with = [&](const Written& after, std::vector<std::string> options) {
+    options.insert(options.end(), {before.path(), after.path(), "--by", "speedup", "--process-spread", "0.002"});
+    return joined(compare(options).out);
+  };
+  CHECK_THAT(with(slower, {}), ContainsSubstring("0.833x failed") &&
+                                   ContainsSubstring("'fused' has 0.833x the speed-up of the old results [0.82") &&
+                                   ContainsSubstring("all of it below 0.980x (1 / 1.02x)") &&
+                                   !ContainsSubstring("the time of"));
+  CHECK_THAT(with(slower, {"--no-slower-than", "1.2"}), ContainsSubstring("which holds 0.833x (1 / 1.20x)"));
+  CHECK_THAT(with(slower, {"--speedup-at-least", "1.2"}), ContainsSubstring("all of it below 1.20x"));
+  CHECK_THAT(with(faster, {"--speedup-at-least", "1.3"}),
+             ContainsSubstring("'fused' has 1.25x the speed-up of the old results") &&
+                 ContainsSubstring("all of it below 1.30x"));
+}
+
 TEST_CASE("two single files: open unless the difference is beyond what processes differ by") {
   const Written old_file(files::process(1000, 500)), slower(files::process(1000, 530)), slow(files::process(1000, 800));
   const auto open = compare({old_file.path(), slower.path()});
