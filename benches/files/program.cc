@@ -2,6 +2,7 @@
 // from a file: checked against each other, timed side by side, judged.
 #include <algorithm>
 #include <exception>
+#include <locale>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -166,6 +167,7 @@ void prepare(std::ostream& /*out*/, std::ostream& errors) {
 pace::report::Configuration configuration() {
   pace::report::Configuration all;
   std::ostringstream text;
+  text.imbue(std::locale::classic());
   const auto take = [&](const char* name) {
     all[name] = text.str();
     text.str("");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "benches/kernels/ncu.hpp"
+#include "pace/core/c_numbers.hpp"
 #include "pace/core/error.hpp"
 #include "pace/kernels/report.hpp"
 #include "pace/report/csv_text.hpp"
@@ -29,6 +30,7 @@ inline constexpr std::array<const char*, 2> moved_bytes{"dram__bytes_read.sum", 
 [[nodiscard]] inline double read_count(std::string text, const std::string& where) {
   std::erase(text, ',');
   char* end = nullptr;
+  const CNumbers c_numbers;
   const double number = std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0') throw InputError({where}, "expected a number of bytes, found '" + text + '\'');
   return number;

@@ -8,6 +8,7 @@
 #include <exception>
 #include <functional>
 #include <iostream>
+#include <locale>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -244,6 +245,7 @@ class Bench {
     out_ << compat::bandwidth_summary(package, found.kernels) << '\n';
     if (bandwidth_) {
       std::ostringstream text;
+      text.imbue(std::locale::classic());
       compat::write_bandwidth_info(package, found.kernels, text);
       bandwidth_->append(text.str());
     }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <iomanip>
+#include <locale>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -203,6 +204,7 @@ class SideBySide final : public ReplayListener {
   void line(const std::string& name, const std::string& theirs, const std::string& mean, const std::string& median,
             const std::string& interval, const std::string& ratio) {
     std::ostringstream text;
+    text.imbue(std::locale::classic());
     text << std::left << std::setw(56) << name << std::right << std::setw(17) << theirs << std::setw(12) << mean
          << std::setw(13) << median << std::setw(22) << interval << std::setw(15) << ratio;
     out_ << text.str() << '\n';

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <locale>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -546,6 +547,7 @@ pace::report::Configuration configuration() {
                                                                                  : "perf";
   all["--fuser"] = pace::benches::aot::to_string(line.fuser);
   std::ostringstream limit;
+  limit.imbue(std::locale::classic());
   if (options.no_slower_than) limit << *options.no_slower_than;
   all["--no-slower-than"] = limit.str();
   return all;

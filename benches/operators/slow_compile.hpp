@@ -11,6 +11,8 @@
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/calls/operator_call.hpp"
 
+#include "pace/core/c_numbers.hpp"
+
 namespace pace::benches::operators {
 
 /// More than this is worth a line.
@@ -20,6 +22,7 @@ inline constexpr double slow_compile_seconds = 10;
 [[nodiscard]] inline std::optional<std::string> slow_compile_line(double seconds, const std::string& what) {
   if (!(seconds > slow_compile_seconds)) return std::nullopt;
   std::array<char, 32> text;
+  const CNumbers c_numbers;
   std::snprintf(text.data(), text.size(), "%.1f", seconds);
   return "slow compile inductor " + std::string(text.data()) + "s " + what;
 }

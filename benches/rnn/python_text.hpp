@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pace/core/c_numbers.hpp"
 #include "pace/corpus/python_repr.hpp"
 
 namespace pace::benches::rnn {
@@ -15,6 +16,7 @@ namespace pace::benches::rnn {
 /// `value` by one of printf's floating-point formats. C leaves a NaN its sign; Python does not.
 [[nodiscard]] inline std::string python_format(const char* format, double value) {
   std::array<char, 400> text;
+  const CNumbers c_numbers;
   std::snprintf(text.data(), text.size(), format, std::isnan(value) ? std::fabs(value) : value);
   return text.data();
 }

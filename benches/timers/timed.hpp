@@ -11,6 +11,8 @@
 
 #include "benches/timers/summary.hpp"
 
+#include "pace/core/c_numbers.hpp"
+
 namespace pace::benches::timers {
 
 struct Timed {
@@ -50,6 +52,7 @@ double print_performance(C& clock, F&& function, const PrintPerformance& options
     readings.emplace_back(timed(clock, function, {options.times, options.set_seed, options.synchronise}));
   const double took = std::chrono::duration<double>(lower_median(std::move(readings))).count() / options.times;
   std::array<char, 64> text;
+  const CNumbers c_numbers;
   std::snprintf(text.data(), text.size(), "%.6f", took / options.baseline);
   out << text.data() << '\n' << std::flush;
   return took;

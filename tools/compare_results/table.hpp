@@ -63,9 +63,9 @@ inline void print_table(const Outcome& outcome, bool colour, std::size_t width, 
       for (const auto& line : report::wrap(text, width - 6)) out << "      " << line << '\n';
     }
   }
-  out << outcome.compared() << " compared, " << outcome.closed() << " not acceptable, " << outcome.let_through()
-      << " open and let through";
-  if (outcome.new_rows() > 0) out << ", " << outcome.new_rows() << " new";
+  out << std::to_string(outcome.compared()) << " compared, " << std::to_string(outcome.closed()) << " not acceptable, "
+      << std::to_string(outcome.let_through()) << " open and let through";
+  if (outcome.new_rows() > 0) out << ", " << std::to_string(outcome.new_rows()) << " new";
   out << '\n';
 }
 

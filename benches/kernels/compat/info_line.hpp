@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "pace/core/c_numbers.hpp"
 #include "pace/kernels/category.hpp"
 
 namespace pace::benches::kernels::compat {
@@ -21,6 +22,7 @@ namespace detail {
   std::array<char, 512> text{};
   std::va_list arguments;
   va_start(arguments, format);
+  const CNumbers c_numbers;
   const int length = std::vsnprintf(text.data(), text.size(), format, arguments);
   va_end(arguments);
   return {text.data(), static_cast<std::size_t>(std::clamp(length, 0, static_cast<int>(text.size()) - 1))};

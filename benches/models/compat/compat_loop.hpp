@@ -19,6 +19,7 @@
 
 #include "benches/models/run/input_tensors.hpp"
 #include "benches/models/run/varying_batch.hpp"
+#include "pace/core/c_numbers.hpp"
 #include "pace/core/error.hpp"
 #include "pace/stats/student.hpp"
 
@@ -135,6 +136,7 @@ template <class Eager, class Compiled>
                                                 double threshold = 0.1) {
   if (!is_correct) return "ERROR";
   char text[64];
+  const CNumbers c_numbers;
   if (p_value > threshold)
     std::snprintf(text, sizeof text, "%.3fx SAME", speedup);
   else

@@ -16,6 +16,7 @@
 
 #include "benches/models/driver/check_expected.hpp"
 #include "benches/models/settings.hpp"
+#include "pace/core/c_numbers.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 
@@ -71,6 +72,7 @@ struct PerformanceLimit {
 /// `value` to four significant digits, for a file that people read.
 [[nodiscard]] inline double to_four_digits(double value) {
   std::array<char, 40> text{};
+  const CNumbers c_numbers;
   std::snprintf(text.data(), text.size(), "%.3e", value);
   return std::strtod(text.data(), nullptr);
 }
@@ -79,6 +81,7 @@ namespace detail {
 
 [[nodiscard]] inline std::string shortest(double value) {
   std::array<char, 40> text{};
+  const CNumbers c_numbers;
   std::snprintf(text.data(), text.size(), "%g", value);
   return text.data();
 }
@@ -115,6 +118,7 @@ struct Counts {
 
   [[nodiscard]] static bool read(const std::string& text, double& number) {
     char* end = nullptr;
+    const CNumbers c_numbers;
     number = std::strtod(text.c_str(), &end);
     return !text.empty() && *end == '\0' && std::isfinite(number);
   }

@@ -13,6 +13,7 @@
 #include "benches/models/driver/names.hpp"
 #include "benches/models/row.hpp"
 #include "benches/models/settings.hpp"
+#include "pace/core/c_numbers.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/report/configuration.hpp"
@@ -75,6 +76,7 @@ struct RecordContext {
 [[nodiscard]] inline std::string to_line(const Row& row) {
   const auto real = [](double number) {
     char text[40];
+    const CNumbers c_numbers;
     std::snprintf(text, sizeof text, "%a", number);
     return std::string(text);
   };
@@ -108,7 +110,10 @@ struct RecordContext {
 
 /// Throws Error if `line` is not one of to_line's.
 [[nodiscard]] inline Row row_from(const std::string& line) {
-  const auto real = [](const Json& text) { return std::strtod(text.get<std::string>().c_str(), nullptr); };
+  const auto real = [](const Json& text) {
+    const CNumbers c_numbers;
+    return std::strtod(text.get<std::string>().c_str(), nullptr);
+  };
   try {
     const Json json = parse_json<Json>(line);
     Row row{.device = json.at("device"),

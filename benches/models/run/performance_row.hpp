@@ -12,6 +12,7 @@
 #include "benches/models/row.hpp"
 #include "benches/models/run/backend.hpp"
 #include "benches/models/run/warm_up.hpp"
+#include "pace/core/c_numbers.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/verdict.hpp"
 
@@ -86,6 +87,7 @@ inline void fill_performance(Row& row, const PerformanceFigures& figures, const 
 /// `1.234x`, with the interval behind it if there is one.
 [[nodiscard]] inline std::string speedup_text(const PerformanceFigures& figures) {
   char text[96];
+  const CNumbers c_numbers;
   if (figures.interval)
     std::snprintf(text, sizeof text, "%.3fx [%.3fx, %.3fx]", figures.speedup, figures.interval->low,
                   figures.interval->high);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <locale>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -107,6 +108,7 @@ struct ArgumentBinder {
  private:
   [[noreturn]] void fail(const std::string& message) const {
     std::ostringstream text;
+    text.imbue(std::locale::classic());
     text << name << ' ' << message << " (schema: " << schema << ')';
     throw InputError(where, text.str());
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <locale>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -32,6 +33,7 @@ struct Mismatch {
   if (value.isInt()) return "the int " + std::to_string(value.toInt());
   if (value.isDouble()) {
     std::ostringstream text;
+    text.imbue(std::locale::classic());
     text << "the float " << value.toDouble();
     return text.str();
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "pace/core/c_numbers.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::operators {
@@ -14,6 +15,7 @@ namespace detail {
 
 [[nodiscard]] inline std::string gibibytes(std::int64_t bytes) {
   char text[32];
+  const CNumbers c_numbers;
   std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes) / (1 << 30));
   return text;
 }

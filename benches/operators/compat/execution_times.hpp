@@ -29,6 +29,7 @@
 #include "benches/rows/prior_failures.hpp"
 #include "benches/rows/refusal.hpp"
 #include "pace/core/activity.hpp"
+#include "pace/core/c_numbers.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
@@ -82,6 +83,7 @@ namespace detail {
   std::string lines;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     std::array<char, 64> number{};
+    const CNumbers c_numbers;
     std::snprintf(number.data(), number.size(), "%.3f", detail::median_us(runs[i]));
     lines += (runs.size() > 1 ? "Run: " + std::to_string(i) + ", " : "") +
              (pass == Pass::forward ? "Forward" : "Backward") + " Execution Time (us) : " + number.data() + '\n';

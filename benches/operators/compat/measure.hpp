@@ -23,6 +23,7 @@
 #include "pace/check/ivalue.hpp"
 #include "pace/check/same.hpp"
 #include "pace/core/activity.hpp"
+#include "pace/core/c_numbers.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::operators::compat {
@@ -36,6 +37,7 @@ namespace detail {
   const auto a = check::tensors_of(expected), b = check::tensors_of(actual);
   if (a.empty() || b.empty()) throw Error("no outputs to compare; expected a tensor on both sides");
   std::array<char, 64> text;
+  const CNumbers c_numbers;
   std::snprintf(text.data(), text.size(), "tensor(%.4f)", a[0].sub(b[0]).abs().max().item<double>());
   return text.data();
 }

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/c_numbers.hpp"
 #include "pace/core/units.hpp"
 
 namespace pace::args {
@@ -74,6 +75,7 @@ using KindOf = typename Target<To>::Kind;
 
 [[nodiscard]] inline std::string shortest(double number) {
   std::array<char, 32> text{};
+  const CNumbers c_numbers;
   std::snprintf(text.data(), text.size(), "%.6g", number);
   return text.data();
 }
@@ -122,6 +124,7 @@ template <class To>
 [[nodiscard]] Value number(To& to, double least, double most, const std::string& example, std::string placeholder) {
   const auto range = [](double limit) {
     std::array<char, 64> text{};
+    const CNumbers c_numbers;
     std::snprintf(text.data(), text.size(), "%.9f", limit);
     std::string shown = text.data();
     shown.erase(shown.find_last_not_of('0') + 1);

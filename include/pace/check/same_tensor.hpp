@@ -13,6 +13,7 @@
 #include "pace/check/error_norms.hpp"
 #include "pace/check/same_options.hpp"
 #include "pace/check/text.hpp"
+#include "pace/core/c_numbers.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::check {
@@ -99,6 +100,7 @@ inline void log_to(const SameOptions& options, const std::string& message) {
   if (res_error <= multiplier * ref_error + options.tol / 10) return true;
   if (options.equal_nan && std::isnan(ref_error) && std::isnan(res_error)) return true;
   std::array<char, 200> numbers, rest;
+  const CNumbers c_numbers;
   std::snprintf(numbers.data(), numbers.size(), "RMSE (res-fp64): %.5f, (ref-fp64): %.5f", res_error, ref_error);
   std::snprintf(rest.data(), rest.size(), "multiplier: %f, tol: %f, use_larger_multiplier_for_smaller_tensor: %d",
                 multiplier, options.tol, options.use_larger_multiplier_for_smaller_tensor ? 1 : 0);

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "pace/core/c_numbers.hpp"
+
 namespace pace::check::detail {
 
 /// Shortest text that reads back as the same `Real`, a float or a double: 0.1, 1e-05, 3.0, inf, nan. Between 1e-4 and
@@ -22,6 +24,7 @@ template <class Real>
 [[nodiscard]] std::string number_text(Real value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  const CNumbers c_numbers;
   std::array<char, 64> text;
   const auto print = [&](const char* format, int digits) {
     std::snprintf(text.data(), text.size(), format, digits, static_cast<double>(value));
@@ -40,6 +43,7 @@ template <class Real>
 /// `value` to `digits` significant digits: 0.188, 1e-05, inf.
 [[nodiscard]] inline std::string rounded_text(double value, int digits = 3) {
   std::array<char, 48> text;
+  const CNumbers c_numbers;
   std::snprintf(text.data(), text.size(), "%.*g", digits, value);
   return text.data();
 }

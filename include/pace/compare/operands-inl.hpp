@@ -3,6 +3,7 @@
 
 #include "pace/compare/operands.hpp"
 
+#include <locale>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -43,6 +44,7 @@ PACE_INLINE c10::IValue OperandClones::of(const c10::IValue& value) const {
 PACE_INLINE std::string describe_tensor(const at::Tensor& tensor) {
   if (!tensor.defined()) return "no tensor";
   std::ostringstream text;
+  text.imbue(std::locale::classic());
   text << c10::toString(tensor.scalar_type()) << tensor.sizes();
   if (!tensor.is_contiguous()) text << " with strides " << tensor.strides();
   if (!tensor.is_cpu()) text << " on " << at::Device(tensor.device().type()).str();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <locale>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -97,6 +98,7 @@ namespace detail {
 template <class T>
 [[nodiscard]] std::string describe_operand(const T& value) {
   std::ostringstream text;
+  text.imbue(std::locale::classic());
   if constexpr (std::is_arithmetic_v<T>) {
     text << +value;
   } else {

@@ -139,10 +139,11 @@ class RunAccount {
     if (code != 0 || (unresolved_.empty() && unresolved_rows_ == 0 && unreached_ == 0)) return code;
     const std::string tail = detail::fate_of_exit(exit_undecided, allow_undecided, "--allow-undecided");
     if (const auto guards = unresolved_.size() + unresolved_rows_; guards > 0)
-      errors << "pace: " << guards << (guards == 1 ? " guard was" : " guards were")
+      errors << "pace: " << std::to_string(guards) << (guards == 1 ? " guard was" : " guards were")
              << " let through undecided: neither a regression nor its absence is proven" << tail;
     if (unreached_ > 0)
-      errors << "pace: " << unreached_ << (unreached_ == 1 ? " implementation was" : " implementations were")
+      errors << "pace: " << std::to_string(unreached_)
+             << (unreached_ == 1 ? " implementation was" : " implementations were")
              << " not reached in time, so that nothing is known of " << (unreached_ == 1 ? "it" : "them") << tail;
     return allow_undecided ? 0 : exit_undecided;
   }

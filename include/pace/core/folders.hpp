@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
+#include <locale>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -93,6 +94,7 @@ struct FolderTrust {
                                                    const FolderTrust& trust) {
   constexpr uid_t overflow_user = 65534;
   std::ostringstream facts;
+  facts.imbue(std::locale::classic());
   facts << " (owner " << found.st_uid << ", mode " << std::oct << std::setfill('0') << std::setw(4)
         << (found.st_mode & 07777) << ')';
   const bool may_be_root = on_the_way && !trust.root_is_mapped && found.st_uid == overflow_user;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "pace/core/c_numbers.hpp"
 #include "pace/core/units.hpp"
 
 namespace pace {
@@ -19,6 +20,7 @@ namespace pace {
   const int magnitude = value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
   const int decimals = magnitude >= digits ? 0 : digits - 1 - magnitude;
   std::array<char, 400> text;
+  const CNumbers c_numbers;
   const int length = std::snprintf(text.data(), text.size(), "%.*f", decimals < 0 ? 0 : decimals, value);
   return {text.data(), static_cast<std::size_t>(length)};
 }
@@ -27,6 +29,7 @@ namespace pace {
 [[nodiscard]] inline std::string format_fixed(double value, int decimals) {
   if (std::isnan(value)) return "nan";
   std::array<char, 400> text;  // the largest double has 309 digits before the point
+  const CNumbers c_numbers;
   const int length = std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
   return {text.data(), static_cast<std::size_t>(length)};
 }
@@ -72,6 +75,7 @@ struct TimeUnit {
 /// Returns a share (0.95) in percent with up to four significant digits, as `95 %` or `99.5 %`.
 [[nodiscard]] inline std::string format_percent(double share) {
   std::array<char, 32> text;
+  const CNumbers c_numbers;
   std::snprintf(text.data(), text.size(), "%.4g %%", 100 * share);
   return text.data();
 }

@@ -86,7 +86,7 @@ namespace gate {
 
 PACE_INLINE Expectation InstructionsAtMost(double ratio) {
   if (!(ratio > 0) || !std::isfinite(ratio))
-    throw Error("a ratio of instructions must be a positive number; found " + std::to_string(ratio));
+    throw Error("a ratio of instructions must be a positive number; found " + format_significant(ratio, 6));
   return Expectation(Expectation::Rule{
       .description = "ratio of instructions of at most " + format_significant(ratio, 6) + 'x',
       .judge = [ratio](const ImplementationResult& row) { return gate::judge_instructions(ratio, row); },

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/c_numbers.hpp"
 #include "pace/core/error.hpp"
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/judge.hpp"
@@ -26,6 +27,7 @@ namespace detail {
 /// Returns the text by which a demand on a row is told from others: descriptions round their limits.
 [[nodiscard]] inline std::string text_of_matched(const gate::Demand& demand, const ImplementationResult& row) {
   std::array<char, 96> numbers{};
+  const CNumbers c_numbers;
   std::snprintf(numbers.data(), numbers.size(), "%d %d %a %a", static_cast<int>(demand.method),
                 static_cast<int>(demand.about), demand.threshold, demand.quantile);
   return row.context.comparison + '\n' + row.name + '\n' + demand.describe() + '\n' + numbers.data();

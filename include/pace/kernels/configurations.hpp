@@ -41,7 +41,9 @@ inline void print_configurations(const KernelReport& report, std::ostream& out, 
     if (kernel.configurations.empty()) continue;
     const auto* const best = best_of(kernel.configurations);
     const auto behind = behind_best(kernel.configurations);
-    out << '\n' << report::printable(kernel.name) << ": " << kernel.configurations.size() << " configurations; ";
+    out << '\n'
+        << report::printable(kernel.name) << ": " << std::to_string(kernel.configurations.size())
+        << " configurations; ";
     if (!behind)
       out << "the chosen one was not timed\n";
     else if (*behind > 0)

@@ -94,9 +94,10 @@ namespace detail {
 
 /// Prints the totals of a report of a GPU.
 inline void print_totals(const KernelReport& report, std::ostream& out) {
-  if (report.copies + report.fills > 0) out << ", " << report.copies << " copies, " << report.fills << " fills";
+  if (report.copies + report.fills > 0)
+    out << ", " << std::to_string(report.copies) << " copies, " << std::to_string(report.fills) << " fills";
   for (const auto& [name, count] : report.other_nodes)
-    out << ", " << count << ' ' << report::printable(name) << (count == 1 ? "" : "s");
+    out << ", " << std::to_string(count) << ' ' << report::printable(name) << (count == 1 ? "" : "s");
   out << "; as a graph " << format_time(report.whole) << " = kernels " << format_time(report.sum());
   if (report.copying.count() > 0) out << " + copies and fills " << format_time(report.copying);
   out << " + gaps " << format_time(report.gaps()) << " (" << format_percent(report.explained()) << ")\n";
@@ -108,7 +109,8 @@ inline void print_range_totals(const KernelReport& report, std::ostream& out) {
       << format_percent(report.explained()) << "), without the " << format_time(report.recording)
       << " that recording them adds\n";
   if (report.elsewhere > 0)
-    out << report.elsewhere << " ranges of other threads are not among them: they run at the same time\n";
+    out << std::to_string(report.elsewhere)
+        << " ranges of other threads are not among them: they run at the same time\n";
 }
 
 [[nodiscard]] inline std::vector<report::Cell> launch_cells(const std::optional<Launch>& launch) {
@@ -146,7 +148,7 @@ inline void print_table(const KernelReport& report, std::ostream& out, bool colo
   using report::Cell;
   using report::Colour;
   const std::size_t count = report.kernels.size();
-  out << report::printable(report.name) << " on " << report.device << ": " << count
+  out << report::printable(report.name) << " on " << report.device << ": " << std::to_string(count)
       << (count == 1 ? " kernel" : " kernels");
   if (report.by_ranges)
     detail::print_range_totals(report, out);

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/c_numbers.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/core/units.hpp"
@@ -122,6 +123,7 @@ struct CsvTable {
   [[nodiscard]] std::optional<double> number(std::size_t row, std::string_view name) const {
     const std::string value = text(row, name);
     char* end = nullptr;
+    const CNumbers c_numbers;
     const double number = std::strtod(value.c_str(), &end);
     if (value.empty() || *end != '\0') return std::nullopt;
     return number;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/c_numbers.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/junit.hpp"
 #include "pace/report/sink.hpp"
@@ -52,6 +53,7 @@ PACE_INLINE std::string JUnitSink::property(const char* name, std::string_view v
 
 PACE_INLINE std::string JUnitSink::seconds(Nanoseconds time) {
   char text[64];
+  const CNumbers c_numbers;
   std::snprintf(text, sizeof text, "%.6f", std::chrono::duration<double>(time).count());
   return text;
 }

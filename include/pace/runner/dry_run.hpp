@@ -146,8 +146,9 @@ inline void print_dry_run(const std::vector<ListedCase>& planned, const DryRunFi
         ++known->second;
     }
   for (const auto& [text, count] : expectations)
-    out << "  " << count << (count == 1 ? " case expects " : " cases expect ") << report::printable(text) << '\n';
-  out << planned.size() << (planned.size() == 1 ? " case" : " cases") << " would be measured";
+    out << "  " << std::to_string(count) << (count == 1 ? " case expects " : " cases expect ")
+        << report::printable(text) << '\n';
+  out << std::to_string(planned.size()) << (planned.size() == 1 ? " case" : " cases") << " would be measured";
   if (!planned.empty())
     out << ", for about " << report::rough_duration(sum)
         << " by their budgets; making inputs, compiling, first calls and checks come on top";

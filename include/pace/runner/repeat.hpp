@@ -188,7 +188,7 @@ void print_repeat_commands(const std::vector<FailedCase>& failed, int exit_code,
   for (std::size_t i = 0; i < failed.size() && i < most; ++i)
     out << (i == 0 ? "pace: to " + head + ":\n" : "") << "  "
         << report::printable(command_again(this_program(), words_of(failed[i]))) << '\n';
-  if (failed.size() > most) out << "  and " << failed.size() - most << " more, with other names\n";
+  if (failed.size() > most) out << "  and " << std::to_string(failed.size() - most) << " more, with other names\n";
   out << std::flush;
 }
 

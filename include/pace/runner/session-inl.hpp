@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <locale>
 #include <map>
 #include <memory>
 #include <optional>
@@ -159,7 +160,7 @@ class PartsOfTests : public Catch::EventListenerBase {
 /// of tests until they end (for JUnit); through this stream rows appear as they come, and are not lost in a crash.
 class DirectStream {
  public:
-  explicit DirectStream(std::ostream& standard) : stream_(standard.rdbuf()) {}
+  explicit DirectStream(std::ostream& standard) : stream_(standard.rdbuf()) { stream_.imbue(std::locale::classic()); }
   [[nodiscard]] std::ostream& get() { return stream_; }
 
  private:
@@ -202,6 +203,7 @@ class Listening {
   const Options& options = session.measuring;
   const auto add = [&](const char* name, const auto& value) {
     std::ostringstream text;
+    text.imbue(std::locale::classic());
     text << value;
     all.emplace(name, text.str());
   };
@@ -367,7 +369,8 @@ inline void resume(Continuation& continuation, const SessionOptions& options, co
     throw InputError({}, "--resume does not go with stored baselines");
   const std::string path = output_path(options.json);
   auto results = results_to_resume(path, configuration);
-  errors << "pace: " << path << ": " << results.size() << " results of an earlier run are kept\n" << std::flush;
+  errors << "pace: " << path << ": " << std::to_string(results.size()) << " results of an earlier run are kept\n"
+         << std::flush;
   for (auto& result : results) continuation.remember(std::move(result));
 }
 
@@ -786,6 +789,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     if (is_empty && code == 0 && account.empty()) return 0;
   }
   std::ostringstream why;
+  why.imbue(std::locale::classic());
   const int exit_code = account.exit_code(code, options.allow_undecided, options.allow_unmeasured, why);
   errors.get() << report::printable_lines(why.str()) << std::flush;
   if (exit_code != 0 && exit_code != exit_unmeasured && !is_replicate()) {

@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "pace/core/bazel.hpp"
+#include "pace/core/c_numbers.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 
@@ -33,6 +34,7 @@ PACE_INLINE Nanoseconds process_age(const std::string& root, const std::string& 
   timespec now{};
   const auto per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
   if (!fields || !(per_second > 0) || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0) return {};
+  const CNumbers c_numbers;
   const double start = std::strtod(field.c_str(), nullptr) / per_second;
   return std::chrono::duration<double>(
       std::max(0.0, static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) - start));
@@ -43,6 +45,7 @@ PACE_INLINE std::optional<RunContext::Deadline> deadline_of(Nanoseconds limit, N
   std::optional<RunContext::Deadline> deadline;
   if (!text.empty()) {
     char* end = nullptr;
+    const CNumbers c_numbers;
     const double seconds = std::strtod(text.c_str(), &end);
     if (*end != '\0' || !(seconds > 0) || !std::isfinite(seconds))
       throw InputError({}, "TEST_TIMEOUT: invalid value '" + text + "'; expected a number of seconds above 0");
