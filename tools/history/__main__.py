@@ -101,8 +101,7 @@ def report(options):
         ).fetchone()
     changes = []
     for trend in found:
-        # Where a baseline changes, all ratios do; its own times, within one machine, say which of both it was.
-        if trend.quantity == "speedup" or trend.points[0]["is_baseline"]:
+        if trend.is_watched:
             changes += trends.changes_of(trend, options.p_value, options.least_change)
     changes = trends.ranked(changes)
     overview = (

@@ -6,6 +6,7 @@ import pathlib
 from markupsafe import Markup, escape
 
 from history import text
+from history.trends import is_open
 from report import charts, figures
 from report import page as report_page
 
@@ -182,6 +183,15 @@ def _dataset(trends, changes, colours, most):
     }
 
 
+def _status(own, changes):
+    """What is known of a comparison, of which these are the trends and changes."""
+    if changes:
+        return "slower" if any(change.is_regression for change in changes) else "faster"
+    if any(trend.is_watched and is_open(trend, changes) for trend in own):
+        return "too few runs"
+    return "steady"
+
+
 def view(overview, trends, changes):
     """Everything that the template reads."""
     most = max(MOST_POINTS // max(len(trends), 1), LEAST_POINTS_OF_A_TREND)
@@ -191,7 +201,6 @@ def view(overview, trends, changes):
         by_name.setdefault(trend.comparison, []).append(trend)
     for number, (name, own) in enumerate(by_name.items()):
         found = [change for change in changes if change.trend.comparison == name]
-        kinds = ["slower" if change.is_regression else "faster" for change in found]
         pictures, colours = [], _colours(own)
         for quantity, title in (("speedup", "Speed-ups"), ("time", "Times")):
             chosen = [trend for trend in own if trend.quantity == quantity]
@@ -205,7 +214,7 @@ def view(overview, trends, changes):
             {
                 "id": number,
                 "name": text.printable(name),
-                "status": "slower" if "slower" in kinds else "faster" if kinds else "steady",
+                "status": _status(own, found),
                 "words": text.printable(" ".join([name, *(_label(trend) for trend in own)])).lower(),
                 "speedup": min((trend.points[-1]["value"] for trend in ratios), default=""),
                 "time": max((trend.points[-1]["value"] for trend in own if trend.quantity == "time"), default=""),
@@ -230,6 +239,7 @@ def view(overview, trends, changes):
         "overview": text.printable(overview),
         "changes": [{**_change(change), "id": places[text.printable(change.trend.comparison)]} for change in changes],
         "comparisons": comparisons,
+        "open": sum(each["status"] == "too few runs" for each in comparisons),
         "left_out": most if any(len(trend.points) > most for trend in trends) else 0,
         "datasets": datasets,
     }

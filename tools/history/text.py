@@ -3,6 +3,7 @@
 import math
 import sys
 
+from history.trends import LEAST_POINTS, is_open
 from report.figures import significant
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -87,6 +88,14 @@ def report(overview, trends, changes, columns=120):
         for change in chosen:
             lines += change_lines(change)
         lines.append("")
+    watched = [trend for trend in trends if trend.is_watched]
+    if unclear := [trend for trend in watched if is_open(trend, changes)]:
+        such = name_of(unclear[0]) + ("" if unclear[0].quantity == "speedup" else ", its time")
+        lines += [
+            f"Too few runs to tell: {len(unclear)} of {len(watched)} trends, such as {such}. "
+            f"A change needs {LEAST_POINTS} runs on each side.",
+            "",
+        ]
     shown = [trend for trend in trends if trend.quantity == "speedup"]
     lines.append("Speed-ups over the baseline of the same run, oldest first" if shown else "No speed-ups are known.")
     width = max((len(name_of(trend)) for trend in shown), default=0)

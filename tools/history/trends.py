@@ -13,6 +13,9 @@ from otava.series import AnalysisOptions, Metric, Series
 # Points that a change needs on each side. With fewer, one odd run would be a change.
 LEAST_POINTS = 3
 
+# Runs that lie further than this from all others, and further than those lie apart, may be the first after a change.
+_NOTABLE = 0.05
+
 
 @dataclasses.dataclass
 class Trend:
@@ -27,6 +30,12 @@ class Trend:
     mode: str
     quantity: str
     points: list
+
+    @property
+    def is_watched(self):
+        """Whether changes are looked for. Where a baseline changes, all ratios do; its own times, within one machine,
+        say which of both it was."""
+        return self.quantity == "speedup" or bool(self.points[0]["is_baseline"])
 
     def parts(self):
         return [list(points) for _, points in itertools.groupby(self.points, key=lambda point: point["part"])]
@@ -114,6 +123,25 @@ def changes_of(trend, most_p=0.001, least=0.0):
     for points in parts.values():
         changes += _changes_of_part(trend, points, most_p, least)
     return sorted(changes, key=lambda change: change.first_after["date_utc"])
+
+
+def is_open(trend, changes):
+    """Whether there are too few runs to tell that a watched trend is steady: the part of its latest run is too short
+    for any change, or its latest runs differ from those before and are too few for a change of their own."""
+    points = [point for point in trend.points if point["part"] == trend.points[-1]["part"]]
+    if len(points) < 2 * LEAST_POINTS:
+        return True
+    begins = {change.first_after["run_id"] for change in changes if change.trend is trend}
+    start = max((i for i, point in enumerate(points) if point["run_id"] in begins), default=0)
+    values = [math.log(point["value"]) for point in points[start:]]
+    for count in range(1, LEAST_POINTS):
+        before, latest = values[:-count], values[-count:]
+        if len(before) < LEAST_POINTS:
+            continue
+        margin = max(max(before) - min(before), _NOTABLE)
+        if min(latest) > max(before) + margin or max(latest) < min(before) - margin:
+            return True
+    return False
 
 
 def _changes_of_part(trend, points, most_p, least):

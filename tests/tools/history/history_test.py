@@ -532,6 +532,32 @@ class Changes(Case):
         for trend in found.values():
             self.assertEqual(self.changes(trend), [])
 
+    def open(self, values, **more):
+        found = self.series(len(values), fused=lambda day: 1000.0 / values[day], **more)
+        trend = found["fused", "", "speedup"]
+        return trends.is_open(trend, self.changes(trend))
+
+    def test_too_few_runs_are_not_called_steady(self):
+        self.assertTrue(self.open([1.11, 0.464]))
+
+    def test_the_runs_of_the_latest_part_count(self):
+        self.assertTrue(self.open([2.0] * 5))
+
+    def test_enough_equal_runs_are_steady(self):
+        self.assertFalse(self.open([2.0, 2.01, 1.99, 2.02, 2.0, 1.98, 2.01]))
+
+    def test_a_latest_run_far_from_all_others_is_too_few_of_its_kind(self):
+        self.assertTrue(self.open([1.11, 1.1, 1.12, 1.11, 1.1, 1.11, 0.464]))
+
+    def test_so_are_two(self):
+        self.assertTrue(self.open([1.11, 1.1, 1.12, 1.11, 1.1, 1.11, 0.464, 0.47]))
+
+    def test_three_after_another_level_are_a_change_and_no_question(self):
+        values = [1.11, 1.1, 1.12, 1.11, 1.1, 1.11, 1.11, 1.1, 0.464, 0.47, 0.465, 0.466]
+        found = self.series(len(values), fused=lambda day: 1000.0 / values[day])["fused", "", "speedup"]
+        self.assertEqual(len(self.changes(found)), 1)
+        self.assertFalse(trends.is_open(found, self.changes(found)))
+
     def test_regressions_come_before_improvements_and_large_ones_before_small_ones(self):
         trend = trends.Trend("case", "fused", "", "speedup", [])
         changes = [trends.Change(trend, factor, 0, 0, 1, 1, {}, {}) for factor in (1.5, 0.99, 1.1, 0.5)]
@@ -557,6 +583,7 @@ class Commands(Case):
         line = narrow.splitlines()[-1]
         self.assertEqual((len(line), len(re.findall("[▁-█]", line))), (60, 14), line)
         self.assertRegex(out, r"  other/b: fused     1 runs    2\.00x ->   2\.00x  ▁\n")
+        self.assertIn("\nToo few runs to tell: 4 of 6 trends, such as other/a: eager, its time. A change needs 3", out)
         out, _ = self.run_program("report", "--database", self.database, "--case", "other/*")
         self.assertNotIn("case: fused", out)
         self.assertIn("other/a: fused", out)
@@ -812,6 +839,15 @@ class Pages(Case):
         self.assertEqual({each["value"] for each in data["values"] if each["implementation"] == "fused"}, {5.0})
         self.assertEqual({each["low"] for each in data["values"] if each["implementation"] == "fused"}, {4.95})
         self.assertEqual([data["names"], len(set(data["colours"]))], [["eager", "fused"], 2])
+
+    def test_two_runs_have_too_few_to_be_steady(self):
+        self.series(2, fused=lambda day: 900.0 if day == 0 else 2155.0)
+        with database.opened(self.database, 0) as connection:
+            found = trends.trends_of(connection, "case")
+        shown = Page(page.render("overview", found, [], ""))
+        self.assertIn("No change was found; 1 of 1 comparisons have too few runs to tell", shown.text)
+        (comparison,) = page.view("overview", found, [])["comparisons"]
+        self.assertEqual(comparison["status"], "too few runs")
 
     def test_hostile_names_are_texts(self):
         name = "</script><script>alert(1)</script>\x1b<img src=x onerror=alert(1)> %unit%"
