@@ -4,6 +4,7 @@ import dataclasses
 import io
 import os
 import re
+import shlex
 import zipfile
 import zlib
 
@@ -15,6 +16,10 @@ ARCHIVE = "outputs.zip"
 
 # A test's folders where it has shards, or --runs_per_test, or both.
 _PART = re.compile(r"(?:shard_(\d+)_of_(\d+))?(?:(?:^|_)run_(\d+)_of_(\d+))?")
+# What `--html` writes for its page alone and removes afterwards (include/pace/core/report_program.hpp).
+_OF_PAGE = re.compile(r"(?P<page>[^/]+)\.results-[0-9a-f]{16}(?:-(?P<process>\d+))?\.json$")
+# The shell's `<(...)` and the standard input.
+_STREAM = re.compile(r"/(?:dev|proc/(?:self|\d+))/(?:stdin|fd/\d+)$")
 _AROUND = re.compile(r"(/test\.outputs(/outputs\.zip)?|/outputs\.zip)/results(?:-(\d+))?\.json$")
 
 
@@ -38,15 +43,33 @@ class Packed:
             raise OSError(0, f"cannot be unpacked: {error}") from None
 
 
-def label_of(path):
+def lasts(path):
+    """Whether a reader of the page may find the file by this path."""
+    return not (_OF_PAGE.search(path) or _STREAM.fullmatch(path))
+
+
+def label_of(path, command_line=""):
     """Returns the name of a file of results in a page: that of the file, but for results of a test the last folders,
-    such as `gates/shard_1_of_2`, with the number of the process."""
+    such as `gates/shard_1_of_2`, with the number of the process. For a file that is gone when the page is read, it is
+    the name of the program that has measured, by its command line."""
+    if not lasts(path):
+        of_page = _OF_PAGE.search(path)
+        name = _program_of(command_line) or (of_page["page"] if of_page else "standard input")
+        return f"{name}, process {of_page['process']}" if of_page and of_page["process"] else name
     around = _AROUND.search(path)
     if not around or not around.start():
         return path.rsplit("/", 1)[-1]
     parts = path[: around.start()].rsplit("/", 2)[-2:]
     name = "/".join(parts if _PART.fullmatch(parts[-1]) else parts[-1:])
     return f"{name}, process {around[3]}" if around[3] else name
+
+
+def _program_of(command_line):
+    try:
+        words = shlex.split(command_line)
+    except ValueError:
+        words = command_line.split()
+    return words[0].rstrip("/").rsplit("/", 1)[-1] if words else ""
 
 
 def gather(folder):

@@ -87,10 +87,10 @@ class View:
 
     def _run(self, index, run, count):
         environment = run.header["environment"]
-        name = gather.label_of(run.path)
+        name = gather.label_of(run.path, environment.get("command_line", ""))
         commit = environment.get("commit", "")
         facts = [
-            ("file", run.path),
+            ("file", run.path if gather.lasts(run.path) else ""),
             ("measured", environment.get("date_utc", "")),
             ("commit", commit),
             ("machine", environment.get("hostname", "")),
@@ -185,7 +185,7 @@ class View:
             names = " → ".join(run["label"] for run in self.runs[:3]) + (" …" if len(self.runs) > 3 else "")
             return f"{figures.count(len(self.results), 'comparison')} · {names}"
         if self.judged:
-            return "results compared: " + ", ".join(short(each["path"].rsplit("/", 1)[-1]) for each in self.judged[:3])
+            return "results compared: " + ", ".join(short(gather.label_of(each["path"])) for each in self.judged[:3])
         if self.kernels:
             return "kernels of " + ", ".join(short(each["call"]) for each in self.kernels[:3])
         return "no results"

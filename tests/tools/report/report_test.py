@@ -54,6 +54,27 @@ class Figures(program.ReportCase):
         # What failed stands before what was let through.
         self.assertLess(attention["text"].index("failed"), attention["text"].index("let through"))
 
+    def title(self, name):
+        results = [made_up.comparison("a", 1.2, "passed")]
+        path = made_up.write(self.folder / name, results)
+        page, _ = self.page_of(path)
+        title = page.all("title")[0]
+        return title["text"], page
+
+    def test_a_title_names_the_program_where_the_file_is_gone_after_the_page(self):
+        for name, title in (
+            ("a.html.results-0123456789abcdef.json", "1 comparison · layer_norm_test"),
+            ("a.html.results-0123456789abcdef-2.json", "1 comparison · layer_norm_test, process 2"),
+        ):
+            found, page = self.title(name)
+            self.assertEqual(found, title)
+            self.assertNotIn("results-0123", page.text)
+
+    def test_a_title_has_the_name_of_any_other_file(self):
+        for name in ("a.json", "a.html.results-12.json", "results-0123456789abcdef.json"):
+            self.assertEqual(self.title(name)[0], f"1 comparison · {name}")
+            self.assertIn(name, self.title(name)[1].text)
+
     def test_each_exit_code(self):
         unmeasured = made_up.comparison("c", 1)
         for row in unmeasured["implementations"]:
