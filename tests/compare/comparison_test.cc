@@ -247,6 +247,21 @@ TEST_CASE("a candidate that throws is named and the others are measured") {
   CHECK(result["fine"].speedup->observations == 12);  // cycles of two: only the two that are left
 }
 
+TEST_CASE("a message of a megabyte is kept to 64 KiB, with its length") {
+  FakeClock clock;
+  const auto fail = [](const at::Tensor&) -> at::Tensor { throw std::runtime_error(std::string(1 << 20, 'x')); };
+  const auto result = pace::compare("twice", at::randn({8}))
+                          .options(few_rounds())
+                          .baseline("add", costing(clock, 300, twice))
+                          .candidate("broken", costing(clock, 1, fail))
+                          .refused({.name = "package", .reason = std::string(1 << 20, 'y')})
+                          .run(clock);
+  for (const char* name : {"broken", "package"}) {
+    CHECK(result[name].message.size() < 66'000);
+    CHECK_THAT(result[name].message, ContainsSubstring(" of 1048576 bytes are left out here"));
+  }
+}
+
 TEST_CASE("without a baseline that runs there are no speed-ups, but there is a result") {
   FakeClock clock;
   const auto fail = [](const at::Tensor&) -> at::Tensor { throw std::runtime_error("broken"); };

@@ -10,6 +10,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/core/bazel.hpp"
+#include "pace/core/cut_text.hpp"
 #include "pace/core/digest.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
@@ -186,6 +187,28 @@ TEST_CASE("a program that a link starts by its path finds the program that makes
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   CHECK_THAT(printed("./linked"), ContainsSubstring("linked.runfiles/pace/tools/report/report>"));
   CHECK_THAT(printed("'" + link.string() + "'"), ContainsSubstring('<' + program + '>'));
+}
+
+TEST_CASE("a long text is cut in its middle, at characters, with its length") {
+  CHECK(pace::cut_text(std::string(3000, 'x')) == std::string(3000, 'x'));
+  const auto cut = pace::cut_text("head " + std::string(1 << 20, 'x') + ". Make it run");
+  CHECK(cut.size() < 3100);
+  CHECK_THAT(cut, ContainsSubstring("head xxx") && ContainsSubstring("xxx. Make it run") &&
+                      ContainsSubstring(" ... (1045594 of 1048594 bytes are left out here) ... "));
+  std::string umlauts;
+  for (int i = 0; i < 50; ++i) umlauts += "\xC3\xA4";
+  for (std::size_t most = 1; most < 30; ++most) {
+    const auto text = pace::cut_text(umlauts, most);
+    const auto head = text.find(" ... (");
+    CHECK(head % 2 == 0);
+    CHECK((text.size() - text.rfind(") ... ") - 6) % 2 == 0);
+  }
+  CHECK(pace::cut_text(std::string(10000, '\x80')).size() < 3100);
+  // A text that was cut for a file, in a sentence for a terminal.
+  const auto twice = pace::cut_text("'fused' threw: " + pace::cut_text(std::string(1 << 20, 'x'), pace::longest_kept) +
+                                    ". Make it run");
+  CHECK(twice.size() < 3100);
+  CHECK_THAT(twice, ContainsSubstring(" ... (1045604 of 1048604 bytes are left out here) ... "));
 }
 
 TEST_CASE("this machine has memory left") {

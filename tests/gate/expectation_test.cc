@@ -209,3 +209,22 @@ TEST_CASE("an expectation of the host's time is of whole iterations and of no ru
 }
 
 }  // namespace
+
+TEST_CASE("a message of a megabyte is cut in an assertion, with its length, and other rows stay") {
+  const std::string message(1 << 20, 'x');
+  pace::Result result;
+  for (const char* name : {"first", "second"}) {
+    auto& row = result.implementations.emplace_back();
+    row.name = name;
+    row.outcome = pace::Outcome::threw;
+    row.message = message;
+  }
+  for (const auto& text : {pace::AsExpected().examine(result).text, pace::Correct().examine(result).text}) {
+    CHECK(text.size() < 8000);
+    CHECK_THAT(text, ContainsSubstring("'first' threw") && ContainsSubstring("'second' threw") &&
+                         ContainsSubstring("of 1048576 bytes are left out here"));
+  }
+  const auto text = pace::SpeedupAtLeast(1.1).examine(result.implementations[0]).text;
+  CHECK(text.size() < 4000);
+  CHECK_THAT(text, ContainsSubstring("Make it run on these inputs first"));
+}

@@ -362,6 +362,21 @@ TEST_CASE("names and messages cannot move the cursor; a long message is cut") {
   CHECK_THAT(text, ContainsSubstring("      line 10\n      ... (19 more lines)\n") && !ContainsSubstring("line 11"));
 }
 
+TEST_CASE("a message of one word is cut with its length, and what comes after it stays") {
+  for (const bool verbose : {false, true}) {
+    auto result = sample::comparison("case");
+    const std::string message = std::string(1 << 20, 'x');
+    result.implementations[1] = sample::without_figures("fused", pace::Outcome::threw, message);
+    result.implementations[1].judgements = {
+        {"speed-up", pace::Verdict::failed, false, "'fused' threw: " + message + ". Make it run first"}};
+    result.notes = {message};
+    const auto text = table_of({result}, false, verbose);
+    CHECK(text.size() < 10'000);
+    CHECK_THAT(text, ContainsSubstring(" of 1048576 bytes are left out here) ... x") &&
+                         ContainsSubstring("Make it run first"));
+  }
+}
+
 TEST_CASE("totals: the mean of ratios is geometric and leaves out what has none") {
   auto doubled = sample::comparison("a");
   auto halved = sample::comparison("b");

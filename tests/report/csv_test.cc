@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "pace/report/csv.hpp"
+#include "pace/report/json_fields.hpp"
+#include "pace/report/text.hpp"
+#include "pace/report/xml.hpp"
 #include "tests/report/sample_results.hpp"
 #include "tests/report/temporary_file.hpp"
 
@@ -190,4 +193,22 @@ TEST_CASE("figures keep their digits, rates use 1e9, and what is not finite is n
   CHECK(rows[1].at("gflop_per_s") == "0.5");
   CHECK(rows[1].at("max_abs_error") == "nan");
   CHECK(rows[1].at("speedup") == "inf");
+}
+
+TEST_CASE("what is no UTF-8 is replaced as in JSON, so that names are equal in all files") {
+  for (const std::string bad :
+       {"\xff", "\xff\xfe", "\xc3", "\xe2\x82", "\xe2\x82 x", "\xe2\x28\xa1", "\xed\xa0\x80", "\xf0\x9f\x98",
+        "\xf0\x9f\x98,", "\xf4\x90\x80\x80", "\xc0\xaf", "\x80\x80", "\xe0\x80\x80", "\xf0\x80\x80\x80",
+        "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z", "\xc3\xc3\xa4", "\xe2\xe2\x82\xac"}) {
+    auto result = sample::comparison("name " + bad);
+    result.implementations[1].name = bad + " fused";
+    result.inputs = bad;
+    const auto rows = written(result);
+    const auto json = pace::report::Json::parse(pace::report::text_of(bad)).get<std::string>();
+    CHECK(rows[1].at("case") == "name " + json);
+    CHECK(rows[1].at("implementation") == json + " fused");
+    CHECK(rows[1].at("inputs") == json);
+    CHECK(pace::report::valid_utf8(bad) == json);
+    CHECK(pace::report::xml_text(bad) == pace::report::valid_utf8(bad));
+  }
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "pace/args/command_line.hpp"
+#include "pace/core/cut_text.hpp"
 #include "pace/core/output_file.hpp"
 #include "pace/core/terminal.hpp"
 #include "pace/report/results_file.hpp"
@@ -338,7 +339,7 @@ inline void write_page(const CommandLine& line, const Outcome& outcome, const Ma
              "before and after\n";
     return outcome.exit_code();
   } catch (const std::exception& error) {
-    err << "compare_results: " << report::printable_lines(error.what()) << '\n';
+    err << "compare_results: " << report::printable_lines(cut_text(error.what())) << '\n';
     return not_compared;
   }
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "pace/core/cut_text.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/verdict.hpp"
 #include "pace/report/table.hpp"
@@ -60,7 +61,7 @@ inline void print_table(const Outcome& outcome, bool colour, std::size_t width, 
       const bool passed = step.rows[i].judgement.verdict == Verdict::passed;
       const auto& text = passed ? step.rows[i].baseline_change : step.rows[i].judgement.message;
       if (text.empty()) continue;
-      for (const auto& line : report::wrap(text, width - 6)) out << "      " << line << '\n';
+      for (const auto& line : report::wrap(cut_text(text), width - 6)) out << "      " << line << '\n';
     }
   }
   out << std::to_string(outcome.compared()) << " compared, " << std::to_string(outcome.closed()) << " not acceptable, "

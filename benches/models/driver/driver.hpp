@@ -22,6 +22,7 @@
 #include "benches/models/driver/result_files.hpp"
 #include "benches/models/driver/run_here.hpp"
 #include "benches/models/driver/status_row.hpp"
+#include "pace/core/cut_text.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/folders.hpp"
 #include "pace/core/format.hpp"
@@ -211,7 +212,7 @@ class Driver {
       files_.add(row);
     } catch (const Error& error) {
       ++outcome.lost;
-      errors_ << "pace: " << report::printable(row.name + ": " + error.what()) << '\n' << std::flush;
+      errors_ << "pace: " << report::printable(row.name + ": " + cut_text(error.what())) << '\n' << std::flush;
     }
   }
 

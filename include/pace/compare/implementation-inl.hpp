@@ -26,6 +26,7 @@
 #include "pace/compare/random_state.hpp"
 #include "pace/compare/write_values.hpp"
 #include "pace/core/activity.hpp"
+#include "pace/core/cut_text.hpp"
 #include "pace/core/demangle.hpp"
 #include "pace/core/error.hpp"
 
@@ -64,7 +65,7 @@ PACE_INLINE std::string current_message() {
   // Messages become parts of sentences.
   const auto without_end = [](std::string text) {
     while (!text.empty() && (text.back() == '.' || text.back() == '\n' || text.back() == ' ')) text.pop_back();
-    return text;
+    return cut_text(text, longest_kept);
   };
   try {
     throw;
@@ -85,9 +86,9 @@ PACE_INLINE Failure current_failure() {
   } catch (const ImplementationThrew& thrown) {
     return thrown.failure;
   } catch (const DeviceMissing& error) {
-    return {error.what(), Failure::Device::missing};
+    return {cut_text(error.what(), longest_kept), Failure::Device::missing};
   } catch (const DeviceLost& error) {
-    return {error.what(), Failure::Device::lost};
+    return {cut_text(error.what(), longest_kept), Failure::Device::lost};
   } catch (const std::bad_alloc&) {
     return {.message = "memory ran out (std::bad_alloc)", .out_of_memory = true};
   } catch (const std::exception& error) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pace/compare/implementation.hpp"
+#include "pace/core/cut_text.hpp"
 #include "pace/core/result.hpp"
 #include "pace/timing/clock.hpp"
 
@@ -48,7 +49,7 @@ class Participants {
 
   /// Drops an implementation; if it is the baseline, all that remain are dropped, too.
   void drop(std::size_t index, Outcome outcome, std::string message) {
-    states_[index] = {.outcome = outcome, .message = std::move(message), .pending = false};
+    states_[index] = {.outcome = outcome, .message = cut_text(message, longest_kept), .pending = false};
     std::erase(remaining_, index);
     if (index != baseline_) return;
     for (const std::size_t other : std::exchange(remaining_, {})) drop_without_baseline(other);

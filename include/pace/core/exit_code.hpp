@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "pace/core/cut_text.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/verdict.hpp"
 
@@ -166,7 +167,7 @@ class RunAccount {
     };
     if (at_fault(row.outcome)) {
       // Its judgements have failed for the same reason, and a phase has the outcome of the whole.
-      if (result.phase.empty()) note(std::string(to_string(row.outcome)) + ": " + row.message);
+      if (result.phase.empty()) note(std::string(to_string(row.outcome)) + ": " + cut_text(row.message));
       return;
     }
     for (const auto& judgement : row.judgements)

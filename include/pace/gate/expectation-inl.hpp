@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pace/core/c_numbers.hpp"
+#include "pace/core/cut_text.hpp"
 #include "pace/core/error.hpp"
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/judge.hpp"
@@ -155,7 +156,8 @@ PACE_INLINE MatchResult Expectation::examine(const ImplementationResult& row) co
   row.examined->outcome = true;
   const Judgement judgement = judge(row);
   return {judgement.acceptable && !judgement.unresolved, judgement.verdict == Verdict::failed,
-          "was expected to have a " + describe() + '\n' + to_string(judgement.verdict) + ": " + judgement.message};
+          "was expected to have a " + describe() + '\n' + to_string(judgement.verdict) + ": " +
+              cut_text(judgement.message)};
 }
 
 }  // namespace pace

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "pace/core/cut_text.hpp"
+
 namespace pace {
 
 namespace detail {
@@ -18,9 +20,9 @@ struct Findings {
     row.examined->outcome = true;
     refuted = refuted || at_fault(row.outcome);
     if (row.outcome == Outcome::unreached) {
-      unreached += "\n  '" + row.name + "' was not measured: " + row.message;
+      unreached += "\n  '" + row.name + "' was not measured: " + cut_text(row.message);
     } else if (row.outcome != Outcome::measured) {
-      problems += "\n  '" + row.name + "' " + to_string(row.outcome) + ": " + row.message;
+      problems += "\n  '" + row.name + "' " + to_string(row.outcome) + ": " + cut_text(row.message);
     } else if (!row.checked) {
       problems +=
           "\n  '" + row.name + "' was not checked: " +
@@ -45,7 +47,7 @@ struct Findings {
       if (!judgement.acceptable && (row.outcome == Outcome::measured || row.outcome == Outcome::unreached))
         problems += std::string("\n") + to_string(judgement.verdict) + ": " +
                     (result.phase.empty() || result.phase == host_phase ? "" : "of its " + result.phase + " phase, ") +
-                    judgement.message;
+                    cut_text(judgement.message);
     }
   }
   return failed;
@@ -59,7 +61,7 @@ PACE_INLINE MatchResult Correct::examine(const Result& result) const {
   detail::Findings findings;
   for (const auto& row : result.implementations) findings.look_at(row);
   if (result.implementations.empty()) findings.problems = "\n  it has no implementations";
-  if (!result.lost_device.empty()) findings.problems += "\n  its device was lost: " + result.lost_device;
+  if (!result.lost_device.empty()) findings.problems += "\n  its device was lost: " + cut_text(result.lost_device);
   return findings.match();
 }
 

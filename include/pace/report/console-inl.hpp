@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/core/cut_text.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/report/console.hpp"
@@ -316,12 +317,17 @@ PACE_INLINE std::string ConsoleSink::remarks(const ImplementationResult& each) c
 }
 
 PACE_INLINE std::string ConsoleSink::indented(const std::string& text, std::size_t indent, Colour colour) const {
-  // A compiler's message may run to thousands of lines; CSV and JSON keep all of it.
-  constexpr std::size_t most = 12;
+  // A compiler's message may run to thousands of lines; CSV and JSON keep more of it (longest_kept). A word longer than
+  // a line stays whole in wrap(), and may be a message as a whole.
+  constexpr std::size_t most = 12, shortest = 200;
   const auto lines = wrap(text, width_ - indent);
   std::string block;
-  for (std::size_t i = 0; i < lines.size() && i < most; ++i)
-    block += std::string(indent, ' ') + table_.paint(lines[i], colour) + '\n';
+  std::size_t left = longest_shown;
+  for (std::size_t i = 0; i < lines.size() && i < most; ++i) {
+    const std::string line = cut_text(lines[i], std::max(left, shortest));
+    block += std::string(indent, ' ') + table_.paint(line, colour) + '\n';
+    left -= std::min(left, line.size());
+  }
   if (lines.size() > most)
     block += std::string(indent, ' ') + "... (" + std::to_string(lines.size() - most) + " more lines)\n";
   return block;

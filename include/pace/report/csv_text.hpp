@@ -19,14 +19,17 @@
 #include "pace/core/error.hpp"
 #include "pace/core/read_file.hpp"
 #include "pace/core/units.hpp"
+#include "pace/report/text.hpp"
 
 namespace pace::report {
 
-/// Returns `text` as a field of RFC 4180: in quotes if it has a comma, a quote or a line end.
+/// Returns `text` as a field of RFC 4180: in quotes if it has a comma, a quote or a line end. What is no UTF-8 is
+/// replaced as in JSON.
 [[nodiscard]] inline std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  const std::string valid = valid_utf8(text);
+  if (valid.find_first_of(",\"\r\n") == std::string::npos) return valid;
   std::string quoted = "\"";
-  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  for (const char c : valid) quoted.append(c == '"' ? 2 : 1, c);
   return quoted += '"';
 }
 

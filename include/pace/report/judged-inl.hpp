@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "pace/core/cut_text.hpp"
 #include "pace/core/result.hpp"
 #include "pace/core/verdict.hpp"
 #include "pace/report/judged.hpp"
@@ -53,13 +54,13 @@ PACE_INLINE std::string warning_of(const std::string& comparison, const Implemen
                                    const Judgement& judgement) {
   if (!judgement.acceptable || judgement.verdict == Verdict::passed) return "";
   return printable((comparison.empty() ? "" : comparison + ", ") + row.name + ": " + judgement.expectation + ": " +
-                   to_string(judgement.verdict) + ", let through: " + judgement.message);
+                   to_string(judgement.verdict) + ", let through: " + cut_text(judgement.message));
 }
 
 PACE_INLINE std::vector<std::string> warnings_of(const Result& result) {
   std::vector<std::string> lines;
   for (const auto& disturbance : result.conditions.disturbances)
-    lines.push_back(printable(result.name + ": no verdict: " + disturbance));
+    lines.push_back(printable(result.name + ": no verdict: " + cut_text(disturbance)));
   if (result.stop_reason == StopReason::deadline)
     lines.push_back(printable(result.name + ": the rounds ended early, for want of time"));
   std::string unreached;
@@ -70,7 +71,7 @@ PACE_INLINE std::vector<std::string> warnings_of(const Result& result) {
     for (const auto& judgement : row.judgements)
       if (const auto line = warning_of(result.name, row, judgement); !line.empty()) lines.push_back(line);
   }
-  if (!unreached.empty()) lines.push_back(printable(result.name + ": not measured: " + unreached));
+  if (!unreached.empty()) lines.push_back(printable(result.name + ": not measured: " + cut_text(unreached)));
   return lines;
 }
 

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <string>
 
+#include "pace/core/cut_text.hpp"
 #include "pace/core/format.hpp"
 #include "pace/core/verdict.hpp"
 #include "pace/gate/replicates.hpp"
@@ -28,7 +29,7 @@ PACE_INLINE void print(const gate::Replicates& replicates, std::ostream& out) {
         << cell(gate.centres.size() > 1 ? format_significant(100 * gate.deviation, 2) + " %" : "-", 12)
         << to_string(gate.judgement.verdict) << ": " << printable(gate.first.expectation) << '\n';
     if (gate.judgement.verdict != Verdict::passed)
-      for (const auto& line : wrap(gate.judgement.message, 110)) out << "      " << line << '\n';
+      for (const auto& line : wrap(cut_text(gate.judgement.message), 110)) out << "      " << line << '\n';
   }
 }
 

@@ -34,6 +34,13 @@ struct Character {
 /// Unicode are not UTF-8.
 [[nodiscard]] Character first_character(std::string_view text);
 
+/// Returns how many bytes at the start of `text`, which are no character of UTF-8, one U+FFFD stands for: the longest
+/// beginning of a character, or 1. Decoders of UTF-8 and the writer of JSON agree on that.
+[[nodiscard]] std::size_t broken_length(std::string_view text);
+
+/// Returns `text` with U+FFFD for what is no UTF-8, as JSON files have it, so that a name is the same in all files.
+[[nodiscard]] std::string valid_utf8(std::string_view text);
+
 /// Returns the number of code points of UTF-8 text. Every character counts as one column; combining and double-width
 /// ones are rare in names of benchmarks.
 [[nodiscard]] std::size_t display_width(std::string_view text);

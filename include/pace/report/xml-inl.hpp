@@ -54,7 +54,8 @@ PACE_INLINE std::string xml_text(std::string_view text) {
       default:
         out += text.substr(0, length);
     }
-    text.remove_prefix(length == 0 ? 1 : length);
+    const bool is_forbidden = length == 0 && first_character(text).length > 0;
+    text.remove_prefix(length > 0 ? length : is_forbidden ? 1 : broken_length(text));
   }
   return out;
 }

@@ -35,6 +35,7 @@
 #include "pace/args/command_line.hpp"
 #include "pace/core/activity.hpp"
 #include "pace/core/bazel.hpp"
+#include "pace/core/cut_text.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/exit_code.hpp"
 #include "pace/core/exit_guard.hpp"
@@ -823,7 +824,7 @@ PACE_INLINE int main(int argc, char** argv, const SessionConfig& config) {
   try {
     code = output.exit_code(detail::run_session(argc, argv, config), "pace", exit_error);
   } catch (const std::exception& error) {
-    std::cerr << "pace: " << report::printable_lines(error.what()) << '\n';
+    std::cerr << "pace: " << report::printable_lines(cut_text(error.what())) << '\n';
   }
   __atomic_store_n(&activity()->exit_code, code, __ATOMIC_RELAXED);
   __atomic_store_n(&activity()->finished, true, __ATOMIC_RELEASE);

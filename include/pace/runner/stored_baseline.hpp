@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pace/core/bazel.hpp"
+#include "pace/core/cut_text.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/options.hpp"
 #include "pace/core/same_file.hpp"
@@ -47,7 +48,7 @@ class BaselineGate {
   /// about the host's time beside a GPU's: that differs between two runs by more than a margin.
   [[nodiscard]] Result judged(Result result) {
     if (!stored_ || result.phase == host_phase) return result;
-    for (const auto& message : stored_->judge_all(result)) closed_.push_back(result.name + ": " + message);
+    for (const auto& message : stored_->judge_all(result)) closed_.push_back(result.name + ": " + cut_text(message));
     any_ = true;
     return result;
   }
