@@ -36,6 +36,7 @@
 #include "pace/compare/expected.hpp"
 #include "pace/compare/publish.hpp"
 #include "pace/core/activity.hpp"
+#include "pace/core/cut_text.hpp"
 #include "pace/core/planned_case.hpp"
 #include "pace/core/progress.hpp"
 #include "pace/core/result.hpp"
@@ -389,7 +390,7 @@ class Replay {
         row.outcome = Outcome::measured;
       }
     } catch (const std::exception& error) {
-      row.message = error.what();
+      row.message = cut_text(error.what(), longest_kept);
     }
     activity()->watch(false);
   }

@@ -17,6 +17,7 @@
 #include "benches/models/driver/status_row.hpp"
 #include "benches/models/row.hpp"
 #include "benches/models/settings.hpp"
+#include "pace/core/cut_text.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/format.hpp"
 #include "pace/report/text.hpp"
@@ -89,10 +90,10 @@ inline void print_extras(const Row& row, const Printing& printing, std::ostream&
   for (const auto& [name, cell] : row.values) {
     const auto* text = std::get_if<std::string>(&cell);
     if (text != nullptr && (name == "accuracy" || (name == "status" && row.message.empty())))
-      return *text + (row.message.empty() ? "" : " (" + row.message + ')');
+      return *text + (row.message.empty() ? "" : " (" + cut_text(row.message) + ')');
     figures += (figures.empty() ? "" : ", ") + name + '=' + to_text(cell);
   }
-  return row.message.empty() ? figures : row.message;
+  return row.message.empty() ? figures : cut_text(row.message);
 }
 
 }  // namespace detail
@@ -114,7 +115,8 @@ inline void run_here(const std::string& model, const std::vector<std::string>& d
     } catch (const std::bad_alloc&) {
       rows = detail::rows_of_failure(settings, model, "no memory was left", true);
     } catch (const std::exception& error) {
-      rows = detail::rows_of_failure(settings, model, error.what(), detail::tells_of_memory(error.what()));
+      rows = detail::rows_of_failure(settings, model, cut_text(error.what(), longest_kept),
+                                     detail::tells_of_memory(error.what()));
     }
     for (auto& row : rows) {
       take(row);
