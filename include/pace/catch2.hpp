@@ -40,11 +40,16 @@ class Catch::MatchExpr<Value, Matcher> : public Catch::ITransientExpression {
 /// Conversion of a row for messages of Catch2.
 template <>
 struct Catch::StringMaker<pace::ImplementationResult> {
-  /// Returns the name, the outcome or the median time, and the speed-up with its interval, in one line.
+  /// Returns the name, the inputs, the outcome or the median time, and the speed-up with its interval, in one line.
   static std::string convert(const pace::ImplementationResult& result) {
+    return convert(result, result.context.inputs);
+  }
+  /// The same for a row on `inputs`, which are named if they are not empty.
+  static std::string convert(const pace::ImplementationResult& result, const std::string& inputs) {
     // GCC 12 warns of a copy that overlaps where `"'" + ...` and `" " + ...` are inlined, and there is none.
     std::string text(1, '\'');
     text.append(pace::report::printable(result.name)).append("'");
+    if (!inputs.empty()) text.append(" on ").append(pace::report::short_inputs(inputs));
     if (result.outcome != pace::Outcome::measured) return text + " (" + pace::to_string(result.outcome) + ")";
     if (result.time) text += " (" + pace::format_time(result.time->median);
     if (result.time && result.is_baseline) text += ", the baseline";
@@ -59,13 +64,15 @@ struct Catch::StringMaker<pace::ImplementationResult> {
 /// Conversion of a result for messages of Catch2.
 template <>
 struct Catch::StringMaker<pace::Result> {
-  /// Returns the name of the comparison and all its rows, in one line.
+  /// Returns the name of the comparison, its inputs and all its rows, in one line.
   static std::string convert(const pace::Result& result) {
     std::string text(1, '\'');
-    text.append(pace::report::printable(result.name)).append("': ");
+    text.append(pace::report::printable(result.name)).append("'");
+    if (!result.inputs.empty()) text.append(" on ").append(pace::report::short_inputs(result.inputs));
+    text += ": ";
     for (const auto& each : result.implementations) {
       if (&each != result.implementations.data()) text += "; ";
-      text += StringMaker<pace::ImplementationResult>::convert(each);
+      text += StringMaker<pace::ImplementationResult>::convert(each, "");
     }
     return text;
   }

@@ -16,6 +16,8 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/add.h>
@@ -315,6 +317,47 @@ TEST_CASE("it's one \"test\", [with] several, ~ tricks\\ $HOME", "[.]") {
   CHECK_THAT(compare_two("last"), !pace::AsExpected() || pace::AsExpected());
 }
 TEST_CASE("-begins as an option does", "[.]") { FAIL("and fails"); }
+namespace {
+
+/// Compares two under one name; the second takes twice as long where `x` is `slow`.
+pace::Result compare_sizes(const std::string& name, const at::Tensor& x, bool slow) {
+  CallClock clock;
+  const auto add = adding(clock);
+  return pace::compare(name, x)
+      .baseline("eager", add)
+      .candidate("mine",
+                 [add, slow](const at::Tensor& value) {
+                   if (slow) (void)add(value);
+                   return add(value);
+                 })
+      .expect("mine", pace::NoSlowerThan(1.5))
+      .budget(std::chrono::milliseconds(50))
+      .run(clock);
+}
+
+}  // namespace
+
+TEST_CASE("one name for several sizes", "[.]") {
+  const int size = GENERATE(16, 32, 64);
+  CHECK_THAT(compare_sizes("softmax", at::ones({size}), size != 32), pace::AsExpected());
+}
+TEST_CASE("one name for several sizes in a loop", "[.]") {
+  for (const int size : {16, 32, 64})
+    CHECK_THAT(compare_sizes("softmax", at::ones({size}), size == 32), pace::AsExpected());
+}
+TEST_CASE("one name for several sizes and a matcher", "[.]") {
+  const int size = GENERATE(16, 32, 64);
+  const auto result = compare_sizes("matched", at::ones({size}), false);
+  CHECK_THAT(result["mine"], pace::SpeedupAtLeast(size == 32 ? 3 : 0.5));
+}
+TEMPLATE_TEST_CASE("one name for several types", "[.]", float, double) {
+  const auto type = c10::CppTypeToScalarType<TestType>::value;
+  CHECK_THAT(compare_sizes("typed", at::ones({16}, type), type == at::kDouble), pace::AsExpected());
+}
+TEST_CASE("one name for one size two times", "[.]") {
+  CHECK_THAT(compare_sizes("again", at::ones({16}), true), pace::AsExpected());
+  CHECK_THAT(compare_sizes("again", at::ones({16}), true), pace::AsExpected());
+}
 TEST_CASE("reads figures", "[.]") {
   const auto result = compare_two("read");
   CHECK_THAT(result, pace::AsExpected());

@@ -327,6 +327,64 @@ TEST_CASE("after a failure, one line repeats exactly that case: alone, with its 
   CHECK_THAT(seeds(results(one).front()), ContainsSubstring("third") && ContainsSubstring("\"seed\":77"));
 }
 
+TEST_CASE("where one name has several inputs, rows and failures name them, and a failure is repeated alone") {
+  const std::string test = GENERATE("one name for several sizes", "one name for several sizes in a loop",
+                                    "one name for several types", "one name for several sizes and a matcher");
+  INFO(test);
+  const std::string filter = test + (test.ends_with("types") ? "*" : "");
+  const bool is_loop = test.ends_with("loop"), is_matcher = test.ends_with("matcher"),
+             is_type = test.ends_with("types");
+  const std::string name = is_matcher ? "matched" : is_type ? "typed" : "softmax";
+  const auto program = run('\'' + filter + '\'');
+  CHECK(program.code == 42);
+  const std::vector<std::string> inputs = is_type ? std::vector<std::string>{"Float[16]", "Double[16]"}
+                                                  : std::vector<std::string>{"Float[16]", "Float[32]", "Float[64]"};
+  const std::vector<std::string> failed = is_type                 ? std::vector<std::string>{"Double[16]"}
+                                          : is_loop || is_matcher ? std::vector<std::string>{"Float[32]"}
+                                                                  : std::vector<std::string>{"Float[16]", "Float[64]"};
+  CHECK_THAT(program.out, ContainsSubstring("\n" + name + "  "));
+  CHECK_THAT(program.out, ContainsSubstring("'" + name + "' above is " + name + ' ' + inputs[0] + '\n'));
+  for (std::size_t i = 1; i < inputs.size(); ++i)
+    CHECK_THAT(program.out, ContainsSubstring('\n' + name + ' ' + inputs[i] + "  "));
+  const std::string shown = is_matcher ? "'mine'" : '\'' + name + '\'';
+  const std::string head = "pace: to repeat what failed:\n  ";
+  REQUIRE_THAT(program.err, ContainsSubstring(head));
+  std::istringstream commands(program.err.substr(program.err.find(head) + head.size()));
+  for (const auto& each : failed) {
+    CHECK_THAT(program.out, ContainsSubstring(shown + " on " + each));
+    std::string command;
+    std::getline(commands, command);
+    CHECK_THAT(command, ContainsSubstring(" --case '" + name + ' ' + each + "' "));
+    const TemporaryFile script, out;
+    std::ofstream(script.path()) << command << " >" << out.path() << '\n';
+    const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + script.path()).c_str());
+    CHECK(WEXITSTATUS(status) == 42);
+    CHECK_THAT(out.content(),
+               ContainsSubstring("1 case, 2 implementations") && ContainsSubstring(shown + " on " + each));
+  }
+  std::string more;
+  CHECK_FALSE(std::getline(commands, more));
+  // The summary, too.
+  if (!is_matcher)
+    for (const auto& each : failed)
+      CHECK_THAT(program.out, ContainsSubstring("\n    " + name + ' ' + each + ", mine: "));
+  // The name alone means all of them.
+  CHECK_THAT(run('\'' + filter + "' --case " + name).out, ContainsSubstring(std::to_string(inputs.size()) + " cases"));
+}
+
+TEST_CASE("a name that has one kind of inputs stays as it is, however often it comes") {
+  const auto program = run("'one name for one size two times'");
+  CHECK_THAT(program.out, !ContainsSubstring("again Float") && !ContainsSubstring("above is"));
+  CHECK_THAT(program.err, ContainsSubstring(" --case again "));
+}
+
+TEST_CASE("inputs that a name does not come with are an error that lists those that there are") {
+  const auto program = run("'one name for several sizes' --case 'softmax Float[17]'");
+  CHECK(program.code == 1);
+  CHECK_THAT(program.err, ContainsSubstring("no comparison is called 'softmax Float[17]'; expected one of "
+                                            "'softmax Float[16]', 'softmax Float[32]', 'softmax Float[64]'"));
+}
+
 TEST_CASE("a test case that fails by itself is repeated by its name, and nothing is repeated after a success") {
   const auto failed = run("'\\-begins*'");
   CHECK(failed.code == 42);

@@ -285,6 +285,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     row.time.reset();
     row.speedup.reset();
     row.context = {.comparison = result.name,
+                   .inputs = result.inputs,
                    .unproven = row.context.unproven,
                    .beyond_tolerance = row.context.beyond_tolerance,
                    .unasked = row.context.unasked};

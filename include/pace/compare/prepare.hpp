@@ -135,6 +135,7 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
     row.name = planned.name;
     row.is_baseline = planned.is_baseline;
     row.context.comparison = plan.name;
+    row.context.inputs = result.inputs;
     const bool declared = std::ranges::find(plan.reuse_outputs, planned.name) != plan.reuse_outputs.end();
     prepared.reusing.push_back(plan.reuses_outputs || declared);
     auto& implementation = prepared.implementations.emplace_back();

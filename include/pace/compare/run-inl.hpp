@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -216,6 +218,20 @@ inline void refuse_own_rates(const ComparisonPlan& plan) {
       refuse("a " + expectation.describe() + " has an error rate of its own (.alpha())");
 }
 
+/// Returns whether comparisons of this process had the name of `plan` with several inputs, this one included.
+[[nodiscard]] inline bool repeats_name(const ComparisonPlan& plan) {
+  static std::map<std::string, std::set<std::string>> inputs_of;
+  auto& known = inputs_of[plan.name];
+  known.insert(plan.describe_inputs());
+  return known.size() > 1;
+}
+
+/// Marks a result, and those of its phases, whose name alone is ambiguous.
+inline void enter_repeated_name(bool repeats, Result& result) {
+  result.repeats_name = repeats;
+  for (auto& phase : result.phases) phase.repeats_name = repeats;
+}
+
 /// Gives the rows of `result` the comparison's part in the error budget of the run.
 inline void enter_budget(const std::shared_ptr<ComparisonBudget>& budget, Result& result) {
   result.gate_number = budget->gate_number;
@@ -231,6 +247,7 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
   validate(plan);
   refuse_for_processes(plan);
   refuse_own_rates(plan);
+  const bool repeats = repeats_name(plan);
   if (auto passed_over = pass_over(plan)) return *std::move(passed_over);
   const auto stated = stated_for(clock, plan);
   std::shared_ptr<ComparisonBudget> budget;
@@ -241,6 +258,7 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
       budget->gate_number = known->gate_number;
       enter_budget(budget, *known);
     }
+    enter_repeated_name(repeats, *known);
     return publish(*std::move(known));
   }
   const AtWork at_work(plan.name);
@@ -258,6 +276,7 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
   judge(clock, plan, stated, rates, panels, traffic, result);
   result.notes.insert(result.notes.begin(), plan.notes.begin(), plan.notes.end());
   if (budget != nullptr) enter_budget(budget, result);
+  enter_repeated_name(repeats, result);
   return publish(std::move(result));
 }
 
@@ -271,6 +290,7 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
 
 PACE_INLINE Result run_comparison(const ComparisonPlan& plan) {
   validate(plan);
+  (void)repeats_name(plan);
   // A dry run needs no GPU.
   if (auto passed_over = pass_over(plan)) return *std::move(passed_over);
   if (const auto device = device_of(plan); device.is_cuda()) {

@@ -161,7 +161,7 @@ class RunAccount {
 
   void add_failures(const Result& result, const ImplementationResult& row) {
     const auto note = [&](const std::string& found) {
-      failures_.push_back({result.name + ": '" + row.name + "' " + found, row.examined,
+      failures_.push_back({case_name(result) + ": '" + row.name + "' " + found, row.examined,
                            at_fault(row.outcome) || row.outcome == Outcome::refused,
                            row.outcome == Outcome::refused && !result.missing_device.empty()});
     };

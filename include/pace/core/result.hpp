@@ -92,6 +92,8 @@ struct GateContext {
   double beta = 1e-2;  ///< share of Options::beta for one gate on this row
   /// Name of the comparison; empty: unknown.
   std::string comparison = {};
+  /// Result::inputs of the comparison; empty: unknown.
+  std::string inputs = {};
   /// Name of the clock that verdicts are about, such as `graph`, where calls are timed by several; empty otherwise.
   std::string clock = {};
   /// Why no verdict may be based on the figures (see Conditions); empty: there is no reason.
@@ -307,6 +309,8 @@ struct Result {
   std::string device;
   /// Types and sizes of the operands, such as `Float[16, 1024]`, and numbers; empty: unknown.
   std::string inputs;
+  /// Whether comparisons of this process had this name with several inputs, this one included.
+  bool repeats_name = false;
   double confidence = 0;   ///< Options::confidence of the comparison
   std::uint64_t seed = 0;  ///< Options::seed of the comparison
   /// Options::check_seed of the comparison, or the one that it drew.
@@ -378,6 +382,16 @@ struct Result {
     if (!passed_over.empty()) throw PassedOver{"comparison '" + name + "': " + passed_over};
   }
 };
+
+/// Returns the name that tells a comparison of the inputs `inputs` from others called `name`, as `--case` takes it.
+[[nodiscard]] inline std::string name_with_inputs(const std::string& name, const std::string& inputs) {
+  return inputs.empty() ? name : name + ' ' + inputs;
+}
+
+/// Returns the name of the comparison for tables and messages: with its inputs if the name alone is ambiguous.
+[[nodiscard]] inline std::string case_name(const Result& result) {
+  return result.repeats_name ? name_with_inputs(result.name, result.inputs) : result.name;
+}
 
 /// Returns the name of the enumerator, with spaces for underscores.
 [[nodiscard]] inline const char* to_string(Outcome outcome) {

@@ -37,11 +37,19 @@ PACE_INLINE void ConsoleSink::write(const Result& result) {
   summary_.add(result);
   if (result.recalled) return;
   follow_width();
-  const std::string text = style_.blocks ? block(result) : lines(result);
+  const std::string text = first_of_name(result) + (style_.blocks ? block(result) : lines(result));
   std::size_t lines = 0;
   for (const char c : text) lines += c == '\n' ? 1 : 0;
   const std::string header = table_.header_if_due(lines);
   print(std::exchange(introduction_, "") + (header.empty() ? "" : '\n' + header) + text);
+}
+
+PACE_INLINE std::string ConsoleSink::first_of_name(const Result& result) {
+  if (!result.phase.empty()) return "";
+  const auto [first, is_new] = first_inputs_.try_emplace(result.name, result.inputs);
+  if (is_new || !result.repeats_name || first->second.empty()) return "";
+  return indented("'" + result.name + "' above is " + name_with_inputs(result.name, std::exchange(first->second, "")),
+                  remark_indent_of_lines, Colour::dim);
 }
 
 PACE_INLINE void ConsoleSink::follow_width() {
@@ -59,8 +67,8 @@ PACE_INLINE std::string ConsoleSink::block(const Result& result) {
   table_.rename(interval_column, format_percent(result.confidence) + " interval");
   table_.rename(speedup_interval_column, format_percent(result.confidence) + " interval");
   table_.fit(rows);
-  std::string block =
-      table_.paint(printable(result.name), Colour::bold) + table_.paint("  " + effort(result), Colour::dim) + '\n';
+  std::string block = table_.paint(printable(case_name(result)), Colour::bold) +
+                      table_.paint("  " + effort(result), Colour::dim) + '\n';
   for (std::size_t i = 0; i < rows.size(); ++i) block += table_.line(rows[i]) + remarks(result.implementations[i]);
   for (const auto& note : result.notes) block += indented("Note: " + note, note_indent, Colour::yellow);
   return block;
@@ -75,7 +83,7 @@ PACE_INLINE std::string ConsoleSink::lines(const Result& result) {
       shown.push_back(&each);
   std::vector<std::vector<Cell>> rows;
   for (const auto* each : shown)
-    rows.push_back(cells(each == shown.front() ? printable(result.name) : "", result, *each));
+    rows.push_back(cells(each == shown.front() ? printable(case_name(result)) : "", result, *each));
   const std::size_t interval_at = shows_baseline(width_) ? 5 : 4;
   table_.rename(interval_at, format_percent(result.confidence) + " interval");
   table_.fit(rows);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -72,6 +73,9 @@ class ConsoleSink final : public Sink {
   /// Begins another table if the terminal was resized.
   void follow_width();
 
+  /// At the second comparison of a name: the inputs of the first one, whose row is without them; empty otherwise.
+  [[nodiscard]] std::string first_of_name(const Result& result);
+
   [[nodiscard]] static std::vector<Cell> row(const ImplementationResult& each);
 
   /// Returns the cells of a line about `each`; `name` is that of the case.
@@ -123,6 +127,8 @@ class ConsoleSink final : public Sink {
   /// Cases with notes that were not printed.
   std::size_t cases_with_notes_ = 0;
   RunSummary summary_;
+  /// Inputs of the first comparison of each name; empty once they were printed.
+  std::map<std::string, std::string> first_inputs_;
   std::string introduction_;
 };
 

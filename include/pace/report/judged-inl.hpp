@@ -58,20 +58,21 @@ PACE_INLINE std::string warning_of(const std::string& comparison, const Implemen
 }
 
 PACE_INLINE std::vector<std::string> warnings_of(const Result& result) {
+  const std::string name = case_name(result);
   std::vector<std::string> lines;
   for (const auto& disturbance : result.conditions.disturbances)
-    lines.push_back(printable(result.name + ": no verdict: " + cut_text(disturbance)));
+    lines.push_back(printable(name + ": no verdict: " + cut_text(disturbance)));
   if (result.stop_reason == StopReason::deadline)
-    lines.push_back(printable(result.name + ": the rounds ended early, for want of time"));
+    lines.push_back(printable(name + ": the rounds ended early, for want of time"));
   std::string unreached;
   for (const auto& row : result.implementations) {
     if (row.outcome == Outcome::unreached) unreached = row.message;
     if (row.outcome == Outcome::measured && row.warm_up_iterations > 0 && !row.warmed_up)
-      lines.push_back(printable(result.name + ", " + row.name + ": its times had not settled when the warm-up ended"));
+      lines.push_back(printable(name + ", " + row.name + ": its times had not settled when the warm-up ended"));
     for (const auto& judgement : row.judgements)
-      if (const auto line = warning_of(result.name, row, judgement); !line.empty()) lines.push_back(line);
+      if (const auto line = warning_of(name, row, judgement); !line.empty()) lines.push_back(line);
   }
-  if (!unreached.empty()) lines.push_back(printable(result.name + ": not measured: " + cut_text(unreached)));
+  if (!unreached.empty()) lines.push_back(printable(name + ": not measured: " + cut_text(unreached)));
   return lines;
 }
 

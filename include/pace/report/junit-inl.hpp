@@ -28,11 +28,11 @@ PACE_INLINE void JUnitSink::write(const Result& result) {
     if (row.judgements.empty()) cases.push_back(correctness(row));
     for (const auto& judgement : row.judgements) cases.push_back(gate(row, judgement));
   }
-  std::string text = result.name;
+  std::string text = case_name(result);
   if (!result.device.empty()) text += "\nDevice: " + result.device;
   if (!result.inputs.empty()) text += "\nInputs: " + result.inputs;
   for (const auto& note : result.notes) text += "\nNote: " + note;
-  add(suite(result.name, cases, seconds(result.elapsed), text + '\n'));
+  add(suite(case_name(result), cases, seconds(result.elapsed), text + '\n'));
 }
 
 PACE_INLINE void JUnitSink::merge(std::string_view document) {

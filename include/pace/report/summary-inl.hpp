@@ -13,10 +13,11 @@
 namespace pace::report {
 
 PACE_INLINE void RunSummary::add(const Result& result) {
+  if (result.repeats_name) repeated_.insert(result.name);
   // The host's time of a case that is known already, whose speed-ups stand there among the modes.
   if (result.phase == host_phase) {
     for (const auto& each : result.implementations)
-      for (const auto& judgement : each.judgements) add_judgement(judgement, result.name, each.name);
+      for (const auto& judgement : each.judgements) add_judgement(judgement, result, each.name);
     return;
   }
   ++cases_;
@@ -26,7 +27,7 @@ PACE_INLINE void RunSummary::add(const Result& result) {
   for (const auto& each : result.implementations) {
     ++outcomes_[static_cast<std::size_t>(each.outcome)];
     if (!each.is_baseline) add_candidate(each, baseline);
-    for (const auto& judgement : each.judgements) add_judgement(judgement, result.name, each.name);
+    for (const auto& judgement : each.judgements) add_judgement(judgement, result, each.name);
   }
 }
 
@@ -35,7 +36,10 @@ PACE_INLINE std::vector<std::string> RunSummary::lines() const {
   std::vector<std::string> lines{counted(cases_, "case") + ", " + implementations()};
   for (const auto& candidate : candidates_) lines.push_back("  " + speedup_of(candidate));
   if (expectations_ > 0) lines.push_back("  " + expectations());
-  for (const auto& line : unmet_lines_) lines.push_back("    " + line);
+  for (const auto& each : unmet_lines_)
+    lines.push_back("    " +
+                    printable(repeated_.contains(each.name) ? name_with_inputs(each.name, each.inputs) : each.name) +
+                    each.rest);
   if (unmet_ > unmet_lines_.size())
     lines.push_back("    and " + std::to_string(unmet_ - unmet_lines_.size()) + " more, see above");
   return lines;
@@ -57,7 +61,7 @@ PACE_INLINE void RunSummary::add_candidate(const ImplementationResult& each, con
   }
 }
 
-PACE_INLINE void RunSummary::add_judgement(const Judgement& judgement, const std::string& name,
+PACE_INLINE void RunSummary::add_judgement(const Judgement& judgement, const Result& result,
                                            const std::string& implementation) {
   ++expectations_;
   if (judgement.acceptable) {
@@ -68,8 +72,10 @@ PACE_INLINE void RunSummary::add_judgement(const Judgement& judgement, const std
   // The table shows them all; this list only saves scrolling.
   constexpr std::size_t most = 20;
   if (unmet_ <= most)
-    unmet_lines_.push_back(printable(name) + ", " + printable(implementation) + ": " +
-                           printable(judgement.expectation) + ": " + to_string(judgement.verdict));
+    unmet_lines_.push_back({.name = result.name,
+                            .inputs = result.inputs,
+                            .rest = ", " + printable(implementation) + ": " + printable(judgement.expectation) + ": " +
+                                    to_string(judgement.verdict)});
 }
 
 PACE_INLINE std::string RunSummary::counted(std::size_t count, const std::string& what) {

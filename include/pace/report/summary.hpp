@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,7 +53,7 @@ class RunSummary {
 
   void add_candidate(const ImplementationResult& each, const std::string& baseline);
 
-  void add_judgement(const Judgement& judgement, const std::string& name, const std::string& implementation);
+  void add_judgement(const Judgement& judgement, const Result& result, const std::string& implementation);
 
   [[nodiscard]] static std::string counted(std::size_t count, const std::string& what);
 
@@ -66,7 +67,13 @@ class RunSummary {
   std::size_t cases_ = 0, expectations_ = 0, unmet_ = 0, open_ = 0;
   std::array<std::size_t, 8> outcomes_{};  // by Outcome
   std::vector<Candidate> candidates_;      // in the order in which they came
-  std::vector<std::string> unmet_lines_;
+  /// Line about an expectation that is not met; `rest` follows the name of the comparison.
+  struct Unmet {
+    std::string name, inputs, rest;
+  };
+  std::vector<Unmet> unmet_lines_;
+  /// Names of comparisons of several inputs, which lines name with their inputs.
+  std::set<std::string> repeated_;
 };
 
 }  // namespace pace::report

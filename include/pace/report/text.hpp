@@ -74,6 +74,10 @@ namespace detail {
 /// middle of longer text, characters are taken, with `…` in their place.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
 
+/// Returns the inputs of a comparison for a message: printable, and at most 100 columns of them, which six tensors
+/// take.
+[[nodiscard]] inline std::string short_inputs(std::string_view inputs) { return shortened(printable(inputs), 100); }
+
 /// Colour or weight of a text on a terminal.
 enum class Colour { none, red, green, yellow, dim, bold };
 

@@ -37,8 +37,9 @@ class InfrastructureSink final : public report::Sink {
   explicit InfrastructureSink(std::string path) : path_(std::move(path)) {}
 
   void write(const Result& result) override {
-    if (!result.missing_device.empty()) tell("device", result.name + ": " + result.missing_device);
-    for (const auto& disturbance : result.conditions.disturbances) tell("machine", result.name + ": " + disturbance);
+    if (!result.missing_device.empty()) tell("device", case_name(result) + ": " + result.missing_device);
+    for (const auto& disturbance : result.conditions.disturbances)
+      tell("machine", case_name(result) + ": " + disturbance);
   }
 
   /// Adds a failure of a component, such as `device` or `machine`. The first one names the component in the file.

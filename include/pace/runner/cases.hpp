@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pace/core/planned_case.hpp"
+#include "pace/core/result.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/report/text.hpp"
 
@@ -22,12 +23,16 @@ struct ListedCase {
 /// The selection of a run by its options.
 class ChosenCases final : public CaseSelection {
  public:
-  /// `asked`: names of the comparisons that are measured; empty: all. In a `dry_run` none is measured.
+  /// `asked`: names of the comparisons that are measured, alone or with inputs (name_with_inputs()); empty: all. In a
+  /// `dry_run` none is measured.
   ChosenCases(std::vector<std::string> asked, bool dry_run) : asked_(std::move(asked)), dry_run_(dry_run) {}
 
   [[nodiscard]] std::string passes_over(const PlannedCase& planned) override {
+    const std::string whole = name_with_inputs(planned.name, planned.inputs);
     if (std::ranges::find(seen_, planned.name) == seen_.end()) seen_.push_back(planned.name);
-    if (!asked_.empty() && std::ranges::find(asked_, planned.name) == asked_.end())
+    if (std::ranges::find(with_inputs_, whole) == with_inputs_.end()) with_inputs_.push_back(whole);
+    if (!asked_.empty() && std::ranges::find(asked_, planned.name) == asked_.end() &&
+        std::ranges::find(asked_, whole) == asked_.end())
       return "it is not the one that --case names, so that it has no figures";
     if (!dry_run_) return "";
     const auto* const earlier = run_context().recollection;
@@ -42,7 +47,8 @@ class ChosenCases final : public CaseSelection {
   [[nodiscard]] std::vector<std::string> missing() const {
     std::vector<std::string> names;
     for (const auto& name : asked_)
-      if (std::ranges::find(seen_, name) == seen_.end()) names.push_back(name);
+      if (std::ranges::find(seen_, name) == seen_.end() && std::ranges::find(with_inputs_, name) == with_inputs_.end())
+        names.push_back(name);
     return names;
   }
   /// Returns whether names were asked for and no comparison has any of them.
@@ -52,10 +58,17 @@ class ChosenCases final : public CaseSelection {
   [[nodiscard]] std::string complaint() const {
     for (const auto& name : missing()) {
       constexpr std::size_t most = 10;
+      // A known name with inputs that it does not come with.
+      std::vector<std::string> those = with_inputs_;
+      std::erase_if(those, [&](const std::string& each) {
+        return std::ranges::none_of(
+            seen_, [&](const std::string& one) { return name.starts_with(one + ' ') && each.starts_with(one + ' '); });
+      });
+      if (those.empty()) those = seen_;
       std::string known;
-      for (std::size_t i = 0; i < seen_.size() && i < most; ++i)
-        known += (i == 0 ? "" : ", ") + ('\'' + report::printable(seen_[i]) + '\'');
-      if (seen_.size() > most) known += " and " + std::to_string(seen_.size() - most) + " more";
+      for (std::size_t i = 0; i < those.size() && i < most; ++i)
+        known += (i == 0 ? "" : ", ") + ('\'' + report::printable(those[i]) + '\'');
+      if (those.size() > most) known += " and " + std::to_string(those.size() - most) + " more";
       return "--case: no comparison is called '" + report::printable(name) + "'; expected " +
              (known.empty() ? "that of a comparison, and the tests that ran make none" : "one of " + known);
     }
@@ -67,6 +80,8 @@ class ChosenCases final : public CaseSelection {
   bool dry_run_;
   /// Names of all comparisons that came, each once.
   std::vector<std::string> seen_;
+  /// The same with their inputs.
+  std::vector<std::string> with_inputs_;
   std::vector<ListedCase> planned_;
 };
 

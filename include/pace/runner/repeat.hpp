@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -41,6 +42,7 @@ struct FailedCase {
   std::string test;              ///< name of the test case; empty: the filters of the run find it
   std::string name = {};         ///< name of the comparison; empty: an assertion of the test case failed
   std::uint64_t check_seed = 0;  ///< Result::check_seed; 0: unknown
+  std::string inputs = {};       ///< Result::inputs, where the name alone is ambiguous in the run
 };
 
 /// The run of which a case is repeated.
@@ -84,7 +86,7 @@ namespace detail {
     else
       words.insert(words.end(), {option, value});
   };
-  if (!failed.name.empty()) add("--case", failed.name);
+  if (!failed.name.empty()) add("--case", name_with_inputs(failed.name, failed.inputs));
   add("--seed", std::to_string(run.seed));
   if (failed.check_seed != 0) add("--check-seed", std::to_string(failed.check_seed));
   for (const auto& group : run.groups)
@@ -122,41 +124,49 @@ class FailedCases : public Catch::EventListenerBase {
   using EventListenerBase::EventListenerBase;
 
   /// Notes to which test case the results that follow belong.
-  void testCaseStarting(const Catch::TestCaseInfo& info) override {
-    current() = info.name;
+  void testCaseStarting(const Catch::TestCaseInfo& info) override { current() = info.name; }
+  /// Begins one run of the test case, such as with one value of a generator.
+  void testCasePartialStarting(const Catch::TestCaseInfo& /*info*/, std::uint64_t /*run*/) override {
     of_current().clear();
   }
-  /// Adds a test case that failed without a case that did.
-  void testCaseEnded(const Catch::TestCaseStats& stats) override {
-    const std::string name = std::exchange(current(), "");
-    const bool has_case = std::ranges::any_of(all(), [&](const FailedCase& each) { return each.test == name; });
+  /// Adds what failed in the run without a case that did.
+  void testCasePartialEnded(const Catch::TestCaseStats& stats, std::uint64_t /*run*/) override {
+    const bool has_case = std::ranges::any_of(
+        all(), [](const FailedCase& each) { return each.name.empty() ? is_of_test(each) : is_of_current(each); });
     if (stats.totals.assertions.failed == 0 || has_case) return;
     // A matcher of the test may have judged its only comparison.
     if (of_current().size() == 1)
       all().push_back(of_current().front());
     else
-      all().push_back({.test = name});
+      all().push_back({.test = current()});
   }
+  /// Forgets the test case.
+  void testCaseEnded(const Catch::TestCaseStats& /*stats*/) override { current().clear(); }
 
   /// Adds a result that was published if it failed, was left undecided, or is invalid.
   static void add(const Result& result) {
-    if (result.phase.empty())
-      of_current().push_back({.test = current(), .name = result.name, .check_seed = result.check_seed});
+    const FailedCase found{
+        .test = current(), .name = name_of_whole(result), .check_seed = result.check_seed, .inputs = result.inputs};
+    inputs_of()[found.name].insert(found.inputs);
+    if (result.phase.empty()) of_current().push_back(found);
     const bool fails = std::ranges::any_of(result.implementations, [](const ImplementationResult& row) {
       return at_fault(row.outcome) || std::ranges::any_of(row.judgements, [](const Judgement& judgement) {
                return (!judgement.acceptable && !judgement.deferred) || judgement.unresolved;
              });
     });
     if (!fails) return;
-    // A phase is repeated with the whole.
-    const std::string end = '/' + result.phase;
-    std::string name = result.name;
-    if (!result.phase.empty() && name.ends_with(end)) name.resize(name.size() - end.size());
     for (const auto& each : all())
-      if (each.test == current() && each.name == name) return;
-    all().push_back({.test = current(), .name = std::move(name), .check_seed = result.check_seed});
+      if (each.test == found.test && each.name == found.name && each.inputs == found.inputs) return;
+    all().push_back(found);
   }
 
+  /// Returns what failed, in the order in which it did, with inputs where the run had a name with several.
+  [[nodiscard]] static std::vector<FailedCase> to_repeat() {
+    std::vector<FailedCase> found = all();
+    for (auto& each : found)
+      if (inputs_of()[each.name].size() < 2) each.inputs.clear();
+    return found;
+  }
   /// Returns what failed, in the order in which it did.
   [[nodiscard]] static std::vector<FailedCase>& all() {
     static std::vector<FailedCase> found;
@@ -164,10 +174,28 @@ class FailedCases : public Catch::EventListenerBase {
   }
 
  private:
-  /// The comparisons of the test case that runs.
+  /// Returns the name of a comparison without that of a phase, which is repeated with the whole.
+  [[nodiscard]] static std::string name_of_whole(const Result& result) {
+    const std::string end = '/' + result.phase;
+    std::string name = result.name;
+    if (!result.phase.empty() && name.ends_with(end)) name.resize(name.size() - end.size());
+    return name;
+  }
+  /// The inputs of all comparisons that were published, by name.
+  [[nodiscard]] static std::map<std::string, std::set<std::string>>& inputs_of() {
+    static std::map<std::string, std::set<std::string>> found;
+    return found;
+  }
+  /// The comparisons of the present run of the test case.
   [[nodiscard]] static std::vector<FailedCase>& of_current() {
     static std::vector<FailedCase> found;
     return found;
+  }
+  [[nodiscard]] static bool is_of_test(const FailedCase& failed) { return failed.test == current(); }
+  [[nodiscard]] static bool is_of_current(const FailedCase& failed) {
+    return std::ranges::any_of(of_current(), [&](const FailedCase& each) {
+      return each.test == failed.test && each.name == failed.name && each.inputs == failed.inputs;
+    });
   }
   /// Name of the test case that runs.
   [[nodiscard]] static std::string& current() {

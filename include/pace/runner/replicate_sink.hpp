@@ -143,10 +143,11 @@ class ReplicateSink final : public report::Sink {
 
   void write(const Result& result) override {
     if (!result.lost_device.empty())
-      write_problem('\'' + result.name + "': the device was lost: " + result.lost_device);
+      write_problem('\'' + case_name(result) + "': the device was lost: " + result.lost_device);
     for (const auto& row : result.implementations) {
       if (at_fault(row.outcome))
-        write_problem('\'' + result.name + "': '" + row.name + "' " + to_string(row.outcome) + ": " + row.message);
+        write_problem('\'' + case_name(result) + "': '" + row.name + "' " + to_string(row.outcome) + ": " +
+                      row.message);
       if (row.outcome == Outcome::measured || row.outcome == Outcome::unreached)
         line({.row = detail::Reached{result.name, row.name, row.outcome == Outcome::measured}});
       for (const auto& judgement : row.judgements) write(row, judgement);

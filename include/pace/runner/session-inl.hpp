@@ -797,7 +797,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     const auto& tests = Catch::getAllTestCasesSorted(session.config());
     const bool is_only_test = tests.size() == 1 && !tests.front().getTestCaseInfo().isHidden();
     print_repeat_commands(
-        FailedCases::all(), exit_code,
+        FailedCases::to_repeat(), exit_code,
         [&](FailedCase failed) {
           if (is_only_test) failed.test.clear();
           return words_to_repeat(failed, repeated);
