@@ -154,7 +154,7 @@ def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", precompile
 
     Args:
       name: the target.
-      srcs: sources; Catch2's own main is linked.
+      srcs: sources; Catch2's own main is linked, without what pace/catch2.hpp adds to it.
       deps: what they include, e.g. "//include/pace:check".
       copts: added after pace's own.
       size: small (one minute) unless the test needs more.
@@ -162,7 +162,7 @@ def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", precompile
         compiles them.
       **kwargs: as for cc_test.
     """
-    deps = deps + ["@catch2//:catch2_main"]
+    deps = deps + ["//tests/support:own_verdicts", "@catch2//:catch2_main"]
     native.cc_test(
         name = name,
         # A library that a program uses as well would be compiled a second time for a test that loads it.

@@ -42,7 +42,7 @@ Calls calls_of(const std::string& corpus_directory, const std::string& set_file,
 void compile(const std::string& part, const std::string& corpus_directory, const std::string& set_file,
              const std::string& out) {
   const c10::InferenceMode inference;
-  pace::runner::use_threads(pace::runner::default_threads);
+  pace::runner::use_threads(pace::default_threads);
   Calls calls = calls_of(corpus_directory, set_file, {});
   if (part == more) {
     std::set<std::string> first;

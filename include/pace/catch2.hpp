@@ -6,6 +6,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/catch_tostring.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/reporters/catch_reporter_event_listener.hpp>
+#include <catch2/reporters/catch_reporter_registrars.hpp>
 
 #include <ostream>
 #include <string>
@@ -16,6 +18,7 @@
 #include "pace/expectations.hpp"
 #include "pace/gate/matcher.hpp"
 #include "pace/report/text.hpp"
+#include "pace/report/without_runner.hpp"
 
 /// Expression of CHECK_THAT with one of pace's matchers. The message of a failure has the value and MatchResult::text,
 /// since toString() of a matcher is called without the value.
@@ -77,3 +80,21 @@ struct Catch::StringMaker<pace::Result> {
     return text;
   }
 };
+
+namespace pace::detail {
+
+/// Shows results and makes the exit code where the main function is Catch2's or the program's own, not pace's.
+class WithoutRunnerListener : public Catch::EventListenerBase {
+ public:
+  using EventListenerBase::EventListenerBase;
+  void testRunStarting(const Catch::TestRunInfo& /*info*/) override { report::begin_without_runner(); }
+  void testRunEnded(const Catch::TestRunStats& stats) override {
+    const auto& assertions = stats.totals.assertions;
+    report::end_without_runner(stats.totals.testCases.total(), assertions.total() - assertions.skipped);
+  }
+};
+
+/// Registers the listener once, however many files include this header.
+inline const Catch::ListenerRegistrar<WithoutRunnerListener> without_runner_listener("pace, without its main function");
+
+}  // namespace pace::detail

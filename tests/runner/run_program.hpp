@@ -21,10 +21,12 @@ struct Run {
   std::string out, err;
 };
 
-/// Runs the program in an environment of nothing but `variables`, so that the test's own Bazel does not show through.
-inline Run run(const std::string& arguments, const std::string& variables = "") {
+/// Runs the program `name` in an environment of nothing but `variables`, so that the test's own Bazel does not show
+/// through.
+inline Run run(const std::string& arguments, const std::string& variables = "",
+               const std::string& name = "tests/runner/sample_program") {
   const TemporaryFile out, err;
-  const std::string program = fs::absolute("tests/runner/sample_program").string();
+  const std::string program = fs::absolute(name).string();
   const std::string command = "env -i PATH=/usr/bin:/bin " + variables + " '" + program + "' " + arguments + " >" +
                               out.path() + " 2>" + err.path();
   const int status = std::system(command.c_str());

@@ -1,4 +1,4 @@
-#include "pace/runner/steady_memory.hpp"
+#include "pace/core/steady_memory.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -33,10 +33,10 @@ TEST_CASE("freed memory stays, unless the environment asks for something else") 
   REQUIRE(kept_of(bytes) < little);
 
   ::setenv("GLIBC_TUNABLES", "glibc.malloc.arena_max=1", 1);
-  pace::runner::keep_freed_memory();
+  pace::keep_freed_memory();
   CHECK(kept_of(bytes) < little);
   ::unsetenv("GLIBC_TUNABLES");
 
-  pace::runner::keep_freed_memory();
+  pace::keep_freed_memory();
   CHECK(kept_of(bytes) > most);
 }

@@ -33,6 +33,7 @@
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/timing_modes.hpp"
 #include "pace/compare/verify.hpp"
+#include "pace/compare/without_runner.hpp"
 #include "pace/core/activity.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/exit_guard.hpp"
@@ -245,6 +246,7 @@ inline void enter_budget(const std::shared_ptr<ComparisonBudget>& budget, Result
 
 PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clock) {
   validate(plan);
+  prepare_without_runner();
   refuse_for_processes(plan);
   refuse_own_rates(plan);
   const bool repeats = repeats_name(plan);

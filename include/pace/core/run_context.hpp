@@ -26,6 +26,10 @@ class RunContext {
   /// Options of every comparison that sets none.
   Options options;
 
+  /// Whether the main function is pace's, which prepares the process, shows the results and returns the exit code.
+  /// Otherwise the first comparison prepares the process, and pace/catch2.hpp does the rest.
+  bool has_runner = false;
+
   /// Time at which measuring must end.
   struct Deadline {
     Nanoseconds time{};       ///< time by the clock of the comparisons (timing::Clock::now)

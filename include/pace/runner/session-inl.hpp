@@ -46,6 +46,7 @@
 #include "pace/core/report_program.hpp"
 #include "pace/core/run_context.hpp"
 #include "pace/core/same_file.hpp"
+#include "pace/core/steady_memory.hpp"
 #include "pace/core/suite_budget.hpp"
 #include "pace/core/terminal.hpp"
 #include "pace/core/unfinished.hpp"
@@ -73,7 +74,6 @@
 #include "pace/runner/resume.hpp"
 #include "pace/runner/session_config.hpp"
 #include "pace/runner/session_options.hpp"
-#include "pace/runner/steady_memory.hpp"
 #include "pace/runner/stored_baseline.hpp"
 #include "pace/runner/supervisor.hpp"
 #include "pace/runner/threads.hpp"
@@ -817,6 +817,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
 }  // namespace detail
 
 PACE_INLINE int main(int argc, char** argv, const SessionConfig& config) {
+  run_context().has_runner = true;
   keep_freed_memory();
   use_classic_numbers();
   report::ProgramOutput output;

@@ -3,12 +3,9 @@
 
 #include <ATen/Parallel.h>
 
-namespace pace::runner {
+#include "pace/core/default_threads.hpp"
 
-/// Default number of threads of one operator: one, as in torch.utils.benchmark. With several, an operator ends when the
-/// last of them does: on a machine that does anything else at the same time each barrier waits for the scheduler, which
-/// made calls of 3 us take 8 ms.
-inline constexpr int default_threads = 1;
+namespace pace::runner {
 
 /// Sets the number of threads of an operator for the whole process; with 0 LibTorch uses one for each core.
 inline void use_threads(int threads) {

@@ -7,7 +7,7 @@
 
 #include "pace/core/bazel.hpp"
 
-namespace pace::runner {
+namespace pace {
 
 /// Makes glibc's allocator keep up to 1 GiB of freed memory, and map only blocks above 256 MiB separately. Otherwise it
 /// returns memory to the kernel in some runs and not in others, and every output then needs fresh pages: one layer norm
@@ -25,4 +25,4 @@ inline void keep_freed_memory() {
 #endif
 }
 
-}  // namespace pace::runner
+}  // namespace pace
