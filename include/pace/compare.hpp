@@ -7,6 +7,16 @@
 //                           .run();
 #pragma once
 
+// `x * 0.5` on tensors, which readers of the examples write next. LibTorch's header includes all of its functions
+// unless this macro is set: a test file takes 1.1 s more to compile without it, and 0.1 s with it.
+#ifdef AT_PER_OPERATOR_HEADERS
+#include <ATen/TensorOperators.h>
+#else
+#define AT_PER_OPERATOR_HEADERS
+#include <ATen/TensorOperators.h>
+#undef AT_PER_OPERATOR_HEADERS
+#endif
+
 #include "pace/compare/comparison.hpp"
 #include "pace/expectations.hpp"
 #include "pace/options.hpp"
