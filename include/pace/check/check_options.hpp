@@ -161,7 +161,7 @@ inline void validate(const CheckOptions& options) {
       return "Vectors of the outputs are compared up to their signs, as declared (sign_free).";
     case Method::ties:
       return "Indices are compared by what they find along dimension " + std::to_string(options.ties_dim) +
-             " of operand tensor " + std::to_string(options.ties_operand) + ", as declared (ties).";
+             " of operand tensor " + std::to_string(options.ties_operand) + " (counted from 0), as declared (ties).";
     case Method::random:
       return "Outputs are random numbers, as declared (random): their means, variances, shares of zeros and "
              "correlations "

@@ -137,14 +137,14 @@ inline void validate_outputs(const CheckOptions& options, const c10::IValue& out
     const auto& values = operands[options.ties_operand];
     require(options.ties_dim >= -values.dim() && options.ties_dim < values.dim(),
             "ties() names dimension " + std::to_string(options.ties_dim) + " of operand tensor " +
-                std::to_string(options.ties_operand) + ", of shape " + detail::shape_text(values));
+                std::to_string(options.ties_operand) + " (counted from 0), of shape " + detail::shape_text(values));
     bool any = false;
     for (const auto& tensor : tensors) {
       if (!detail::is_index(tensor)) continue;
       any = true;
       require(tensor.dim() == values.dim() || tensor.dim() + 1 == values.dim(),
               "ties() expected indices of the dimensions of operand tensor " + std::to_string(options.ties_operand) +
-                  ", or of one less, got shape " + detail::shape_text(tensor));
+                  " (counted from 0), or of one less, got shape " + detail::shape_text(tensor));
     }
     require(any, "ties() expected a tensor of int64 or int32 indices among the outputs, got none");
   }

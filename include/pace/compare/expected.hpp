@@ -132,7 +132,7 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
     auto found = match(expected.output, output);
     found.correct = false;
     found.message = "indices are out of range of operand tensor " + std::to_string(options.ties_operand) +
-                    ", or occur twice, and the baseline's do not: " + found.message;
+                    " (counted from 0), or occur twice, and the baseline's do not: " + found.message;
     return found;
   }
   return match(check::detail::with_clones(expected.output, e), check::detail::with_clones(output, a));

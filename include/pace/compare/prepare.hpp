@@ -156,11 +156,12 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
     result.notes.push_back(std::move(declared));
   if (!plan.scratch.empty())
     result.notes.push_back("What calls leave in operand tensor " + listed(plan.scratch) +
-                           " is not compared, as declared (scratch).");
+                           " (counted from 0) is not compared, as declared (scratch).");
   if (!plan.keeps.empty())
-    result.notes.push_back("What implementations derive from operand tensor " + listed(plan.keeps) +
-                           " may be kept between calls, as declared (keeps): times are those of calls between which it "
-                           "does not change.");
+    result.notes.push_back(
+        "What implementations derive from operand tensor " + listed(plan.keeps) +
+        " (counted from 0) may be kept between calls, as declared (keeps): times are those of calls between which it "
+        "does not change.");
   if (plan.reuses_outputs)
     result.notes.push_back("Later calls may overwrite the outputs of earlier ones, as declared (reuses_outputs).");
   if (plan.renew)

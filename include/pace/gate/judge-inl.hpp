@@ -207,12 +207,13 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
   } else if (!ground.on_new_values.at_best.empty() && judgement.verdict != Verdict::failed) {
     judgement.verdict = Verdict::failed;
     judgement.acceptable = false;
-    judgement.message = figures + ", but on values that no call has seen " + ground.on_new_values.at_best +
-                        ", which does not meet " + demand.limit_text() +
-                        ". Either it keeps something from call to call, or the code or the processor know the values "
-                        "of the rounds. If it derives something from an operand that stays the same where the code is "
-                        "used, declare that: .keeps(operand). If it is made for values of a kind, let each round have "
-                        "others of that kind: .renew_each_round(function)";
+    judgement.message =
+        figures + ", but on values that no call has seen " + ground.on_new_values.at_best + ", which does not meet " +
+        demand.limit_text() +
+        ". Either it keeps something from call to call, or the code or the processor know the values "
+        "of the rounds. If it derives something from an operand that stays the same where the code is "
+        "used, declare that: .keeps(operand), counted from 0. If it is made for values of a kind, let each round have "
+        "others of that kind: .renew_each_round(function)";
     return;
   } else if (ground.on_new_values.doubtful && judgement.verdict == Verdict::passed) {
     judgement.verdict = Verdict::undecided;

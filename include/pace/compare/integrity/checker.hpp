@@ -331,8 +331,8 @@ class IntegrityChecker final : public Auditor {
                                                   const std::vector<std::size_t>& kept) const {
     return '\'' + prepared_.result.implementations[implementation.index].name +
            "' keeps what it derives from operand tensor " + listed(kept) +
-           ": its time is that of calls between which " + (kept.size() == 1 ? "that one does" : "these do") +
-           " not change.";
+           " (counted from 0): its time is that of calls between which " +
+           (kept.size() == 1 ? "that one does" : "these do") + " not change.";
   }
   /// What one question to one implementation may take after the rounds, whatever time is left, if it takes longer than
   /// audit_share of the budget. After short rounds it may take as long as after those of the default budget.
@@ -387,7 +387,7 @@ class IntegrityChecker final : public Auditor {
   }
   [[nodiscard]] static std::string keeps_hint() {
     return "If it derives something from an operand that stays the same between calls where the code is used, such as "
-           "packed weights, declare that operand: .keeps(operand)";
+           "packed weights, declare that operand, counted from 0: .keeps(operand)";
   }
   /// Whether the baseline takes no other values, which are not excluded, where random numbers are compared by their
   /// distribution alone, so that no output shows for which values they were drawn.
