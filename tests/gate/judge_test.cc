@@ -329,6 +329,30 @@ TEST_CASE("a mean that looks slower, which is not proven, leaves a guard undecid
 TEST_CASE("a candidate that stalls in 13 % of its calls is slower in the mean, and wrong about the median in no run") {
   // Half of the cycles hold no stall, so that the medians are equal, while the centre of the scores is far off.
   int guards = 0, by_median = 0, claims = 0;
+TEST_CASE("a verdict near its limit says that it is about this process, and what judges several") {
+  const std::string several = "so that this verdict is about this process. --processes 12 judges up to 12 processes";
+  for (const double slower : {1.015, 1.025}) {
+    const auto guard = NoSlowerThan(1.02).judge(sampled(1 / slower, 0.002, 400));
+    INFO(guard.message);
+    CHECK(guard.verdict == (slower < 1.02 ? Verdict::passed : Verdict::failed));
+    CHECK_THAT(guard.near_limit, StartsWith("Within 0.93 % of the limit") && ContainsSubstring(several));
+    CHECK_THAT(guard.message, EndsWith(guard.near_limit));
+    const auto claim = SpeedupAtLeast(1.2).judge(sampled(1.2 * slower / 1.02, 0.002, 400));
+    INFO(claim.message);
+    CHECK(claim.verdict == (slower < 1.02 ? Verdict::failed : Verdict::passed));
+    CHECK_THAT(claim.message, ContainsSubstring(several));
+    // Several processes do not judge a time.
+    const auto time = WithinTime(pace::Nanoseconds(1e6)).judge(sampled(slower < 1.02 ? 1.01 : 1 / 1.01, 0.002, 400));
+    INFO(time.message);
+    CHECK(time.verdict == (slower < 1.02 ? Verdict::passed : Verdict::failed));
+    CHECK_THAT(time.message, ContainsSubstring("Within 5 % of the limit") && !ContainsSubstring("--processes"));
+  }
+  for (const double slower : {1.0, 1.05})
+    CHECK(NoSlowerThan(1.02).judge(sampled(1 / slower, 0.002, 400)).near_limit.empty());
+  // Undecided verdicts say what would settle them.
+  CHECK(NoSlowerThan(1.02).judge(sampled(1 / 1.02, 0.01, 40)).near_limit.empty());
+}
+
   constexpr int runs = 200;
   for (int run = 0; run < runs; ++run) {
     pace::test::Random random(static_cast<std::uint64_t>(run) + 1);

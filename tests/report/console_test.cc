@@ -390,6 +390,14 @@ TEST_CASE("totals: the mean of ratios is geometric and leaves out what has none"
                                    "speed-up of its cycles)\n"));
 }
 
+TEST_CASE("what passed near its limit says so below its line") {
+  auto near = sample::comparison("near");
+  near.implementations[1].judgements = {{"x", pace::Verdict::passed, true, "m. another", "another process may differ"}};
+  CHECK_THAT(table_of({near}, false, true), ContainsSubstring("x: passed, near its limit: another process may differ"));
+  near.implementations[1].judgements[0].near_limit.clear();
+  CHECK_THAT(table_of({near}, false, true), !ContainsSubstring("near its limit"));
+}
+
 TEST_CASE("totals: expectations met, and more failures than a screen holds") {
   auto good = sample::comparison("good");
   good.implementations[1].judgements = {{"x", pace::Verdict::passed, true, ""},

@@ -307,6 +307,30 @@ namespace detail {
 [[nodiscard]] inline Judgement judge_tail(const Demand& demand, const std::string& name, const GateContext& context,
                                           const Evidence& evidence, double pass_level, double fail_level) {
   Judgement judgement{.expectation = demand.describe(), .verdict = Verdict::undecided};
+/// How far processes of one program may be apart in a speed-up: three times the largest standard deviation of identical
+/// code over 40 processes, 0.31 % (docs/measurements.md, "Placement").
+inline constexpr double speedups_apart = 0.0093;
+/// How far they may be apart in a time: one standard deviation, as it is assumed for stored baselines (docs/gates.md,
+/// "Stored baselines").
+inline constexpr double times_apart = 0.05;
+
+/// Adds to a verdict of one process that another process may come to another one, if `centre`, the figure that decided,
+/// lies so near the limit.
+inline void add_near_limit(Judgement& judgement, const Demand& demand, double centre) {
+  if (demand.method == Method::replicates) return;
+  if (judgement.verdict != Verdict::passed && judgement.verdict != Verdict::failed) return;
+  const double apart = demand.quantity == Quantity::time ? times_apart : speedups_apart;
+  if (!(std::abs(centre - demand.threshold) <= std::log1p(apart))) return;
+  judgement.near_limit = "Within " + format_percent(apart) +
+                         " of the limit, by which processes of one program may differ, so that this verdict is about "
+                         "this process. ";
+  // What several processes cannot judge together has no other remedy.
+  judgement.near_limit += judgement.speed && !demand.of_tails_alone()
+                              ? "--processes 12 judges up to 12 processes together"
+                              : "State a limit that is farther away";
+  judgement.message += ". " + judgement.near_limit;
+}
+
   if (!evidence.tail) {
     demand.leave_open(judgement);
     judgement.message = '\'' + name + "' has no samples beside those of " + demand.reference_text() +
@@ -327,6 +351,7 @@ namespace detail {
 }
 
 }  // namespace detail
+  add_near_limit(judgement, demand, -std::log(*evidence.tail));
 
 PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string& name, const GateContext& context,
                                          const std::vector<double>& observations, const Evidence& evidence,
@@ -401,4 +426,5 @@ PACE_INLINE Judgement judge_row(const Demand& demand, const ImplementationResult
   return judge_observations(demand, row.name, context, observations, evidence, rates);
 }
 
+  detail::add_near_limit(judgement, demand, ground.by_mean ? -std::log(*evidence.tail) : evidence.centre);
 }  // namespace pace::gate

@@ -312,6 +312,9 @@ PACE_INLINE std::string ConsoleSink::explanations(const ImplementationResult& ea
         message.replace(at, known.size(), "the same as above.");
       text += indented(judgement.expectation + ": " + to_string(judgement.verdict) + ": " + message, indent,
                        judgement.verdict == Verdict::undecided ? Colour::yellow : Colour::red);
+    } else if (!judgement.near_limit.empty()) {
+      text +=
+          indented(judgement.expectation + ": passed, near its limit: " + judgement.near_limit, indent, Colour::none);
     }
   return text;
 }
