@@ -164,14 +164,17 @@ struct OnNewValues {
 /// stats::LargeDeviationBet, which every cycle has won.
 struct Ground {
   bool shown = true, won = false;
-  /// The mean of times, which the figures have beside the interval of the median, and no interval.
+  /// The mean of times alone decided, and the figures are those of the mean.
   bool by_mean = false;
+  /// What the figure says that did not decide, the mean or the median, as a sentence or a part of one; empty: there is
+  /// one figure.
+  std::string beside = {};
   OnNewValues on_new_values = {};
 };
 
 /// `, all of it above `, to be followed by the limit.
 [[nodiscard]] inline std::string relation_text(const Ground& ground, bool above, bool or_at) {
-  if (ground.by_mean) return ", of which the mean is proven to lie above ";
+  if (ground.by_mean) return ", proven to lie above ";
   if (!ground.won)
     return std::string(ground.shown ? ", all of it " : ", proven to lie ") + (or_at ? "at or " : "") +
            (above ? "above " : "below ");
@@ -234,12 +237,13 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
   const bool high = smaller == (judgement.verdict == Verdict::failed);
   switch (judgement.verdict) {
     case Verdict::passed:
-      judgement.message = figures + relation_text(ground, high, /*or_at=*/true) + limit + rates;
+      judgement.message = figures + relation_text(ground, high, /*or_at=*/true) + limit + rates + ground.beside;
       if (!ground.on_new_values.by_median.empty())
         judgement.message += "; on values that no call has seen it " + ground.on_new_values.by_median;
       break;
     case Verdict::failed:
-      judgement.message = figures + relation_text(ground, high, /*or_at=*/false) + limit + rates + advice(demand);
+      judgement.message =
+          figures + relation_text(ground, high, /*or_at=*/false) + limit + rates + ground.beside + advice(demand);
       if (disturbed)
         judgement.message += ". The machine was disturbed, which does not account for this: " + context.disturbance;
       break;
@@ -303,10 +307,6 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
 
 namespace detail {
 
-/// The judgement of a demand on a mean or a quantile alone.
-[[nodiscard]] inline Judgement judge_tail(const Demand& demand, const std::string& name, const GateContext& context,
-                                          const Evidence& evidence, double pass_level, double fail_level) {
-  Judgement judgement{.expectation = demand.describe(), .verdict = Verdict::undecided};
 /// How far processes of one program may be apart in a speed-up: three times the largest standard deviation of identical
 /// code over 40 processes, 0.31 % (docs/measurements.md, "Placement").
 inline constexpr double speedups_apart = 0.0093;
@@ -331,6 +331,10 @@ inline void add_near_limit(Judgement& judgement, const Demand& demand, double ce
   judgement.message += ". " + judgement.near_limit;
 }
 
+/// The judgement of a demand on a mean or a quantile alone.
+[[nodiscard]] inline Judgement judge_tail(const Demand& demand, const std::string& name, const GateContext& context,
+                                          const Evidence& evidence, double pass_level, double fail_level) {
+  Judgement judgement{.expectation = demand.describe(), .verdict = Verdict::undecided};
   if (!evidence.tail) {
     demand.leave_open(judgement);
     judgement.message = '\'' + name + "' has no samples beside those of " + demand.reference_text() +
@@ -347,11 +351,11 @@ inline void add_near_limit(Judgement& judgement, const Demand& demand, double ce
                      "; " + cycles + "). Measure longer (--budget, --max-rounds)";
   conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open,
            {.shown = false, .on_new_values = on_new_values(demand, context, -std::log(*evidence.tail))});
+  add_near_limit(judgement, demand, -std::log(*evidence.tail));
   return judgement;
 }
 
 }  // namespace detail
-  add_near_limit(judgement, demand, -std::log(*evidence.tail));
 
 PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string& name, const GateContext& context,
                                          const std::vector<double>& observations, const Evidence& evidence,
@@ -374,10 +378,13 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
   const bool by_process = demand.method == Method::replicates;
   const std::string cycles = std::to_string(evidence.observations) + (by_process ? " processes" : " cycles");
   std::string text = '\'' + name + "' " + figures.centre + detail::by_clock(context);
+  const std::string mean =
+      evidence.tail ? format_significant(*evidence.tail, 3) + "x " + demand.reference_text() + "'s time" : "";
+  if (evidence.tail)
+    text += judgement.verdict == Verdict::undecided ? " by the median (by the mean " + mean + ")" : " by the median";
   if (figures.bounded) text += ' ' + figures.interval + " at " + format_percent(interval.confidence);
   if (all.centre != figures.centre)
     text += " (by the mean of all processes it " + all.centre + ", since they changed while they were taken)";
-  if (evidence.tail) text += " by the median and " + format_significant(*evidence.tail, 3) + "x by the mean";
   std::string open;
   if (evidence.p_above <= pass_level && evidence.p_below <= fail_level) {
     open = ", which was proven to lie above " + demand.limit_text() + " and below it in turn (" + cycles +
@@ -406,8 +413,20 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
                         .won = !by_interval && won,
                         .on_new_values = detail::on_new_values(demand, context, evidence.centre)};
   ground.by_mean = judgement.verdict == Verdict::failed && !by_interval && !won;
+  if (evidence.tail) {
+    if (ground.by_mean) {
+      ground.beside = ". A guard fails by the mean or by the median, which is here " + figures.centre.substr(6) +
+                      (figures.bounded ? ' ' + figures.interval : "");
+      text = '\'' + name + "' takes " + mean + detail::by_clock(context) + " by the mean";
+    } else if (judgement.verdict == Verdict::failed) {
+      ground.beside = ". A guard fails by the median or by the mean, which is here " + mean;
+    } else if (judgement.verdict == Verdict::passed) {
+      ground.beside = "; by the mean it takes " + mean;
+    }
+  }
   detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, ground,
                    detail::beyond_any_disturbance(demand, evidence, observations));
+  detail::add_near_limit(judgement, demand, ground.by_mean ? -std::log(*evidence.tail) : evidence.centre);
   return judgement;
 }
 
@@ -426,5 +445,4 @@ PACE_INLINE Judgement judge_row(const Demand& demand, const ImplementationResult
   return judge_observations(demand, row.name, context, observations, evidence, rates);
 }
 
-  detail::add_near_limit(judgement, demand, ground.by_mean ? -std::log(*evidence.tail) : evidence.centre);
 }  // namespace pace::gate
