@@ -72,9 +72,32 @@ TEST_CASE("a comparison in one line") {
 TEST_CASE("a failure says what was measured, what was expected and what to do") {
   const auto result = summary();
   CHECK(expansion(result["fused"], pace::SpeedupAtLeast(1.5)) ==
-        "'fused' (2.00 us, speed-up 2.00x [1.00x, 4.00x]) was expected to have a speed-up of at least 1.50x\n"
-        "undecided: 'fused' is 2.00x as fast as the baseline [1.00x, 4.00x] at 95 %, which holds 1.50x. Measure longer "
-        "(--budget), or on a quieter machine, or claim less");
+        "'fused' (2.00 us, speed-up 2.00x [1.00x, 4.00x]) was expected to have a\n"
+        "speed-up of at least 1.50x\n"
+        "undecided: 'fused' is 2.00x as fast as the baseline [1.00x, 4.00x] at 95 %,\n"
+        "which holds 1.50x. Measure longer (--budget), or on a quieter machine, or\n"
+        "claim less");
+}
+
+TEST_CASE("lines of a failure fit Catch2's, which breaks longer ones inside of numbers") {
+  auto result = sample::comparison("case");
+  std::string message;
+  for (int i = 0; i < 40; ++i) message += "takes " + std::to_string(i) + ".25x [1.0" + std::to_string(i) + "x, 2.5x] ";
+  result.implementations[1].judgements = {{"x", pace::Verdict::failed, false, message}};
+  std::istringstream lines(expansion(result, pace::AsExpected()));
+  std::string joined;
+  for (std::string line; std::getline(lines, line); joined += line + ' ') CHECK(line.size() <= 76);
+  CHECK_THAT(joined, Catch::Matchers::ContainsSubstring(message));
+}
+
+TEST_CASE("a failure whose figures stand in the table above does not repeat them") {
+  auto result = sample::comparison("case");
+  result.implementations[1].judgements = {{"time of at most 1.50x", pace::Verdict::failed, false, "the whole message"}};
+  CHECK_THAT(expansion(result, pace::AsExpected()), Catch::Matchers::ContainsSubstring("the whole message"));
+  result.implementations[1].examined->shown = true;
+  CHECK_THAT(expansion(result, pace::AsExpected()),
+             Catch::Matchers::ContainsSubstring("failed: 'fused' was expected to have a time of at most 1.50x") &&
+                 !Catch::Matchers::ContainsSubstring("the whole message"));
 }
 
 TEST_CASE("matchers are negated and combined") {

@@ -57,6 +57,24 @@ TEST_CASE("an expectation that is not met fails the program and says what to do"
   CHECK_THAT(wrong.out, ContainsSubstring("has no\n  speed-up"));
 }
 
+TEST_CASE("the message of a failure is printed once: in the table, or by Catch2 where there is none") {
+  const std::string message = "all of it below 3.00x";
+  const auto times = [&](const std::string& options) {
+    // The lines are broken at blanks.
+    std::string text = run("'too slow' " + options).out;
+    std::string joined;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) joined += word + ' ';
+    std::size_t found = 0;
+    for (auto at = joined.find(message); at != std::string::npos; at = joined.find(message, at + 1)) ++found;
+    return found;
+  };
+  for (const char* options : {"", "--verbose", "--no-table", "--reporter compact --reporter xml::out=/dev/null"}) {
+    INFO(options);
+    CHECK(times(options) == (std::string(options).find("xml") == std::string::npos ? 1 : 2));
+  }
+}
+
 TEST_CASE("what failed and was asserted nowhere fails the program, and what a test expects to fail does not") {
   const auto gate = run("'too slow without an assertion'");
   CHECK(gate.code == 42);

@@ -186,6 +186,7 @@ struct DeviceMemory {
 struct Examined {
   bool outcome = false;     ///< whether the implementation ran and was correct
   bool judgements = false;  ///< the judgements of the comparison's expectations
+  bool shown = false;       ///< a table beside Catch2's messages has the judgements' messages already
 };
 
 /// Why nothing was compared of outputs that were to be compared.

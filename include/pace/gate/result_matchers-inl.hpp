@@ -47,7 +47,9 @@ struct Findings {
       if (!judgement.acceptable && (row.outcome == Outcome::measured || row.outcome == Outcome::unreached))
         problems += std::string("\n") + to_string(judgement.verdict) + ": " +
                     (result.phase.empty() || result.phase == host_phase ? "" : "of its " + result.phase + " phase, ") +
-                    cut_text(judgement.message);
+                    (row.examined->shown ? '\'' + row.name + "' was expected to have a " + judgement.expectation +
+                                               "; the table above has the figures, and what to do"
+                                         : cut_text(judgement.message));
     }
   }
   return failed;

@@ -316,6 +316,7 @@ PACE_INLINE std::string ConsoleSink::explanations(const ImplementationResult& ea
       text +=
           indented(judgement.expectation + ": passed, near its limit: " + judgement.near_limit, indent, Colour::none);
     }
+  if (style_.beside_assertions) each.examined->shown = true;
   return text;
 }
 

@@ -23,6 +23,8 @@ struct ConsoleStyle {
   bool use_colour = false;  ///< whether there are escape sequences for colours
   /// Whether each case has a block with a row for each implementation, rather than a line for each candidate.
   bool blocks = false;
+  /// Whether messages of Catch2 follow on the same stream, which then need not repeat what the table says.
+  bool beside_assertions = false;
   /// Whether names that are wider than their column are shortened, as on a terminal; otherwise the column grows.
   bool shortens = false;
   /// Returns the number of columns of a line. It is called for each result, since a terminal may be resized.

@@ -696,11 +696,15 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
     errors.get() << "pace: nothing more is measured: " << run_context().deadline->reason << '\n' << std::flush;
   });
   report::ConsoleSink* table = nullptr;
+  // Messages that Catch2 writes to a file are complete. It adds Bazel's file by itself, which has pace's gates as well.
+  const bool beside_assertions = !to_stderr && session.configData().reporterSpecifications.empty() &&
+                                 session.configData().defaultOutputFilename.empty();
   if (!options.no_table) {
     const int descriptor = to_stderr ? STDERR_FILENO : STDOUT_FILENO;
     auto made = std::make_unique<report::ConsoleSink>(
         table_stream.get(), report::ConsoleStyle{.use_colour = colour_for(session.config(), descriptor),
                                                  .blocks = options.verbose,
+                                                 .beside_assertions = beside_assertions,
                                                  .shortens = ::isatty(descriptor) == 1,
                                                  .width = [descriptor] { return columns_of(descriptor); }});
     table = made.get();
