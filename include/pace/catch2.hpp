@@ -9,6 +9,7 @@
 #include <catch2/reporters/catch_reporter_event_listener.hpp>
 #include <catch2/reporters/catch_reporter_registrars.hpp>
 
+#include <cstddef>
 #include <ostream>
 #include <string>
 #include <type_traits>
@@ -30,9 +31,14 @@ class Catch::MatchExpr<Value, Matcher> : public Catch::ITransientExpression {
       : ITransientExpression{true, matcher.match(value)}, value_(value), matcher_(matcher) {}
 
   /// Prints the value and the text of the match. Names and messages of files may hold control characters, which are
-  /// spelt out.
+  /// spelt out. Lines end at blanks before Catch2 would break them, which it does inside of numbers, too.
   void streamReconstructedExpression(std::ostream& out) const override {
-    out << Catch::Detail::stringify(value_) << ' ' << pace::report::printable_lines(matcher_.examine(value_).text);
+    // Catch2's lines have 80 columns, of which it takes two for the indentation and one for the end.
+    constexpr std::size_t columns = 76;
+    const std::string text =
+        Catch::Detail::stringify(value_) + ' ' + pace::report::printable_lines(matcher_.examine(value_).text);
+    const auto lines = pace::report::wrap(text, columns);
+    for (const auto& line : lines) out << (&line == lines.data() ? "" : "\n") << line;
   }
 
  private:
