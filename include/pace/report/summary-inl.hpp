@@ -109,7 +109,8 @@ PACE_INLINE std::string RunSummary::speedup_of(const Candidate& candidate) {
 PACE_INLINE std::string RunSummary::expectations() const {
   if (unmet_ > 0) return std::to_string(unmet_) + " of " + counted(expectations_, "expectation") + " not met:";
   const std::string all = counted(expectations_, "expectation");
-  return open_ == 0 ? all + ", met" : all + ", " + std::to_string(open_) + " of them undecided and let through";
+  return open_ == 0 ? all + ", met"
+                    : all + ", " + std::to_string(open_) + " of them undecided and let through: not everything passed";
 }
 
 }  // namespace pace::report
