@@ -35,8 +35,6 @@ struct Judgement {
   bool acceptable = false;
   /// Figures and threshold, and how to get a verdict if there is none.
   std::string message = {};
-  /// Why another process may come to another verdict, part of `message` where one is; empty: that is unlikely.
-  std::string near_limit = {};
   /// Demanded speed-up; absent for other demands, and without figures.
   std::optional<DemandedSpeed> speed = {};
   /// Whether the gate is open without a proof and the expectation does not allow that explicitly
@@ -44,6 +42,8 @@ struct Judgement {
   bool unresolved = false;
   /// Whether the gate is decided by several processes together (`--processes`) rather than by this one.
   bool deferred = false;
+  /// Why another process may come to another verdict, part of `message` where one is; empty: that is unlikely.
+  std::string near_limit = {};
 };
 
 /// Returns the name of the enumerator.

@@ -174,7 +174,7 @@ struct Ground {
 
 /// `, all of it above `, to be followed by the limit.
 [[nodiscard]] inline std::string relation_text(const Ground& ground, bool above, bool or_at) {
-  if (ground.by_mean) return ", proven to lie above ";
+  if (ground.by_mean) return ", and the mean is proven to lie above ";
   if (!ground.won)
     return std::string(ground.shown ? ", all of it " : ", proven to lie ") + (or_at ? "at or " : "") +
            (above ? "above " : "below ");
