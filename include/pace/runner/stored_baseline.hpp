@@ -48,7 +48,8 @@ class BaselineGate {
   /// about the host's time beside a GPU's: that differs between two runs by more than a margin.
   [[nodiscard]] Result judged(Result result) {
     if (!stored_ || result.phase == host_phase) return result;
-    for (const auto& message : stored_->judge_all(result)) closed_.push_back(case_name(result) + ": " + cut_text(message));
+    for (const auto& message : stored_->judge_all(result))
+      closed_.push_back(case_name(result) + ": " + cut_text(message));
     any_ = true;
     return result;
   }
