@@ -570,11 +570,12 @@ std::vector<Variant> variants() {
       [](Arguments& a) { return c10::IValue(std::tuple(a[0].sum(1).sum(), a[0].flatten().amax())); });
   add("a list", {x}, [](Arguments& a) { return a[0].split(8); }, [](Arguments& a) { return a[0].chunk(2); });
   add(
-      "the same tensor twice", {x}, [](Arguments& a) { return c10::IValue(std::tuple(a[0].neg(), a[0].neg())); },
+      "two tensors for one that comes twice", {x},
       [](Arguments& a) {
         const auto n = a[0].neg();
         return c10::IValue(std::tuple(n, n));
-      });
+      },
+      [](Arguments& a) { return c10::IValue(std::tuple(a[0].neg(), a[0].neg())); });
   add(
       "a number", {x}, [](Arguments& a) { return a[0].sum().item<double>(); },
       [](Arguments& a) { return a[0].sum(0).sum().item<double>(); });

@@ -358,7 +358,7 @@ environment_how_far() {
 }
 
 environment_failure() {
-  say "it failed: $(grep '^+ ' "$1" | tail -n 1 | cut -c 3-200)"
+  say "it failed: $(grep '^+ ' "$1" | tail -n 1 | cut -c 3-1000)"
   say "The end of what was said:"
   show_log "$1"
   die "$name could not be installed." \
