@@ -542,7 +542,7 @@ class EdgeValues {
           continue;
         // Shorter ones are quantised values, which overflow for large operands.
         const bool indices = c10::isIntegralType(outputs_[i].scalar_type(), /*includeBool=*/false) &&
-                             outputs_[i].element_size() >= sizeof(std::int32_t);
+                             outputs_[i].element_size() >= std::int64_t{sizeof(std::int32_t)};
         if (indices && !learned.kind.compares_indices) masked_[i] = expected[i];
         if (learned.kind.elementwise_only && !is_elementwise(learned.expected, expected[i])) {
           masked_[i] = expected[i];
