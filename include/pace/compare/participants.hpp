@@ -48,7 +48,7 @@ class Participants {
   }
 
   /// Drops an implementation; if it is the baseline, all that remain are dropped, too.
-  void drop(std::size_t index, Outcome outcome, std::string message) {
+  void drop(std::size_t index, Outcome outcome, const std::string& message) {
     states_[index] = {.outcome = outcome, .message = cut_text(message, longest_kept), .pending = false};
     std::erase(remaining_, index);
     if (index != baseline_) return;

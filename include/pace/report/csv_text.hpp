@@ -26,7 +26,7 @@ namespace pace::report {
 /// Returns `text` as a field of RFC 4180: in quotes if it has a comma, a quote or a line end. What is no UTF-8 is
 /// replaced as in JSON.
 [[nodiscard]] inline std::string csv_field(std::string_view text) {
-  const std::string valid = valid_utf8(text);
+  std::string valid = valid_utf8(text);
   if (valid.find_first_of(",\"\r\n") == std::string::npos) return valid;
   std::string quoted = "\"";
   for (const char c : valid) quoted.append(c == '"' ? 2 : 1, c);

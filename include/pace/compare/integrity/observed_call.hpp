@@ -68,7 +68,7 @@ inline void write_values(const OperandSets& operands, const std::vector<at::Tens
     counts = counter.counts();
   }
   ObservedCall made = ObservedCall::of(std::move(output));
-  made.counts = std::move(counts);
+  made.counts = counts;
   return made;
 }
 

@@ -100,11 +100,10 @@ inline constexpr int shortcut_bits = 8;
   const auto span = check::detail::byte_span(tensor);
   if (span.end - span.begin < fewest_bytes) return false;
   const std::int64_t page = ::sysconf(_SC_PAGESIZE);
-  const std::int64_t address = reinterpret_cast<std::intptr_t>(tensor.storage().data());
-  const std::int64_t begin = (address + span.begin + page - 1) / page * page;
-  std::vector<unsigned char> pages(static_cast<std::size_t>((address + span.end - begin) / page));
-  if (::mincore(reinterpret_cast<void*>(begin), pages.size() * static_cast<std::size_t>(page), pages.data()) != 0)
-    return false;
+  auto* const first = const_cast<char*>(static_cast<const char*>(tensor.storage().data()) + span.begin);
+  const std::int64_t gap = (page - reinterpret_cast<std::intptr_t>(first) % page) % page;
+  std::vector<unsigned char> pages(static_cast<std::size_t>((span.end - span.begin - gap) / page));
+  if (::mincore(first + gap, pages.size() * static_cast<std::size_t>(page), pages.data()) != 0) return false;
   const auto absent = std::ranges::count_if(pages, [](unsigned char each) { return (each & 1) == 0; });
   return 2 * absent > std::ssize(pages);
 }
