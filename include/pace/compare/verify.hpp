@@ -121,7 +121,7 @@ class FirstCalls {
     const auto stream = modes != nullptr ? modes->keep_stream() : nullptr;
     try {
       if (auto problem = find_problem(index, verified.result); !problem.empty())
-        verified.participants.drop(index, Outcome::wrong, std::move(problem));
+        verified.participants.drop(index, Outcome::wrong, problem);
       else
         verified.participants.admit(index);
     } catch (const check::BadDeclaration& error) {
