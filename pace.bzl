@@ -162,7 +162,7 @@ def pace_unit_test(name, srcs, deps = [], copts = [], size = "small", precompile
         compiles them.
       **kwargs: as for cc_test.
     """
-    deps = deps + ["//tests/support:own_verdicts", "@catch2//:catch2_main"]
+    deps = deps + [Label("//tests/support:own_verdicts"), "@catch2//:catch2_main"]
     native.cc_test(
         name = name,
         # A library that a program uses as well would be compiled a second time for a test that loads it.
