@@ -232,6 +232,11 @@ needs_find_missing() {
   done
 }
 
+# Whether anything is to be installed, or an earlier installation to be finished. After needs_find_missing.
+needs_installation() {
+  ((${#missing_packages[@]} + ${#missing_environments[@]})) || [[ -e $unfinished_packages ]]
+}
+
 # Exports which optional parts are installed. Repository rules list PACE_INSTALLED in `environ`, so that Bazel runs them
 # again when it changes.
 needs_export_installed() {
