@@ -96,6 +96,31 @@ TEST_CASE("there is no more than max_rounds, in whole cycles, and never less tha
   CHECK(pace::timing::run_rounds(clock, operations, 1, schedule, 1, options).rounds == 3);
 }
 
+TEST_CASE("time that the rule does not count prolongs the rounds, up to the hard limit") {
+  FakeClock clock;
+  FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(50); });
+  FakeOperation b(clock, 1, [](std::size_t) { return Nanoseconds(50); });
+  const std::array<Subject*, 2> operations{&a, &b};
+  struct Waited final : pace::timing::StoppingRule {
+    double share = 0;
+    Nanoseconds elapsed{};
+    bool enough(const Rounds& so_far) override { return elapsed = so_far.elapsed, false; }
+    [[nodiscard]] Nanoseconds not_counted() const override { return share * elapsed; }
+  } rule;
+  const auto elapsed_with = [&](double share) {
+    rule.share = share;
+    Schedule schedule(2, OperandPolicy::crossover, 1);
+    auto options = budget(1000);
+    options.hard_limit = Nanoseconds(6000);
+    const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 1, options, {}, &rule);
+    CHECK(rounds.stop_reason == StopReason::budget);
+    return rounds.elapsed.count();
+  };
+  CHECK(elapsed_with(0) == 1000);
+  CHECK(elapsed_with(0.5) == 2000);
+  CHECK(elapsed_with(0.95) == 6000);
+}
+
 TEST_CASE("a stopping rule is asked after every cycle and obeyed") {
   FakeClock clock;
   FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(1); });

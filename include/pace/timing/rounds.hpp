@@ -62,11 +62,14 @@ class StoppingRule {
   virtual ~StoppingRule() = default;
   /// Returns whether the samples so far suffice.
   [[nodiscard]] virtual bool enough(const Rounds& so_far) = 0;
+  /// Returns the part of the time so far that does not count against the budget, such as that in which other processes
+  /// had the core.
+  [[nodiscard]] virtual Nanoseconds not_counted() const { return {}; }
 };
 
 /// Samples every subject once per round, with `iterations` iterations and in the order of `schedule`, until `rule` is
-/// met, `options.budget` is spent (`options.hard_limit` before `fewest_cycles` cycles), or `options.max_rounds` is
-/// reached. The rounds end only between cycles, so that every cycle is balanced, and after one cycle at least. Nothing
+/// met, `options.budget` is spent (`options.hard_limit` before `fewest_cycles` cycles, or with time that the rule does
+/// not count), or `options.max_rounds` is reached. The rounds end only between cycles, so that every cycle is balanced, and after one cycle at least. Nothing
 /// is allocated between the first and the last sample. The subjects have no phases, or all of them the same ones.
 /// Observers are called in order and before the rule. Without a rule (null), the rounds end by time or number alone.
 [[nodiscard]] inline Rounds run_rounds(Clock& clock, std::span<Subject* const> subjects, std::int64_t iterations,
@@ -103,9 +106,12 @@ class StoppingRule {
     result.observed = {};
     for (const auto* each : observers) result.observed += each->took();
     for (auto* each : observers) each->cycle_ended(result);
-    if (rule != nullptr && rule->enough(result))
+    const bool met = rule != nullptr && rule->enough(result);
+    const bool spent = cycle >= fewest_cycles && result.elapsed >= options.budget &&
+                       (rule == nullptr || result.elapsed - rule->not_counted() >= options.budget);
+    if (met)
       result.stop_reason = StopReason::rule;
-    else if (result.elapsed >= (cycle < fewest_cycles ? options.hard_limit : options.budget))
+    else if (spent || result.elapsed >= options.hard_limit)
       result.stop_reason = StopReason::budget;
     else if (result.rounds >= most)
       result.stop_reason = StopReason::max_rounds;
