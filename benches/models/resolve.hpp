@@ -226,6 +226,7 @@ struct Effect {
         "--alpha",
         "--beta",
         "--max-interference",
+        "--audit",
         "--callers",
         "--iterations",
         "--cosine",
@@ -273,7 +274,7 @@ struct Effect {
        "no --resume and no --retain-output, for the comparisons of an earlier run would be missing"},
       {{"--resume"}, !one_here, "no --only, which adds a row to the file"},
       {{"--warm-up-iterations"}, performance || throughput, "--performance or --throughput"},
-      {{"--confidence", "--max-interference"},
+      {{"--confidence", "--max-interference", "--audit"},
        performance && !settings.compat,
 
        "--performance without --compat"},

@@ -15,6 +15,7 @@ template <class End>
 void compare(End end) {
   int calls = 0;
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.budget = pace::Nanoseconds(1e6);
   options.warm_up = pace::Nanoseconds(1e5);
   const auto result = pace::compare("ending", at::ones({8}))

@@ -329,6 +329,7 @@ TEST_CASE("one answer, kept for the values given, by a candidate that computes a
 template <class Candidate>
 pace::Result run_briefly(cheats::FakeClock& clock, double baseline, Candidate candidate) {
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.budget = pace::Nanoseconds(1e8);
   options.check_seed = 7;
   return pace::compare("cheat", input())
@@ -375,6 +376,7 @@ TEST_CASE("code that stops early, on values that each round has of its own") {
     };
   };
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.budget = pace::Nanoseconds(1e8);
   options.max_rounds = 400;
   options.check_seed = GENERATE(1, 2);
@@ -400,6 +402,7 @@ TEST_CASE("both slow after pauses, or by less than a millisecond, as after a sle
     };
   };
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.budget = pace::Nanoseconds(1e8);
   options.check_seed = 7;
   cheats::require_accepted(pace::compare("cheat", input())

@@ -51,6 +51,7 @@ inline pace::Options short_run() {
   options.resolutions_per_sample = 1;
   options.max_rounds = 400;
   options.check_seed = 1;
+  options.audit = pace::Audit::strict;
   options.stop = pace::StopPolicy::budget;
   return options;
 }

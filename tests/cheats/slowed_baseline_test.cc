@@ -43,6 +43,7 @@ using Step = std::function<void()>;
 /// A baseline of 0.1 ms and a candidate of 0.05 ms, each after its step.
 pace::Result compare(FaultyMachine& machine, const Step& in_baseline, const Step& in_candidate,
                      const double* factor = nullptr, pace::Options options = {}) {
+  options.audit = pace::Audit::strict;
   options.stop = pace::StopPolicy::budget;
   options.budget = options.hard_limit = 0.3 * s;
   return pace::compare("case", at::ones({4}))
@@ -99,6 +100,7 @@ using Times = std::function<double()>;
 /// A baseline of 0.1 ms and a candidate of 0.05 ms on the values given, which take longer on others.
 pace::Result compare_on_new_values(FaultyMachine& machine, const Times& of_baseline, const Times& of_candidate) {
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.stop = pace::StopPolicy::budget;
   options.budget = options.hard_limit = 0.3 * s;
   return pace::compare("case", at::randn({4}))
@@ -230,6 +232,7 @@ pace::Result compare_beside_others(FaultyMachine& machine, double others, const 
 TEST_CASE("with threads, what other processes take of the CPUs accounts for a slow baseline") {
   FaultyMachine machine;
   pace::Options options;
+  options.audit = pace::Audit::strict;
   SECTION("also where all interference is allowed") { options.max_interference = 1; }
   SECTION("by default") {}
   const auto result = compare_beside_others(machine, 0.3, options);
@@ -337,6 +340,7 @@ TEST_CASE("a baseline that is slow where its outputs happen to lie is not slowed
   std::set<const void*> slow;
   int calls_since_candidate = calls_of_rounds;
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.stop = pace::StopPolicy::budget;
   options.budget = options.hard_limit = 0.3 * s;
   require_passed(pace::compare("case", at::ones({1 << 14}))

@@ -37,6 +37,7 @@ using pace::test::FakeClock;
 /// Samples of a few calls.
 pace::Options many_rounds() {
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.budget = Nanoseconds(1e7);
   options.warm_up = Nanoseconds(1);
   options.min_sample = Nanoseconds(4000);

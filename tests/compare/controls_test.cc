@@ -95,6 +95,7 @@ TEST_CASE("controls: a proven difference where there is none, or to the wrong si
 TEST_CASE("controls: a comparison that is asked for them has them, with a note") {
   FakeClock clock;
   Options options;
+  options.audit = pace::Audit::strict;
   options.budget = Nanoseconds(1e8);
   options.warm_up = Nanoseconds(1);
   options.controls = true;

@@ -50,6 +50,8 @@ auto taking(FaultyMachine& machine, Nanoseconds time, Load load) {
 pace::Result compare(Load of_baseline, Load of_candidate, Nanoseconds candidate = 6 * ms) {
   FaultyMachine machine;
   pace::Options options;
+  options.audit = pace::Audit::strict;
+  options.max_interference = 0.2;
   options.stop = pace::StopPolicy::budget;
   options.budget = 2 * s;
   return pace::compare("case", at::ones({4}))
@@ -130,6 +132,7 @@ TEST_CASE("a baseline that makes the thread wait proves nothing against a candid
 TEST_CASE("of several candidates the one that makes the thread wait is charged, and the others are judged as ever") {
   FaultyMachine machine;
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.budget = 2 * s;
   options.stop = pace::StopPolicy::budget;
   const auto result = pace::compare("case", at::ones({4}))

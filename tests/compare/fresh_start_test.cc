@@ -30,6 +30,7 @@ using pace::test::FakeClock;
 
 pace::Options long_samples() {
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.budget = Nanoseconds(1e6);
   options.warm_up = Nanoseconds(1e5);
   options.min_sample = Nanoseconds(5000);

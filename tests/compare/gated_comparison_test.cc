@@ -55,6 +55,7 @@ class Machine {
 /// Samples of a single call; no warm-up to speak of.
 pace::Options many_rounds() {
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.budget = Nanoseconds(1e8);  // 25,000 rounds of two calls
   options.hard_limit = Nanoseconds(1e9);
   // Audits take numbers from the noise of the machine.
@@ -345,6 +346,7 @@ TEST_CASE("expectations that cannot be met by any run are errors before it") {
         "comparison 'x': expects something of 'a', which is not one of its candidates");
   CHECK(message([](auto& comparison) {
           pace::Options options;
+          options.audit = pace::Audit::strict;
           options.alpha = 0.7;
           comparison.options(options);
         }) == "options: alpha must lie between 0 and 0.5, such as 0.001");

@@ -39,6 +39,7 @@ constexpr std::size_t rounds = 12;
 /// One iteration a sample, so that each call in a round is a sample.
 pace::Options one_call_a_sample() {
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.budget = options.hard_limit = Nanoseconds(1e12);
   options.warm_up = Nanoseconds(1e4);
   options.min_sample = Nanoseconds(1);

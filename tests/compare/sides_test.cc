@@ -107,6 +107,7 @@ const int registered = std::atexit([] {
 
 pace::Options short_options() {
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.isolate = pace::Isolate::sides;
   options.budget = options.least_duration = 0.02 * s;
   options.warm_up = 0.001 * s;

@@ -38,6 +38,7 @@ pace::Result compare(Nanoseconds baseline, Nanoseconds candidate, std::optional<
                      pace::StopPolicy stop = pace::StopPolicy::decided) {
   FakeClock clock;
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.stop = stop;
   auto comparison = pace::compare("case");
   comparison.options(options).baseline("old", [&] { clock.advance(baseline); }).candidate("new", [&] {
@@ -135,6 +136,7 @@ TEST_CASE("a number of warm-up iterations is made however long they take, unless
     if (left) deadline.emplace(*left);
     FakeClock clock;
     pace::Options options;
+    options.audit = pace::Audit::strict;
     options.warm_up_iterations = 10;
     return pace::compare("case")
         .options(options)

@@ -39,6 +39,7 @@ using FakeClock = pace::gpu::MultiModeClock<FakeDevice>;
 /// Few rounds: every look at an event takes the fake host a tenth of a second.
 pace::Options few_rounds() {
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.budget = std::chrono::seconds(20);
   options.hard_limit = std::chrono::seconds(1000);
   options.least_duration = {};

@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -215,6 +217,27 @@ TEST_CASE("this machine has memory left") {
   const auto available = pace::available_memory();
   REQUIRE(available);
   CHECK(*available > 1 << 20);
+}
+
+TEST_CASE("a limit on the address space is a limit on memory") {
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_AS, &before) == 0);
+  const auto left_with = [&](rlim_t limit) {
+    rlimit changed = before;
+    changed.rlim_cur = limit;
+    REQUIRE(::setrlimit(RLIMIT_AS, &changed) == 0);
+    const auto left = pace::detail::left_of_address_space();
+    REQUIRE(::setrlimit(RLIMIT_AS, &before) == 0);
+    return left;
+  };
+  CHECK_FALSE(left_with(RLIM_INFINITY));
+  constexpr rlim_t first = rlim_t{1} << 40;
+  const auto more = left_with(2 * first), less = left_with(first);
+  REQUIRE(more);
+  REQUIRE(less);
+  CHECK(*more - *less > static_cast<std::int64_t>(first) - (1 << 20));
+  CHECK(*less < static_cast<std::int64_t>(first));
+  REQUIRE(::setrlimit(RLIMIT_AS, &before) == 0);
 }
 
 }  // namespace

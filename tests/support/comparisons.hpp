@@ -26,6 +26,7 @@ inline Options few_rounds() {
   options.max_rounds = 24;
   // The same outputs are kept in every run of a test.
   options.check_seed = 1;
+  options.audit = Audit::strict;
   return options;
 }
 

@@ -172,7 +172,7 @@ TEST_CASE("each disturbance is named with its figure; limits are not disturbance
         "The hypervisor gave others 50 % of the CPU time that this machine wanted (limit: 20 %).");
   CHECK_THAT(only({.waiting = 0.25, .involuntary_switches = 5}), ContainsSubstring("waited during 25 % of the rounds"));
   CHECK_THAT(only({.throttled = 0.3}), ContainsSubstring("quota of CPU time was used up during 30 %"));
-  CHECK_THAT(only({.others = 0.95}), ContainsSubstring("Other processes used 95 % of all cores' time (limit: 90 %)"));
+  CHECK_THAT(only({.others = 0.98}), ContainsSubstring("Other processes used 98 % of all cores' time (limit: 97 %)"));
   CHECK_THAT(only({.clock_error = -100 * ms}), ContainsSubstring("The clock jumped: it told 100 ms less"));
   CHECK_THAT(only({.suspended = s}), ContainsSubstring("slept for 1.00 s"));
   Conditions gap;

@@ -280,6 +280,7 @@ RESULT = Object(
     confidence=Number(),
     seed=Number(),
     check_seed=Number(),
+    audit=Text(),
     gate_number=Number(),
     conditions=Object(
         absent={"disturbances": [], "gpu": None},

@@ -64,6 +64,13 @@ class MachineWatch final : public timing::RoundObserver {
     if (const auto* modes = clock_.modes()) look_at_gpu(*modes, elapsed);
   }
 
+  /// The time of the samples so far in which the measuring thread had to wait for a core.
+  [[nodiscard]] Nanoseconds waited() const {
+    Nanoseconds all{};
+    for (const auto& side : sides_) all += side.waited();
+    return all;
+  }
+
   [[nodiscard]] Conditions finish() {
     Conditions conditions;
     if (const auto after = clock_.timed_counters(); before_ && after)

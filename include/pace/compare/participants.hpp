@@ -72,14 +72,15 @@ class Participants {
     const bool missing = failure.device == Failure::Device::missing, lost = failure.device == Failure::Device::lost;
     if (missing) missing_device_ = failure.message;
     const auto outcome = failure.out_of_memory ? Outcome::out_of_memory : Outcome::threw;
-    drop(index, missing ? Outcome::refused : outcome, failure.message);
+    drop(index, missing ? Outcome::refused : outcome,
+         failure.out_of_memory ? with_remedy(failure.message) : failure.message);
     if (lost) lose_device("'" + names_[index] + "': " + failure.message);
   }
 
   /// Drops the baseline and all pending implementations, since memory for pace's own work, such as copies of operands,
   /// ran out.
   void run_out_of_memory(const std::string& message) {
-    if (pending(baseline_) || remains(baseline_)) drop(baseline_, Outcome::out_of_memory, message);
+    if (pending(baseline_) || remains(baseline_)) drop(baseline_, Outcome::out_of_memory, with_remedy(message));
     for (std::size_t index = 0; index < states_.size(); ++index)
       if (pending(index)) drop_without_baseline(index);
   }
@@ -114,6 +115,11 @@ class Participants {
   }
 
  private:
+  /// Adds to the message of a failed allocation what takes less memory.
+  [[nodiscard]] static std::string with_remedy(const std::string& message) {
+    return message + ". Try --operands shared, which copies the operands once, --audit off, or smaller operands";
+  }
+
   struct State {
     Outcome outcome = Outcome::refused;
     std::string message = {};

@@ -85,16 +85,28 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
   operands.pristine = prepared.given->tensors();
   const double bytes = bytes_of(operands.pristine);
   // Half of the free memory, which leaves the rest for outputs and for the memory of the implementations.
-  if (sets > 1 && available && bytes * static_cast<double>(sets) > 0.5 * static_cast<double>(*available)) {
+  const bool fits = !available || bytes * static_cast<double>(sets) <= 0.5 * static_cast<double>(*available);
+  constexpr std::size_t most_large_sets = 3;
+  const bool few = sets <= most_large_sets || !are_large(operands.pristine);
+  if (sets > 1 && !(fits && few)) {
+    prepared.result.notes.push_back(
+        "All implementations share one set of operands: " +
+        (fits ? std::to_string(sets) + " copies of " + format_significant(1e-6 * bytes) + " MB would take much memory."
+              : std::string("copies for each would not fit in memory.")));
     sets = 1;
     prepared.options.operands = OperandPolicy::shared;
-    prepared.result.notes.push_back(
-        "All implementations share one set of operands: copies for each would not fit in memory.");
   }
   for (std::size_t set = 0; set < sets; ++set) {
     operands.sets.push_back(prepared.given->clone());
     operands.tensors.push_back(operands.sets.back()->tensors());
   }
+}
+
+/// Whether so many more copies of the operands leave half of the free memory to the implementations.
+[[nodiscard]] inline bool copies_fit(timing::Clock& clock, const Prepared& prepared, double copies) {
+  const auto* const modes = clock.modes();
+  const auto available = modes != nullptr ? modes->available_memory() : available_memory();
+  return !available || copies * bytes_of(prepared.operands->pristine) <= 0.5 * static_cast<double>(*available);
 }
 
 /// Where memory does not suffice for the operands, no participant is left.
@@ -127,6 +139,7 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
   result.confidence = plan.options.confidence;
   result.seed = plan.options.seed;
   result.check_seed = prepared.options.check_seed;
+  result.audit = to_string(plan.options.audit);
 
   const auto failures = take_prior_failures(plan.name);
   for (std::size_t index = 0; index < plan.implementations.size(); ++index) {

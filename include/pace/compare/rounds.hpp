@@ -58,6 +58,13 @@ struct Samples {
   }
 };
 
+/// CPU seconds that the implementation `index` used in a second of its samples; 0: unknown.
+[[nodiscard]] inline double cores_in_rounds(const Samples& samples, std::size_t index) {
+  const auto& sides = samples.conditions.sides;
+  const auto place = static_cast<std::size_t>(std::ranges::find(samples.timed, index) - samples.timed.begin());
+  return place < sides.size() ? sides[place].cores() : 0;
+}
+
 /// Returns what the rounds have shown of the implementations of the comparison.
 [[nodiscard]] inline RoundFigures figures_of(const Samples& samples, const Prepared& prepared) {
   const auto baseline = static_cast<std::size_t>(std::ranges::find(samples.timed, prepared.participants.baseline()) -
@@ -127,8 +134,9 @@ struct Samples {
 /// are worth nothing.
 class StopWhenDecided final : public timing::StoppingRule {
  public:
-  StopWhenDecided(std::vector<gate::Panel>& panels, const Calibration& calibration, const Auditor& integrity)
-      : panels_(panels), calibration_(calibration), integrity_(integrity) {}
+  StopWhenDecided(std::vector<gate::Panel>& panels, const Calibration& calibration, const Auditor& integrity,
+                  const MachineWatch& machine)
+      : panels_(panels), calibration_(calibration), integrity_(integrity), machine_(machine) {}
 
   [[nodiscard]] bool enough(const timing::Rounds& so_far) override {
     const std::size_t per_cycle = calibration_.timed.size();
@@ -144,10 +152,16 @@ class StopWhenDecided final : public timing::StoppingRule {
     return integrity_.found() || (decided && (options.stop == StopPolicy::decided || budget_spent));
   }
 
+  /// Without expectations there is no verdict to wait for.
+  [[nodiscard]] Nanoseconds not_counted() const override {
+    return panels_.empty() || calibration_.options.stop == StopPolicy::budget ? Nanoseconds(0) : machine_.waited();
+  }
+
  private:
   std::vector<gate::Panel>& panels_;
   const Calibration& calibration_;
   const Auditor& integrity_;
+  const MachineWatch& machine_;
 };
 
 /// Reports how much of the budget the rounds have spent, a few times a second at most. Where a cycle takes longer, the
@@ -196,7 +210,7 @@ class ProgressOfRounds final : public timing::RoundObserver {
   std::optional<ProgressOfRounds> shown;
   if (progress() != nullptr) observers.push_back(&shown.emplace(*progress(), options));
 
-  StopWhenDecided rule(panels, calibration, integrity);
+  StopWhenDecided rule(panels, calibration, integrity, machine);
   Samples samples{.timed = calibration.timed, .iterations = calibration.iterations};
   samples.rounds = timing::run_rounds(clock, calibration.subjects, calibration.iterations, schedule,
                                       calibration.fewest_cycles, options, observers, &rule);

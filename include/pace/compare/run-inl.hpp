@@ -40,6 +40,7 @@
 #include "pace/core/format.hpp"
 #include "pace/core/progress.hpp"
 #include "pace/core/run_context.hpp"
+#include "pace/core/steady_memory.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/gate/suite_share.hpp"
 #include "pace/stats/quantile.hpp"
@@ -75,6 +76,7 @@ namespace pace::detail {
                                            prepared.operands->sets.size());
 
   gated.baseline_cores = witness.cores();
+  if (gated.baseline_cores <= 0) gated.baseline_cores = cores_in_rounds(gated.samples, prepared.participants.baseline());
   // A fault in the first rounds leaves no figures.
   const RoundFigures figures = integrity.found() ? RoundFigures() : figures_of(gated.samples, prepared);
   if (!integrity.found())
@@ -168,6 +170,7 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   const ExitGuard no_exit("inside the comparison '" + plan.name + "'");
   IntegrityChecker integrity(clock, prepared);
   const Verified verified = verify(clock, prepared, integrity, witness, plan.check);
+  if (are_large(prepared.operands->pristine)) return_freed_memory();
   Measurement measurement{.participants = verified.participants, .again = !verified.participants.empty()};
   if (gate::expects_in_phase(stated, host_phase)) measurement.host.emplace();
   while (measurement.again)

@@ -44,9 +44,11 @@ namespace pace::detail {
 
 /// Calls `change(values, numbers)` for each operand of real values: the values to be changed in place, and as many
 /// random numbers from [0, 1), which are the same for equal seeds and may be changed, too. Those of a large operand
-/// repeat after a prime number of them, since drawing one for each value would take longer than most calls do.
+/// repeat after a prime number of them, since drawing one for each value would take longer than most calls do. If
+/// `elementwise`, large tensors are changed in pieces of one dimension.
 template <class Change>
-void change_values(const std::vector<at::Tensor>& tensors, std::uint64_t seed, const Change& change) {
+void change_values(const std::vector<at::Tensor>& tensors, std::uint64_t seed, const Change& change,
+                   bool elementwise = false) {
   constexpr std::int64_t longest_period = 65521;
   const c10::NoGradGuard no_grad;
   const at::Generator generator = at::detail::createCPUGenerator(seed);
@@ -56,6 +58,16 @@ void change_values(const std::vector<at::Tensor>& tensors, std::uint64_t seed, c
     const std::int64_t count = values.numel(), period = std::min(count, longest_period);
     at::Tensor numbers =
         values.new_empty({period}, at::TensorOptions().dtype(at::kFloat).device(at::kCPU)).uniform_(0, 1, generator);
+    if (elementwise && values.is_cpu() && values.is_contiguous()) {
+      // What `change` makes of all values at once takes several times their memory.
+      at::Tensor flat = values.view({-1});
+      for (std::int64_t start = 0; start < count; start += period) {
+        const std::int64_t length = std::min(period, count - start);
+        at::Tensor piece = flat.narrow(0, start, length);
+        change(piece, numbers.narrow(0, 0, length).clone());
+      }
+      continue;
+    }
     if (count > period) numbers = numbers.repeat({(count + period - 1) / period}).narrow(0, 0, count);
     change(values, numbers.view(values.sizes()).to(values.device()));
   }
@@ -64,21 +76,27 @@ void change_values(const std::vector<at::Tensor>& tensors, std::uint64_t seed, c
 /// Makes each value smaller by up to three units in the last place, by one in 16-bit types. Zeros, signs and ranges
 /// such as [0, 1] stay.
 inline void shrink_slightly(const std::vector<at::Tensor>& tensors, std::uint64_t seed) {
-  change_values(tensors, seed, [](at::Tensor& values, const at::Tensor& numbers) {
-    const check::detail::Precision precision = check::detail::precision_of(values.scalar_type());
-    const int most = precision.epsilon > precision.accumulator_epsilon ? 1 : 3;
-    // Exact in float32 for its own type and narrower ones.
-    const at::ScalarType real = c10::toRealValueType(values.scalar_type());
-    const at::Tensor wide = real == at::kDouble ? numbers.to(at::kDouble) : numbers;
-    values.mul_(wide.mul_(most + 1).floor_().mul_(-precision.epsilon).add_(1).to(real));
-  });
+  change_values(
+      tensors, seed,
+      [](at::Tensor& values, const at::Tensor& numbers) {
+        const check::detail::Precision precision = check::detail::precision_of(values.scalar_type());
+        const int most = precision.epsilon > precision.accumulator_epsilon ? 1 : 3;
+        // Exact in float32 for its own type and narrower ones.
+        const at::ScalarType real = c10::toRealValueType(values.scalar_type());
+        const at::Tensor wide = real == at::kDouble ? numbers.to(at::kDouble) : numbers;
+        values.mul_(wide.mul_(most + 1).floor_().mul_(-precision.epsilon).add_(1).to(real));
+      },
+      /*elementwise=*/true);
 }
 
 /// Makes a share of the values, chosen at random, smaller by a quarter.
 inline void shrink_some(const std::vector<at::Tensor>& tensors, double share, std::uint64_t seed) {
-  change_values(tensors, seed, [&](at::Tensor& values, const at::Tensor& numbers) {
-    values.mul_(numbers.lt(share).to(c10::toRealValueType(values.scalar_type())).mul(-0.25).add(1));
-  });
+  change_values(
+      tensors, seed,
+      [&](at::Tensor& values, const at::Tensor& numbers) {
+        values.mul_(numbers.lt(share).to(c10::toRealValueType(values.scalar_type())).mul(-0.25).add(1));
+      },
+      /*elementwise=*/true);
 }
 
 /// Converts floating-point tensors to float64, each within itself: a callable takes them by their static types. Those
@@ -328,11 +346,14 @@ class Sensitivity {
       if (i >= exact.size() || !exact[i].defined() || exact[i].scalar_type() != at::kDouble ||
           exact[i].sizes() != each.output.sizes() || exact[i].device() != each.output.device())
         continue;
-      const auto error = each.output.to(at::kDouble).sub(exact[i]).abs().nan_to_num(0, 0, 0);
-      const auto rms = [](const at::Tensor& tensor) { return tensor.square().mean().sqrt().template item<double>(); };
+      // In place, since these are twice as wide as most outputs.
+      auto error = each.output.to(at::kDouble).sub_(exact[i]).abs_().nan_to_num_(0, 0, 0);
+      const auto rms = [](const at::Tensor& tensor) {
+        return tensor.norm().template item<double>() / std::sqrt(static_cast<double>(tensor.numel()));
+      };
       const double typical = rms(error);
-      if (!(typical <= 0.01 * rms(exact[i].nan_to_num(0, 0, 0)))) continue;
-      const auto slack = error.mul(2).add(4 * typical).clamp_max_(most_slack(each.output));
+      if (!(typical <= 0.01 * rms(exact[i].nan_to_num_(0, 0, 0)))) continue;
+      const auto slack = error.mul_(2).add_(4 * typical).clamp_max_(most_slack(each.output));
       each.slack = each.slack.maximum(slack.to(each.slack.scalar_type()));
     }
   }

@@ -30,6 +30,7 @@
 #include "pace/compare/sensitivity.hpp"
 #include "pace/compare/time_left.hpp"
 #include "pace/compare/verified.hpp"
+#include "pace/core/format.hpp"
 #include "pace/core/progress.hpp"
 #include "pace/core/random.hpp"
 #include "pace/timing/clock.hpp"
@@ -63,6 +64,7 @@ class FirstCalls {
   FirstCalls(timing::Clock& clock, const Prepared& prepared, IntegrityChecker& integrity,
              const check::CheckOptions& check)
       : clock_(clock), prepared_(prepared), integrity_(integrity), check_(check) {
+    if (prepared.options.audit == Audit::off) check_.fresh_values = check::CheckOptions::FreshValues::none;
     if (!check_.number_dtype) check_.number_dtype = check::detail::widest_floating_type(prepared.operands->pristine);
   }
 
@@ -74,7 +76,7 @@ class FirstCalls {
   /// Whether candidates can be asked again after the rounds: their calls are short, and what the baseline answered on
   /// edge values does not take memory that the rounds may need.
   [[nodiscard]] bool can_ask_again() const {
-    return longest_call_ <= longest_call_to_ask_again && bytes_of(prepared_.operands->pristine) <= most_bytes_to_keep;
+    return is_strict() && longest_call_ <= longest_call_to_ask_again && bytes_of(prepared_.operands->pristine) <= most_bytes_to_keep;
   }
   /// Returns what is wrong with an implementation on edge values, with its gradients or its random numbers, or where
   /// one operand has other values, as text; empty if nothing is.
@@ -191,7 +193,7 @@ class FirstCalls {
     if (!examination.problem.empty()) return examination.problem;
     if (is_baseline) {
       learn_each_operand(implementation, took, result);
-      learn_edge_values(implementation, took);
+      learn_edge_values(implementation, took, result);
       learn_gradients(implementation, took);
       learn_draws(implementation, took);
       // What it keeps from call to call is then as the values given leave it, not as those it was asked about.
@@ -238,15 +240,22 @@ class FirstCalls {
   /// Adds the tolerances of outputs on the values of `operands`.
   void learn_tolerances(Expected& expected, const OperandSet& operands) {
     if (!learns_) return;
-    terms_ = Sensitivity(prepared_.baseline(), *prepared_.operands, operands, prepared_.options.seed,
-                         check_.reduction_length, *check_.number_dtype)
-                 .learn(expected, terms_);
+    try {
+      terms_ = Sensitivity(prepared_.baseline(), *prepared_.operands, operands, prepared_.options.seed,
+                           check_.reduction_length, *check_.number_dtype)
+                   .learn(expected, terms_);
+    } catch (...) {
+      if (!current_failure().out_of_memory) throw;
+      // Those of the dtype hold.
+      learns_ = false;
+      integrity_.repair(0);
+    }
   }
 
   /// `took`: the time of one call. A training step may keep what earlier ones have changed.
   void learn_each_operand(Implementation& baseline, Nanoseconds took, Result& result) {
     constexpr double share_of_budget = 0.05, fewest_calls = 32, most_calls = 112;
-    if (took > longest_call_to_ask_again || baseline.phases() != nullptr || !EachOperand::applies(check_) ||
+    if (!is_strict() || took > longest_call_to_ask_again || baseline.phases() != nullptr || !EachOperand::applies(check_) ||
         bytes_of(prepared_.operands->pristine) > most_bytes_to_keep)
       return;
     each_operand_.emplace(baseline, *prepared_.operands, *prepared_.given, expected_, check_,
@@ -257,8 +266,16 @@ class FirstCalls {
   }
 
   /// `took`: the time of one call. Steps of a training are left out: what gradient a tie gets is a convention.
-  void learn_edge_values(Implementation& baseline, Nanoseconds took) {
-    if (took > longest_call_to_learn_by || baseline.phases() != nullptr || !EdgeValues::applies(check_)) return;
+  void learn_edge_values(Implementation& baseline, Nanoseconds took, Result& result) {
+    if (is_off() || took > longest_call_to_learn_by || baseline.phases() != nullptr || !EdgeValues::applies(check_)) return;
+    constexpr double copies = 20;
+    const bool large = are_large(prepared_.operands->pristine);
+    if (large && (!is_strict() || !copies_fit(clock_, prepared_, copies))) {
+      result.notes.push_back("Edge values were not tried, since that takes " + format_significant(copies) +
+                             " copies of the operands: " +
+                             (is_strict() ? "too little memory is left." : "--audit strict tries them."));
+      return;
+    }
     edge_values_.emplace(*prepared_.operands, prepared_.options.seed, calls_in_a_row(took), check_);
     edge_values_->learn(baseline, expected_, *prepared_.given,
                         [this](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); });
@@ -267,7 +284,7 @@ class FirstCalls {
   /// `took`: the time of one call. A training step takes its gradients itself, and they are compared.
   void learn_gradients(Implementation& baseline, Nanoseconds took) {
     const auto& with_graph = expected_.with_graph;
-    if (took > longest_call_to_learn_by || baseline.phases() != nullptr || !Gradients::applies(check_) ||
+    if (is_off() || took > longest_call_to_learn_by || baseline.phases() != nullptr || !Gradients::applies(check_) ||
         std::find(with_graph.begin(), with_graph.end(), true) == with_graph.end())
       return;
     gradients_.emplace(*prepared_.operands, prepared_.options.seed, calls_in_a_row(took));
@@ -276,14 +293,17 @@ class FirstCalls {
 
   /// `took`: the time of one call.
   void learn_draws(Implementation& baseline, Nanoseconds took) {
-    if (took > longest_call_to_learn_by) return;
+    if (is_off() || took > longest_call_to_learn_by) return;
     const std::int64_t calls = drawing_calls_in_a_row(took);
     auto& operands = *prepared_.operands;
     if (check_.method == check::CheckOptions::Method::random)
       draws_.emplace(operands, prepared_.options.check_seed, calls).learn(baseline);
-    else if (expected_.random && checks() && operands.mutated.empty() && baseline.phases() == nullptr)
+    else if (is_strict() && expected_.random && checks() && operands.mutated.empty() && baseline.phases() == nullptr)
       draws_in_a_row_.emplace(operands, prepared_.options.check_seed, calls).learn(baseline, expected_);
   }
+
+  [[nodiscard]] bool is_strict() const { return prepared_.options.audit == Audit::strict; }
+  [[nodiscard]] bool is_off() const { return prepared_.options.audit == Audit::off; }
 
   timing::Clock& clock_;
   const Prepared& prepared_;
@@ -317,7 +337,7 @@ class FirstCalls {
     if (participants.pending(baseline)) first_calls.make(baseline, verified);
     prepared.reference.reset();
     // What is correct only for special values is not called on values without them.
-    const bool varied = check.fresh_values == check::CheckOptions::FreshValues::varied;
+    const bool varied = prepared.options.audit != Audit::off && check.fresh_values == check::CheckOptions::FreshValues::varied;
     const bool limited = clock.host_bandwidth() != nullptr || clock.modes() != nullptr;
     if (participants.remains(baseline) && first_calls.checks() && varied && limited) {
       verified.traffic = find_least_traffic(clock, prepared.baseline(), *prepared.operands, *prepared.given,
@@ -326,7 +346,7 @@ class FirstCalls {
     }
     if (participants.remains(baseline)) {
       start_calls_alike(prepared, first_calls.expected(), verified);
-      integrity.learn_norm_on_new_values(verified.options);
+      if (prepared.options.audit == Audit::strict) integrity.learn_norm_on_new_values(verified.options);
       integrity.ask_untouched_by([&witness](const NewValueQuestion& question, Nanoseconds longest) {
         return witness.time_on_new_values(question, longest);
       });

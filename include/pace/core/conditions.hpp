@@ -88,8 +88,8 @@ struct Conditions {
 /// Yet another implementation may be the fastest one on a loaded machine.
 namespace limits {
 
-/// Share of the time of all cores that other processes may use. The remaining tenth is too little for this process.
-inline constexpr double others = 0.9;
+/// Share of the time of all cores that other processes may use. The rest is too little for this process.
+inline constexpr double others = 0.97;
 /// Length of a cycle. Page faults, disk accesses and pauses of a virtual machine are shorter, and robust statistics
 /// tolerate them.
 inline constexpr Nanoseconds gap = std::chrono::seconds(1);

@@ -1,11 +1,15 @@
 // available_memory: how much memory this process can still allocate.
 #pragma once
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <limits>
+#include <fstream>
 #include <optional>
+#include <string>
 
 namespace pace {
 
@@ -24,18 +28,46 @@ namespace detail {
   return found ? std::optional<std::int64_t>(number) : std::nullopt;
 }
 
+/// The bytes that the limits of this process's control group and of those around it (version 2) leave; nothing if there
+/// is no limit. In a container, the group of the container is the outermost one.
+[[nodiscard]] inline std::optional<std::int64_t> left_in_control_groups() {
+  std::ifstream file("/proc/self/cgroup");
+  std::string line, group;
+  while (std::getline(file, line))
+    if (line.starts_with("0::/")) group = line.substr(3);
+  std::optional<std::int64_t> left;
+  while (true) {
+    const std::string folder = "/sys/fs/cgroup" + group;
+    // Where there is no limit, the file holds "max", which is not read as a number.
+    const auto limit = number_in((folder + "/memory.max").c_str(), "%lld");
+    const auto used = number_in((folder + "/memory.current").c_str(), "%lld");
+    // Files that were read count as used until somebody needs their memory.
+    const auto files = number_in((folder + "/memory.stat").c_str(), "inactive_file %lld");
+    if (limit && used) left = std::min(left.value_or(*limit), *limit - *used + files.value_or(0));
+    if (group.empty()) return left;
+    group.resize(group.find_last_of('/'));
+  }
+}
+
+/// The bytes that a limit on the size of the address space leaves (`ulimit -v`); nothing if there is none.
+[[nodiscard]] inline std::optional<std::int64_t> left_of_address_space() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  const auto pages = number_in("/proc/self/statm", "%lld");
+  if (!pages) return std::nullopt;
+  return static_cast<std::int64_t>(limit.rlim_cur) - *pages * ::sysconf(_SC_PAGESIZE);
+}
+
 }  // namespace detail
 
-/// Returns the bytes that can be allocated without swapping: the smaller of the kernel's MemAvailable and the rest of
-/// the limit of the control group (version 2); nothing if neither can be read.
+/// Returns the bytes that can be allocated without swapping: the smallest of the kernel's MemAvailable and the rest of
+/// the limits on control groups (version 2) and on the address space; nothing if none can be read.
 template <class Bytes = std::int64_t>
 [[nodiscard]] std::optional<Bytes> available_memory() {
   std::optional<Bytes> available;
   if (const auto kibibytes = detail::number_in("/proc/meminfo", "MemAvailable: %lld")) available = *kibibytes * 1024;
-  // Where there is no limit, the file holds "max", which is not read as a number.
-  const auto limit = detail::number_in("/sys/fs/cgroup/memory.max", "%lld");
-  const auto used = detail::number_in("/sys/fs/cgroup/memory.current", "%lld");
-  if (limit && used) available = std::min(available.value_or(std::numeric_limits<std::int64_t>::max()), *limit - *used);
+  for (const auto& left : {detail::left_in_control_groups(), detail::left_of_address_space()})
+    if (left) available = std::min<Bytes>(available.value_or(*left), std::max<Bytes>(*left, 0));
   return available;
 }
 

@@ -316,6 +316,8 @@ struct Result {
   std::uint64_t seed = 0;  ///< Options::seed of the comparison
   /// Options::check_seed of the comparison, or the one that it drew.
   std::uint64_t check_seed = 0;
+  /// Options::audit of the comparison: `off`, `standard` or `strict`; empty: unknown.
+  std::string audit;
   /// Place of the comparison among those of the run that spend the error budget of `--suite-alpha`, from 1; 0: there is
   /// no such budget, or nothing was stated of times.
   std::size_t gate_number = 0;

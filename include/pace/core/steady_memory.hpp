@@ -25,4 +25,11 @@ inline void keep_freed_memory() {
 #endif
 }
 
+/// Returns freed memory to the kernel, also that between blocks in use, as after work that took much of it.
+inline void return_freed_memory() {
+#ifdef __GLIBC__
+  (void)malloc_trim(0);
+#endif
+}
+
 }  // namespace pace

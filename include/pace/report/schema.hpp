@@ -385,6 +385,7 @@ struct Schema<Result> {
       field("confidence", &Result::confidence, "of all speed-up intervals together"),
       field("seed", &Result::seed, "repeats the order and the inputs"),
       field("check_seed", &Result::check_seed, "repeats the values and moments of checks"),
+      field("audit", &Result::audit, "how much candidates were distrusted: `off`, `standard` or `strict`"),
       field("gate_number", &Result::gate_number,
             "place among the comparisons that spend `suite_alpha`, from 1; 0: it spends nothing by what it states"),
       field("conditions", &Result::conditions, "what else happened on the machine"),

@@ -217,6 +217,7 @@ class Listening {
   add("--check-seed", options.check_seed);
   add("--threads", session.threads);
   add("--clock", to_string(options.clock));
+  add("--audit", to_string(options.audit));
   add("--operands", to_string(options.operands));
   add("--isolate", to_string(options.isolate));
   add("--stop", to_string(options.stop));

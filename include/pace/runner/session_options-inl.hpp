@@ -99,6 +99,10 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
          args::whole(measuring.check_seed, 0, any_seed, "a whole number from 0 to 2^64-1")},
         {"--threads", "threads of one operator; 0: LibTorch's choice",
          args::whole(options.threads, 0, most_threads(), expected_threads(0))},
+        {"--audit",
+         "how much a comparison distrusts its candidates; strict: for code that a model wrote or that nobody has "
+         "reviewed, at about twice the time",
+         detail::choice_of(measuring.audit, {Audit::off, Audit::standard, Audit::strict})},
         {"--operands", "which buffers an implementation sees from round to round",
          detail::choice_of(measuring.operands,
                            {OperandPolicy::crossover, OperandPolicy::fixed, OperandPolicy::shared})}}},
@@ -131,7 +135,7 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
         {"--max-interference",
          "no verdict if other work on the machine takes more than this share of the rounds; 1: verdicts whatever the "
          "load",
-         args::number(measuring.max_interference, 1e-3, 1, "0.2", "share")},
+         args::number(measuring.max_interference, 1e-3, 1, "0.9", "share")},
         {"--controls",
          "also time the baseline against itself and against itself slowed by 5 %, for a tenth of the time",
          args::flag(measuring.controls)},

@@ -55,6 +55,7 @@ at::Tensor operand() { return at::randn({8 << 20}, at::TensorOptions(at::kCUDA))
 
 pace::Options quick() {
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.budget = std::chrono::milliseconds(400);
   options.max_interference = 1;
   return options;

@@ -36,6 +36,7 @@ at::Tensor megabytes(std::int64_t count) { return at::randn({count << 8, 1024}, 
 
 pace::Options quick(double milliseconds) {
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.budget = std::chrono::duration<double, std::milli>(milliseconds);
   options.max_interference = 1;
   return options;

@@ -34,6 +34,7 @@ extern "C" cudaError_t cudaStreamGetAttribute(cudaStream_t, cudaStreamAttrID, cu
 TEST_CASE("a GPU whose L2 keeps nothing: all timing modes are there, the cold one too") {
   static_cast<void>(pace::testing::on_gpu());
   pace::Options options;
+  options.audit = pace::Audit::strict;
   options.budget = std::chrono::milliseconds(100);
   options.max_interference = 1;
   const auto call = [](const at::Tensor& x) { return at::mul(x, 3); };

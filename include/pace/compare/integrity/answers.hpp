@@ -14,6 +14,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
+#include "pace/check/chunks.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/learned_tolerance.hpp"
@@ -68,7 +69,9 @@ struct FreshAnswers {
 [[nodiscard]] inline std::int64_t count_elements(const c10::IValue& value, bool finite) {
   std::int64_t count = 0;
   check::for_each_tensor(value, [&](const at::Tensor& tensor) {
-    if (renewable(tensor)) count += tensor.detach().isfinite().eq(finite).sum().item<std::int64_t>();
+    if (!renewable(tensor)) return;
+    for (check::detail::Chunks pieces{tensor.detach()}; pieces.next();)
+      count += pieces[0].isfinite().eq(finite).sum().item<std::int64_t>();
   });
   return count;
 }
@@ -89,7 +92,9 @@ struct FreshAnswers {
     const auto& now = operands.tensors[0][i];
     const bool written = !unchanged(fresh.values[i], now);
     if (written && !operands.may_change(i)) return false;
-    fresh.expected.operands.push_back(check::clone_input(written ? now : fresh.values[i]));
+    // Values of the caller's may change later; its own ones are never an operand of a call.
+    const bool kept = !written && fresh.operands != nullptr;
+    fresh.expected.operands.push_back(kept ? fresh.values[i] : check::clone_input(written ? now : fresh.values[i]));
   }
   const auto &now = fresh.expected.output, &before = given_expected.output;
   if (fresh.may_shrink) return count_elements(now, /*finite=*/false) <= count_elements(before, /*finite=*/false);
@@ -207,20 +212,26 @@ class Answers {
 
   /// Draws values that no call has seen before, so that the next calls on fresh values cannot be answered by what
   /// earlier ones have left. The last ones stay if the baseline cannot be asked about others, or does not take them.
+  /// Large ones are drawn in their place; then there are none if the baseline takes no others.
   void draw(Implementation& baseline, FreshValues& source) {
     if (!can_ask()) return;
+    const bool in_place = are_large(fresh_.values);
     FreshAnswers next{.renewal = fresh_.renewal,
-                      .operands = fresh_.operands->clone(),
+                      .operands = in_place ? std::move(fresh_.operands) : fresh_.operands->clone(),
                       .seed = source.draw_seed(),
                       .which = fresh_.which};
     next.values = next.operands->tensors();
+    bool drawn = true;
     try {
       source.draw(next.renewal, next.values);
     } catch (...) {
       if (current_failure().device != Failure::Device::fine) throw;
-      return;  // as below
+      drawn = false;  // as where it does not take them
     }
-    if (answer(baseline, next)) fresh_ = std::move(next);
+    if (drawn && answer(baseline, next))
+      fresh_ = std::move(next);
+    else if (in_place)
+      fresh_ = {};
   }
 
   /// Returns what the baseline answers on `values`, as far as can_ask(); nothing if it does not take them.

@@ -28,8 +28,9 @@ class AuditSchedule {
   /// Share of the time of the rounds for audits.
   static constexpr double share = 0.05;
 
-  /// `clock` must outlive it. Moments follow from `seed`.
-  AuditSchedule(timing::Clock& clock, std::uint64_t seed) : clock_(clock), random_(seed) {}
+  /// `clock` must outlive it. Moments follow from `seed`. Below Audit::strict nothing is asked between cycles.
+  AuditSchedule(timing::Clock& clock, std::uint64_t seed, Audit level)
+      : clock_(clock), random_(seed), strict_(level == Audit::strict) {}
 
   /// Rounds of the implementations `timed` begin. Forgets what earlier rounds had.
   void begin(const std::vector<std::size_t>& timed) {
@@ -46,7 +47,7 @@ class AuditSchedule {
   void round_started(OperandSets& operands) {
     constexpr std::size_t one_in = 4;
     operands.kept_call.reset();
-    if (random_.below(one_in) == 0) operands.kept_call = random_();
+    if (strict_ && random_.below(one_in) == 0) operands.kept_call = random_();
     operands.round_seed = random_();
   }
 
@@ -61,7 +62,7 @@ class AuditSchedule {
         shortest_[place] = std::min(shortest_[place], so_far.samples[place][round]);
     constexpr std::size_t one_in = 8;
     const Nanoseconds cycle = timing::time_of_cycle(so_far, timed_.size());
-    if (found() || timed_.size() < 2 || took_ + std::max(cycle, longest_) > share * so_far.elapsed ||
+    if (!strict_ || found() || timed_.size() < 2 || took_ + std::max(cycle, longest_) > share * so_far.elapsed ||
         random_.below(one_in) != 0)
       return;
     const std::size_t index = timed_[random_.below(timed_.size())];
@@ -99,6 +100,7 @@ class AuditSchedule {
  private:
   timing::Clock& clock_;
   SplitMix64 random_;
+  bool strict_;
   std::vector<std::size_t> timed_;
   /// For each of `timed_`, the shortest time of a call in a sample.
   std::vector<Nanoseconds> shortest_;

@@ -308,6 +308,7 @@ class IntegrityChecker final : public Auditor {
     const OnOtherValues other = values != nullptr ? on_fresh_values() : OnOtherValues();
     return observe_call(implementation, operands_, values, seed_of(values != nullptr), answers_->given.output);
   }
+  [[nodiscard]] bool is_strict() const { return options_.audit == Audit::strict; }
   [[nodiscard]] Implementation& baseline() { return *prepared_.implementations[baseline_]; }
   /// To be kept while calls are made on fresh values.
   [[nodiscard]] OnOtherValues on_fresh_values() const {
@@ -375,7 +376,7 @@ class IntegrityChecker final : public Auditor {
   /// Whether outputs must stay as they are in later calls. A step of a training has gradients, which the next one adds
   /// to or clears.
   [[nodiscard]] bool checks_reuse(Implementation& implementation) const {
-    return answers_->checks() && !prepared_.reuses_outputs(implementation.index) && implementation.phases() == nullptr;
+    return options_.audit != Audit::off && answers_->checks() && !prepared_.reuses_outputs(implementation.index) && implementation.phases() == nullptr;
   }
   [[nodiscard]] std::string describe_reuse(const ObservedCall& made, std::size_t set);
   [[nodiscard]] std::set<std::size_t> find_reuse_by_baseline(const ObservedCall& made, std::int64_t most_calls);
@@ -451,7 +452,7 @@ inline IntegrityChecker::IntegrityChecker(timing::Clock& clock, const Prepared& 
       options_(prepared.options),
       baseline_(prepared.participants.baseline()),
       random_(prepared.options.check_seed),
-      schedule_(clock, random_()),
+      schedule_(clock, random_(), prepared.options.audit),
       timed_outputs_(clock, random_()),
       longest_audits_(prepared.implementations.size()) {}
 
@@ -483,7 +484,13 @@ inline void IntegrityChecker::learn(Implementation& baseline, const Expected& ex
   FreshAnswers fresh;
   source_.emplace(operands_.pristine, random_(),
                   KnownSizes(operands_.pristine, expected.output, prepared_.given->numbers()));
-  if (check.fresh_values != check::CheckOptions::FreshValues::none && check.method != check::CheckOptions::Method::none)
+  const bool wanted =
+      check.fresh_values != check::CheckOptions::FreshValues::none && check.method != check::CheckOptions::Method::none;
+  constexpr double copies = 4;
+  if (wanted && are_large(operands_.pristine) && !copies_fit(clock_, prepared_, copies))
+    notes_.push_back("No call was made on other values than those given: " + format_significant(copies) +
+                     " more copies of the operands would not fit into memory.");
+  else if (wanted)
     fresh = find_fresh_answers(baseline, operands_, *prepared_.given, expected, check, *source_, add_reference);
   answers_.emplace(operands_, expected, std::move(fresh), check);
   CalledOperators called;
@@ -576,7 +583,7 @@ inline void IntegrityChecker::count(Implementation& implementation, const Observ
                             " calls in a row " + text_of(all);
     }
   }
-  if (!answers_->renews()) return;
+  if (!answers_->renews() || !is_strict()) return;
   // More on fresh values, every time, and less as soon as they are known: part of the answer is kept.
   const auto values = answers_->fresh().operands->clone();
   const auto tensors = values->tensors();
@@ -709,7 +716,7 @@ inline void IntegrityChecker::round_started(std::size_t) {
 /// Where rounds have values of their own, or calls change what later ones return, the right output is not known; and
 /// what is captured has the same output whenever it is replayed.
 inline void IntegrityChecker::sample_ended(std::size_t place) {
-  if (schedule_.timed().empty() || !answers_->checks() || clock_.modes() != nullptr) return;
+  if (!is_strict() || schedule_.timed().empty() || !answers_->checks() || clock_.modes() != nullptr) return;
   const auto* const output = prepared_.implementations[schedule_.timed()[place]]->kept_output();
   if (output == nullptr) return;
   if (draws_anew())
@@ -766,7 +773,7 @@ inline IntegrityFindings IntegrityChecker::check(RoundFigures figures) {
   // On operands that one implementation has changed, all are wrong.
   if (changed_operands_.empty()) verify_last_outputs(findings);
   find_repeated_numbers(findings);
-  inspect(findings);
+  if (options_.audit != Audit::off) inspect(findings);
   findings.notes = std::exchange(notes_, {});
   findings.keeps = std::exchange(keeps_, {});
   findings.unasked = std::exchange(unasked_, {});
@@ -842,7 +849,7 @@ inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
     auto problem = audit(implementation);
     if (problem.empty() && clock_.modes() != nullptr) problem = audit_replay(implementation);
     auto outcome = Outcome::wrong;
-    if (problem.empty() && index != baseline_) problem = ask_for_more(index, outcome);
+    if (is_strict() && problem.empty() && index != baseline_) problem = ask_for_more(index, outcome);
     if (!problem.empty()) findings.dropped.push_back({index, outcome, std::move(problem)});
   }
   if (noticed.empty()) return;
@@ -858,6 +865,14 @@ inline void IntegrityChecker::inspect(IntegrityFindings& findings) {
 /// What is wrong with a candidate that audits found nothing wrong with; sets `outcome` if it is not Outcome::wrong.
 inline std::string IntegrityChecker::ask_for_more(std::size_t index, Outcome& outcome) {
   auto& implementation = *prepared_.implementations[index];
+  constexpr double copies = 12;
+  if (are_large(operands_.pristine) && !copies_fit(clock_, prepared_, copies)) {
+    leave_unasked({index,
+                   "for more after the rounds, since " + format_significant(copies) +
+                       " copies of its operands would not fit into memory",
+                   "Give it more memory, or choose --audit standard"});
+    return {};
+  }
   // Memory may run out once by what others have left, and the baseline need not take what is drawn each time.
   constexpr int attempts = 3;
   for (int attempt = 1; attempt <= attempts; ++attempt) {

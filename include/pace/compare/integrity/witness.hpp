@@ -111,7 +111,7 @@ class BaselineWitness {
 
   /// Forks, where that is safe. `clock` and `plan` must outlive it.
   BaselineWitness(timing::Clock& clock, const ComparisonPlan& plan, Of of = Of::all_samples)
-      : able_(is_able(clock)), of_rounds_(of == Of::all_samples) {
+      : able_(is_able(clock) && plan.options.audit == Audit::strict), of_rounds_(of == Of::all_samples) {
     if (!able_ || !reason_not_to_fork().empty() || plan.implementations.size() < 2) return;
     untouched_.emplace(
         [&clock, &plan, baseline = std::shared_ptr<LoneBaseline>()](const WitnessQuestion& question) mutable {

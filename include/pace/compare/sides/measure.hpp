@@ -128,7 +128,7 @@ class SideAudits final : public Auditor {
  public:
   /// All must outlive it.
   SideAudits(timing::Clock& clock, const Prepared& prepared, const Sides& sides)
-      : prepared_(prepared), sides_(sides), schedule_(clock, prepared.options.check_seed) {}
+      : prepared_(prepared), sides_(sides), schedule_(clock, prepared.options.check_seed, prepared.options.audit) {}
 
   void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations) override {
     schedule_.begin(timed);
@@ -307,10 +307,7 @@ inline constexpr double largest_handshake_share = 0.01;
     if (gated.calibration.iterations == 0) return participants.run_out_of_time(deadline_reason()), pass;
     SideAudits audits(clock, prepared, sides);
     gated.samples = take_samples(clock, prepared, gated.calibration, std::move(panels), audits, nullptr);
-    const auto place =
-        static_cast<std::size_t>(std::find(timed.begin(), timed.end(), participants.baseline()) - timed.begin());
-    if (const auto& conditions = gated.samples.conditions.sides; !conditions.empty())
-      gated.baseline_cores = conditions[place].cores();
+    gated.baseline_cores = cores_in_rounds(gated.samples, participants.baseline());
 
     auto findings = audits.check(audits.found() ? RoundFigures() : figures_of(gated.samples, prepared));
     participants.drop(findings.dropped);

@@ -1,0 +1,199 @@
+// Audit::off, standard and strict: what each level finds, what it lets pass, and what it costs.
+#include <malloc.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/softmax.h>
+
+#include "pace/check/clone_input.hpp"
+#include "pace/compare/comparison.hpp"
+#include "pace/gate/times.hpp"
+#include "tests/support/comparisons.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using pace::Audit;
+using pace::Outcome;
+using pace::test::costing;
+using pace::test::FakeClock;
+
+/// Bytes of all large blocks that are in use, and the most that were at one time.
+std::size_t in_use = 0, most_in_use = 0;
+
+constexpr std::size_t large_block = std::size_t{1} << 20;
+
+pace::Options options_with(Audit audit) {
+  auto options = pace::test::few_rounds();
+  options.audit = audit;
+  return options;
+}
+
+struct Run {
+  pace::Result result;
+  int calls_of_baseline = 0;
+};
+
+template <class Candidate>
+Run run(Audit audit, const at::Tensor& x, const Candidate& candidate) {
+  FakeClock clock;
+  Run run;
+  run.result = pace::compare("case", x)
+                   .options(options_with(audit))
+                   .baseline("old", costing(clock, 300,
+                                            [&run](const at::Tensor& t) {
+                                              ++run.calls_of_baseline;
+                                              return at::softmax(t, -1);
+                                            }))
+                   .candidate("new", costing(clock, 100, candidate))
+                   .expect("new", pace::SpeedupAtLeast(1.01))
+                   .run(clock);
+  return run;
+}
+
+}  // namespace
+
+// LibTorch's allocator calls these of the program.
+extern "C" int posix_memalign(void** out, std::size_t alignment, std::size_t bytes) {
+  *out = ::memalign(alignment, bytes);
+  if (*out == nullptr) return ENOMEM;
+  if (const std::size_t size = ::malloc_usable_size(*out); size >= large_block) in_use += size;
+  most_in_use = std::max(most_in_use, in_use);
+  return 0;
+}
+extern "C" void __libc_free(void*);
+extern "C" void free(void* memory) {
+  if (memory == nullptr) return;
+  if (const std::size_t size = ::malloc_usable_size(memory); size >= large_block && size <= in_use) in_use -= size;
+  __libc_free(memory);
+}
+
+namespace {
+
+TEST_CASE("a right candidate has figures and a verdict at each level, which the result names") {
+  const Audit audit = GENERATE(Audit::off, Audit::standard, Audit::strict);
+  const auto [result, calls] = run(audit, at::randn({4, 64}), [](const at::Tensor& t) { return at::softmax(t, -1); });
+  CHECK(result["new"].outcome == Outcome::measured);
+  CHECK(result["new"].judgements.at(0).verdict == pace::Verdict::passed);
+  CHECK(result.audit == pace::to_string(audit));
+}
+
+TEST_CASE("each level makes more calls than the one before") {
+  const auto calls_at = [](Audit audit) {
+    return run(audit, at::randn({4, 64}), [](const at::Tensor& t) { return at::softmax(t, -1); }).calls_of_baseline;
+  };
+  const int off = calls_at(Audit::off), standard = calls_at(Audit::standard), strict = calls_at(Audit::strict);
+  INFO(off << ", " << standard << ", " << strict);
+  CHECK(off < standard);
+  CHECK(standard < strict);
+}
+
+TEST_CASE("what is wrong for the inputs given is found at each level") {
+  const Audit audit = GENERATE(Audit::off, Audit::standard, Audit::strict);
+  const auto [result, calls] =
+      run(audit, at::randn({4, 64}), [](const at::Tensor& t) { return at::softmax(t, -1).mul(1.01); });
+  CHECK(result["new"].outcome == Outcome::wrong);
+}
+
+TEST_CASE("what is right for the inputs given alone is found from standard on") {
+  const at::Tensor x = at::randn({4, 64});
+  const at::Tensor answer = at::softmax(x, -1);
+  const auto candidate = [answer](const at::Tensor&) { return answer.clone(); };
+  CHECK(run(Audit::off, x, candidate).result["new"].outcome == Outcome::measured);
+  for (const Audit audit : {Audit::standard, Audit::strict}) {
+    const auto [result, calls] = run(audit, x, candidate);
+    CHECK(result["new"].outcome == Outcome::wrong);
+    CHECK_THAT(result["new"].message, ContainsSubstring("not computed"));
+  }
+}
+
+TEST_CASE("an exponential that overflows for large values is found from standard on") {
+  const at::Tensor x = at::randn({4, 64});
+  const auto candidate = [](const at::Tensor& t) {
+    const at::Tensor e = t.exp();
+    return e.div(e.sum(-1, true));
+  };
+  CHECK(run(Audit::off, x, candidate).result["new"].outcome == Outcome::measured);
+  CHECK(run(Audit::standard, x, candidate).result["new"].outcome == Outcome::wrong);
+}
+
+TEST_CASE("what keeps answers by their operands' values is found by strict alone") {
+  // It computes for new values and remembers them, by their content: right, but fast in repeated calls only.
+  FakeClock clock;
+  const at::Tensor x = at::randn({4, 64});
+  const auto run_at = [&](Audit audit) {
+    std::optional<at::Tensor> known, answer;
+    return pace::compare("case", x)
+        .options(options_with(audit))
+        .baseline("old", costing(clock, 300, [](const at::Tensor& t) { return at::softmax(t, -1); }))
+        .candidate("new",
+                   [&clock, known, answer](const at::Tensor& t) mutable {
+                     if (!known || !known->equal(t)) {
+                       clock.advance(pace::Nanoseconds(3000));
+                       known = t.clone();
+                       answer = at::softmax(t, -1);
+                     }
+                     clock.advance(pace::Nanoseconds(100));
+                     return answer->clone();
+                   })
+        .expect("new", pace::SpeedupAtLeast(1.01))
+        .run(clock);
+  };
+  CHECK(run_at(Audit::standard)["new"].judgements.at(0).verdict == pace::Verdict::passed);
+  CHECK(run_at(Audit::strict)["new"].judgements.at(0).verdict == pace::Verdict::failed);
+}
+
+TEST_CASE("large operands are copied as seldom as can be") {
+  FakeClock clock;
+  const at::Tensor x = at::randn({3 << 20}), y = at::randn({3 << 20});
+  const auto bytes_of_call = static_cast<double>(3 * x.nbytes());
+  in_use = most_in_use = 0;
+  auto options = options_with(Audit::standard);
+  options.max_rounds = 4;
+  const auto result =
+      pace::compare("add", x, y)
+          .options(options)
+          .baseline("a", costing(clock, 300, [](const at::Tensor& a, const at::Tensor& b) { return at::add(a, b); }))
+          .candidate("b", costing(clock, 300, [](const at::Tensor& a, const at::Tensor& b) { return at::add(b, a); }))
+          .run(clock);
+  REQUIRE(result["b"].outcome == Outcome::measured);
+  INFO(static_cast<double>(most_in_use) / bytes_of_call << " times the memory of operands and outputs");
+  // The blocks are counted: an answer on other values and the sets of both sides lie there together.
+  CHECK(static_cast<double>(most_in_use) > 2 * bytes_of_call);
+  CHECK(static_cast<double>(most_in_use) < 7.4 * bytes_of_call);
+  bool noted = false;
+  for (const auto& note : result.notes) noted = noted || note.find("--audit strict tries them") != std::string::npos;
+  CHECK(noted);
+}
+
+TEST_CASE("many implementations share one set of large operands") {
+  FakeClock clock;
+  const at::Tensor x = at::randn({5 << 20});
+  auto options = options_with(Audit::off);
+  options.max_rounds = 4;
+  auto comparison = pace::compare("neg", x);
+  const auto neg = costing(clock, 300, [](const at::Tensor& t) { return t.neg(); });
+  comparison.options(options).baseline("a", neg).candidate("b", neg).candidate("c", neg).candidate("d", neg);
+  const auto result = comparison.run(clock);
+  bool noted = false;
+  for (const auto& note : result.notes) noted = noted || note.find("share one set of operands: 4 copies of 21.0 MB") != std::string::npos;
+  CHECK(noted);
+}
+
+}  // namespace
