@@ -201,14 +201,15 @@ class Bench {
       if (lines == 0) code = 1;
       for (const auto& note : kernel::notes_of(report)) log_ << "kernels: " << report::printable(note) << '\n';
     } else {
+      note_silence(report);
       kernel::print_table(report, out_, dependencies_.colour, 60, shown);
       kernel::print_configurations(report, out_, dependencies_.colour);
-      warn_of_silence(report);
     }
     if (csv_) {
       csv_->append(kernel::csv_header());
       for (const auto& kernel : report.kernels)
         if (!shown || shown(kernel)) csv_->append(kernel::csv_row(report, kernel));
+      if (!shown) csv_->append(kernel::csv_unlisted_row(report));
     }
     write_json(kernel::to_json(report, shown));
     if (line_.profile_bandwidth && !summarise_bandwidths(report, shown)) code = 1;
@@ -273,14 +274,16 @@ class Bench {
     return problem.empty();
   }
 
-  /// Without the option, what LibTorch announces inside of its calls is all that is heard of a package.
-  void warn_of_silence(const kernel::KernelReport& report) const {
+  /// Compiled code calls LibTorch past its dispatcher, so that without the option only what an operator calls inside
+  /// is seen, such as the copy_ of an addmm.
+  void note_silence(kernel::KernelReport& report) const {
     if (!report.by_ranges) return;
     for (const auto& kernel : report.kernels)
       if (kernel::is_compiled(kernel.symbol) || kernel::is_call_of_libtorch(kernel.symbol)) return;
-    log_ << line_.package
-         << " announces none of its kernels: compile it with Inductor's option cpp.enable_kernel_profile "
-         << "to see them\n";
+    report.notes.push_back(
+        line_.package + " announces none of its kernels, and " + format_percent(report.unlisted_share()) +
+        " of a call is in no listed one; why: without Inductor's option cpp.enable_kernel_profile its loops, products "
+        "and attention are not seen; try: compile it with that option");
   }
 
   /// Whether every limit holds.

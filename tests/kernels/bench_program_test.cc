@@ -438,15 +438,22 @@ TEST_CASE("a dry run opens the package, says what would be measured and written,
 
 TEST_CASE("a package that announces nothing is told of") {
   Fakes fakes;
-  fakes.report = {.name = "bench", .device = "a CPU", .by_ranges = true};
-  fakes.report.kernels.emplace_back().symbol = "aten::copy_";
-  CHECK(fakes.run({"-k"}) == 0);
-  CHECK_THAT(fakes.said(),
-             ContainsSubstring("bench.pt2 announces none of its kernels: compile it with Inductor's option "
-                               "cpp.enable_kernel_profile"));
+  fakes.report = {.name = "bench", .device = "a CPU", .by_ranges = true, .whole = 100us};
+  auto& copy = fakes.report.kernels.emplace_back();
+  copy.name = copy.symbol = "aten::copy_";
+  copy.profiled = pace::kernel::KernelTime{8us, 7us, 9us};
+  const std::string csv = fakes.folder / "k.csv", json = fakes.folder / "k.json";
+  CHECK(fakes.run({"-k", "--csv", csv, "--json", json}) == 0);
+  const std::string note = "bench.pt2 announces none of its kernels, and 92 % of a call is in no listed one; why: ";
+  CHECK_THAT(fakes.printed(), ContainsSubstring(note));
+  CHECK_THAT(fakes.folder.read("k.json"), ContainsSubstring(note) && ContainsSubstring("\"unlisted_ns\": 92000"));
+  CHECK_THAT(fakes.folder.read("k.csv"), ContainsSubstring("\nbench,a CPU,1e+05,0.08,,not in any listed kernel,"));
+  CHECK(fakes.run({"-k", "--kernel", "copy", "--csv", csv}) == 0);
+  CHECK_THAT(fakes.printed(), !ContainsSubstring("not in any listed kernel"));
+  CHECK_THAT(fakes.folder.read("k.csv"), !ContainsSubstring("not in any listed kernel"));
   fakes.report.kernels.emplace_back().symbol = "graph_0_cpp_fused_add_0";
   CHECK(fakes.run({"-k"}) == 0);
-  CHECK(fakes.said() == "");
+  CHECK_THAT(fakes.printed(), !ContainsSubstring("announces none"));
 }
 
 TEST_CASE("snapshot, profile and Nsight Compute, in this order") {

@@ -129,7 +129,7 @@ case="a package whose run fails"
 run --package "$packages/out_of_range.pt2"; ends_with 1; says "out_of_range.pt2: its run failed"
 
 case="a package of which no kernel is heard"
-run --package "$packages/silent.pt2" -k; ends_with 1; says "no kernel ran in this call on the CPU"; says "cpp.enable_kernel_profile"
+run --package "$packages/silent.pt2" -k; ends_with 1; says "no kernel was seen in this call of "; says "cpp.enable_kernel_profile"
 run --package "$packages/silent.pt2" --times 1 --repeat 1; ends_with 0
 
 case="options"

@@ -38,6 +38,15 @@ struct FakeClock {
   }
 };
 
+/// Every call takes four times as long as the fourth one.
+struct Interrupted {
+  int calls = 0;
+  Nanoseconds time(const auto& body) {
+    body();
+    return ++calls == 4 ? 1ms : 4ms;
+  }
+};
+
 /// What a body takes, one after another.
 struct Steps {
   std::array<double, 15> milliseconds{50, 40, 60, 50, 70, 90, 60, 80, 70, 90, 20, 10, 30, 20, 40};
@@ -100,6 +109,18 @@ TEST_CASE("calls take turns, times are summed up, and operands have their values
   CHECK_THAT(report.explained(), WithinRel(0.90198));
 }
 
+TEST_CASE("where other work interrupts calls, a note says so") {
+  Interrupted clock;
+  FakeRecorder recorder;
+  const auto nothing = [] {};
+  const auto report = observe_kernels({}, "block", nothing, nothing, clock, recorder);
+  CHECK(report.whole == 4ms);
+  REQUIRE(report.notes.size() == 1);
+  CHECK_THAT(report.notes[0], ContainsSubstring("the fastest call took 1.00 ms, half of them 4.00 ms or more; why: "));
+  FakeClock steady;
+  CHECK(observe_kernels({}, "block", nothing, nothing, steady, recorder).notes.empty());
+}
+
 TEST_CASE("a provider that fails on one kernel costs no other its figures") {
   FakeClock clock;
   FakeRecorder recorder;
@@ -141,7 +162,7 @@ TEST_CASE("a call that runs other kernels each time, or none, is refused") {
           "fickle: kernel 1 is aten::mm in its first call and aten::bmm in call 3; expected a call that "
           "runs the same kernels each time")));
   CHECK_THROWS_MATCHES(pace::kernels("idle", [] {}), pace::Unsupported,
-                       MessageMatches(ContainsSubstring("idle: no kernel ran in this call on the CPU")));
+                       MessageMatches(ContainsSubstring("idle: no kernel was seen in this call of ")));
 }
 
 TEST_CASE("eager code on the CPU: each operator, and operands as they were") {

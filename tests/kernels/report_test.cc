@@ -43,6 +43,24 @@ TEST_CASE("kernels, copies and gaps explain the whole") {
   CHECK(KernelReport().explained() == 0);
 }
 
+TEST_CASE("on the CPU, kernels and the rest are the whole, and the rest is never negative") {
+  KernelReport report{.name = "block", .by_ranges = true};
+  report.kernels = {kernel(10us), kernel(30us)};
+  report.whole = 100us;
+  CHECK(report.unlisted() == 60us);
+  CHECK_THAT(report.unlisted_share(), WithinRel(0.6));
+  CHECK_THAT(report.share_of(report.kernels[1]), WithinRel(0.3));
+  report.whole = 20us;
+  CHECK(report.unlisted() == 0us);
+  CHECK(report.unlisted_share() == 0);
+  CHECK_THAT(report.share_of(report.kernels[1]), WithinRel(0.75));
+  report.kernels.clear();
+  CHECK(report.unlisted_share() == 1);
+  // What a graph has beside its kernels is gaps, copies and other nodes.
+  report.by_ranges = false;
+  CHECK(report.unlisted() == 0us);
+}
+
 TEST_CASE("bandwidth is of the time that memory takes") {
   Kernel made = kernel(10us);
   CHECK_FALSE(made.bandwidth());

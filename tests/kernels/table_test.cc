@@ -164,8 +164,18 @@ TEST_CASE("a report by ranges gives the spread of each kernel, and what recordin
       "that recording them adds\n"
       "3 ranges of other threads are not among them: they run at the same time\n"
       " kernel kind time least most share GB/s of peak\n"
-      " cpp_fused_add_0 POI 36.0 us 35.0 us 40.0 us 66.67 % 2.50 25 %\n"
-      " aten::mm UNK 18.0 us 17.0 us 19.0 us 33.33 %\n");
+      " cpp_fused_add_0 POI 36.0 us 35.0 us 40.0 us 60 % 2.50 25 %\n"
+      " aten::mm UNK 18.0 us 17.0 us 19.0 us 30 %\n"
+      " not in any listed kernel 6.00 us 10 %\n");
+  std::ostringstream some, busy;
+  pace::kernel::print_table(made, some, false, 60, [](const Kernel& kernel) { return kernel.name == "aten::mm"; });
+  CHECK_THAT(some.str(), !ContainsSubstring("not in any listed kernel"));
+  made.whole = 50us;
+  pace::kernel::print_table(made, busy);
+  CHECK_THAT(squeezed(busy.str()),
+             ContainsSubstring(" aten::mm UNK 18.0 us 17.0 us 19.0 us 33.33 %\nthe listed kernels take 108 % of the "
+                               "call, so that nothing is left beside them") &&
+                 !ContainsSubstring("not in any listed kernel"));
 }
 
 TEST_CASE("lines of some kernels, with totals and shares of all") {

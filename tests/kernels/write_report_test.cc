@@ -65,6 +65,25 @@ TEST_CASE("a row has a field for each column, empty where nothing is known") {
   CHECK_THAT(csv_row(unmeasured, made.kernels[1]), Catch::Matchers::ContainsSubstring("0.8,,gemm"));
 }
 
+TEST_CASE("on the CPU, the time in no listed kernel has a row with as many fields, and a share") {
+  KernelReport made = report();
+  CHECK(csv_unlisted_row(made).empty());
+  CHECK(to_json(made)["unlisted_ns"].is_null());
+  CHECK(to_json(made)["unlisted_share"].is_null());
+  made.by_ranges = true;
+  CHECK(csv_unlisted_row(made) ==
+        "\"a, b\",a GPU,1e+05,0.8,4e+12,not in any listed kernel,,,0.2,20000" + std::string(30, ',') + '\n');
+  const std::string header(pace::kernel::csv_header()), row = csv_unlisted_row(made);
+  CHECK(std::ranges::count(header, ',') + 1 == std::ranges::count(row, ','));  // one is in the name
+  const auto json = to_json(made);
+  CHECK(json["unlisted_ns"] == 20000);
+  CHECK(json["unlisted_share"] == 0.2);
+  CHECK(json["kernels"][0]["share"] == 0.6);
+  made.whole = 50us;
+  CHECK(csv_unlisted_row(made).empty());
+  CHECK(to_json(made)["unlisted_ns"] == 0);
+}
+
 TEST_CASE("as JSON, of all kernels or of some") {
   const KernelReport made = report();
   const auto json = to_json(made);

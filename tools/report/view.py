@@ -870,9 +870,15 @@ class View:
                     "why": kernel["why_not_alone"],
                 }
             )
+        unlisted = {"name": "not in any listed kernel", "time": "", "share": ""}
+        if report["unlisted_share"]:
+            parts.append((unlisted["name"], report["unlisted_share"], None))
+            unlisted["time"] = figures.time(report["unlisted_ns"])
+            unlisted["share"] = figures.percent(report["unlisted_share"])
         covered = sum(share for _, share, _ in parts)
         if covered < 0.995:
-            parts.append(("between kernels", 1 - covered, None))
+            # Of kernels on the CPU, --kernel may have left out some.
+            parts.append(("between kernels" if report["unlisted_share"] is None else "other kernels", 1 - covered, None))
         return {
             "path": report["path"],
             "call": short(report["call"]),
@@ -885,6 +891,7 @@ class View:
             "picture": svg.kernels_bar(parts),
             "kinds": [{"name": kind, "colour": svg.kind_colour(i)} for i, kind in enumerate(kinds)],
             "rows": rows,
+            "unlisted": unlisted,
             "notes": report["notes"],
             "has_alone": any(kernel["hot"] or kernel["cold"] for kernel in report["kernels"]),
         }

@@ -13,6 +13,7 @@
 #include <ATen/ops/equal.h>
 
 #include "pace/core/error.hpp"
+#include "pace/core/format.hpp"
 #include "pace/kernels/attempt.hpp"
 #include "pace/kernels/host_memory.hpp"
 #include "pace/kernels/options.hpp"
@@ -103,12 +104,19 @@ template <class Clock, class Recorder>
     report.elsewhere = std::max(report.elsewhere, recorder.elsewhere());
   }
   report.kernels = times.kernels();
+  const KernelTime calls = summary_of(std::move(whole));
+  report.whole = calls.median;
+  // A kernel is rarely interrupted, and a call often: what interrupts it would look like unlisted work.
+  constexpr double busy = 1.5;
+  if (calls.median > busy * calls.least)
+    report.notes.push_back("the fastest call took " + format_time(calls.least) + ", half of them " +
+                           format_time(calls.median) + " or more; why: other work of this machine interrupts calls, " +
+                           "and counts as time in no listed kernel; try: again on an idle machine");
   if (report.kernels.empty())
-    throw Unsupported(report.name +
-                      ": no kernel ran in this call on the CPU; expected operators of LibTorch, or code that "
-                      "Inductor compiled with its option cpp.enable_kernel_profile");
+    throw Unsupported(report.name + ": no kernel was seen in this call of " + format_time(report.whole) +
+                      " on the CPU\nwhy: none of its code announces itself, as LibTorch's operators do\ntry: compile "
+                      "a package with Inductor's option cpp.enable_kernel_profile");
   for (Kernel& kernel : report.kernels) learn(options.providers, kernel, report);
-  report.whole = summary_of(std::move(whole)).median;
   report.recording = cost.all * static_cast<double>(times.ranges());
   return report;
 }

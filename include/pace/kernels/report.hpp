@@ -1,6 +1,7 @@
 // KernelReport: all kernels of one call, and how much of the time of the call they explain.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -16,8 +17,7 @@ struct KernelReport {
   std::string name;         ///< name of the call
   std::string device = {};  ///< name of the device
   /// Whether the call ran on the CPU, where kernels are timed in their place, by the ranges that LibTorch's profiler
-  /// receives, and the call by the wall clock. There are no copies, fills or gaps then; the time between kernels is the
-  /// host's work.
+  /// receives, and the call by the wall clock. There are no copies, fills or gaps then; unlisted() is the rest.
   bool by_ranges = false;
   std::vector<Kernel> kernels = {};  ///< in the order in which they run
   std::size_t copies = 0;            ///< copies among the nodes of the graph
@@ -59,10 +59,22 @@ struct KernelReport {
   [[nodiscard]] double explained() const {
     return whole.count() > 0 ? (sum() + copying + gaps()).count() / whole.count() : 0;
   }
-  /// The share of sum() that `kernel` is; 0 if the sum is 0.
+  /// On the CPU, the time of `whole` in none of the listed kernels: code that announces nothing, and the host's work. 0
+  /// on a GPU, and where the kernels take longer than `whole`.
+  [[nodiscard]] Nanoseconds unlisted() const {
+    return by_ranges ? std::max(Nanoseconds{}, whole - sum()) : Nanoseconds{};
+  }
+  /// The share that `kernel` is of the kernels' time, on the CPU together with unlisted(); 0 if that is 0.
   [[nodiscard]] double share_of(const Kernel& kernel) const {
-    const double total = sum().count();
-    return total > 0 ? kernel.time().value_or(Nanoseconds{}).count() * kernel.runs / total : 0;
+    return share_of(kernel.time().value_or(Nanoseconds{}) * kernel.runs);
+  }
+  /// The share that unlisted() is of the same.
+  [[nodiscard]] double unlisted_share() const { return share_of(unlisted()); }
+
+ private:
+  [[nodiscard]] double share_of(Nanoseconds time) const {
+    const double total = (sum() + unlisted()).count();
+    return total > 0 ? time.count() / total : 0;
   }
 };
 

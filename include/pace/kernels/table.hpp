@@ -10,6 +10,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,9 @@ inline constexpr Nanoseconds longer_than_a_launch = std::chrono::microseconds(12
   const auto took = kernel.memory_time();
   return bandwidth && peak_bandwidth > 0 && *took > longer_than_a_launch && *bandwidth < slow_share * peak_bandwidth;
 }
+
+/// Name of the row with KernelReport::unlisted().
+inline constexpr std::string_view unlisted_name = "not in any listed kernel";
 
 namespace detail {
 
@@ -75,9 +79,14 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the notes of a report, with notes on host functions and on conditional nodes, in sentences.
+/// Returns the notes of a report, with notes on kernels that take longer than the call, on host functions and on
+/// conditional nodes, in sentences.
 [[nodiscard]] inline std::vector<std::string> notes_of(const KernelReport& report) {
   std::vector<std::string> notes = report.notes;
+  if (report.by_ranges && report.sum() > report.whole)
+    notes.push_back("the listed kernels take " + format_percent(report.explained()) +
+                    " of the call, so that nothing is left beside them, and shares are of their sum; why: kernels and "
+                    "the call are timed in turn, in calls of their own; try: again on an idle machine");
   if (report.host_function_runs > 0)
     notes.push_back("host functions of the graph ran at least " + std::to_string(report.host_function_runs) +
                     " times for this list, since no launch of the graph can leave them out; their time is a part of "
@@ -137,12 +146,13 @@ inline void print_range_totals(const KernelReport& report, std::ostream& out) {
 
 }  // namespace detail
 
-/// Prints a line of totals, and one line for each kernel in the order in which they run: its times, its share of the
-/// sum, GB/s and the share of the measured peak (above 100 % is possible for data in a cache) by `bytes` or else by
-/// `counted_bytes`, and its launch.
+/// Prints a line of totals, and one line for each kernel in the order in which they run: its times, its share, GB/s and
+/// the share of the measured peak (above 100 % is possible for data in a cache) by `bytes` or else by `counted_bytes`,
+/// and its launch.
 ///
 /// With `colour`, kernels for which is_slow() is true are red. Names are cut to `longest_name` bytes. With `shown`,
 /// only the lines of kernels for which it returns true are printed; totals and shares are always of all kernels.
+/// Without it, on the CPU, a last line has KernelReport::unlisted(), so that shares sum to 100 %.
 inline void print_table(const KernelReport& report, std::ostream& out, bool colour = false,
                         std::size_t longest_name = 60, const std::function<bool(const Kernel&)>& shown = {}) {
   using report::Cell;
@@ -184,6 +194,15 @@ inline void print_table(const KernelReport& report, std::ostream& out, bool colo
       for (Cell& cell : row) cell.colour = Colour::red;
     rows.push_back(std::move(row));
   }
+  if (report.unlisted().count() > 0 && !shown)
+    rows.push_back({{std::string(unlisted_name)},
+                    {""},
+                    {format_time(report.unlisted())},
+                    {""},
+                    {""},
+                    {format_percent(report.unlisted_share())},
+                    {""},
+                    {""}});
   table.fit(rows);
   out << table.header_if_due(rows.size());
   for (const auto& row : rows) out << table.line(row);

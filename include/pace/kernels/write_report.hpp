@@ -97,6 +97,16 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
   return row.line();
 }
 
+/// Returns the line of KernelReport::unlisted(), with a share and a time in the call; empty if nothing is left.
+[[nodiscard]] inline std::string csv_unlisted_row(const KernelReport& report) {
+  if (report.unlisted().count() <= 0) return "";
+  report::CsvRow row;
+  row.text(report.name).text(report.device).number(report.whole).number(report.explained());
+  row.number(report.peak_bandwidth > 0 ? std::optional(report.peak_bandwidth) : std::nullopt);
+  row.text(unlisted_name).blank(2).number(report.unlisted_share()).number(report.unlisted()).blank(30);
+  return row.line();
+}
+
 /// Returns the report as JSON, with the kernels for which `shown` returns true, or all without `shown`; shares are
 /// always of all kernels. Unknown values are null.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const KernelReport& report,
@@ -108,6 +118,8 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
             {"by_ranges", report.by_ranges},
             {"whole_ns", report.whole.count()},
             {"kernels_ns", report.sum().count()},
+            {"unlisted_ns", report.by_ranges ? Json(report.unlisted().count()) : Json(nullptr)},
+            {"unlisted_share", report.by_ranges ? Json(report.unlisted_share()) : Json(nullptr)},
             {"copies", report.copies},
             {"fills", report.fills},
             {"conditional_nodes", report.conditionals},

@@ -244,6 +244,36 @@ class Figures(program.ReportCase):
         self.assertIn("50.0\u202f%", page.text)
         self.assertTrue(any(each["text"].startswith("shares of the call: first 30.0") for each in page.all("title")))
 
+    def test_kernels_and_the_rest_of_a_call_on_the_cpu(self):
+        def kernels(names, **more):
+            shares = {"copy_": 0.1, "mm": 0.2}
+            return {
+                "call": "block",
+                "whole_ns": 2000.0,
+                "kernels": [
+                    {"name": name, "share": shares[name], "in_place": {"median_ns": 2000 * shares[name]}}
+                    for name in names
+                ],
+                **more,
+            }
+
+        def title_of(report):
+            path = self.folder / "kernels.json"
+            path.write_text(json.dumps(report, indent=1) + "\n")
+            page, _ = self.page_of(path)
+            titles = [each["text"] for each in page.all("title") if each["text"].startswith("shares of the call")]
+            return titles[0].replace("\u202f", " "), page.text.replace("\u202f", " ")
+
+        title, text = title_of(kernels(["copy_", "mm"], unlisted_ns=1400.0, unlisted_share=0.7))
+        self.assertEqual(title, "shares of the call: copy_ 10.0 %, mm 20.0 %, not in any listed kernel 70.0 %")
+        self.assertRegex(text, r"not in any listed kernel\s*1.40 µs\s*70.0 %")
+        title, _ = title_of(kernels(["copy_"], unlisted_ns=1400.0, unlisted_share=0.7))
+        self.assertIn("not in any listed kernel 70.0 %, other kernels 20.0 %", title)
+        # On a GPU the rest lies between kernels.
+        title, text = title_of(kernels(["copy_", "mm"], unlisted_ns=None, unlisted_share=None))
+        self.assertIn("between kernels 70.0 %", title)
+        self.assertNotIn("not in any listed kernel", text)
+
     def test_what_compare_results_judged(self):
         path = self.folder / "comparison.json"
         header = {
