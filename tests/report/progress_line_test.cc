@@ -85,7 +85,7 @@ TEST_CASE("the line names the part, the case, the step, its share and the time l
   CHECK(screen.row == "[2/4 samples] aten.mul: rounds 0 %, about 6 s left");
   screen.now += 1s;
   line.step({.what = "rounds", .share = 1, .left = 0s});
-  CHECK(screen.row == "[2/4 samples] aten.mul: rounds 100 %, about 5 s left");
+  CHECK(screen.row == "[2/4 samples] aten.mul: rounds 99 %, about 5 s left");
   CHECK(screen.above.empty());
   line.clear();
   CHECK(screen.row.empty());
@@ -100,6 +100,30 @@ TEST_CASE("without parts the time left is that of the step") {
   screen.now += 1s;
   line.step({.what = "checks after the rounds"});
   CHECK(screen.row == "softmax: checks after the rounds");
+}
+
+TEST_CASE("nothing is told to be finished while it runs, and a step that follows at once is shown") {
+  Screen screen;
+  ProgressLine line(screen.display(), "cases");
+  line.part(1, 2);
+  line.subject("a");
+  line.step({.what = "rounds", .share = 1, .left = 0s});
+  screen.now += 1s;
+  line.part(2, 2);
+  line.subject("b");
+  // The last part takes longer than the first one, by which the time left is known.
+  screen.now += 5s;
+  line.step({.what = "rounds", .share = 1, .left = 0s});
+  CHECK(screen.row == "[2/2 cases] b: rounds 99 %");
+  screen.now += 1ms;
+  line.step({.what = "compiling packages"});
+  CHECK(screen.row == "[2/2 cases] b: compiling packages");
+  Screen kept;
+  ProgressLine plain(kept.display(false), "cases");
+  kept.now += 30s;
+  plain.step({.what = "rounds", .share = 1, .left = 400ms});
+  plain.step({.what = "compiling packages"});
+  CHECK(kept.above == "pace: rounds 99 %\n");
 }
 
 TEST_CASE("a process that goes on where others were has their time") {
@@ -123,7 +147,7 @@ TEST_CASE("the line is rewritten a few times a second, and again at once where o
   line.clear();
   screen.put("a row of the table\n");
   line.step({.what = "rounds", .share = 1});
-  CHECK(screen.row == "a: rounds 100 %");
+  CHECK(screen.row == "a: rounds 99 %");
   CHECK(screen.above == "a row of the table\n");
 }
 

@@ -56,9 +56,11 @@ PACE_INLINE void ProgressLine::subject(const std::string& name) {
 }
 
 PACE_INLINE void ProgressLine::step(const Step& step) {
+  // The step before it has ended: its share must not stay on the screen while this one takes minutes, such as a
+  // compiler.
+  const bool ends_another = is_shown_ && step.what != step_.what;
   step_ = step;
-  step_at_ = display_.now();
-  show();
+  show(ends_another);
 }
 
 PACE_INLINE Nanoseconds ProgressLine::left() const {
@@ -75,8 +77,9 @@ PACE_INLINE Nanoseconds ProgressLine::left() const {
 PACE_INLINE std::string ProgressLine::text(std::size_t width) const {
   std::string before, after = step_.what;
   if (total_ > 0) before = '[' + std::to_string(number_) + '/' + std::to_string(total_) + ' ' + parts_of_ + "] ";
-  if (step_.share >= 0) after += ' ' + std::to_string(std::lround(100 * step_.share)) + " %";
-  if (const Nanoseconds time = left(); std::isfinite(time.count()))
+  // A step ends when the next one begins, and until then neither 100 % nor 0 s would be true.
+  if (step_.share >= 0) after += ' ' + std::to_string(std::min(99L, std::lround(100 * step_.share))) + " %";
+  if (const Nanoseconds time = left(); std::isfinite(time.count()) && time >= std::chrono::milliseconds(500))
     after += ", about " + rough_duration(time) + " left";
   if (subject_.empty()) return shortened(before + after, width);
   const std::size_t taken = display_width(before) + display_width(after) + 2;
@@ -85,13 +88,14 @@ PACE_INLINE std::string ProgressLine::text(std::size_t width) const {
   return before + shortened(subject_, width - taken) + ": " + after;
 }
 
-PACE_INLINE void ProgressLine::show() {
+PACE_INLINE void ProgressLine::show(bool at_once) {
   // Other processes that were forked from this one, such as a witness, share the terminal.
   if (::getpid() != process_) return;
   // Other threads may print meanwhile, which clears the line.
   const std::lock_guard lock(output_place().mutex);
   const Nanoseconds now = display_.now();
-  if (now - shown_at_ < (display_.rewrites ? rewritten_every : plain_every)) return;
+  const bool due = now - shown_at_ >= (display_.rewrites ? rewritten_every : plain_every);
+  if (!due && !(at_once && display_.rewrites)) return;
   if (!display_.rewrites) {
     // It would otherwise stand behind other text.
     if (display_.column() > 0) return;

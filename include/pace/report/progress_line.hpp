@@ -33,7 +33,7 @@ struct ProgressDisplay {
 /// nothing is shown.
 class ProgressLine final : public Progress {
  public:
-  /// A line is rewritten at most this often.
+  /// A line is rewritten at most this often for one step.
   static constexpr Nanoseconds rewritten_every = std::chrono::milliseconds(200);
   /// A plain line comes at most this often.
   static constexpr Nanoseconds plain_every = std::chrono::seconds(30);
@@ -58,7 +58,8 @@ class ProgressLine final : public Progress {
   [[nodiscard]] Nanoseconds left() const;
   /// The line in at most `width` columns.
   [[nodiscard]] std::string text(std::size_t width) const;
-  void show();
+  /// Shows the line if it is due; on a terminal, `at_once` in any case.
+  void show(bool at_once);
 
   ProgressDisplay display_;
   std::string parts_of_;
@@ -67,7 +68,6 @@ class ProgressLine final : public Progress {
   std::size_t number_ = 0, total_ = 0, first_ = 0;
   std::string subject_;
   Step step_;
-  Nanoseconds step_at_{};
   /// Whether the terminal shows the line, and whether behind other text.
   bool is_shown_ = false, is_behind_text_ = false;
 };
