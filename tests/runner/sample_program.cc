@@ -682,6 +682,7 @@ int main(int argc, char** argv) {
     if (extra_option == "unusable") throw pace::InputError({}, "no such inputs");
   };
   config.complaint = [] { return extra_option == "incomplete" ? "a line was left out" : ""; };
+  if (std::getenv("SAMPLE_READY_MADE") != nullptr) config.list = [](std::ostream& out) { out << "first\nsecond\n"; };
   config.configuration = [] { return pace::report::Configuration{{"--extra", extra_option}}; };
   const int code = pace::runner::main(argc, argv, config);
   std::cerr.rdbuf(own_errors);

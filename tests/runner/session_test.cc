@@ -75,6 +75,25 @@ TEST_CASE("the message of a failure is printed once: in the table, or by Catch2 
   }
 }
 
+TEST_CASE("a program of ready-made cases names a case that failed, and no place in its code") {
+  const auto names_place = [](const std::string& text) {
+    return text.find("sample_program.cc") != std::string::npos || text.find("CHECK_THAT") != std::string::npos;
+  };
+  CHECK(names_place(run("'too slow'").out));
+  const auto gate = run("'too slow'", "SAMPLE_READY_MADE=1");
+  CHECK(gate.code == 42);
+  INFO(gate.out);
+  CHECK_FALSE(names_place(gate.out));
+  CHECK_THAT(gate.out, ContainsSubstring("\nFAILED:\n  'second'") && ContainsSubstring("test cases: 1 | 1 failed"));
+  // The table has the message, as beside Catch2's own reporter.
+  CHECK_THAT(gate.out, ContainsSubstring("speed-up of at least 3.00x"));
+  CHECK_THAT(run("", "SAMPLE_READY_MADE=1").out, ContainsSubstring("All tests passed") && !ContainsSubstring("PASSED"));
+  CHECK_THAT(run("--success", "SAMPLE_READY_MADE=1").out, ContainsSubstring("\nPASSED:\n  'first'"));
+  CHECK_THAT(run("--durations yes", "SAMPLE_READY_MADE=1").out, ContainsSubstring(" s: "));
+  // A reporter that is asked for is the one that reports.
+  CHECK(names_place(run("'too slow' --reporter console", "SAMPLE_READY_MADE=1").out));
+}
+
 TEST_CASE("what failed and was asserted nowhere fails the program, and what a test expects to fail does not") {
   const auto gate = run("'too slow without an assertion'");
   CHECK(gate.code == 42);

@@ -69,6 +69,7 @@
 #include "pace/runner/html_sink.hpp"
 #include "pace/runner/own_process.hpp"
 #include "pace/runner/process_files.hpp"
+#include "pace/runner/ready_made_reporter.hpp"
 #include "pace/runner/repeat.hpp"
 #include "pace/runner/replicates.hpp"
 #include "pace/runner/resume.hpp"
@@ -97,7 +98,8 @@ inline constexpr int catch2_no_tests_ran = 2, catch2_unmatched_filter = 3;
   for (const auto& reporter : config.getProcessedReporterSpecs()) {
     const bool to_stdout =
         reporter.outputFilename.empty() || reporter.outputFilename == "-" || reporter.outputFilename == "%stdout";
-    if (to_stdout && reporter.name != "console" && reporter.name != "compact" && reporter.name != DryRunReporter::name)
+    if (to_stdout && reporter.name != "console" && reporter.name != "compact" &&
+        reporter.name != DryRunReporter::name && reporter.name != ReadyMadeReporter::name)
       return true;
   }
   return false;
@@ -618,6 +620,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
                              ", since a process cannot be copied together with the threads of its pool; expected "
                              "--threads 1");
   const Catch::ReporterRegistrar<DryRunReporter> silent(DryRunReporter::name);
+  const Catch::ReporterRegistrar<ReadyMadeReporter> without_places(ReadyMadeReporter::name);
   options.measures = !options.list && !only_tells(session.configData());
   const bool supervised = is_supervised();
   // Pipes are kept before the fork, since any process of this run may be the first to read an input.
@@ -652,8 +655,12 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   }
   if (!options.measures) return session.run();
   if (options.processes > 1) (void)files_of_replicates(options, session.configData());
+  const bool reports_by_default =
+      session.configData().reporterSpecifications.empty() && session.configData().defaultOutputFilename.empty();
   if (options.dry_run)
     session.configData().reporterSpecifications = {Catch::ReporterSpec(DryRunReporter::name, {}, {}, {})};
+  else if (config.list && reports_by_default)
+    session.configData().reporterSpecifications = {Catch::ReporterSpec(ReadyMadeReporter::name, {}, {}, {})};
   const RepeatedRun repeated{.groups = groups,
                              .given = options.given,
                              .left_out = config.not_repeated,
@@ -698,8 +705,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   });
   report::ConsoleSink* table = nullptr;
   // Messages that Catch2 writes to a file are complete. It adds Bazel's file by itself, which has pace's gates as well.
-  const bool beside_assertions = !to_stderr && session.configData().reporterSpecifications.empty() &&
-                                 session.configData().defaultOutputFilename.empty();
+  const bool beside_assertions = !to_stderr && reports_by_default && !options.dry_run;
   if (!options.no_table) {
     const int descriptor = to_stderr ? STDERR_FILENO : STDOUT_FILENO;
     auto made = std::make_unique<report::ConsoleSink>(

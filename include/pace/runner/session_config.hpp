@@ -44,7 +44,8 @@ struct SessionConfig {
   /// called after `after_parse`. None: the program's runs cannot be resumed.
   std::function<report::Configuration()> configuration;
   /// Prints what would be measured, one name a line, for --list. It is called after `prepare`. None: the names of the
-  /// test cases are printed.
+  /// test cases are printed. With it, failures name these cases, and no place in the program's code, which its user did
+  /// not write.
   std::function<void(std::ostream& out)> list;
   /// What the program itself reports as parts of the run (Progress::part), in the plural, such as `samples`; empty: the
   /// test cases are the parts.
