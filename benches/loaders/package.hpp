@@ -12,7 +12,9 @@
 #include <vector>
 
 #include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <c10/core/ScalarType.h>
 
 #include "benches/aot/libtorch_parts.hpp"
 #include "benches/aot/package_key.hpp"
@@ -38,19 +40,30 @@ using AotiLoader = torch::inductor::AOTIModelPackageLoader;
 
 class BoundPackage final : public BoundCall {
  public:
-  BoundPackage(AotiLoader& loader, std::vector<std::size_t> positions)
-      : loader_(loader), positions_(std::move(positions)) {}
+  /// `tensors`: those with which the package is called.
+  BoundPackage(AotiLoader& loader, std::vector<std::size_t> positions, const std::vector<at::Tensor>& tensors)
+      : loader_(loader), positions_(std::move(positions)) {
+    for (const auto position : positions_) types_.push_back(tensors[position].scalar_type());
+  }
 
+  /// Throws Error for tensors of other types, such as those of a float64 reference. The package would refuse them, too,
+  /// but with a line on the standard error of a run in which nothing is wrong.
   [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& tensors) override {
     std::vector<at::Tensor> flat;
     flat.reserve(positions_.size());
-    for (const auto position : positions_) flat.push_back(tensors[position]);
+    for (std::size_t i = 0; i < positions_.size(); ++i) {
+      const auto& tensor = flat.emplace_back(tensors[positions_[i]]);
+      if (tensor.scalar_type() != types_[i])
+        throw Error(std::string("the package was compiled for ") + c10::toString(types_[i]) + ", and called with " +
+                    c10::toString(tensor.scalar_type()));
+    }
     return loader_.run(flat);
   }
 
  private:
   AotiLoader& loader_;
   std::vector<std::size_t> positions_;
+  std::vector<at::ScalarType> types_;
 };
 
 class LoadedPackage final : public Loaded {
@@ -64,7 +77,7 @@ class LoadedPackage final : public Loaded {
 
   [[nodiscard]] std::unique_ptr<BoundCall> bind(const CallInputs& inputs) override {
     const auto positions = positions_of(inputs);
-    auto bound = std::make_unique<BoundPackage>(loader_, positions);
+    auto bound = std::make_unique<BoundPackage>(loader_, positions, inputs.tensors());
     require_fit(*bound, inputs);
     return bound;
   }

@@ -108,6 +108,10 @@ ends_with 0; shows "2 measured"
 compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs "$text_of_inputs"
 ends_with 0; shows "2 measured"
 
+case="a package is not asked for a float64 reference, which it would refuse aloud in a run that is fine"
+compares --trust --baseline $files/classifier.aot.pt2 --candidate $files/classifier.pt2 --inputs $files/classifier.inputs.pt
+ends_with 0; shows "2 measured"; [[ $errors != *input_handles* ]] || complain "a line of LibTorch's"
+
 case="a number that a program was exported with cannot be another one"
 compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs "${text_of_inputs/ 3/ 4}"
 ends_with 42; shows "argument 'times': expected 3, which the program was exported with, found 4"
