@@ -878,7 +878,8 @@ class View:
         covered = sum(share for _, share, _ in parts)
         if covered < 0.995:
             # Of kernels on the CPU, --kernel may have left out some.
-            parts.append(("between kernels" if report["unlisted_share"] is None else "other kernels", 1 - covered, None))
+            on_cpu = report["unlisted_share"] is not None
+            parts.append(("other kernels" if on_cpu else "between kernels", 1 - covered, None))
         return {
             "path": report["path"],
             "call": short(report["call"]),
