@@ -90,6 +90,8 @@ TEST_CASE("a program of ready-made cases names a case that failed, and no place 
   CHECK_THAT(run("", "SAMPLE_READY_MADE=1").out, ContainsSubstring("All tests passed") && !ContainsSubstring("PASSED"));
   CHECK_THAT(run("--success", "SAMPLE_READY_MADE=1").out, ContainsSubstring("\nPASSED:\n  'first'"));
   CHECK_THAT(run("--durations yes", "SAMPLE_READY_MADE=1").out, ContainsSubstring(" s: "));
+  const auto thrown = run("'has an evil name'", "SAMPLE_READY_MADE=1").out;
+  CHECK_THAT(thrown, ContainsSubstring("\nFAILED:\n  thrown\\x1b[2J\n") && !ContainsSubstring("Unknown expression"));
   // A reporter that is asked for is the one that reports.
   CHECK(names_place(run("'too slow' --reporter console", "SAMPLE_READY_MADE=1").out));
 }

@@ -40,7 +40,8 @@ class ReadyMadeReporter final : public Catch::StreamingReporterBase {
     const auto& assertion = stats.assertionResult;
     const auto type = assertion.getResultType();
     std::string text;
-    if (assertion.hasExpression()) text = assertion.getExpandedExpression();
+    // An exception has its message; Catch2's expression is one of the code, or `{Unknown expression ...}`.
+    if (assertion.hasExpression() && type != Catch::ResultWas::ThrewException) text = assertion.getExpandedExpression();
     for (const auto& info : stats.infoMessages) text += (text.empty() ? "" : "\n") + info.message;
     if (type == Catch::ResultWas::ExplicitSkip)
       print("SKIPPED", Catch::Colour::Skip, text);
