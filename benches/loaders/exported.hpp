@@ -70,11 +70,7 @@ class BoundProgram final : public BoundCall {
   [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& tensors) override {
     std::vector<c10::IValue> flat = leaves_;
     for (const auto& [leaf, position] : tensors_) flat[leaf] = tensors[position];
-    const auto values = runner_.runWithFlatInputsAndOutputs(std::move(flat));
-    std::vector<at::Tensor> outputs;
-    outputs.reserve(values.size());
-    for (const auto& value : values) flatten_output(value, outputs);
-    return outputs;
+    return flat_outputs(runner_.runWithFlatInputsAndOutputs(std::move(flat)));
   }
 
  private:

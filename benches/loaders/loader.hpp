@@ -102,7 +102,7 @@ namespace detail {
 
 inline void flatten_output(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
   if (value.isTensor()) {
-    tensors.push_back(value.toTensor());
+    if (value.toTensor().defined()) tensors.push_back(value.toTensor());
   } else if (value.isTuple()) {
     for (const auto& item : value.toTupleRef().elements()) flatten_output(item, tensors);
   } else if (value.isList()) {
@@ -121,13 +121,19 @@ inline void flatten_output(const c10::IValue& value, std::vector<at::Tensor>& te
 }  // namespace detail
 
 /// The tensors of an output in depth-first order: implementations differ in whether they return one tensor or a tuple
-/// of one. Throws Error for an output of another type.
+/// of one. None is no output: NativeRT returns it as None, AOTInductor as a tensor that is not defined. Throws Error
+/// for an output of another type.
 [[nodiscard]] inline std::vector<at::Tensor> flat_outputs(const c10::IValue& output) {
   std::vector<at::Tensor> tensors;
-  if (output.isTensor())
-    tensors.push_back(output.toTensor());
-  else
-    detail::flatten_output(output, tensors);
+  detail::flatten_output(output, tensors);
+  return tensors;
+}
+/// The same of outputs that are flat already.
+template <class Value>
+[[nodiscard]] std::vector<at::Tensor> flat_outputs(const std::vector<Value>& outputs) {
+  std::vector<at::Tensor> tensors;
+  tensors.reserve(outputs.size());
+  for (const auto& output : outputs) detail::flatten_output(output, tensors);
   return tensors;
 }
 

@@ -57,7 +57,7 @@ class BoundPackage final : public BoundCall {
         throw Error(std::string("the package was compiled for ") + c10::toString(types_[i]) + ", and called with " +
                     c10::toString(tensor.scalar_type()));
     }
-    return loader_.run(flat);
+    return flat_outputs(loader_.run(flat));
   }
 
  private:
