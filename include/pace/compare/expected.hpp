@@ -189,17 +189,22 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
       return false;
     }
   };
-  if (agrees_by(Method::ties)) return ". If equal values may be found in any order, declare it: .ties()";
+  if (agrees_by(Method::ties))
+    return ". If equal values may be found in any order, declare it: .ties() (//benches/files: --check ties)";
   if (agrees_by(Method::order_free) && !is_nearly_right(expected.output, output))
-    return ". If rows may come in any order, declare it: .order_free()";
-  if (agrees_by(Method::sign_free)) return ". If vectors are determined up to their signs, declare it: .sign_free()";
+    return ". If rows may come in any order, declare it: .order_free() (//benches/files: --check order_free)";
+  if (agrees_by(Method::sign_free))
+    return ". If vectors are determined up to their signs, declare it: .sign_free() (//benches/files: --check "
+           "sign_free)";
   if (expected.random && agrees_by(Method::random))
-    return ". If its random numbers are its own, declare that they are compared as a distribution: .random()";
+    return ". If its random numbers are its own, declare that they are compared as a distribution: .random() "
+           "(//benches/files: --check random)";
   return {};
 }
 
 [[nodiscard]] inline std::string scratch_hint(std::size_t operand) {
-  return ". If that is a workspace, declare it: .scratch(" + std::to_string(operand) + ')';
+  return ". If that is a workspace, declare it: .scratch(" + std::to_string(operand) +
+         "), counted from 0 (//benches/files: --scratch " + std::to_string(operand) + ')';
 }
 
 /// What is wrong with an implementation that writes to an operand tensor as the baseline does not.

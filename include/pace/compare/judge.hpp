@@ -374,11 +374,15 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
     return;
   }
   if (compared)
-    result.notes.push_back("No claim about times is proven here: " + why +
-                           ". Pass the tensors to pace::compare(name, tensors...), or declare .captures().");
+    result.notes.push_back(
+        "No claim about times is proven here: " + why +
+        ". Pass the tensors to pace::compare(name, tensors...), or declare .captures() (//benches/files: --captures).");
   const auto enter = [&](Result& part) {
     for (auto& row : part.implementations)
-      row.context.unproven = why + ". Pass the tensors to pace::compare(name, tensors...), or declare .captures()";
+      row.context.unproven =
+          why +
+          ". Pass the tensors to pace::compare(name, tensors...), or declare .captures() (//benches/files: "
+          "--captures)";
   };
   enter(result);
   for (auto& phase : result.phases) enter(phase);

@@ -215,7 +215,8 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
         demand.limit_text() +
         ". Either it keeps something from call to call, or the code or the processor know the values "
         "of the rounds. If it derives something from an operand that stays the same where the code is "
-        "used, declare that: .keeps(operand), counted from 0. If it is made for values of a kind, let each round have "
+        "used, declare that operand, counted from 0: .keeps(operand) (//benches/files: --keeps OPERAND). If it is made "
+        "for values of a kind, let each round have "
         "others of that kind: .renew_each_round(function)";
     return;
   } else if (ground.on_new_values.doubtful && judgement.verdict == Verdict::passed) {

@@ -388,7 +388,8 @@ class IntegrityChecker final : public Auditor {
   }
   [[nodiscard]] static std::string keeps_hint() {
     return "If it derives something from an operand that stays the same between calls where the code is used, such as "
-           "packed weights, declare that operand: .keeps(operand), counted from 0";
+           "packed weights, declare that operand, counted from 0: .keeps(operand) (//benches/files: --keeps "
+           "OPERAND)";
   }
   /// Whether the baseline takes no other values, which are not excluded, where random numbers are compared by their
   /// distribution alone, so that no output shows for which values they were drawn.
