@@ -35,11 +35,17 @@ def _torchscript(module, args, kwargs, path, dynamic_shapes):
         if not isinstance(leaf, torch.Tensor):
             found = f"the inputs have {leaf!r}; expected another format"
             raise ValueError(f"a trace in TorchScript takes tensors alone, and {found}")
-    if not kwargs:
-        torch.jit.trace(module, args).save(path)
-        return
-    named = inspect.signature(module.forward).bind(*args, **kwargs).arguments
-    torch.jit.trace(module, example_kwarg_inputs=dict(named)).save(path)
+    buffers = list(module.buffers())
+    values = [each.clone() for each in buffers]
+    if kwargs:
+        named = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+        trace = torch.jit.trace(module, example_kwarg_inputs=dict(named))
+    else:
+        trace = torch.jit.trace(module, args)
+    # Tracing calls the module, which may write to its buffers; the trace has the same tensors.
+    for buffer, value in zip(buffers, values):
+        buffer.copy_(value)
+    trace.save(path)
 
 
 def _exported(module, args, kwargs, dynamic_shapes):
@@ -58,7 +64,11 @@ def _aot_inductor(module, args, kwargs, path, dynamic_shapes):
     import torch._inductor
 
     program = _exported(module, args, kwargs, dynamic_shapes)
-    torch._inductor.aoti_compile_and_package(program, package_path=path)
+    options = {}
+    if program.graph_signature.buffers and program.run_decompositions({}).graph_signature.buffers_to_mutate:
+        # Inductor compiles the values of small buffers in, and a position would stay the one after the first call.
+        options["always_keep_tensor_constants"] = True
+    torch._inductor.aoti_compile_and_package(program, package_path=path, inductor_configs=options)
 
 
 _WRITERS = {
