@@ -1,6 +1,7 @@
 // The command line of the program that compares files.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ struct CommandLine {
   check::CheckOptions check;
   /// Whether later calls may overwrite the outputs of earlier ones.
   bool reuses_outputs = false;
+  /// Whether files without tensors among their inputs are declared to compute from what they hold.
+  bool captures = false;
+  /// Numbers of operand tensors, counted from 0: workspaces, and those that stay the same between calls.
+  std::vector<std::size_t> scratch, keeps;
   /// All options that were given, pace's among them.
   args::Arguments given;
 };
@@ -40,6 +45,10 @@ inline const std::vector<std::string> replaced_options = {"--baseline", "--save-
   using args::Option;
   using Text = const std::string&;
   const auto tolerance = [](std::optional<double>& to) { return args::number(to, 0, 1e6, "0.001", "number"); };
+  const auto operands = [](std::vector<std::size_t>& to) {
+    return args::Value{"number", "the number of an operand tensor, counted from 0",
+                       [&to](Text text) { return args::read_number(text, to.emplace_back()); }, ""};
+  };
   const std::string no_stored_times =
       "--baseline names a file here; expected --json FILE, and //tools/compare_results for the files of two runs";
   return {
@@ -85,10 +94,23 @@ inline const std::vector<std::string> replaced_options = {"--baseline", "--save-
          args::choice(line.check.method, {{"allclose", check::CheckOptions::Method::allclose},
                                           {"cosine", check::CheckOptions::Method::cosine},
                                           {"bitwise", check::CheckOptions::Method::bitwise},
-                                          {"random", check::CheckOptions::Method::random}})},
+                                          {"random", check::CheckOptions::Method::random},
+                                          {"order_free", check::CheckOptions::Method::order_free},
+                                          {"sign_free", check::CheckOptions::Method::sign_free},
+                                          {"ties", check::CheckOptions::Method::ties}})},
         {"--reuses-outputs",
          "later calls may overwrite the outputs of earlier ones, where each is read before the next call",
          args::flag(line.reuses_outputs)},
+        {"--scratch",
+         "this operand tensor is a workspace, which is not compared: input tensors count from 0, and behind them the "
+         "buffers that calls write to; again for another",
+         operands(line.scratch)},
+        {"--keeps",
+         "this operand tensor, counted from 0 in the same way, stays the same between calls, as a weight; again for "
+         "another",
+         operands(line.keeps)},
+        {"--captures", "files without input tensors compute from what they hold, so that claims may pass",
+         args::flag(line.captures)},
         Option("--rtol", "relative tolerance of outputs, in the place of that of their type",
                tolerance(line.check.rtol))
             .by_default("by type"),
@@ -104,7 +126,10 @@ inline void require_meaning(const CommandLine& line) {
   if (line.baseline.empty()) refuse("--baseline FILE is missing: the file, or op:NAME, that others are compared with");
   if (line.inputs.empty())
     refuse("--inputs is missing: tensors that torch.save wrote, or text such as \"(T([8, 128], f32),)\"");
-  if (line.check.method != check::CheckOptions::Method::allclose && (line.check.rtol || line.check.atol))
+  using Method = check::CheckOptions::Method;
+  const bool has_no_tolerance = line.check.method == Method::cosine || line.check.method == Method::bitwise ||
+                                line.check.method == Method::random;
+  if (has_no_tolerance && (line.check.rtol || line.check.atol))
     refuse("--rtol and --atol have no meaning with --check cosine, bitwise or random; expected one of them");
   for (const auto& each : line.backends)
     if (each != "nativert" && each != "aot_inductor")

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/rand_like.h>
 #include <c10/core/Device.h>
 
 #include "benches/files/command_line.hpp"
@@ -17,8 +19,10 @@
 #include "benches/loaders/call_inputs.hpp"
 #include "benches/loaders/cases.hpp"
 #include "benches/loaders/loader.hpp"
+#include "benches/loaders/same_state.hpp"
 #include "benches/rows/prior_failures.hpp"
 #include "benches/rows/refusal.hpp"
+#include "pace/check/clone_input.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/compare/publish.hpp"
 #include "pace/core/activity.hpp"
@@ -71,6 +75,35 @@ class FileComparison {
   }
 
  private:
+  struct Bound {
+    std::shared_ptr<loaders::BoundCall> call;
+    std::vector<std::string> notes;
+    Refused refused;  ///< without a name: it is not
+  };
+
+  /// A trace has called its module: its buffers may hold already what a call on the same inputs writes to them, so that
+  /// nobody sees that it does. Gives such buffers of floating point random numbers, and adds a note.
+  static void rewrite_left_values(loaders::BoundCall& call, const loaders::CallInputs& inputs,
+                                  std::vector<loaders::Buffer>& state, std::vector<std::string>& notes) {
+    if (state.empty()) return;
+    std::vector<at::Tensor> tensors;
+    try {
+      for (const auto& tensor : inputs.tensors()) tensors.push_back(check::clone_input(tensor));
+      for (const auto& buffer : state) tensors.push_back(check::clone_input(buffer.value));
+      (void)call.run(tensors);
+    } catch (const std::exception&) {
+      return;  // the comparison finds that out
+    }
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      auto& [name, value] = state[i];
+      if (!value.is_floating_point() || !at::equal(value, tensors[inputs.tensors().size() + i])) continue;
+      value = check::clone_input(value);
+      value.copy_(at::rand_like(value, at::kFloat));
+      notes.push_back("The buffer '" + name +
+                      "' holds in its file what a call on these inputs writes to it: calls start from random numbers.");
+    }
+  }
+
   [[nodiscard]] PlannedCase planned(const loaders::Case& one) const {
     PlannedCase planned{.name = one.name, .implementations = names_, .inputs = one.description};
     for (const auto& expectation : expectations_) planned.expectations.push_back(expectation.describe());
@@ -81,32 +114,55 @@ class FileComparison {
 
   [[nodiscard]] Result compare(const loaders::Case& one, const loaders::CallInputs& inputs,
                                const PriorFailures& failures) {
-    auto comparison = pace::compare(one.name, inputs.tensors());
-    comparison.inputs(one.description);
-    comparison.check(line_.check);
-    if (line_.reuses_outputs) comparison.reuses_outputs();
     const c10::Device device =
         inputs.tensors().empty() ? device_.value_or(c10::kCPU) : inputs.tensors().front().device();
+    // What the baseline keeps between calls is an operand: each side gets its own, and starts each call from the same.
+    std::vector<at::Tensor> operands = inputs.tensors();
+    std::vector<loaders::Buffer> state;
+    std::vector<Bound> sides;
     for (std::size_t i = 0; i < names_.size(); ++i) {
+      auto& side = sides.emplace_back();
       if (const auto* failure = failures.of(i)) {
-        comparison.refused({.name = names_[i], .reason = failure->message, .outcome = failure->outcome});
+        side.refused = {.name = names_[i], .reason = failure->message, .outcome = failure->outcome};
         continue;
       }
-      std::shared_ptr<loaders::BoundCall> call;
       try {
         activity()->running(static_cast<std::int64_t>(i));
         report_step({.what = "loading " + names_[i]});
         auto& loaded = sides_.get(i, device);
-        call = loaded.bind(inputs);
-        for (const auto& note : loaded.notes()) comparison.note(note);
+        side.call = loaded.bind(inputs);
+        if (i == 0) {
+          state = side.call->state();
+          rewrite_left_values(*side.call, inputs, state, side.notes);
+        }
+        loaders::require_same_state(names_[0], state, names_[i], side.call->state());
+        for (auto& note : loaded.notes()) side.notes.push_back(std::move(note));
       } catch (const std::exception& error) {
         const std::string reason = loaders::reason_of(error);
         if (i == 0)
           return published(without_baseline(one.name, names_, {.outcome = Outcome::refused, .message = reason}));
-        comparison.refused({.name = names_[i], .reason = reason});
+        side.refused = {.name = names_[i], .reason = reason};
+      }
+    }
+    for (const auto& buffer : state) operands.push_back(buffer.value);
+    auto comparison = pace::compare(one.name, operands);
+    comparison.inputs(one.description);
+    comparison.check(line_.check);
+    if (line_.reuses_outputs) comparison.reuses_outputs();
+    if (line_.captures) comparison.captures();
+    for (const auto operand : line_.scratch) comparison.scratch(operand);
+    for (const auto operand : line_.keeps) comparison.keeps(operand);
+    for (std::size_t i = 0; i < state.size(); ++i)
+      comparison.note("Operand tensor " + std::to_string(inputs.tensors().size() + i) +
+                      " (counted from 0) is the buffer '" + state[i].name + "' of " + names_[0] +
+                      ", which calls write to: each side has its own, with the same values before each call.");
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (!sides[i].refused.name.empty()) {
+        comparison.refused(std::move(sides[i].refused));
         continue;
       }
-      auto run = [call](const std::vector<at::Tensor>& tensors) { return call->run(tensors); };
+      for (auto& note : sides[i].notes) comparison.note(std::move(note));
+      auto run = [call = sides[i].call](const std::vector<at::Tensor>& tensors) { return call->run(tensors); };
       if (i == 0)
         comparison.baseline(names_[i], std::move(run));
       else

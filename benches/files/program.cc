@@ -1,6 +1,7 @@
 // Files that Python wrote (TorchScript, torch.export, AOTInductor), kernels and operators by name, compared on inputs
 // from a file: checked against each other, timed side by side, judged.
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <locale>
 #include <memory>
@@ -203,6 +204,14 @@ pace::report::Configuration configuration() {
   take("--check");
   number("--rtol", line.check.rtol);
   number("--atol", line.check.atol);
+  const auto operands = [&](const char* name, const std::vector<std::size_t>& values) {
+    for (const auto value : values) text << value << ' ';
+    take(name);
+  };
+  operands("--scratch", line.scratch);
+  operands("--keeps", line.keeps);
+  text << line.captures;
+  take("--captures");
   return all;
 }
 

@@ -26,14 +26,23 @@ def load(case):
         return load_pt2(file).exported_programs[case["model"]]
 
 
+def writes_to_buffers(program):
+    """Whether calls change what the module holds, as a cache of keys and values."""
+    signature = program.graph_signature
+    # What is written in place shows where the program is made functional.
+    return bool(signature.buffers) and bool(program.run_decompositions({}).graph_signature.buffers_to_mutate)
+
+
 def as_exported(program, manifest, scratch):
     """The only route: the program stays what it is, with its dynamic dimensions."""
     import torch
 
+    options = manifest["options"]
+    if writes_to_buffers(program):
+        # Inductor compiles the values of small buffers in, and a position would stay the one after the first call.
+        options = {**options, "always_keep_tensor_constants": True}
     temporary = os.path.join(scratch, "package.pt2")
-    torch._inductor.aoti_compile_and_package(
-        program, package_path=temporary, inductor_configs=manifest["options"]
-    )
+    torch._inductor.aoti_compile_and_package(program, package_path=temporary, inductor_configs=options)
     return temporary
 
 

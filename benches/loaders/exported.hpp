@@ -17,6 +17,7 @@
 #include "benches/loaders/captured_errors.hpp"
 #include "benches/loaders/loader.hpp"
 #include "benches/loaders/program_facts.hpp"
+#include "benches/loaders/program_of_buffers.hpp"
 #include "pace/core/error.hpp"
 
 #if PACE_HAS_NATIVERT
@@ -58,12 +59,17 @@ namespace detail {
 
 class BoundProgram final : public BoundCall {
  public:
-  BoundProgram(torch::nativert::ModelRunnerHandle& runner, std::vector<c10::IValue> leaves, const CallInputs& inputs)
-      : runner_(runner), leaves_(std::move(leaves)) {
+  BoundProgram(torch::nativert::ModelRunnerHandle& runner, std::vector<c10::IValue> leaves, const CallInputs& inputs,
+               const std::vector<Buffer>& state)
+      : runner_(runner), leaves_(std::move(leaves)), state_(state) {
     for (std::size_t i = 0; i < leaves_.size(); ++i) {
       if (!leaves_[i].isTensor()) continue;
       tensors_.emplace_back(i, inputs.index_of(leaves_[i].toTensor()));
       leaves_[i] = c10::IValue();
+    }
+    for (std::size_t i = 0; i < state_.size(); ++i) {
+      tensors_.emplace_back(leaves_.size(), inputs.tensors().size() + i);
+      leaves_.emplace_back();
     }
   }
 
@@ -72,30 +78,40 @@ class BoundProgram final : public BoundCall {
     for (const auto& [leaf, position] : tensors_) flat[leaf] = tensors[position];
     return flat_outputs(runner_.runWithFlatInputsAndOutputs(std::move(flat)));
   }
+  [[nodiscard]] const std::vector<Buffer>& state() const override { return state_; }
 
  private:
   torch::nativert::ModelRunnerHandle& runner_;
   /// What the program is called with, without the tensors; those are given in each call, by leaf and position.
   std::vector<c10::IValue> leaves_;
   std::vector<std::pair<std::size_t, std::size_t>> tensors_;
+  const std::vector<Buffer>& state_;
 };
 
 class LoadedProgram final : public Loaded {
  public:
-  LoadedProgram(const std::string& path, const std::string& model, ProgramFacts facts)
-      : path_(path), facts_(std::move(facts)) {
+  LoadedProgram(const Content& content, const std::string& model, ProgramFacts facts, c10::Device device)
+      : path_(content.path()), facts_(std::move(facts)) {
     // NativeRT warns there of each operator that it calls through the dispatcher.
     const CapturedErrors warnings;
-    runner_.emplace(path, model);
+    const auto& written = facts_.written_buffers();
+    if (written.empty()) {
+      runner_.emplace(path_, model);
+      return;
+    }
+    for (const auto& name : written) state_.push_back({name, read_buffer(content, model, name, device)});
+    const ProgramOfBuffers program(content, model, written);
+    runner_.emplace(program.path(), model);
   }
 
   [[nodiscard]] std::unique_ptr<BoundCall> bind(const CallInputs& inputs) override {
-    return std::make_unique<BoundProgram>(*runner_, leaves_for(path_, facts_, inputs), inputs);
+    return std::make_unique<BoundProgram>(*runner_, leaves_for(path_, facts_, inputs), inputs, state_);
   }
 
  private:
   std::string path_;
   ProgramFacts facts_;
+  std::vector<Buffer> state_;
   std::optional<torch::nativert::ModelRunnerHandle> runner_;
 };
 
@@ -135,7 +151,7 @@ class ExportedLoader final : public Loader {
     facts.require_operators();
     const std::string version = facts.torch_version();
     try {
-      return std::make_unique<detail::LoadedProgram>(content.path(), model, std::move(facts));
+      return std::make_unique<detail::LoadedProgram>(content, model, std::move(facts), options.device);
     } catch (const std::exception& error) {
       throw InputError({content.path()}, "NativeRT does not load the exported program, which torch " + version +
                                              " wrote (this is " + aot::torch_version() + "): " + first_line(error));

@@ -113,6 +113,11 @@ class LoadedCompiled final : public Loaded {
                                                            ExportedPackages& packages) {
   const std::string model = choose_model(content, exported_models(content), options.model);
   ProgramFacts facts(content, model);
+  if (const auto& output = facts.uncompiled_output(); !output.empty())
+    throw Unsupported(content.path() + ": the program returns " + output + ", a " +
+                      (output.starts_with('\'') ? "text" : "floating-point number") +
+                      "; why: AOTInductor compiles programs that return tensors, whole numbers, bools and None; try: " +
+                      "return it as a tensor, or leave it out");
   std::vector<std::string> notes;
   LoadOptions of_package = options;
   of_package.model.clear();

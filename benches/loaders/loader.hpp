@@ -18,6 +18,12 @@
 
 namespace pace::benches::loaders {
 
+/// A tensor that a file holds under a name, such as a buffer of a module.
+struct Buffer {
+  std::string name;
+  at::Tensor value;
+};
+
 /// What was loaded, bound to the arguments of one case.
 class BoundCall {
  public:
@@ -25,9 +31,16 @@ class BoundCall {
   BoundCall(const BoundCall&) = delete;
   BoundCall& operator=(const BoundCall&) = delete;
   virtual ~BoundCall() = default;
-  /// One call with `tensors` in the place of CallInputs::tensors(). Returns the tensors of the outputs in depth-first
-  /// order; numbers among the outputs are tensors without dimensions.
+  /// One call with `tensors` in the place of CallInputs::tensors(), and behind them those in the place of state().
+  /// Returns the tensors of the outputs in depth-first order; numbers among the outputs are tensors without dimensions,
+  /// and None is left out.
   [[nodiscard]] virtual std::vector<at::Tensor> run(const std::vector<at::Tensor>& tensors) = 0;
+  /// The buffers that calls write to, in the order of their names. Each call takes them from its caller, who can so
+  /// restore and compare them.
+  [[nodiscard]] virtual const std::vector<Buffer>& state() const {
+    static const std::vector<Buffer> none;
+    return none;
+  }
 };
 
 /// A module, a program or an operator that can be called.

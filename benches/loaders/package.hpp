@@ -1,19 +1,24 @@
 // Packages that AOTInductor compiled.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/rand_like.h>
 #include <c10/core/ScalarType.h>
 
 #include "benches/aot/libtorch_parts.hpp"
@@ -38,11 +43,17 @@ namespace detail {
 
 using AotiLoader = torch::inductor::AOTIModelPackageLoader;
 
+/// A constant of a package that was a buffer of its module.
+struct PackageBuffer {
+  std::string name, fqn;
+  at::Tensor value;
+};
+
 class BoundPackage final : public BoundCall {
  public:
   /// `tensors`: those with which the package is called.
   BoundPackage(AotiLoader& loader, std::vector<std::size_t> positions, const std::vector<at::Tensor>& tensors)
-      : loader_(loader), positions_(std::move(positions)) {
+      : loader_(loader), positions_(std::move(positions)), inputs_(tensors.size()) {
     for (const auto position : positions_) types_.push_back(tensors[position].scalar_type());
   }
 
@@ -57,28 +68,93 @@ class BoundPackage final : public BoundCall {
         throw Error(std::string("the package was compiled for ") + c10::toString(types_[i]) + ", and called with " +
                     c10::toString(tensor.scalar_type()));
     }
+    if (!state_.empty()) give_state(tensors);
     return flat_outputs(loader_.run(flat));
+  }
+  [[nodiscard]] const std::vector<Buffer>& state() const override { return state_; }
+
+  /// Has the caller give those of `buffers`, which are constants of the package, that a call writes to. It is found by
+  /// a call in which the floating-point ones hold random numbers: what a cache gets may be what it holds.
+  void find_state(const std::vector<PackageBuffer>& buffers, const CallInputs& inputs) {
+    std::vector<at::Tensor> tensors, before;
+    for (const auto& tensor : inputs.tensors()) tensors.push_back(check::clone_input(tensor));
+    for (const auto& buffer : buffers) {
+      state_.push_back({buffer.fqn, buffer.value});
+      names_.push_back(buffer.name);
+      tensors.push_back(check::clone_input(buffer.value));
+      if (buffer.value.is_floating_point()) tensors.back().copy_(at::rand_like(buffer.value, at::kFloat));
+      before.push_back(check::clone_input(tensors.back()));
+    }
+    try {
+      (void)run(tensors);
+    } catch (const std::exception&) {
+      before.clear();  // left to the calls that are compared
+    }
+    std::vector<Buffer> written;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      if (i >= before.size() || same_bytes(before[i], tensors[inputs_ + i])) continue;
+      written.push_back(state_[i]);
+      names.push_back(names_[i]);
+    }
+    // All others get their own memory again.
+    for (std::size_t i = 0; i < buffers.size(); ++i) tensors[inputs_ + i] = buffers[i].value;
+    give_state(tensors);
+    state_ = std::move(written);
+    names_ = std::move(names);
   }
 
  private:
+  [[nodiscard]] static bool same_bytes(const at::Tensor& a, const at::Tensor& b) {
+    const auto bytes = [](const at::Tensor& tensor) { return tensor.contiguous().view({-1}).view(at::kByte).cpu(); };
+    return at::equal(bytes(a), bytes(b));
+  }
+
+  /// Compiled code reads and writes the memory of these tensors from now on. It trusts their types and sizes.
+  void give_state(const std::vector<at::Tensor>& tensors) {
+    given_.clear();
+    for (std::size_t i = 0; i < state_.size(); ++i) {
+      const at::Tensor &given = tensors.at(inputs_ + i), &own = state_[i].value;
+      if (given.scalar_type() != own.scalar_type() || given.sizes() != own.sizes() ||
+          given.strides() != own.strides() || given.device() != own.device())
+        throw Error("the buffer '" + state_[i].name + "' was given another type, size, stride or device");
+      given_.emplace(names_[i], given);
+    }
+    loader_.get_runner()->update_constant_buffer(given_, /*use_inactive=*/false, /*validate_full_updates=*/false,
+                                                 /*user_managed=*/true);
+  }
+
   AotiLoader& loader_;
   std::vector<std::size_t> positions_;
-  std::vector<at::ScalarType> types_;
+  std::size_t inputs_;
+  std::vector<at::ScalarType> types_ = {};
+  std::vector<Buffer> state_;
+  std::vector<std::string> names_;  ///< of the constants that these are
+  std::unordered_map<std::string, at::Tensor> given_;
 };
 
 class LoadedPackage final : public Loaded {
  public:
-  LoadedPackage(std::string path, const std::string& model, const LoadOptions& options)
+  /// `buffers`: names of constants that may be written to.
+  LoadedPackage(std::string path, const std::string& model, const LoadOptions& options,
+                const std::set<std::string>& buffers)
       : path_(std::move(path)),
         argument_names_(options.argument_names),
         // Single-threaded: no lock is taken for a second caller, and a run can be captured into a CUDA graph.
         loader_(path_, model, /*run_single_threaded=*/true, /*num_runners=*/1,
-                options.device.is_cuda() ? options.device.index() : c10::DeviceIndex(-1)) {}
+                options.device.is_cuda() ? options.device.index() : c10::DeviceIndex(-1)) {
+    const auto values = loader_.get_runner()->extract_constants_map(/*use_inactive=*/false);
+    for (const auto& [name, fqn] : loader_.get_runner()->getConstantNamesToOriginalFQNs())
+      if (const auto value = values.find(fqn); buffers.contains(fqn) && value != values.end())
+        buffers_.push_back({name, fqn, check::clone_input(value->second)});  // before any call writes to it
+    std::ranges::sort(buffers_, {}, &PackageBuffer::fqn);
+  }
 
   [[nodiscard]] std::unique_ptr<BoundCall> bind(const CallInputs& inputs) override {
     const auto positions = positions_of(inputs);
     auto bound = std::make_unique<BoundPackage>(loader_, positions, inputs.tensors());
     require_fit(*bound, inputs);
+    if (!buffers_.empty()) bound->find_state(buffers_, inputs);  // also undoes what that call wrote to them
     return bound;
   }
 
@@ -119,6 +195,7 @@ class LoadedPackage final : public Loaded {
   std::string path_;
   std::vector<std::string> argument_names_;
   AotiLoader loader_;
+  std::vector<PackageBuffer> buffers_;
 };
 
 }  // namespace detail
@@ -135,6 +212,23 @@ class LoadedPackage final : public Loaded {
     if (const auto at = source.find(mark); at != std::string::npos) return std::atoi(source.c_str() + at + mark.size());
   }
   return std::nullopt;
+}
+
+/// The names of the buffers of the module that a package was compiled from, by its sources.
+[[nodiscard]] inline std::set<std::string> buffers_of_package(const Content& content, const std::string& model) {
+  constexpr std::string_view mark = "ConstantType::Buffer)", name = "original_fqn = \"";
+  std::set<std::string> buffers;
+  for (const auto& record : content.records()) {
+    if (!record.starts_with(std::string(package_folder) + model + '/') || !record.ends_with(".wrapper.cpp")) continue;
+    const std::string source = content.read(record);
+    for (auto at = source.find(mark); at != std::string::npos; at = source.find(mark, at + 1)) {
+      const auto begin = source.find(name, at);
+      if (begin == std::string::npos) break;
+      const auto end = source.find('"', begin + name.size());
+      buffers.insert(source.substr(begin + name.size(), end - begin - name.size()));
+    }
+  }
+  return buffers;
 }
 
 class PackageLoader final : public Loader {
@@ -178,7 +272,8 @@ class PackageLoader final : public Loader {
     // Compiled code trusts its operands, unless it is told not to before its first run.
     ::setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 1);
     try {
-      return std::make_unique<detail::LoadedPackage>(content.path(), model, options);
+      return std::make_unique<detail::LoadedPackage>(content.path(), model, options,
+                                                     buffers_of_package(content, model));
     } catch (const std::exception& error) {
       throw InputError({content.path()},
                        "the package does not load; it may have been compiled with another LibTorch "

@@ -24,6 +24,7 @@
 
 #include "benches/loaders/call_inputs.hpp"
 #include "benches/loaders/content.hpp"
+#include "benches/loaders/written_buffers.hpp"
 #include "pace/core/error.hpp"
 #include "pace/core/parse_json.hpp"
 #include "pace/corpus/dtype.hpp"
@@ -292,6 +293,10 @@ class ProgramFacts {
   [[nodiscard]] const std::string& in_spec() const { return in_spec_; }
   /// Operators that the program calls, such as `aten.relu.default`, those of branches and bodies of loops among them.
   [[nodiscard]] const std::set<std::string>& operators() const { return operators_; }
+  /// Names of the buffers that calls write to, as far as this process has the operators that do.
+  [[nodiscard]] const std::vector<std::string>& written_buffers() const { return written_buffers_; }
+  /// The outputs that are constants which AOTInductor does not compile, such as `2.5`; empty: there are none.
+  [[nodiscard]] const std::string& uncompiled_output() const { return uncompiled_output_; }
   /// Where the program's tensors are.
   [[nodiscard]] c10::DeviceType device() const { return device_; }
 
@@ -361,6 +366,10 @@ class ProgramFacts {
     const auto& graph = module.at("graph");
     const auto& ranges = json.at("range_constraints");
     find_operators(json);
+    written_buffers_ = loaders::written_buffers(json);
+    for (const auto& output : graph.at("outputs"))
+      if (const auto value = detail::read_constant(output); value && (value->isDouble() || value->isString()))
+        uncompiled_output_ = detail::value_text(*value);
     for (const auto& call : module.at("module_call_graph")) {
       if (!call.at("fqn").get<std::string>().empty() || call.at("signature").is_null()) continue;
       in_spec_ = call.at("signature").at("in_spec").get<std::string>();
@@ -438,9 +447,9 @@ class ProgramFacts {
     return any;
   }
 
-  std::string path_, torch_version_, in_spec_;
+  std::string path_, torch_version_, in_spec_, uncompiled_output_;
   std::vector<ExpectedInput> inputs_;
-  std::vector<std::string> argument_names_;
+  std::vector<std::string> argument_names_, written_buffers_;
   std::set<std::string> operators_;
   c10::DeviceType device_ = c10::kCPU;
 };

@@ -1,9 +1,12 @@
 // TorchScript files: what torch.jit.save and ScriptModule.save write.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,14 +14,42 @@
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
+#include <c10/core/InferenceMode.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "benches/loaders/loader.hpp"
 #include "benches/operators/calls/arguments.hpp"
+#include "pace/check/clone_input.hpp"
 #include "pace/core/error.hpp"
 
 namespace pace::benches::loaders {
+
+namespace detail {
+
+/// An attribute of a module, or of one inside it, that holds a tensor which is no parameter.
+struct ScriptBuffer {
+  std::string name;  ///< as `layers.0.cache`
+  c10::intrusive_ptr<c10::ivalue::Object> owner;
+  std::size_t slot;
+  at::Tensor value;  ///< as the file has it
+
+  [[nodiscard]] at::Tensor now() const { return owner->getSlot(slot).toTensor(); }
+  void set(const at::Tensor& tensor) const { owner->setSlot(slot, tensor); }
+};
+
+inline void find_buffers(const torch::jit::Module& module, const std::string& prefix,
+                         std::vector<ScriptBuffer>& buffers) {
+  std::set<std::string> parameters;
+  for (const auto& each : module.named_parameters(/*recurse=*/false)) parameters.insert(each.name);
+  for (const auto& each : module.named_attributes(/*recurse=*/false))
+    if (each.value.isTensor() && each.value.toTensor().defined() && !parameters.contains(each.name))
+      buffers.push_back(
+          {prefix + each.name, module._ivalue(), module.type()->getAttributeSlot(each.name), each.value.toTensor()});
+  for (const auto& each : module.named_children()) find_buffers(each.value, prefix + each.name + '.', buffers);
+}
+
+}  // namespace detail
 
 /// The method forward of a module, bound to the arguments of one case.
 class BoundScript final : public BoundCall {
@@ -42,23 +73,74 @@ class BoundScript final : public BoundCall {
     torch::jit::Stack stack;
     stack.reserve(arguments_.size());
     for (const auto& argument : arguments_) stack.push_back(argument.with(tensors));
-    return flat_outputs(method_(std::move(stack)));
+    for (std::size_t i = 0; i < written_.size(); ++i) written_[i].set(given(tensors, i));
+    auto outputs = flat_outputs(method_(std::move(stack)));
+    for (std::size_t i = 0; i < written_.size(); ++i) {
+      // A module may put another tensor in the place of a buffer.
+      const at::Tensor left = written_[i].now();
+      if (!left.is_same(given(tensors, i))) given(tensors, i).copy_(left);
+    }
+    return outputs;
+  }
+  [[nodiscard]] const std::vector<Buffer>& state() const override { return state_; }
+
+  /// Has the caller give those of `buffers` that a call writes to, which is found by a call on copies of the inputs.
+  /// What that throws is left to the calls that are compared.
+  void find_state(std::vector<detail::ScriptBuffer> buffers, const CallInputs& inputs) {
+    // Tensors of the inference mode count no versions.
+    const c10::InferenceMode counting(false);
+    std::vector<at::Tensor> copies, tensors;
+    std::vector<std::uint32_t> versions;
+    for (auto& buffer : buffers) {
+      copies.push_back(check::clone_input(buffer.value));
+      versions.push_back(copies.back()._version());
+      buffer.set(copies.back());
+    }
+    try {
+      for (const auto& tensor : inputs.tensors()) tensors.push_back(check::clone_input(tensor));
+      const c10::InferenceMode inference;
+      (void)run(tensors);
+    } catch (const std::exception&) {
+      copies.clear();
+    }
+    first_state_ = inputs.tensors().size();
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      auto& buffer = buffers[i];
+      const bool is_written =
+          i < copies.size() && (copies[i]._version() != versions[i] || !copies[i].is_same(buffer.now()));
+      buffer.set(buffer.value);
+      if (!is_written) continue;
+      state_.push_back({buffer.name, buffer.value});
+      written_.push_back(std::move(buffer));
+    }
   }
 
  private:
+  [[nodiscard]] const at::Tensor& given(const std::vector<at::Tensor>& tensors, std::size_t buffer) const {
+    return tensors.at(first_state_ + buffer);
+  }
+
   torch::jit::Module module_;
   torch::jit::Method method_;
   std::vector<operators::BoundArgument> arguments_;
+  std::vector<detail::ScriptBuffer> written_;
+  std::vector<Buffer> state_;
+  std::size_t first_state_ = 0;
 };
 
 namespace detail {
 
 class LoadedScript final : public Loaded {
  public:
-  LoadedScript(torch::jit::Module module, std::string path) : module_(std::move(module)), path_(std::move(path)) {}
+  LoadedScript(torch::jit::Module module, std::string path) : module_(std::move(module)), path_(std::move(path)) {
+    find_buffers(module_, "", buffers_);
+    std::ranges::sort(buffers_, {}, &ScriptBuffer::name);
+  }
 
   [[nodiscard]] std::unique_ptr<BoundCall> bind(const CallInputs& inputs) override {
-    return std::make_unique<BoundScript>(module_, inputs, path_);
+    auto bound = std::make_unique<BoundScript>(module_, inputs, path_);
+    if (!buffers_.empty()) bound->find_state(buffers_, inputs);
+    return bound;
   }
   [[nodiscard]] std::vector<std::string> notes() const override {
     if (module_.hasattr("training") && module_.is_training())
@@ -69,6 +151,7 @@ class LoadedScript final : public Loaded {
  private:
   torch::jit::Module module_;
   std::string path_;
+  std::vector<ScriptBuffer> buffers_;
 };
 
 }  // namespace detail
