@@ -29,11 +29,13 @@
 #include "benches/loaders/exported_packages.hpp"
 #include "benches/loaders/loaders.hpp"
 #include "benches/loaders/package.hpp"
+#include "benches/loaders/same_state.hpp"
 #include "benches/loaders/torchscript.hpp"
 #include "benches/loaders/whole_weights.hpp"
 #include "benches/models/from_files/script_module.hpp"
 #include "benches/models/model.hpp"
 #include "benches/models/model_file.hpp"
+#include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/core/error.hpp"
 
@@ -294,6 +296,8 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
       model.forward = bound;
       model.inputs = inputs->inputs().args;
       for (const auto& [name, value] : inputs->inputs().kwargs) model.inputs.push_back(value);
+      // Inputs are restored before each call: so are the buffers that calls write to.
+      for (const auto& buffer : bound.call->state()) model.inputs.emplace_back(check::clone_input(buffer.value));
       return model;
     } catch (const FileRefused&) {
       throw;
@@ -316,6 +320,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
     Bound bound;
     bound.loaded = loaders::load_compiled(loaders::Content(file_.path), options, store);
     bound.call = bound.loaded->bind(inputs);
+    loaders::require_same_state(file_.name, as_it_is.call->state(), std::string(backend), bound.call->state());
     made.notes = bound.loaded->notes();
     made.compile_seconds = store.compile_seconds();
     made.forward = std::move(bound);
