@@ -18,6 +18,7 @@ compares() {
   text=$(tr -d ' \n' <<<"$output$errors")
 }
 shows() { [[ $text == *"$(tr -d ' \n' <<<"$1")"* ]] || complain "no message: $1"; }
+lacks() { [[ $text != *"$(tr -d ' \n' <<<"$1")"* ]] || complain "a message: $1"; }
 # Before anything is measured.
 refuses() { ends_with 1; shows "$1"; [[ $output != *measured* ]] || complain "it ran"; }
 
@@ -111,6 +112,30 @@ ends_with 0; shows "2 measured"
 case="a package is not asked for a float64 reference, which it would refuse aloud in a run that is fine"
 compares --trust --baseline $files/classifier.aot.pt2 --candidate $files/classifier.pt2 --inputs $files/classifier.inputs.pt
 ends_with 0; shows "2 measured"; [[ $errors != *input_handles* ]] || complain "a line of LibTorch's"
+
+case="each side has the buffers that calls write to, with the same values before each call"
+for baseline in pt pt2 aot.pt2; do
+  compares --trust --baseline $files/cache.$baseline --candidate $files/cache.pt --candidate $files/cache.pt2 \
+    --candidate $files/cache.aot.pt2 --inputs $files/cache.inputs.pt --verbose
+  ends_with 0; shows "4 measured"; shows "Operand tensor 1 (counted from 0) is the buffer 'cache' of cache.$baseline"
+  shows "Operand tensor 2 (counted from 0) is the buffer 'position' of cache.$baseline"; lacks "the buffer 'scale'"
+done
+
+case="a side that does not write to the baseline's buffers is refused"
+compares --trust --baseline $files/cache.pt2 --candidate op:aten::relu --inputs "(T([1, 16], f32),)"
+ends_with 42; shows "cache.pt2 writes to its buffer 'cache', and op:aten::relu does not; why: calls of both"
+
+case="operands are declared by their numbers, and one that is not there is named"
+compares --trust --baseline $files/cache.pt --candidate $files/cache.pt2 --inputs $files/cache.inputs.pt --scratch 1 --keeps 0 --verbose
+ends_with 0; shows "What calls leave in operand tensor 1 (counted from 0) is not compared, as declared (scratch)"
+shows "operand tensor 0 (counted from 0) may be kept between calls, as declared (keeps)"
+compares --trust --baseline $files/cache.pt --candidate $files/cache.pt2 --inputs $files/cache.inputs.pt --scratch 3
+ends_with 42; shows "declares operand tensor 3 as scratch"
+compares --trust --baseline $files/cache.pt --candidate $files/cache.pt2 --inputs $files/cache.inputs.pt --keeps x
+refuses "--keeps: invalid value 'x'; expected the number of an operand tensor, counted from 0"
+
+case="rows in any order are compared by --check order_free"
+compares --baseline op:aten::relu --candidate op:aten::relu --inputs "(T([8], f32),)" --check order_free; ends_with 0
 
 case="a number that a program was exported with cannot be another one"
 compares --trust --baseline $files/classifier.pt2 --candidate $files/classifier.aot.pt2 --inputs "${text_of_inputs/ 3/ 4}"

@@ -19,6 +19,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
 #include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/serialization/pickle.h>
@@ -33,6 +34,7 @@
 #include "benches/loaders/operator_by_name.hpp"
 #include "benches/loaders/program_facts.hpp"
 #include "benches/loaders/whole_weights.hpp"
+#include "benches/loaders/written_buffers.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {
@@ -114,6 +116,91 @@ def forward(self, a: Tensor, factor: float, others: List[Tensor], last: Optional
   CHECK_THROWS_WITH(refusal({.args = {one}, .kwargs = {}}), ContainsSubstring("is missing argument 'factor'"));
   CHECK_THROWS_WITH(refusal({.args = {one, "x", list}, .kwargs = {}}),
                     ContainsSubstring("argument 'factor' (number 2): expected float, got the string"));
+}
+
+TEST_CASE("None is no output, wherever it stands and however a back end gives it") {
+  const pace::test::Scratch scratch;
+  const Content content(script(scratch, "none.pt", R"(
+def forward(self, a: Tensor):
+    nothing: Optional[Tensor] = None
+    return None, {"a": nothing, "b": a}, [nothing, a + 1], True, (None, 2.5)
+)"));
+  const CallInputs inputs({.args = {at::ones({2})}, .kwargs = {}});
+  const auto outputs = loader_of(content).load(content, {})->bind(inputs)->run(inputs.tensors());
+  REQUIRE(outputs.size() == 4);
+  CHECK(at::equal(outputs[1], at::ones({2}) + 1));
+  CHECK(outputs[2].scalar_type() == at::kBool);
+  CHECK(outputs[3].item<double>() == 2.5);
+  // As AOTInductor's packages return it.
+  const std::vector<at::Tensor> flat{at::Tensor(), at::ones({2}), at::Tensor()};
+  CHECK(pace::benches::loaders::flat_outputs(flat).size() == 1);
+}
+
+TEST_CASE("buffers that a TorchScript call writes to are given by the caller, and others are not") {
+  const pace::test::Scratch scratch;
+  torch::jit::Module module("Module");
+  module.register_buffer("total", at::zeros({2}));
+  module.register_buffer("scale", at::ones({2}) * 3);
+  module.register_buffer("last", at::zeros({2}));
+  module.define(R"(
+def forward(self, a: Tensor):
+    self.total[0:1].add_(1)
+    self.last = a * self.scale
+    return self.total + self.last
+)");
+  module.save(scratch / "state.pt");
+  const Content content(scratch / "state.pt");
+  const auto loaded = loader_of(content).load(content, {});
+  const CallInputs inputs({.args = {at::ones({2})}, .kwargs = {}});
+  const auto call = loaded->bind(inputs);
+  REQUIRE(call->state().size() == 2);
+  CHECK(call->state()[0].name == "last");
+  CHECK(call->state()[1].name == "total");
+  CHECK(at::equal(call->state()[1].value, at::zeros({2})));
+  const at::Tensor last = at::zeros({2}), total = at::ones({2}) * 10;
+  for (const int sum : {14, 15}) {
+    const auto outputs = call->run({inputs.tensors()[0], last, total});
+    CHECK(outputs[0][0].item<float>() == static_cast<float>(sum));
+    CHECK(outputs[0][1].item<float>() == 13);
+    CHECK(at::equal(last, at::ones({2}) * 3));
+  }
+  CHECK(total[0].item<float>() == 12);
+}
+
+TEST_CASE("an exported program has the buffers among its inputs that it writes to, also through a view") {
+  const auto tensor = [](const char* name) { return nlohmann::json{{"as_tensor", {{"name", name}}}}; };
+  const auto node = [&](const char* target, const char* input, const char* output) {
+    return nlohmann::json{{"target", target},
+                          {"inputs", {{{"name", "self"}, {"arg", tensor(input)}, {"kind", 1}}}},
+                          {"outputs", nlohmann::json::array({tensor(output)})}};
+  };
+  const auto buffer = [](const char* input, const char* name) {
+    return nlohmann::json{{"buffer", {{"arg", {{"name", input}}}, {"buffer_name", name}}}};
+  };
+  nlohmann::json program;
+  auto& module = program["graph_module"];
+  module["module_call_graph"] = nlohmann::json::array();
+  module["signature"] = {
+      {"input_specs",
+       {buffer("b_a", "a"), buffer("b_b", "b"), buffer("b_c", "c"), {{"user_input", {{"arg", tensor("x")}}}}}},
+      {"output_specs",
+       {{{"buffer_mutation", {{"arg", {{"name", "new_c"}}}, {"buffer_name", "c"}}}},
+        {{"user_output", {{"arg", tensor("sum")}}}}}}};
+  module["graph"] = {
+      {"inputs", {tensor("b_a"), tensor("b_b"), tensor("b_c"), tensor("x")}},
+      {"outputs", {tensor("new_c"), tensor("sum")}},
+      {"tensor_values", {{"b_c", nlohmann::json::object()}}},
+      {"nodes",
+       {node("torch.ops.aten.select.int", "b_a", "row"), node("torch.ops.aten.relu_.default", "row", "r"),
+        node("torch.ops.aten.relu.default", "b_b", "new_c"), node("torch.ops.aten.relu_.default", "new_c", "sum")}}};
+  const auto written = pace::benches::loaders::written_buffers(program);
+  CHECK(written == std::vector<std::string>{"a", "c"});
+  pace::benches::loaders::make_buffers_inputs(program, written);
+  CHECK(module["graph"]["inputs"] == nlohmann::json{tensor("b_b"), tensor("x"), tensor("b_a"), tensor("b_c")});
+  CHECK(module["signature"]["input_specs"].size() == 4);
+  CHECK(module["signature"]["output_specs"].size() == 1);
+  CHECK(module["graph"]["outputs"] == nlohmann::json::array({tensor("sum")}));
+  CHECK(module["graph"]["nodes"].back()["target"] == "torch.ops.aten.copy_.default");
 }
 
 TEST_CASE("a TorchScript file without a forward, or with an operator that is not there, is refused") {

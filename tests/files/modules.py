@@ -4,7 +4,7 @@ import torch
 
 
 class Classifier(torch.nn.Module):
-    """Takes indices, a pair, a number and a keyword argument; returns a tuple."""
+    """Takes indices, a pair, a number and a keyword argument; returns a tuple, with None and a number among it."""
 
     def __init__(self):
         super().__init__()
@@ -13,13 +13,34 @@ class Classifier(torch.nn.Module):
 
     def forward(self, indices, pair, times: int, bias):
         hidden = self.embedding(indices).mean(1) * times
-        return self.linear(hidden) + bias, hidden * pair[0] + pair[1]
+        return None, self.linear(hidden) + bias, 7, {"sum": hidden * pair[0] + pair[1], "nothing": None}
 
 
 def classifier():
     torch.manual_seed(0)
     pair = (torch.rand(16), torch.rand(16))
     return Classifier().eval(), (torch.randint(50, (8, 12)), pair, 3), {"bias": torch.rand(4)}
+
+
+class Cache(torch.nn.Module):
+    """Writes to the next row of a buffer in each call, as a cache of keys does."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("position", torch.zeros(1, dtype=torch.int64))
+        self.register_buffer("cache", torch.zeros(64, 16))
+        self.register_buffer("scale", torch.rand(16))
+        self.linear = torch.nn.Linear(16, 16)
+
+    def forward(self, x):
+        self.cache.index_copy_(0, self.position, self.linear(x))
+        self.position.add_(1)
+        return self.cache.sum(0) * self.scale
+
+
+def cache():
+    torch.manual_seed(0)
+    return Cache().eval(), (torch.randn(1, 16),)
 
 
 class Fused(torch.nn.Module):
