@@ -367,7 +367,7 @@ class ProgramFacts {
     const auto& ranges = json.at("range_constraints");
     find_operators(json);
     written_buffers_ = loaders::written_buffers(json);
-    for (const auto& output : graph.at("outputs"))
+    for (const auto& output : graph.value("outputs", nlohmann::json::array()))
       if (const auto value = detail::read_constant(output); value && (value->isDouble() || value->isString()))
         uncompiled_output_ = detail::value_text(*value);
     for (const auto& call : module.at("module_call_graph")) {

@@ -90,6 +90,7 @@ namespace detail {
 [[nodiscard]] inline std::vector<std::string> written_buffers(const nlohmann::json& program) {
   const auto& module = program.at("graph_module");
   const auto inputs = detail::inputs_of_buffers(program);
+  if (inputs.empty()) return {};
   std::set<std::string> names, replaced;
   for (const auto& [buffer, input] : inputs) names.insert(input);
   for (const auto& spec : module.at("signature").at("output_specs"))
