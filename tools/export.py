@@ -66,8 +66,8 @@ def _aot_inductor(module, args, kwargs, path, dynamic_shapes):
     program = _exported(module, args, kwargs, dynamic_shapes)
     options = {}
     if program.graph_signature.buffers and program.run_decompositions({}).graph_signature.buffers_to_mutate:
-        # Inductor compiles the values of small buffers in, and a position would stay the one after the first call.
-        options["always_keep_tensor_constants"] = True
+        # Inductor compiles the values of small and of uniform buffers in: a position would stay that of the first call.
+        options = {"joint_graph_constant_folding": False, "always_keep_tensor_constants": True}
     torch._inductor.aoti_compile_and_package(program, package_path=path, inductor_configs=options)
 
 

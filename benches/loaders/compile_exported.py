@@ -39,8 +39,8 @@ def as_exported(program, manifest, scratch):
 
     options = manifest["options"]
     if writes_to_buffers(program):
-        # Inductor compiles the values of small buffers in, and a position would stay the one after the first call.
-        options = {**options, "always_keep_tensor_constants": True}
+        # Inductor compiles the values of small and of uniform buffers in: a position would stay that of the first call.
+        options = {**options, "joint_graph_constant_folding": False, "always_keep_tensor_constants": True}
     temporary = os.path.join(scratch, "package.pt2")
     torch._inductor.aoti_compile_and_package(program, package_path=temporary, inductor_configs=options)
     return temporary
