@@ -192,7 +192,8 @@ TEST_CASE("many implementations share one set of large operands") {
   comparison.options(options).baseline("a", neg).candidate("b", neg).candidate("c", neg).candidate("d", neg);
   const auto result = comparison.run(clock);
   bool noted = false;
-  for (const auto& note : result.notes) noted = noted || note.find("share one set of operands: 4 copies of 21.0 MB") != std::string::npos;
+  for (const auto& note : result.notes)
+    noted = noted || note.find("share one set of operands: 4 copies of 21.0 MB") != std::string::npos;
   CHECK(noted);
 }
 

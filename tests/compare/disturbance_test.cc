@@ -133,6 +133,7 @@ TEST_CASE("of several candidates the one that makes the thread wait is charged, 
   FaultyMachine machine;
   pace::Options options;
   options.audit = pace::Audit::strict;
+  options.max_interference = 0.2;
   options.budget = 2 * s;
   options.stop = pace::StopPolicy::budget;
   const auto result = pace::compare("case", at::ones({4}))

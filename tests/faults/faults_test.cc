@@ -68,6 +68,7 @@ pace::Result compare(FaultyMachine& machine, Subject subject, const Sabotage& sa
   // Long enough for ticks of 10 ms to say something.
   pace::Options options;
   options.audit = pace::Audit::strict;
+  options.max_interference = 0.2;
   options.stop = pace::StopPolicy::budget;
   options.budget = 0.5 * s;
   comparison.options(options);
@@ -381,6 +382,7 @@ pace::Judgement claim_by_clock(Nanoseconds first_reading, double rate) {
   };
   pace::Options options;
   options.audit = pace::Audit::strict;
+  options.max_interference = 0.2;
   options.stop = pace::StopPolicy::budget;
   options.budget = 0.1 * s;
   const auto result = pace::compare("case", at::ones({4}))

@@ -223,8 +223,8 @@ class TypedOperands final : public OperandSet {
 
 [[nodiscard]] double bytes_of(const std::vector<at::Tensor>& tensors);
 
-/// Whether a comparison makes as few copies of these operands as it can: below Audit::strict all of them take about seven
-/// times the memory of operands and outputs. Smaller ones are copied up to 25 times, which nobody notices.
+/// Whether a comparison makes as few copies of these operands as it can: below Audit::strict all of them take about
+/// seven times the memory of operands and outputs. Smaller ones are copied up to 25 times, which nobody notices.
 [[nodiscard]] inline bool are_large(const std::vector<at::Tensor>& tensors) {
   constexpr double most_bytes = 16 << 20;
   return bytes_of(tensors) > most_bytes;

@@ -76,7 +76,8 @@ namespace pace::detail {
                                            prepared.operands->sets.size());
 
   gated.baseline_cores = witness.cores();
-  if (gated.baseline_cores <= 0) gated.baseline_cores = cores_in_rounds(gated.samples, prepared.participants.baseline());
+  if (gated.baseline_cores <= 0)
+    gated.baseline_cores = cores_in_rounds(gated.samples, prepared.participants.baseline());
   // A fault in the first rounds leaves no figures.
   const RoundFigures figures = integrity.found() ? RoundFigures() : figures_of(gated.samples, prepared);
   if (!integrity.found())

@@ -76,7 +76,8 @@ class FirstCalls {
   /// Whether candidates can be asked again after the rounds: their calls are short, and what the baseline answered on
   /// edge values does not take memory that the rounds may need.
   [[nodiscard]] bool can_ask_again() const {
-    return is_strict() && longest_call_ <= longest_call_to_ask_again && bytes_of(prepared_.operands->pristine) <= most_bytes_to_keep;
+    return is_strict() && longest_call_ <= longest_call_to_ask_again &&
+           bytes_of(prepared_.operands->pristine) <= most_bytes_to_keep;
   }
   /// Returns what is wrong with an implementation on edge values, with its gradients or its random numbers, or where
   /// one operand has other values, as text; empty if nothing is.
@@ -255,8 +256,8 @@ class FirstCalls {
   /// `took`: the time of one call. A training step may keep what earlier ones have changed.
   void learn_each_operand(Implementation& baseline, Nanoseconds took, Result& result) {
     constexpr double share_of_budget = 0.05, fewest_calls = 32, most_calls = 112;
-    if (!is_strict() || took > longest_call_to_ask_again || baseline.phases() != nullptr || !EachOperand::applies(check_) ||
-        bytes_of(prepared_.operands->pristine) > most_bytes_to_keep)
+    if (!is_strict() || took > longest_call_to_ask_again || baseline.phases() != nullptr ||
+        !EachOperand::applies(check_) || bytes_of(prepared_.operands->pristine) > most_bytes_to_keep)
       return;
     each_operand_.emplace(baseline, *prepared_.operands, *prepared_.given, expected_, check_,
                           SplitMix64(prepared_.options.check_seed + 1)(), prepared_.options.seed);
@@ -267,13 +268,14 @@ class FirstCalls {
 
   /// `took`: the time of one call. Steps of a training are left out: what gradient a tie gets is a convention.
   void learn_edge_values(Implementation& baseline, Nanoseconds took, Result& result) {
-    if (is_off() || took > longest_call_to_learn_by || baseline.phases() != nullptr || !EdgeValues::applies(check_)) return;
+    if (is_off() || took > longest_call_to_learn_by || baseline.phases() != nullptr || !EdgeValues::applies(check_))
+      return;
     constexpr double copies = 20;
     const bool large = are_large(prepared_.operands->pristine);
     if (large && (!is_strict() || !copies_fit(clock_, prepared_, copies))) {
-      result.notes.push_back("Edge values were not tried, since that takes " + format_significant(copies) +
-                             " copies of the operands: " +
-                             (is_strict() ? "too little memory is left." : "--audit strict tries them."));
+      result.notes.push_back(
+          "Edge values were not tried, since that takes " + format_significant(copies) +
+          " copies of the operands: " + (is_strict() ? "too little memory is left." : "--audit strict tries them."));
       return;
     }
     edge_values_.emplace(*prepared_.operands, prepared_.options.seed, calls_in_a_row(took), check_);
@@ -337,7 +339,8 @@ class FirstCalls {
     if (participants.pending(baseline)) first_calls.make(baseline, verified);
     prepared.reference.reset();
     // What is correct only for special values is not called on values without them.
-    const bool varied = prepared.options.audit != Audit::off && check.fresh_values == check::CheckOptions::FreshValues::varied;
+    const bool varied =
+        prepared.options.audit != Audit::off && check.fresh_values == check::CheckOptions::FreshValues::varied;
     const bool limited = clock.host_bandwidth() != nullptr || clock.modes() != nullptr;
     if (participants.remains(baseline) && first_calls.checks() && varied && limited) {
       verified.traffic = find_least_traffic(clock, prepared.baseline(), *prepared.operands, *prepared.given,

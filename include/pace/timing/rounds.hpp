@@ -69,9 +69,10 @@ class StoppingRule {
 
 /// Samples every subject once per round, with `iterations` iterations and in the order of `schedule`, until `rule` is
 /// met, `options.budget` is spent (`options.hard_limit` before `fewest_cycles` cycles, or with time that the rule does
-/// not count), or `options.max_rounds` is reached. The rounds end only between cycles, so that every cycle is balanced, and after one cycle at least. Nothing
-/// is allocated between the first and the last sample. The subjects have no phases, or all of them the same ones.
-/// Observers are called in order and before the rule. Without a rule (null), the rounds end by time or number alone.
+/// not count), or `options.max_rounds` is reached. The rounds end only between cycles, so that every cycle is balanced,
+/// and after one cycle at least. Nothing is allocated between the first and the last sample. The subjects have no
+/// phases, or all of them the same ones. Observers are called in order and before the rule. Without a rule (null), the
+/// rounds end by time or number alone.
 [[nodiscard]] inline Rounds run_rounds(Clock& clock, std::span<Subject* const> subjects, std::int64_t iterations,
                                        Schedule& schedule, std::size_t fewest_cycles, const Options& options,
                                        std::span<RoundObserver* const> observers = {}, StoppingRule* rule = nullptr) {

@@ -376,7 +376,8 @@ class IntegrityChecker final : public Auditor {
   /// Whether outputs must stay as they are in later calls. A step of a training has gradients, which the next one adds
   /// to or clears.
   [[nodiscard]] bool checks_reuse(Implementation& implementation) const {
-    return options_.audit != Audit::off && answers_->checks() && !prepared_.reuses_outputs(implementation.index) && implementation.phases() == nullptr;
+    return options_.audit != Audit::off && answers_->checks() && !prepared_.reuses_outputs(implementation.index) &&
+           implementation.phases() == nullptr;
   }
   [[nodiscard]] std::string describe_reuse(const ObservedCall& made, std::size_t set);
   [[nodiscard]] std::set<std::size_t> find_reuse_by_baseline(const ObservedCall& made, std::int64_t most_calls);
