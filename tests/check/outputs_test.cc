@@ -11,6 +11,7 @@
 #include "pace/check/ivalue.hpp"
 #include "values.hpp"
 
+using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 using pace::check::CheckOptions;
 using pace::check::Match;

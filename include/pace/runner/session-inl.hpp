@@ -659,7 +659,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
       session.configData().reporterSpecifications.empty() && session.configData().defaultOutputFilename.empty();
   if (options.dry_run)
     session.configData().reporterSpecifications = {Catch::ReporterSpec(DryRunReporter::name, {}, {}, {})};
-  else if (config.list && reports_by_default)
+  else if (config.list && reports_by_default && options.processes <= 1)
     session.configData().reporterSpecifications = {Catch::ReporterSpec(ReadyMadeReporter::name, {}, {}, {})};
   const RepeatedRun repeated{.groups = groups,
                              .given = options.given,
