@@ -1137,8 +1137,8 @@ TEST_CASE("what is derived from an operand makes calls more than ten times as fa
     require_rejected(
         comparison.run(clock),
         "it keeps what it derives from operand tensor 1. If it derives something from an operand that stays "
-        "the same between calls where the code is used, such as packed weights, declare that operand: "
-        ".keeps(operand)");
+        "the same between calls where the code is used, such as packed weights, declare that operand, counted "
+        "from 0: .keeps(operand)");
     return;
   }
   const auto result = comparison.keeps(1).run(clock);

@@ -123,6 +123,18 @@ TEST_CASE("what is right for the inputs given alone is found from standard on") 
   }
 }
 
+TEST_CASE("an operand that a timed call changes is found at each level") {
+  const Audit audit = GENERATE(Audit::off, Audit::standard, Audit::strict);
+  int calls = 0;
+  const auto [result, of_baseline] = run(audit, at::randn({4, 64}), [&calls](const at::Tensor& t) {
+    const at::Tensor answer = at::softmax(t, -1);
+    if (++calls > 40) t.select(0, 0).fill_(7);
+    return answer;
+  });
+  CHECK(result["new"].outcome == Outcome::wrong);
+  CHECK_THAT(result["new"].message, ContainsSubstring("operand tensor 0"));
+}
+
 TEST_CASE("an exponential that overflows for large values is found from standard on") {
   const at::Tensor x = at::randn({4, 64});
   const auto candidate = [](const at::Tensor& t) {

@@ -23,6 +23,7 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sigmoid.h>
+#include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_contains.hpp>
@@ -48,6 +49,18 @@ using pace::test::FakeClock;
 using pace::test::few_rounds;
 
 at::Tensor twice(const at::Tensor& x) { return at::add(x, x); }
+
+TEST_CASE("the baseline's float64 output of float32 operands stays as it was") {
+  FakeClock clock;
+  const auto wide_sum = costing(clock, 300, [](const at::Tensor& x) { return at::sum(x, {-1}, false, at::kDouble); });
+  const auto result = pace::compare("wide sums", at::randn({64, 64}))
+                          .options(few_rounds())
+                          .baseline("old", wide_sum)
+                          .candidate("new", wide_sum)
+                          .run(clock);
+  CHECK(result["old"].outcome == pace::Outcome::measured);
+  CHECK_THAT(result, pace::Correct());
+}
 
 TEST_CASE("a result names what it was measured with, by which results of other inputs are told apart") {
   struct GpuClock : FakeClock {

@@ -241,6 +241,14 @@ inline void add_once(std::vector<std::string>& notes, const std::string& note) {
   return find_more_threads(sides[place], gated.baseline_cores, at::get_num_threads());
 }
 
+/// The share of the rounds that other work may take. Where several threads wait for the one that is put aside, other
+/// work need not meet both sides alike, so that the default is smaller there.
+[[nodiscard]] inline double tolerated_interference(const Options& options) {
+  constexpr double beside_threads = 0.2;
+  const bool by_default = options.max_interference == Options().max_interference;
+  return by_default && at::get_num_threads() > 1 ? beside_threads : options.max_interference;
+}
+
 /// Adds to `result` how the rounds went, and what its gates need to know of them.
 inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool several_clocks, Result& result) {
   const Samples& samples = gated.samples;
@@ -250,7 +258,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   result.elapsed = samples.rounds.elapsed;
   result.conditions = samples.conditions;
   result.controls = samples.controls;
-  const auto disturbance = note_disturbances(gated, baseline, prepared.options.max_interference, result);
+  const auto disturbance = note_disturbances(gated, baseline, tolerated_interference(prepared.options), result);
   const std::size_t candidates = samples.timed.empty() ? 0 : samples.timed.size() - 1;
   std::vector<std::string> names;
   for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);

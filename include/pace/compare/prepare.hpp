@@ -74,7 +74,8 @@ inline void note_options_for_gpu(const Options& options, Result& result) {
                            result.clock + " clock.");
 }
 
-/// Makes a set of operands for each implementation, or one for all if the options request it or more would not fit.
+/// Makes a set of operands for each implementation, or one for all if the options request it, more would not fit,
+/// or many of large operands would take much memory.
 /// `available` is the free memory of the operands' device in bytes, if it is known.
 inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> available) {
   const auto able =
@@ -87,7 +88,7 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
   // Half of the free memory, which leaves the rest for outputs and for the memory of the implementations.
   const bool fits = !available || bytes * static_cast<double>(sets) <= 0.5 * static_cast<double>(*available);
   constexpr std::size_t most_large_sets = 3;
-  const bool few = sets <= most_large_sets || !are_large(operands.pristine);
+  const bool few = sets <= most_large_sets || prepared.options.audit == Audit::strict || !are_large(operands.pristine);
   if (sets > 1 && !(fits && few)) {
     prepared.result.notes.push_back(
         "All implementations share one set of operands: " +

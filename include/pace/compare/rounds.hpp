@@ -152,9 +152,13 @@ class StopWhenDecided final : public timing::StoppingRule {
     return integrity_.found() || (decided && (options.stop == StopPolicy::decided || budget_spent));
   }
 
-  /// Without expectations there is no verdict to wait for.
+  /// Without expectations there is no verdict to wait for. On a machine that is busier than this, four budgets do not
+  /// help either.
   [[nodiscard]] Nanoseconds not_counted() const override {
-    return panels_.empty() || calibration_.options.stop == StopPolicy::budget ? Nanoseconds(0) : machine_.waited();
+    constexpr double most_budgets = 3;
+    const Options& options = calibration_.options;
+    if (panels_.empty() || options.stop == StopPolicy::budget) return {};
+    return std::min<Nanoseconds>(machine_.waited(), most_budgets * options.budget);
   }
 
  private:

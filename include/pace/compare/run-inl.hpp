@@ -76,7 +76,8 @@ namespace pace::detail {
                                            prepared.operands->sets.size());
 
   gated.baseline_cores = witness.cores();
-  if (gated.baseline_cores <= 0)
+  // The host threads of a GPU's calls are not what is timed.
+  if (gated.baseline_cores <= 0 && modes == nullptr)
     gated.baseline_cores = cores_in_rounds(gated.samples, prepared.participants.baseline());
   // A fault in the first rounds leaves no figures.
   const RoundFigures figures = integrity.found() ? RoundFigures() : figures_of(gated.samples, prepared);

@@ -346,8 +346,8 @@ class Sensitivity {
       if (i >= exact.size() || !exact[i].defined() || exact[i].scalar_type() != at::kDouble ||
           exact[i].sizes() != each.output.sizes() || exact[i].device() != each.output.device())
         continue;
-      // In place, since these are twice as wide as most outputs.
-      auto error = each.output.to(at::kDouble).sub_(exact[i]).abs_().nan_to_num_(0, 0, 0);
+      // In place where the memory is not the output's own, since these are twice as wide as most outputs.
+      auto error = each.output.to(at::kDouble).sub(exact[i]).abs_().nan_to_num_(0, 0, 0);
       const auto rms = [](const at::Tensor& tensor) {
         return tensor.norm().template item<double>() / std::sqrt(static_cast<double>(tensor.numel()));
       };

@@ -241,16 +241,9 @@ class FirstCalls {
   /// Adds the tolerances of outputs on the values of `operands`.
   void learn_tolerances(Expected& expected, const OperandSet& operands) {
     if (!learns_) return;
-    try {
-      terms_ = Sensitivity(prepared_.baseline(), *prepared_.operands, operands, prepared_.options.seed,
-                           check_.reduction_length, *check_.number_dtype)
-                   .learn(expected, terms_);
-    } catch (...) {
-      if (!current_failure().out_of_memory) throw;
-      // Those of the dtype hold.
-      learns_ = false;
-      integrity_.repair(0);
-    }
+    terms_ = Sensitivity(prepared_.baseline(), *prepared_.operands, operands, prepared_.options.seed,
+                         check_.reduction_length, *check_.number_dtype)
+                 .learn(expected, terms_);
   }
 
   /// `took`: the time of one call. A training step may keep what earlier ones have changed.

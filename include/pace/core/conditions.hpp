@@ -88,7 +88,7 @@ struct Conditions {
 /// Yet another implementation may be the fastest one on a loaded machine.
 namespace limits {
 
-/// Share of the time of all cores that other processes may use. The rest is too little for this process.
+/// Share of the time of all cores that other processes may use. On two cores, the rest is a sixteenth of one.
 inline constexpr double others = 0.97;
 /// Length of a cycle. Page faults, disk accesses and pauses of a virtual machine are shorter, and robust statistics
 /// tolerate them.
@@ -153,7 +153,7 @@ inline constexpr double cores_per_thread = 1.2;
     return {};
   return "its samples used " + format_significant(side.cores()) + " CPU seconds in each second, and " +
          std::to_string(threads) + (threads == 1 ? " thread is" : " threads are") +
-         " allowed (--threads; the baseline alone used " + format_significant(baseline_cores) + ')';
+         " allowed (--threads; the baseline used " + format_significant(baseline_cores) + ')';
 }
 
 /// Returns the positions in `conditions.sides` of the candidates whose own threads or child processes made the

@@ -74,7 +74,7 @@ inline constexpr std::size_t most_rounds = 10'000'000;
 /// How long and how a comparison is measured.
 struct Options {
   /// Time for the timed rounds of one comparison, all implementations together. With expectations, time in which the
-  /// measuring thread had to wait for a core does not count, up to `hard_limit`.
+  /// measuring thread had to wait for a core does not count, up to three budgets.
   Nanoseconds budget = std::chrono::seconds(1);
 
   /// Time until which rounds may continue past the budget, if the median has no interval before. With expectations that

@@ -44,7 +44,7 @@ inline constexpr const char* remedy_for_edge_values = "leave such values out: ch
 /// What the baseline answers on other values than those given; nothing if it takes no others.
 struct FreshAnswers {
   Renewal renewal = Renewal::none;
-  std::unique_ptr<OperandSet> operands = {};
+  std::shared_ptr<OperandSet> operands = {};
   /// Those in `operands`.
   std::vector<at::Tensor> values = {};
   /// Seed of the random numbers that calls on these values draw.
@@ -212,26 +212,30 @@ class Answers {
 
   /// Draws values that no call has seen before, so that the next calls on fresh values cannot be answered by what
   /// earlier ones have left. The last ones stay if the baseline cannot be asked about others, or does not take them.
-  /// Large ones are drawn in their place; then there are none if the baseline takes no others.
+  /// Large ones are drawn in their place, several times if need be; then there are none if the baseline takes no
+  /// others.
   void draw(Implementation& baseline, FreshValues& source) {
     if (!can_ask()) return;
     const bool in_place = are_large(fresh_.values);
-    FreshAnswers next{.renewal = fresh_.renewal,
-                      .operands = in_place ? std::move(fresh_.operands) : fresh_.operands->clone(),
-                      .seed = source.draw_seed(),
-                      .which = fresh_.which};
-    next.values = next.operands->tensors();
-    bool drawn = true;
-    try {
-      source.draw(next.renewal, next.values);
-    } catch (...) {
-      if (current_failure().device != Failure::Device::fine) throw;
-      drawn = false;  // as where it does not take them
+    const int attempts = in_place ? 3 : 1;
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+      FreshAnswers next{.renewal = fresh_.renewal,
+                        .operands = in_place ? fresh_.operands : fresh_.operands->clone(),
+                        .seed = source.draw_seed(),
+                        .which = fresh_.which};
+      next.values = next.operands->tensors();
+      try {
+        source.draw(next.renewal, next.values);
+      } catch (...) {
+        if (current_failure().device != Failure::Device::fine) throw;
+        continue;  // as where it does not take them
+      }
+      if (answer(baseline, next)) {
+        fresh_ = std::move(next);
+        return;
+      }
     }
-    if (drawn && answer(baseline, next))
-      fresh_ = std::move(next);
-    else if (in_place)
-      fresh_ = {};
+    if (in_place) fresh_ = {};
   }
 
   /// Returns what the baseline answers on `values`, as far as can_ask(); nothing if it does not take them.

@@ -321,6 +321,9 @@ class IntegrityChecker final : public Auditor {
     notice_changed_operands(0);
     answers_->draw(baseline(), *source_);
     repair(0);
+    if (!answers_->renews())
+      notes_.push_back(
+          "No more calls were made on other values: the baseline took none of those that were drawn last.");
   }
   [[nodiscard]] std::string judge_fresh(const ObservedCall& made, std::size_t set);
   [[nodiscard]] bool rounding_explains(const c10::IValue& output, const Expected& expected,
@@ -775,7 +778,7 @@ inline IntegrityFindings IntegrityChecker::check(RoundFigures figures) {
   // On operands that one implementation has changed, all are wrong.
   if (changed_operands_.empty()) verify_last_outputs(findings);
   find_repeated_numbers(findings);
-  if (options_.audit != Audit::off) inspect(findings);
+  if (options_.audit != Audit::off || !changed_operands_.empty()) inspect(findings);
   findings.notes = std::exchange(notes_, {});
   findings.keeps = std::exchange(keeps_, {});
   findings.unasked = std::exchange(unasked_, {});
