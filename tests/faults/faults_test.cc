@@ -111,7 +111,7 @@ void add_load(Faults& faults) {
   }
   for (const double share : {0.3, 0.6, 0.9})
     on_both(faults, "quota used up", std::to_string(share), [=](FaultyMachine& machine) { machine.throttled = share; });
-  for (const double share : {0.92, 0.95, 0.99})
+  for (const double share : {0.975, 0.98, 0.99})
     on_both(faults, "machine full", std::to_string(share), [=](FaultyMachine& machine) { machine.others = share; });
 }
 
