@@ -26,6 +26,7 @@
 #include "benches/loaders/call_spec.hpp"
 #include "benches/loaders/captured_errors.hpp"
 #include "benches/loaders/loader.hpp"
+#include "benches/loaders/stand_ins.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/core/error.hpp"
 
@@ -49,13 +50,74 @@ struct PackageBuffer {
   at::Tensor value;
 };
 
+/// The buffers of a package, whose memory is given to it. One for all calls of the package: it holds them once.
+class PackageBuffers {
+ public:
+  /// Those of the package that `names` has. To be made before any call writes to them.
+  PackageBuffers(AotiLoader& loader, const std::set<std::string>& names)
+      : loader_(loader), buffers_(read(loader, names)), stand_ins_(values()) {
+    for (std::size_t i = 0; i < buffers_.size(); ++i) constants_.emplace(buffers_[i].name, stand_ins_.tensors()[i]);
+  }
+
+  [[nodiscard]] const std::vector<PackageBuffer>& all() const { return buffers_; }
+  [[nodiscard]] std::vector<at::Tensor> values() const {
+    std::vector<at::Tensor> values;
+    for (const auto& buffer : buffers_) values.push_back(buffer.value);
+    return values;
+  }
+
+  /// Compiled code reads and writes the memory of `tensors` from now on, one for each buffer. It trusts their types and
+  /// sizes. Does nothing if that is what it has: an update leaks a handle for each buffer, and after it constants are
+  /// folded again.
+  void give(const std::vector<at::Tensor>& tensors) {
+    bool is_given = true;
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (!stand_ins_.fits(i, tensors[i]))
+        throw Error("the buffer '" + buffers_[i].fqn + "' was given another type, size, stride or device");
+      is_given = is_given && stand_ins_.stands_for(i, tensors[i]);
+    }
+    if (is_given) return;
+    for (std::size_t i = 0; i < buffers_.size(); ++i) stand_ins_.stand_for(i, tensors[i]);
+    try {
+      loader_.get_runner()->update_constant_buffer(constants_, /*use_inactive=*/false, /*validate_full_updates=*/false,
+                                                   /*user_managed=*/true);
+    } catch (...) {
+      release();
+      throw;
+    }
+  }
+  /// Lets go of what was given. Before the next call it has to be given again.
+  void release() { stand_ins_.release(); }
+
+ private:
+  [[nodiscard]] static std::vector<PackageBuffer> read(AotiLoader& loader, const std::set<std::string>& names) {
+    std::vector<PackageBuffer> buffers;
+    const auto values = loader.get_runner()->extract_constants_map(/*use_inactive=*/false);
+    for (const auto& [name, fqn] : loader.get_runner()->getConstantNamesToOriginalFQNs())
+      if (const auto value = values.find(fqn); names.contains(fqn) && value != values.end())
+        buffers.push_back({name, fqn, check::clone_input(value->second)});
+    std::ranges::sort(buffers, {}, &PackageBuffer::fqn);
+    return buffers;
+  }
+
+  AotiLoader& loader_;
+  std::vector<PackageBuffer> buffers_;
+  StandIns stand_ins_;
+  std::unordered_map<std::string, at::Tensor> constants_;  ///< the stand-ins, by the names of the constants
+};
+
 class BoundPackage final : public BoundCall {
  public:
   /// `tensors`: those with which the package is called.
-  BoundPackage(AotiLoader& loader, std::vector<std::size_t> positions, const std::vector<at::Tensor>& tensors)
-      : loader_(loader), positions_(std::move(positions)), inputs_(tensors.size()) {
+  BoundPackage(AotiLoader& loader, PackageBuffers& buffers, std::vector<std::size_t> positions,
+               const std::vector<at::Tensor>& tensors)
+      : loader_(loader), buffers_(buffers), positions_(std::move(positions)), inputs_(tensors.size()) {
     for (const auto position : positions_) types_.push_back(tensors[position].scalar_type());
+    for (const auto& buffer : buffers_.all()) given_.push_back(check::clone_input(buffer.value));
   }
+  BoundPackage(const BoundPackage&) = delete;
+  BoundPackage& operator=(const BoundPackage&) = delete;
+  ~BoundPackage() override { buffers_.release(); }
 
   /// Throws Error for tensors of other types, such as those of a float64 reference. The package would refuse them, too,
   /// but with a line on the standard error of a run in which nothing is wrong.
@@ -68,40 +130,35 @@ class BoundPackage final : public BoundCall {
         throw Error(std::string("the package was compiled for ") + c10::toString(types_[i]) + ", and called with " +
                     c10::toString(tensor.scalar_type()));
     }
-    if (!state_.empty()) give_state(tensors);
+    for (std::size_t i = 0; i < written_.size(); ++i) given_[written_[i]] = tensors.at(inputs_ + i);
+    if (!given_.empty()) buffers_.give(given_);
     return flat_outputs(loader_.run(flat));
   }
   [[nodiscard]] const std::vector<Buffer>& state() const override { return state_; }
 
-  /// Has the caller give those of `buffers`, which are constants of the package, that a call writes to. It is found by
-  /// a call in which the floating-point ones hold random numbers: what a cache gets may be what it holds.
-  void find_state(const std::vector<PackageBuffer>& buffers, const CallInputs& inputs) {
+  /// Has the caller give those buffers that a call writes to. It is found by a call in which the floating-point ones
+  /// hold random numbers: what a cache gets may be what it holds.
+  void find_state(const CallInputs& inputs) {
+    const auto& buffers = buffers_.all();
     std::vector<at::Tensor> tensors, before;
     for (const auto& tensor : inputs.tensors()) tensors.push_back(check::clone_input(tensor));
-    for (const auto& buffer : buffers) {
-      state_.push_back({buffer.fqn, buffer.value});
-      names_.push_back(buffer.name);
-      tensors.push_back(check::clone_input(buffer.value));
-      if (buffer.value.is_floating_point()) tensors.back().copy_(at::rand_like(buffer.value, at::kFloat));
-      before.push_back(check::clone_input(tensors.back()));
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      given_[i] = check::clone_input(buffers[i].value);
+      if (given_[i].is_floating_point()) given_[i].copy_(at::rand_like(given_[i], at::kFloat));
+      before.push_back(check::clone_input(given_[i]));
     }
     try {
       (void)run(tensors);
     } catch (const std::exception&) {
       before.clear();  // left to the calls that are compared
     }
-    std::vector<Buffer> written;
-    std::vector<std::string> names;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
-      if (i >= before.size() || same_bytes(before[i], tensors[inputs_ + i])) continue;
-      written.push_back(state_[i]);
-      names.push_back(names_[i]);
+      if (i < before.size() && !same_bytes(before[i], given_[i])) {
+        written_.push_back(i);
+        state_.push_back({buffers[i].fqn, buffers[i].value});
+      }
+      given_[i] = buffers[i].value;  // of all others
     }
-    // All others get their own memory again.
-    for (std::size_t i = 0; i < buffers.size(); ++i) tensors[inputs_ + i] = buffers[i].value;
-    give_state(tensors);
-    state_ = std::move(written);
-    names_ = std::move(names);
   }
 
  private:
@@ -110,27 +167,14 @@ class BoundPackage final : public BoundCall {
     return at::equal(bytes(a), bytes(b));
   }
 
-  /// Compiled code reads and writes the memory of these tensors from now on. It trusts their types and sizes.
-  void give_state(const std::vector<at::Tensor>& tensors) {
-    given_.clear();
-    for (std::size_t i = 0; i < state_.size(); ++i) {
-      const at::Tensor &given = tensors.at(inputs_ + i), &own = state_[i].value;
-      if (given.scalar_type() != own.scalar_type() || given.sizes() != own.sizes() ||
-          given.strides() != own.strides() || given.device() != own.device())
-        throw Error("the buffer '" + state_[i].name + "' was given another type, size, stride or device");
-      given_.emplace(names_[i], given);
-    }
-    loader_.get_runner()->update_constant_buffer(given_, /*use_inactive=*/false, /*validate_full_updates=*/false,
-                                                 /*user_managed=*/true);
-  }
-
   AotiLoader& loader_;
+  PackageBuffers& buffers_;
   std::vector<std::size_t> positions_;
   std::size_t inputs_;
   std::vector<at::ScalarType> types_ = {};
-  std::vector<Buffer> state_;
-  std::vector<std::string> names_;  ///< of the constants that these are
-  std::unordered_map<std::string, at::Tensor> given_;
+  std::vector<at::Tensor> given_ = {};     ///< what the package has in a call, one for each of its buffers
+  std::vector<std::size_t> written_ = {};  ///< those of the buffers that the caller gives
+  std::vector<Buffer> state_ = {};
 };
 
 class LoadedPackage final : public Loaded {
@@ -142,19 +186,13 @@ class LoadedPackage final : public Loaded {
         argument_names_(options.argument_names),
         // Single-threaded: no lock is taken for a second caller, and a run can be captured into a CUDA graph.
         loader_(path_, model, /*run_single_threaded=*/true, /*num_runners=*/1,
-                options.device.is_cuda() ? options.device.index() : c10::DeviceIndex(-1)) {
-    const auto values = loader_.get_runner()->extract_constants_map(/*use_inactive=*/false);
-    for (const auto& [name, fqn] : loader_.get_runner()->getConstantNamesToOriginalFQNs())
-      if (const auto value = values.find(fqn); buffers.contains(fqn) && value != values.end())
-        buffers_.push_back({name, fqn, check::clone_input(value->second)});  // before any call writes to it
-    std::ranges::sort(buffers_, {}, &PackageBuffer::fqn);
-  }
+                options.device.is_cuda() ? options.device.index() : c10::DeviceIndex(-1)),
+        buffers_(loader_, buffers) {}
 
   [[nodiscard]] std::unique_ptr<BoundCall> bind(const CallInputs& inputs) override {
-    const auto positions = positions_of(inputs);
-    auto bound = std::make_unique<BoundPackage>(loader_, positions, inputs.tensors());
+    auto bound = std::make_unique<BoundPackage>(loader_, buffers_, positions_of(inputs), inputs.tensors());
     require_fit(*bound, inputs);
-    if (!buffers_.empty()) bound->find_state(buffers_, inputs);  // also undoes what that call wrote to them
+    if (!buffers_.all().empty()) bound->find_state(inputs);
     return bound;
   }
 
@@ -195,7 +233,7 @@ class LoadedPackage final : public Loaded {
   std::string path_;
   std::vector<std::string> argument_names_;
   AotiLoader loader_;
-  std::vector<PackageBuffer> buffers_;
+  PackageBuffers buffers_;
 };
 
 }  // namespace detail

@@ -33,6 +33,7 @@
 #include "benches/loaders/named_file.hpp"
 #include "benches/loaders/operator_by_name.hpp"
 #include "benches/loaders/program_facts.hpp"
+#include "benches/loaders/stand_ins.hpp"
 #include "benches/loaders/whole_weights.hpp"
 #include "benches/loaders/written_buffers.hpp"
 #include "tests/support/scratch.hpp"
@@ -165,6 +166,34 @@ def forward(self, a: Tensor):
     CHECK(at::equal(last, at::ones({2}) * 3));
   }
   CHECK(total[0].item<float>() == 12);
+}
+
+TEST_CASE("who keeps a stand-in keeps no memory of what it stands for") {
+  at::Tensor all = at::ones({4, 2});
+  const at::Tensor half = all.narrow(0, 2, 2);
+  std::vector<at::Tensor> kept;
+  {
+    pace::benches::loaders::StandIns stand_ins({at::zeros({2, 2})});
+    CHECK_FALSE(stand_ins.stands_for(0, half));
+    CHECK_FALSE(stand_ins.fits(0, all));
+    CHECK_FALSE(stand_ins.fits(0, half.t()[0]));
+    REQUIRE(stand_ins.fits(0, half));
+    stand_ins.stand_for(0, half);
+    CHECK(stand_ins.stands_for(0, half));
+    kept = stand_ins.tensors();
+    kept[0].add_(1);
+    CHECK(at::equal(half, at::ones({2, 2}) * 2));
+    CHECK(at::equal(all.narrow(0, 0, 2), at::ones({2, 2})));
+    const at::Tensor other = at::ones({2, 2});
+    CHECK_FALSE(stand_ins.stands_for(0, other));
+    stand_ins.stand_for(0, other);
+    CHECK(all.storage().use_count() == 2);  // of all and half
+    stand_ins.release();
+    CHECK(other.storage().use_count() == 1);
+    CHECK_FALSE(stand_ins.stands_for(0, other));
+    stand_ins.stand_for(0, all.narrow(0, 0, 2));
+  }
+  CHECK(all.storage().use_count() == 2);
 }
 
 TEST_CASE("an exported program has the buffers among its inputs that it writes to, also through a view") {
