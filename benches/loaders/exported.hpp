@@ -90,18 +90,13 @@ class BoundProgram final : public BoundCall {
 
 class LoadedProgram final : public Loaded {
  public:
-  LoadedProgram(const Content& content, const std::string& model, ProgramFacts facts, c10::Device device)
-      : path_(content.path()), facts_(std::move(facts)) {
+  /// `path`: of the archive that is loaded: that of `content`, or a copy that has the buffers `state` among its inputs.
+  LoadedProgram(const Content& content, const std::string& path, const std::string& model, ProgramFacts facts,
+                std::vector<Buffer> state)
+      : path_(content.path()), facts_(std::move(facts)), state_(std::move(state)) {
     // NativeRT warns there of each operator that it calls through the dispatcher.
     const CapturedErrors warnings;
-    const auto& written = facts_.written_buffers();
-    if (written.empty()) {
-      runner_.emplace(path_, model);
-      return;
-    }
-    for (const auto& name : written) state_.push_back({name, read_buffer(content, model, name, device)});
-    const ProgramOfBuffers program(content, model, written);
-    runner_.emplace(program.path(), model);
+    runner_.emplace(path, model);
   }
 
   [[nodiscard]] std::unique_ptr<BoundCall> bind(const CallInputs& inputs) override {
@@ -150,8 +145,15 @@ class ExportedLoader final : public Loader {
     ProgramFacts facts(content, model);
     facts.require_operators();
     const std::string version = facts.torch_version();
+    // What these throw is none of NativeRT's.
+    const auto& written = facts.written_buffers();
+    std::vector<Buffer> state;
+    for (const auto& name : written) state.push_back({name, read_buffer(content, model, name, options.device)});
+    std::optional<ProgramOfBuffers> copy;
+    if (!written.empty()) copy.emplace(content, model, written);
     try {
-      return std::make_unique<detail::LoadedProgram>(content, model, std::move(facts), options.device);
+      return std::make_unique<detail::LoadedProgram>(content, copy ? copy->path() : content.path(), model,
+                                                     std::move(facts), std::move(state));
     } catch (const std::exception& error) {
       throw InputError({content.path()}, "NativeRT does not load the exported program, which torch " + version +
                                              " wrote (this is " + aot::torch_version() + "): " + first_line(error));

@@ -23,7 +23,8 @@
 
 namespace pace::benches::loaders {
 
-/// The buffer `name` as the archive has it. Throws Unsupported for one that was pickled, and Error where it has none.
+/// The buffer `name` as the archive has it. Throws Unsupported for one that was pickled, and InputError where
+/// it has none.
 [[nodiscard]] inline at::Tensor read_buffer(const Content& content, const std::string& model, const std::string& name,
                                             c10::Device device) {
   for (const std::string kind : {"weights", "constants"}) {
@@ -33,10 +34,16 @@ namespace pace::benches::loaders {
     const auto entry = config.find(name);
     if (entry == config.end()) continue;
     if (entry->value("use_pickle", false))
-      throw Unsupported(content.path() + ": calls write to the buffer '" + name + "', which was pickled");
+      throw Unsupported(content.path() + ": calls write to the buffer '" + name +
+                        "', which was pickled; why: pace reads values of plain tensors alone, to give each side its "
+                        "own; try: export the module with a plain tensor as this buffer");
     const auto& meta = entry->at("tensor_meta");
     const auto dtype = detail::exported_dtype(meta.at("dtype").get<int>());
-    if (!dtype) throw Unsupported(content.path() + ": calls write to the buffer '" + name + "' of an unknown type");
+    if (!dtype)
+      throw Unsupported(content.path() + ": calls write to the buffer '" + name + "' of type " +
+                        std::to_string(meta.at("dtype").get<int>()) +
+                        ", which this pace does not know; why: each side is given its own; try: export the module "
+                        "with a buffer of another type");
     const auto numbers = [](const nlohmann::json& all) {
       std::vector<std::int64_t> values;
       for (const auto& each : all) values.push_back(each.at("as_int").get<std::int64_t>());
@@ -51,7 +58,9 @@ namespace pace::benches::loaders {
     if (value.numel() > 0) std::memcpy(value.mutable_data_ptr(), bytes.data() + offset, value.storage().nbytes());
     return value.to(device);
   }
-  throw Error(content.path() + ": calls write to the buffer '" + name + "', and the archive has no values of it");
+  throw InputError({content.path()}, "calls write to the buffer '" + name +
+                                         "', and the archive has no values of it; why: each side is given its own, "
+                                         "which starts from these; try: export the module again");
 }
 
 /// A copy of the archive in which `buffers` are the last inputs of `model`. The destructor removes it.

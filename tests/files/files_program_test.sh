@@ -121,6 +121,28 @@ for baseline in pt pt2 aot.pt2; do
   shows "Operand tensor 2 (counted from 0) is the buffer 'position' of cache.$baseline"; lacks "the buffer 'scale'"
 done
 
+case="a package is called with inputs of several cases, each with buffers of its own"
+compares --trust --baseline $files/cache.pt2 --candidate $files/cache.aot.pt2 --inputs "(T([1, 16], f32, high=high),)" \
+  --sweep high=1,2
+ends_with 0; shows "2 cases, 2 implementations: 4 measured"
+
+case="buffers of an exported program that cannot be read are refused, and NativeRT is not blamed"
+python3 - $files/cache.pt2 "$work/pickled.pt2" <<'EOF' || complain "the file could not be changed"
+import json, sys, zipfile
+given = zipfile.ZipFile(sys.argv[1])
+with zipfile.ZipFile(sys.argv[2], "w") as other:
+    for name in given.namelist():
+        data = given.read(name)
+        if name.endswith("_config.json"):
+            config = json.loads(data)
+            if "cache" in config["config"]:
+                config["config"]["cache"]["use_pickle"] = True
+            data = json.dumps(config)
+        other.writestr(name, data)
+EOF
+compares --trust --baseline $files/cache.pt --candidate "$work/pickled.pt2" --inputs $files/cache.inputs.pt
+ends_with 42; shows "the buffer 'cache', which was pickled; why:"; lacks "NativeRT does not load"
+
 case="a side that does not write to the baseline's buffers is refused"
 compares --trust --baseline $files/cache.pt2 --candidate op:aten::relu --inputs "(T([1, 16], f32),)"
 ends_with 42; shows "cache.pt2 writes to its buffer 'cache', and op:aten::relu does not; why: calls of both"

@@ -33,6 +33,7 @@
 #include "benches/loaders/named_file.hpp"
 #include "benches/loaders/operator_by_name.hpp"
 #include "benches/loaders/program_facts.hpp"
+#include "benches/loaders/program_of_buffers.hpp"
 #include "benches/loaders/stand_ins.hpp"
 #include "benches/loaders/whole_weights.hpp"
 #include "benches/loaders/written_buffers.hpp"
@@ -230,6 +231,35 @@ TEST_CASE("an exported program has the buffers among its inputs that it writes t
   CHECK(module["signature"]["output_specs"].size() == 1);
   CHECK(module["graph"]["outputs"] == nlohmann::json::array({tensor("sum")}));
   CHECK(module["graph"]["nodes"].back()["target"] == "torch.ops.aten.copy_.default");
+}
+
+/// An archive with a program that has one input, and the configuration of its buffers.
+std::string program_of(const pace::test::Scratch& scratch, const nlohmann::json& config) {
+  const std::string path = scratch / "program.pt2";
+  nlohmann::json program;
+  program["graph_module"] = {
+      {"module_call_graph", nlohmann::json::array()},
+      {"signature", {{"input_specs", nlohmann::json::array()}, {"output_specs", nlohmann::json::array()}}},
+      {"graph", {{"inputs", nlohmann::json::array()}, {"outputs", nlohmann::json::array()}}}};
+  caffe2::serialize::PyTorchStreamWriter writer(path);
+  for (const auto& [name, text] : {std::pair("models/model.json", program.dump()),
+                                   {"data/weights/model_weights_config.json", config.dump()},
+                                   {"data/weights/weight_0", std::string(1 << 16, 'w')}})
+    writer.writeRecord(name, text.data(), text.size());
+  writer.writeEndOfFile();
+  return path;
+}
+
+TEST_CASE("a buffer that cannot be given is refused with what is wrong with it") {
+  const pace::test::Scratch scratch;
+  const Content content(program_of(
+      scratch, {{"config", {{"pickled", {{"use_pickle", true}}}, {"strange", {{"tensor_meta", {{"dtype", 99}}}}}}}}));
+  const auto read = [&](const char* name) {
+    (void)pace::benches::loaders::read_buffer(content, "model", name, c10::kCPU);
+  };
+  CHECK_THROWS_WITH(read("pickled"), ContainsSubstring("the buffer 'pickled', which was pickled; why: "));
+  CHECK_THROWS_WITH(read("strange"), ContainsSubstring("the buffer 'strange' of type 99, which"));
+  CHECK_THROWS_WITH(read("missing"), ContainsSubstring("'missing', and the archive has no values of it; why: "));
 }
 
 TEST_CASE("a TorchScript file without a forward, or with an operator that is not there, is refused") {
