@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
+
+#include <sys/statvfs.h>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_strided.h>
@@ -66,28 +69,70 @@ namespace pace::benches::loaders {
 /// A copy of the archive in which `buffers` are the last inputs of `model`. The destructor removes it.
 class ProgramOfBuffers {
  public:
-  ProgramOfBuffers(const Content& content, const std::string& model, const std::vector<std::string>& buffers)
-      : folder_(pace::detail::make_folder_in(std::filesystem::temp_directory_path(), "pace-program-")) {
+  /// Throws Unsupported where `parent` has no place for the copy.
+  ProgramOfBuffers(const Content& content, const std::string& model, const std::vector<std::string>& buffers,
+                   const std::filesystem::path& parent = std::filesystem::temp_directory_path())
+      : folder_(with_space(content, parent)) {
     const std::string changed = "models/" + model + ".json";
     auto program = parse_json<nlohmann::json>(content.read(changed));
     make_buffers_inputs(program, buffers);
-    caffe2::serialize::PyTorchStreamWriter writer(path());
+    std::ofstream file(path(), std::ios::binary);
+    // The writer's destructor would throw for what cannot be written.
+    caffe2::serialize::PyTorchStreamWriter writer([&](const void* data, std::size_t size) {
+      file.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
+      return size;
+    });
     for (const auto& record : content.records()) {
       // The writer makes these itself.
       if (record == "version" || record == ".data/version" || record == ".data/serialization_id") continue;
       const std::string bytes = record == changed ? program.dump() : content.read(record);
       writer.writeRecord(record, bytes.data(), bytes.size());
+      if (!file) break;
     }
     writer.writeEndOfFile();
+    file.close();
+    if (!file) throw Unsupported(problem(content, parent, "takes no more than a part of it"));
   }
   ProgramOfBuffers(const ProgramOfBuffers&) = delete;
   ProgramOfBuffers& operator=(const ProgramOfBuffers&) = delete;
-  ~ProgramOfBuffers() { pace::detail::remove_tree(folder_); }
 
-  [[nodiscard]] std::string path() const { return (folder_ / "program.pt2").string(); }
+  [[nodiscard]] std::string path() const { return (folder_.path / "program.pt2").string(); }
 
  private:
-  std::filesystem::path folder_;
+  /// Goes also when the constructor throws.
+  struct Folder {
+    explicit Folder(const std::filesystem::path& parent)
+        : path(pace::detail::make_folder_in(parent, "pace-program-")) {}
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    ~Folder() { pace::detail::remove_tree(path); }
+    std::filesystem::path path;
+  };
+
+  /// Returns `parent`.
+  [[nodiscard]] static const std::filesystem::path& with_space(const Content& content,
+                                                               const std::filesystem::path& parent) {
+    // Beside the archive itself: the program is longer by its new inputs, and each record begins at a boundary.
+    const std::uintmax_t needed =
+        std::filesystem::file_size(content.path()) + 64 * content.records().size() + (std::uintmax_t{1} << 20);
+    // Not std::filesystem::space: libtorch.so exports functions of that namespace which call a null pointer.
+    struct statvfs found{};
+    if (::statvfs(parent.c_str(), &found) != 0) return parent;
+    if (const auto free = static_cast<std::uintmax_t>(found.f_bavail) * found.f_frsize; free < needed)
+      throw Unsupported(
+          problem(content, parent, "has " + mebibytes(free) + " of free space, and it needs " + mebibytes(needed)));
+    return parent;
+  }
+  [[nodiscard]] static std::string mebibytes(std::uintmax_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+  [[nodiscard]] static std::string problem(const Content& content, const std::filesystem::path& parent,
+                                           const std::string& what) {
+    return content.path() + ": a copy of it does not fit: " + parent.string() + ' ' + what +
+           "; why: calls write to its buffers, and NativeRT takes these from pace as inputs of a copy; try: TMPDIR "
+           "with "
+           "a folder that has more";
+  }
+
+  Folder folder_;
 };
 
 }  // namespace pace::benches::loaders

@@ -2,6 +2,7 @@
 #include "benches/loaders/loaders.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <string>
@@ -260,6 +262,37 @@ TEST_CASE("a buffer that cannot be given is refused with what is wrong with it")
   CHECK_THROWS_WITH(read("pickled"), ContainsSubstring("the buffer 'pickled', which was pickled; why: "));
   CHECK_THROWS_WITH(read("strange"), ContainsSubstring("the buffer 'strange' of type 99, which"));
   CHECK_THROWS_WITH(read("missing"), ContainsSubstring("'missing', and the archive has no values of it; why: "));
+}
+
+TEST_CASE("a copy of a program that has no place is refused with the sizes, and nothing of it is left") {
+  using pace::benches::loaders::ProgramOfBuffers;
+  const pace::test::Scratch scratch;
+  const Content content(program_of(scratch, {}));
+  CHECK_THROWS_WITH(ProgramOfBuffers(content, "model", {}, "/proc"),
+                    ContainsSubstring("a copy of it does not fit: /proc has 0 MiB of free space, and it needs 1 MiB"));
+  const std::filesystem::path folder = scratch / "copies";
+  std::filesystem::create_directory(folder);
+  {
+    const ProgramOfBuffers copy(content, "model", {}, folder);
+    CHECK(Content(copy.path()).records().size() >= 3);
+  }
+  CHECK(std::filesystem::is_empty(folder));
+  // A disk that gets full meanwhile.
+  struct rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit small{.rlim_cur = 4096, .rlim_max = before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  std::string problem;
+  try {
+    const ProgramOfBuffers copy(content, "model", {}, folder);
+  } catch (const pace::Unsupported& error) {
+    problem = error.what();
+  }
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, handler);
+  CHECK_THAT(problem, ContainsSubstring("takes no more than a part of it; why: "));
+  CHECK(std::filesystem::is_empty(folder));
 }
 
 TEST_CASE("a TorchScript file without a forward, or with an operator that is not there, is refused") {
