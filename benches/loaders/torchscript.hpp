@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/core/Tensor.h>
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
@@ -19,6 +20,7 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "benches/loaders/loader.hpp"
+#include "benches/loaders/program_facts.hpp"
 #include "benches/operators/calls/arguments.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/core/error.hpp"
@@ -34,7 +36,11 @@ struct ScriptBuffer {
   std::size_t slot;
   at::Tensor value;  ///< as the file has it
 
-  [[nodiscard]] at::Tensor now() const { return owner->getSlot(slot).toTensor(); }
+  /// Not defined: a call has put None there.
+  [[nodiscard]] at::Tensor now() const {
+    const auto& value = owner->getSlot(slot);
+    return value.isTensor() ? value.toTensor() : at::Tensor();
+  }
   void set(const at::Tensor& tensor) const { owner->setSlot(slot, tensor); }
 };
 
@@ -55,7 +61,7 @@ inline void find_buffers(const torch::jit::Module& module, const std::string& pr
 class BoundScript final : public BoundCall {
  public:
   BoundScript(torch::jit::Module module, const CallInputs& inputs, const std::string& path)
-      : module_(std::move(module)), method_(module_.get_method("forward")) {
+      : module_(std::move(module)), method_(module_.get_method("forward")), path_(path) {
     const c10::FunctionSchema& whole = method_.function().getSchema();
     // The first argument is the module itself.
     const c10::FunctionSchema schema =
@@ -85,34 +91,41 @@ class BoundScript final : public BoundCall {
   [[nodiscard]] const std::vector<Buffer>& state() const override { return state_; }
 
   /// Has the caller give those of `buffers` that a call writes to, which is found by a call on copies of the inputs.
-  /// What that throws is left to the calls that are compared.
+  /// What that throws is left to the calls that are compared. Throws Unsupported for a buffer that a call replaces by
+  /// one of another size or type.
   void find_state(std::vector<detail::ScriptBuffer> buffers, const CallInputs& inputs) {
     // Tensors of the inference mode count no versions.
     const c10::InferenceMode counting(false);
-    std::vector<at::Tensor> copies, tensors;
+    std::vector<at::Tensor> copies, tensors, left;
     std::vector<std::uint32_t> versions;
     for (auto& buffer : buffers) {
       copies.push_back(check::clone_input(buffer.value));
       versions.push_back(copies.back()._version());
       buffer.set(copies.back());
     }
+    bool returned = true;
     try {
       for (const auto& tensor : inputs.tensors()) tensors.push_back(check::clone_input(tensor));
       const c10::InferenceMode inference;
       (void)run(tensors);
     } catch (const std::exception&) {
-      copies.clear();
+      returned = false;
+    }
+    for (auto& buffer : buffers) {
+      left.push_back(buffer.now());
+      buffer.set(buffer.value);
     }
     first_state_ = inputs.tensors().size();
     for (std::size_t i = 0; i < buffers.size(); ++i) {
-      auto& buffer = buffers[i];
-      const bool is_written =
-          i < copies.size() && (copies[i]._version() != versions[i] || !copies[i].is_same(buffer.now()));
-      buffer.set(buffer.value);
-      if (!is_written) continue;
-      state_.push_back({buffer.name, buffer.value});
-      written_.push_back(std::move(buffer));
+      const bool is_replaced = !copies[i].is_same(left[i]);
+      if (!returned || (!is_replaced && copies[i]._version() == versions[i])) {
+        others_.push_back(std::move(buffers[i]));
+        continue;
+      }
+      if (is_replaced) require_same_kind(buffers[i], left[i]);
+      written_.push_back(std::move(buffers[i]));
     }
+    refresh_state();
   }
 
  private:
@@ -120,10 +133,29 @@ class BoundScript final : public BoundCall {
     return tensors.at(first_state_ + buffer);
   }
 
+  void require_same_kind(const detail::ScriptBuffer& buffer, const at::Tensor& left) const {
+    const auto text = [](const at::Tensor& tensor) { return detail::tensor_text(tensor, tensor.device()); };
+    if (left.defined() && left.sizes() == buffer.value.sizes() && left.scalar_type() == buffer.value.scalar_type())
+      return;
+    throw Unsupported(path_ + ": a call replaces the buffer '" + buffer.name + "', which is " + text(buffer.value) +
+                      ", by " + (left.defined() ? text(left) : "None") +
+                      "; why: each side is given this buffer in memory of its own, where calls leave what they write; "
+                      "try: a buffer of the full size, into which calls write at a position (index_copy_)");
+  }
+
+  /// To be called when `written_` has changed.
+  void refresh_state() {
+    std::ranges::sort(written_, {}, &detail::ScriptBuffer::name);
+    state_.clear();
+    for (const auto& buffer : written_) state_.push_back({buffer.name, buffer.value});
+  }
+
   torch::jit::Module module_;
   torch::jit::Method method_;
+  std::string path_;
   std::vector<operators::BoundArgument> arguments_;
-  std::vector<detail::ScriptBuffer> written_;
+  /// The buffers that the caller gives, in the order of their names, and the others.
+  std::vector<detail::ScriptBuffer> written_, others_;
   std::vector<Buffer> state_;
   std::size_t first_state_ = 0;
 };

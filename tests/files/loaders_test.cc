@@ -171,6 +171,25 @@ def forward(self, a: Tensor):
   CHECK(total[0].item<float>() == 12);
 }
 
+TEST_CASE("a TorchScript buffer that a call replaces by one of another size is refused") {
+  const pace::test::Scratch scratch;
+  torch::jit::Module module("Module");
+  module.register_buffer("cache", at::zeros({1, 2}));
+  module.define(R"(
+def forward(self, a: Tensor):
+    self.cache = torch.cat([self.cache, a])
+    return self.cache.sum()
+)");
+  module.save(scratch / "grows.pt");
+  const Content content(scratch / "grows.pt");
+  const auto loaded = loader_of(content).load(content, {});
+  const CallInputs inputs({.args = {at::ones({1, 2})}, .kwargs = {}});
+  CHECK_THROWS_WITH(loaded->bind(inputs),
+                    ContainsSubstring("grows.pt: a call replaces the buffer 'cache', which is float32[1, 2] on cpu, by "
+                                      "float32[2, 2] on cpu; why: ") &&
+                        ContainsSubstring("; try: "));
+}
+
 TEST_CASE("who keeps a stand-in keeps no memory of what it stands for") {
   at::Tensor all = at::ones({4, 2});
   const at::Tensor half = all.narrow(0, 2, 2);
