@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
@@ -92,7 +93,7 @@ class BoundScript final : public BoundCall {
 
   /// Has the caller give those of `buffers` that a call writes to, which is found by a call on copies of the inputs.
   /// What that throws is left to the calls that are compared. Throws Unsupported for a buffer that a call replaces by
-  /// one of another size or type.
+  /// one of another size or type, and for one that shares its memory with another.
   void find_state(std::vector<detail::ScriptBuffer> buffers, const CallInputs& inputs) {
     // Tensors of the inference mode count no versions.
     const c10::InferenceMode counting(false);
@@ -147,7 +148,18 @@ class BoundScript final : public BoundCall {
   void refresh_state() {
     std::ranges::sort(written_, {}, &detail::ScriptBuffer::name);
     state_.clear();
-    for (const auto& buffer : written_) state_.push_back({buffer.name, buffer.value});
+    for (const auto& buffer : written_) {
+      for (const auto* all : {&written_, &others_})
+        for (const auto& other : *all)
+          if (&other != &buffer && other.value.is_alias_of(buffer.value) &&
+              at::get_overlap_status(other.value, buffer.value) != at::MemOverlapStatus::No)
+            throw Unsupported(
+                path_ + ": calls write to the buffer '" + buffer.name + "', which shares memory with the buffer '" +
+                other.name +
+                "'; why: each side is given each buffer in memory of its own, where a write to one is not "
+                "seen in the other; try: one buffer, and views of it that forward takes");
+      state_.push_back({buffer.name, buffer.value});
+    }
   }
 
   torch::jit::Module module_;
@@ -165,8 +177,13 @@ namespace detail {
 class LoadedScript final : public Loaded {
  public:
   LoadedScript(torch::jit::Module module, std::string path) : module_(std::move(module)), path_(std::move(path)) {
-    find_buffers(module_, "", buffers_);
-    std::ranges::sort(buffers_, {}, &ScriptBuffer::name);
+    std::vector<ScriptBuffer> found;
+    find_buffers(module_, "", found);
+    std::ranges::sort(found, {}, &ScriptBuffer::name);
+    // A module that stands in two places has each of its buffers once.
+    std::set<std::pair<const c10::ivalue::Object*, std::size_t>> places;
+    for (auto& buffer : found)
+      if (places.emplace(buffer.owner.get(), buffer.slot).second) buffers_.push_back(std::move(buffer));
   }
 
   [[nodiscard]] std::unique_ptr<BoundCall> bind(const CallInputs& inputs) override {

@@ -190,6 +190,37 @@ def forward(self, a: Tensor):
                         ContainsSubstring("; try: "));
 }
 
+TEST_CASE("a TorchScript buffer that shares memory is refused if calls write to it") {
+  const pace::test::Scratch scratch;
+  const auto* const writes = GENERATE("k", "kv", "row", "second.k");
+  torch::jit::Module module("Module"), twice("Twice");
+  const at::Tensor pair = at::zeros({2, 3}), apart = at::zeros({2, 3});
+  twice.register_buffer("k", at::zeros({3}));
+  module.register_buffer("k", pair[0]);
+  module.register_buffer("kv", pair);
+  module.register_buffer("row", apart[0]);
+  module.register_buffer("other_row", apart[1]);
+  module.register_module("first", twice);
+  module.register_module("second", twice);
+  module.define(std::string("def forward(self, a: Tensor):\n    self.") + writes +
+                ".add_(1)\n    return a + self.k + self.row + self.other_row + self.first.k\n");
+  module.save(scratch / "shares.pt");
+  const Content content(scratch / "shares.pt");
+  const auto loaded = loader_of(content).load(content, {});
+  const CallInputs inputs({.args = {at::ones({3})}, .kwargs = {}});
+  const std::string name = writes;
+  if (name == "k" || name == "kv") {
+    CHECK_THROWS_WITH(loaded->bind(inputs), ContainsSubstring("shares.pt: calls write to the buffer '" + name +
+                                                              "', which shares memory with the buffer '" +
+                                                              (name == "k" ? "kv" : "k") + "'; why: ") &&
+                                                ContainsSubstring("; try: "));
+    return;
+  }
+  const auto call = loaded->bind(inputs);
+  REQUIRE(call->state().size() == 1);
+  CHECK(call->state()[0].name == (name == "row" ? "row" : "first.k"));
+}
+
 TEST_CASE("who keeps a stand-in keeps no memory of what it stands for") {
   at::Tensor all = at::ones({4, 2});
   const at::Tensor half = all.narrow(0, 2, 2);
