@@ -135,6 +135,7 @@ class FileComparison {
           state = side.call->state();
           rewrite_left_values(*side.call, inputs, state, side.notes);
         }
+        side.call->also_take(state);
         loaders::require_same_state(names_[0], state, names_[i], side.call->state());
         for (auto& note : loaded.notes()) side.notes.push_back(std::move(note));
       } catch (const std::exception& error) {

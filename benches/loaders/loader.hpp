@@ -41,6 +41,9 @@ class BoundCall {
     static const std::vector<Buffer> none;
     return none;
   }
+  /// Adds those buffers of the file to state() that have the name of one of `state`, which calls of another file write
+  /// to: where a first call wrote what was there already, it was not seen. Throws what bind() throws for such buffers.
+  virtual void also_take(const std::vector<Buffer>& /*state*/) {}
 };
 
 /// A module, a program or an operator that can be called.

@@ -153,15 +153,28 @@ class BoundPackage final : public BoundCall {
       before.clear();  // left to the calls that are compared
     }
     for (std::size_t i = 0; i < buffers.size(); ++i) {
-      if (i < before.size() && !same_bytes(before[i], given_[i])) {
-        written_.push_back(i);
-        state_.push_back({buffers[i].fqn, buffers[i].value});
-      }
+      if (i < before.size() && !same_bytes(before[i], given_[i])) written_.push_back(i);
       given_[i] = buffers[i].value;  // of all others
     }
+    refresh_state();
+  }
+
+  void also_take(const std::vector<Buffer>& state) override {
+    const auto& buffers = buffers_.all();
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      if (std::ranges::find(state, buffers[i].fqn, &Buffer::name) != state.end() &&
+          std::ranges::find(written_, i) == written_.end())
+        written_.push_back(i);
+    std::ranges::sort(written_);
+    refresh_state();
   }
 
  private:
+  /// To be called when `written_` has changed.
+  void refresh_state() {
+    state_.clear();
+    for (const auto i : written_) state_.push_back({buffers_.all()[i].fqn, buffers_.all()[i].value});
+  }
   [[nodiscard]] static bool same_bytes(const at::Tensor& a, const at::Tensor& b) {
     const auto bytes = [](const at::Tensor& tensor) { return tensor.contiguous().view({-1}).view(at::kByte).cpu(); };
     return at::equal(bytes(a), bytes(b));

@@ -129,6 +129,16 @@ class BoundScript final : public BoundCall {
     refresh_state();
   }
 
+  void also_take(const std::vector<Buffer>& state) override {
+    const auto is_other = [&](const detail::ScriptBuffer& buffer) {
+      return std::ranges::find(state, buffer.name, &Buffer::name) == state.end();
+    };
+    const auto taken = std::ranges::stable_partition(others_, is_other);
+    for (auto& buffer : taken) written_.push_back(std::move(buffer));
+    others_.erase(taken.begin(), taken.end());
+    refresh_state();
+  }
+
  private:
   [[nodiscard]] const at::Tensor& given(const std::vector<at::Tensor>& tensors, std::size_t buffer) const {
     return tensors.at(first_state_ + buffer);

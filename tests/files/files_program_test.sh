@@ -121,9 +121,13 @@ for baseline in pt pt2 aot.pt2; do
   shows "Operand tensor 2 (counted from 0) is the buffer 'position' of cache.$baseline"; lacks "the buffer 'scale'"
 done
 
+case="a package is given a buffer to which its first call wrote what was there"
+compares --trust --baseline $files/placed.pt --candidate $files/placed.aot.pt2 --inputs $files/placed.inputs.pt --verbose
+ends_with 0; shows "2 measured"; shows "Operand tensor 3 (counted from 0) is the buffer 'position' of placed.pt"
+
 case="a package is called with inputs of several cases, each with buffers of its own"
-compares --trust --baseline $files/cache.pt2 --candidate $files/cache.aot.pt2 --inputs "(T([1, 16], f32, high=high),)" \
-  --sweep high=1,2
+compares --trust --baseline $files/cache.pt2 --candidate $files/cache.aot.pt2 --inputs "(T([1, 16], f32, high=top),)" \
+  --sweep top=1,2
 ends_with 0; shows "2 cases, 2 implementations: 4 measured"
 
 case="buffers of an exported program that cannot be read are refused, and NativeRT is not blamed"

@@ -221,6 +221,33 @@ TEST_CASE("a TorchScript buffer that shares memory is refused if calls write to 
   CHECK(call->state()[0].name == (name == "row" ? "row" : "first.k"));
 }
 
+TEST_CASE("a buffer to which a first call wrote what was there is given like that of another file") {
+  const pace::test::Scratch scratch;
+  torch::jit::Module module("Module");
+  module.register_buffer("ready", at::zeros({1}));
+  module.register_buffer("total", at::zeros({1}));
+  module.register_buffer("scale", at::ones({1}));
+  module.define(R"(
+def forward(self, a: Tensor):
+    if bool(a.sum() > 0):
+        self.ready.fill_(1)
+    return self.total.add_(a) * self.scale
+)");
+  module.save(scratch / "state.pt");
+  const Content content(scratch / "state.pt");
+  const auto loaded = loader_of(content).load(content, {});
+  const auto call = loaded->bind(CallInputs({.args = {at::zeros({1})}, .kwargs = {}}));
+  REQUIRE(call->state().size() == 1);
+  call->also_take({{"ready", at::zeros({1})}, {"total", at::zeros({1})}, {"unknown", at::zeros({1})}});
+  REQUIRE(call->state().size() == 2);
+  CHECK(call->state()[0].name == "ready");
+  CHECK(call->state()[1].name == "total");
+  const at::Tensor ready = at::zeros({1}), total = at::ones({1});
+  CHECK(call->run({at::ones({1}), ready, total})[0].item<float>() == 2);
+  CHECK(ready.item<float>() == 1);
+  CHECK(total.item<float>() == 2);
+}
+
 TEST_CASE("who keeps a stand-in keeps no memory of what it stands for") {
   at::Tensor all = at::ones({4, 2});
   const at::Tensor half = all.narrow(0, 2, 2);

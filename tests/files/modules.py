@@ -43,6 +43,25 @@ def cache():
     return Cache().eval(), (torch.randn(1, 16),)
 
 
+class Placed(torch.nn.Module):
+    """Writes where it is told to, and keeps the place: the first call writes a 0 over a 0."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("position", torch.zeros(1, dtype=torch.int64))
+        self.register_buffer("cache", torch.zeros(64, 16))
+
+    def forward(self, x, position):
+        self.position.copy_(position)
+        self.cache.index_copy_(0, position, x)
+        return self.cache.sum(0)
+
+
+def placed():
+    torch.manual_seed(0)
+    return Placed().eval(), (torch.randn(1, 16), torch.zeros(1, dtype=torch.int64))
+
+
 class Fused(torch.nn.Module):
     """Calls an operator of a library."""
 

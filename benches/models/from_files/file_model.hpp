@@ -320,6 +320,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
     Bound bound;
     bound.loaded = loaders::load_compiled(loaders::Content(file_.path), options, store);
     bound.call = bound.loaded->bind(inputs);
+    bound.call->also_take(as_it_is.call->state());
     loaders::require_same_state(file_.name, as_it_is.call->state(), std::string(backend), bound.call->state());
     made.notes = bound.loaded->notes();
     made.compile_seconds = store.compile_seconds();
