@@ -97,7 +97,11 @@ class LoadedCompiled final : public Loaded {
     (void)leaves_for(path_, facts_, inputs);
     return package_->bind(inputs);
   }
-  [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
+  [[nodiscard]] std::vector<std::string> notes() const override {
+    auto notes = notes_;
+    for (auto& note : package_->notes()) notes.push_back(std::move(note));
+    return notes;
+  }
 
  private:
   std::string path_;

@@ -124,6 +124,7 @@ done
 case="a package is given a buffer to which its first call wrote what was there"
 compares --trust --baseline $files/placed.pt --candidate $files/placed.aot.pt2 --inputs $files/placed.inputs.pt --verbose
 ends_with 0; shows "2 measured"; shows "Operand tensor 3 (counted from 0) is the buffer 'position' of placed.pt"
+shows "placed.aot.pt2 that gets other buffers includes an update of its pointers to them, which takes"
 
 case="a package is called with inputs of several cases, each with buffers of its own"
 compares --trust --baseline $files/cache.pt2 --candidate $files/cache.aot.pt2 --inputs "(T([1, 16], f32, high=top),)" \
