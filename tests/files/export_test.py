@@ -114,8 +114,9 @@ class Export(unittest.TestCase):
         self.assertFalse(torch.load(paths["inputs"], weights_only=True)["args"][0].requires_grad)
 
     def test_a_package_is_compiled_from_the_exported_program(self):
-        def compile_and_package(program, package_path):
+        def compile_and_package(program, package_path, inductor_configs):
             self.assertIsInstance(program, torch.export.ExportedProgram)
+            self.assertEqual(inductor_configs, {})
             with open(package_path, "w") as file:
                 file.write("package")
 
