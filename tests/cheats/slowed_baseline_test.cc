@@ -432,7 +432,7 @@ TEST_CASE("more threads than are allowed") {
   machine.cpu_step = GENERATE(0, 4) * ms;
   require_invalid(compare(
                       machine, [&] { machine.cores = 1; }, [&] { machine.cores = 8; }),
-                  "CPU seconds in each second, and 1 thread is allowed (--threads; the baseline alone used 1.00)");
+                  "CPU seconds in each second, and 1 thread is allowed (--threads; the baseline used 1.00)");
 }
 
 TEST_CASE("as many threads as are allowed, or as the baseline has") {
