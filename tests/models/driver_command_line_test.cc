@@ -154,6 +154,7 @@ TEST_CASE("each option has an effect") {
       {{"--alpha=0.1", "--no-slower-than=2"}, [](const auto& l) { return l.measuring.alpha == 0.1; }},
       {{"--beta=0.2", "--no-slower-than=2"}, [](const auto& l) { return l.measuring.beta == 0.2; }},
       {{"--max-interference=1"}, [](const auto& l) { return l.measuring.max_interference == 1; }},
+      {{"--audit=strict"}, [](const auto& l) { return l.measuring.audit == pace::Audit::strict; }},
       {{"--skip-accuracy-check"}, [](const auto& l) { return l.settings.skip_accuracy_check; }},
       {{"-c", "max_autotune=True", "-c", "cpp.simdlen=0"},
        [](const auto& l) { return l.settings.inductor_config == Strings{"max_autotune=true", "cpp.simdlen=0"}; }},
@@ -379,6 +380,8 @@ TEST_CASE("options that act in other runs only are refused") {
   in({"--performance", "--inference", "--alpha=0.1"}, "--alpha has no meaning here; expected --no-slower-than");
   in({"--accuracy", "--inference", "--max-interference=1"},
      "--max-interference has no meaning here; expected --performance without --compat");
+  in({"--accuracy", "--inference", "--audit=off"},
+     "--audit has no meaning here; expected --performance without --compat");
   in({"--performance", "--inference", "--compat", "--confidence=0.9"},
      "--confidence has no meaning here; expected --performance without");
   in({"--accuracy", "--inference", "--warm-up-iterations=1"},
