@@ -129,7 +129,7 @@ shows "placed.aot.pt2 that gets other buffers includes an update of its pointers
 case="a package is called with inputs of several cases, each with buffers of its own"
 compares --trust --baseline $files/cache.pt2 --candidate $files/cache.aot.pt2 --inputs "(T([1, 16], f32, high=top),)" \
   --sweep top=1,2
-ends_with 0; shows "2 cases, 2 implementations: 4 measured"
+ends_with 0; shows "2 cases, 4 implementations: 4 measured"
 
 case="buffers of an exported program that cannot be read are refused, and NativeRT is not blamed"
 python3 - $files/cache.pt2 "$work/pickled.pt2" <<'EOF' || complain "the file could not be changed"
