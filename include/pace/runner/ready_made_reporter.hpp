@@ -27,10 +27,13 @@ class ReadyMadeReporter final : public Catch::StreamingReporterBase {
   /// Returns its description in Catch2's list of reporters.
   static std::string getDescription() { return "pace: failures of a program's own cases, without places in code"; }
 
+  /// Prints a filter that Catch2 cannot read.
   void reportInvalidTestSpec(Catch::StringRef filter) override { m_stream << "Invalid Filter: " << filter << '\n'; }
+  /// Prints a filter that no test case has.
   void noMatchingTestCases(Catch::StringRef filter) override {
     m_stream << "No test cases matched '" << filter << "'\n";
   }
+  /// Prints the signal that ends the program.
   void fatalErrorEncountered(Catch::StringRef error) override {
     print("FAILED", Catch::Colour::ResultError, static_cast<std::string>(error));
   }
@@ -53,12 +56,14 @@ class ReadyMadeReporter final : public Catch::StreamingReporterBase {
       print("PASSED", Catch::Colour::Success, text);
   }
 
+  /// Prints how long a section took, with Catch2's --durations.
   void sectionEnded(const Catch::SectionStats& stats) override {
     if (Catch::shouldShowDuration(*m_config, stats.durationInSeconds))
       m_stream << Catch::getFormattedDuration(stats.durationInSeconds) << " s: " << stats.sectionInfo.name << '\n';
     StreamingReporterBase::sectionEnded(stats);
   }
 
+  /// Prints the totals.
   void testRunEnded(const Catch::TestRunStats& stats) override {
     Catch::printTestRunTotals(m_stream, *m_colour, stats.totals);
     m_stream << "\n\n" << std::flush;
