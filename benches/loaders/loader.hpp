@@ -9,6 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <c10/core/Device.h>
 
@@ -17,6 +18,12 @@
 #include "pace/core/error.hpp"
 
 namespace pace::benches::loaders {
+
+/// Whether two tensors of one type and size hold the same bytes.
+[[nodiscard]] inline bool same_bytes(const at::Tensor& a, const at::Tensor& b) {
+  const auto bytes = [](const at::Tensor& tensor) { return tensor.contiguous().view({-1}).view(at::kByte).cpu(); };
+  return at::equal(bytes(a), bytes(b));
+}
 
 /// A tensor that a file holds under a name, such as a buffer of a module.
 struct Buffer {

@@ -18,7 +18,6 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
-#include <ATen/ops/equal.h>
 #include <ATen/ops/rand_like.h>
 #include <c10/core/ScalarType.h>
 
@@ -192,10 +191,6 @@ class BoundPackage final : public BoundCall {
   void refresh_state() {
     state_.clear();
     for (const auto i : written_) state_.push_back({buffers_.all()[i].fqn, buffers_.all()[i].value});
-  }
-  [[nodiscard]] static bool same_bytes(const at::Tensor& a, const at::Tensor& b) {
-    const auto bytes = [](const at::Tensor& tensor) { return tensor.contiguous().view({-1}).view(at::kByte).cpu(); };
-    return at::equal(bytes(a), bytes(b));
   }
 
   AotiLoader& loader_;

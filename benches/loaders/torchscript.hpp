@@ -119,7 +119,9 @@ class BoundScript final : public BoundCall {
     first_state_ = inputs.tensors().size();
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       const bool is_replaced = !copies[i].is_same(left[i]);
-      if (!returned || (!is_replaced && copies[i]._version() == versions[i])) {
+      // A normalisation writes its running statistics without counting a version.
+      const bool is_written = copies[i]._version() != versions[i] || !same_bytes(copies[i], buffers[i].value);
+      if (!returned || (!is_replaced && !is_written)) {
         others_.push_back(std::move(buffers[i]));
         continue;
       }

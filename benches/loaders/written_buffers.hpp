@@ -43,6 +43,22 @@ namespace detail {
   return names;
 }
 
+/// Names of the running statistics that `node` writes to without a word of it in its schema: those of a normalisation
+/// in training.
+[[nodiscard]] inline std::vector<std::string> running_statistics(const nlohmann::json& node) {
+  const auto target = node.at("target").get<std::string>();
+  if (target != "torch.ops.aten.batch_norm.default" && target != "torch.ops.aten.instance_norm.default") return {};
+  bool in_training = false;
+  std::vector<std::string> found;
+  for (const auto& input : node.at("inputs")) {
+    const auto name = input.at("name").get<std::string>();
+    if (name == "training" || name == "use_input_stats") in_training = input.at("arg").value("as_bool", false);
+    if (name != "running_mean" && name != "running_var") continue;
+    for (const auto& tensor : tensors_in(input.at("arg"))) found.push_back(tensor);
+  }
+  return in_training ? found : std::vector<std::string>();
+}
+
 /// The inputs of `graph` among `known` that its nodes write to, themselves or through a view. Operators that this
 /// process does not have write to nothing.
 [[nodiscard]] inline std::set<std::string> written_inputs(const nlohmann::json& graph,
@@ -51,6 +67,8 @@ namespace detail {
   for (const auto& name : known) memory_of[name] = name;
   std::set<std::string> written;
   for (const auto& node : graph.at("nodes")) {
+    for (const auto& name : running_statistics(node))
+      if (const auto memory = memory_of.find(name); memory != memory_of.end()) written.insert(memory->second);
     const auto* const schema = schema_of(node.at("target").get<std::string>());
     if (schema == nullptr) continue;
     std::string viewed;

@@ -312,6 +312,30 @@ TEST_CASE("an exported program has the buffers among its inputs that it writes t
   CHECK(module["graph"]["nodes"].back()["target"] == "torch.ops.aten.copy_.default");
 }
 
+TEST_CASE("a normalisation writes to its running statistics in training alone") {
+  const bool training = GENERATE(true, false);
+  const auto tensor = [](const char* name) { return nlohmann::json{{"as_tensor", {{"name", name}}}}; };
+  const auto argument = [](const char* name, const nlohmann::json& value) {
+    return nlohmann::json{{"name", name}, {"arg", value}, {"kind", 1}};
+  };
+  const auto buffer = [&](const char* name, const char* input) {
+    return nlohmann::json{{"buffer", {{"arg", {{"name", input}}}, {"buffer_name", name}}}};
+  };
+  nlohmann::json program;
+  program["graph_module"]["signature"] = {
+      {"input_specs", {buffer("mean", "b_mean"), buffer("var", "b_var"), buffer("scale", "b_scale")}},
+      {"output_specs", nlohmann::json::array()}};
+  program["graph_module"]["graph"]["nodes"] =
+      nlohmann::json::array({{{"target", "torch.ops.aten.batch_norm.default"},
+                              {"inputs",
+                               {argument("input", tensor("x")), argument("weight", tensor("b_scale")),
+                                argument("running_mean", tensor("b_mean")), argument("running_var", tensor("b_var")),
+                                argument("training", {{"as_bool", training}})}},
+                              {"outputs", nlohmann::json::array({tensor("y")})}}});
+  const auto written = pace::benches::loaders::written_buffers(program);
+  CHECK(written == (training ? std::vector<std::string>{"mean", "var"} : std::vector<std::string>{}));
+}
+
 /// An archive with a program that has one input, and the configuration of its buffers.
 std::string program_of(const pace::test::Scratch& scratch, const nlohmann::json& config) {
   const std::string path = scratch / "program.pt2";
