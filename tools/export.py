@@ -35,16 +35,30 @@ def _torchscript(module, args, kwargs, path, dynamic_shapes):
         if not isinstance(leaf, torch.Tensor):
             found = f"the inputs have {leaf!r}; expected another format"
             raise ValueError(f"a trace in TorchScript takes tensors alone, and {found}")
-    buffers = list(module.buffers())
-    values = [each.clone() for each in buffers]
+    held = [
+        (owner, name, buffer, buffer.clone())
+        for owner in module.modules()
+        for name, buffer in owner._buffers.items()
+        if buffer is not None
+    ]
     if kwargs:
         named = inspect.signature(module.forward).bind(*args, **kwargs).arguments
         trace = torch.jit.trace(module, example_kwarg_inputs=dict(named))
     else:
         trace = torch.jit.trace(module, args)
-    # Tracing calls the module, which may write to its buffers; the trace has the same tensors.
-    for buffer, value in zip(buffers, values):
-        buffer.copy_(value)
+    # Tracing calls the module, which may write to its buffers or replace them; the trace has the first tensors.
+    replaced = []
+    for owner, name, buffer, value in held:
+        if owner._buffers[name] is not buffer:
+            replaced.append(name)
+        owner._buffers[name] = buffer
+        with torch.no_grad():
+            buffer.copy_(value)
+    if replaced:
+        raise ValueError(
+            f"forward replaces the buffer '{replaced[0]}', which a trace in TorchScript does not store; expected "
+            f"self.{replaced[0]}.copy_(...), or formats without 'torchscript'"
+        )
     trace.save(path)
 
 

@@ -113,6 +113,23 @@ class Export(unittest.TestCase):
         paths = export.export(torch.nn.ReLU(), (x,), folder=self.folder, formats=("torchscript",))
         self.assertFalse(torch.load(paths["inputs"], weights_only=True)["args"][0].requires_grad)
 
+    def test_a_buffer_that_is_replaced_is_put_back_and_refused_for_a_trace(self):
+        class Ring(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("rows", torch.ones(3, 2))
+
+            def forward(self, x):
+                self.rows = torch.cat([self.rows[1:], x])
+                return self.rows.sum()
+
+        ring = Ring()
+        before = ring.rows
+        with self.assertRaisesRegex(ValueError, "forward replaces the buffer 'rows'"):
+            export.export(ring, (torch.zeros(1, 2),), folder=self.folder, formats=("torchscript",))
+        self.assertIs(ring.rows, before)
+        self.assertTrue(torch.equal(before, torch.ones(3, 2)))
+
     def test_a_package_is_compiled_from_the_exported_program(self):
         def compile_and_package(program, package_path, inductor_configs):
             self.assertIsInstance(program, torch.export.ExportedProgram)
