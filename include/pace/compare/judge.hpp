@@ -46,7 +46,7 @@ struct GatedRounds {
   std::vector<ClocksAlone> clocks_alone = {};
   /// Why the baseline's times are not its own (see BaselineWitness).
   SlowedBaseline slowed_baseline = {};
-  /// CPU seconds that the baseline alone used in a second; 0: unknown.
+  /// CPU seconds that the baseline used in a second, alone if a witness timed it and else in the rounds; 0: unknown.
   double baseline_cores = 0;
   std::vector<NewValueSpeed> on_new_values = {};
 };
