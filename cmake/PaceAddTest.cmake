@@ -127,7 +127,7 @@ function(pace_add_test)
   set(build "${CMAKE_CURRENT_BINARY_DIR}/${given_NAME}_build.cc")
   file(CONFIGURE OUTPUT "${build}" @ONLY CONTENT [=[
 // Written by the build.
-#include "pace/core/build_info.hpp"
+#include "pace/base/build_info.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 load("@libtorch//:python.bzl", "PYTHON")
 
 _SOURCE = """// Written by the build.
-#include "pace/core/build_info.hpp"
+#include "pace/base/build_info.hpp"
 
 namespace {{
 

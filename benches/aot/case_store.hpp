@@ -18,8 +18,8 @@
 #include "benches/aot/package_compiler.hpp"
 #include "benches/aot/package_options.hpp"
 #include "benches/aot/package_record.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/folders.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/folders.hpp"
 
 namespace pace::benches::aot {
 

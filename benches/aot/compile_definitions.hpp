@@ -8,7 +8,7 @@
 #include "benches/aot/definition.hpp"
 #include "benches/aot/definition_store.hpp"
 #include "benches/aot/traced.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::aot {
 

@@ -13,8 +13,8 @@
 #include <ATen/core/stack.h>
 
 #include "benches/aot/training_package.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/ivalue.hpp"
-#include "pace/core/error.hpp"
 #include "pace/training/gradient.hpp"
 #include "pace/training/step.hpp"
 

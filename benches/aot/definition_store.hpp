@@ -24,7 +24,7 @@
 #include "benches/aot/package_record.hpp"
 #include "benches/aot/tensor_metadata.hpp"
 #include "benches/aot/traced.hpp"
-#include "pace/core/folders.hpp"
+#include "pace/os/folders.hpp"
 
 namespace pace::benches::aot {
 

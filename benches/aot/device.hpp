@@ -8,8 +8,8 @@
 
 #include <c10/core/Device.h>
 
-#include "pace/core/error.hpp"
-#include "pace/core/memory.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/memory.hpp"
 
 #ifdef PACE_CUDA
 #include "pace/gpu/cuda/facts.hpp"

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::aot::detail {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "benches/aot/libtorch_parts.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 #if PACE_HAS_FUSERS
 #include <torch/csrc/jit/codegen/fuser/interface.h>

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::aot {
 

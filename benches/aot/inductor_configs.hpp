@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "benches/aot/package_key.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::aot {
 

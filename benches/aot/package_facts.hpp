@@ -18,8 +18,8 @@
 
 #include "benches/aot/facts_object.hpp"
 #include "benches/aot/tensor_metadata.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/parse_json.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/parse_json.hpp"
 
 namespace pace::benches::aot {
 

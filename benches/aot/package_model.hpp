@@ -12,7 +12,7 @@
 
 #include "benches/aot/libtorch_parts.hpp"
 #include "benches/aot/tensor_metadata.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 #if PACE_HAS_AOT_INDUCTOR
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>

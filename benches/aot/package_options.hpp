@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "benches/aot/package_key.hpp"
-#include "pace/core/build_info.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/build_info.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::aot {
 

@@ -16,8 +16,8 @@
 
 #include "benches/aot/gzip.hpp"
 #include "benches/aot/libtorch_parts.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/folders.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/folders.hpp"
 
 #if PACE_HAS_PROFILER
 #include <torch/csrc/autograd/profiler_kineto.h>

@@ -12,7 +12,7 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/ScalarType.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::aot {
 

@@ -13,7 +13,7 @@
 #include <c10/core/ScalarType.h>
 #include <nlohmann/json.hpp>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/dtype.hpp"
 #include "pace/inputs/scalar_type.hpp"
 

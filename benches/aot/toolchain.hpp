@@ -14,8 +14,8 @@
 #include <ATen/Version.h>
 #include <unistd.h>
 
-#include "pace/core/error.hpp"
-#include "pace/core/process.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/process.hpp"
 
 namespace pace::benches::aot {
 

@@ -24,7 +24,7 @@
 #include "benches/aot/definition.hpp"
 #include "benches/aot/tensor_metadata.hpp"
 #include "benches/aot/value_reads.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::aot {
 

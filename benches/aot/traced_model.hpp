@@ -27,8 +27,8 @@
 #include "benches/aot/tensor_metadata.hpp"
 #include "benches/aot/traced.hpp"
 #include "benches/aot/training_package.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/ivalue.hpp"
-#include "pace/core/error.hpp"
 #include "pace/training/gradient.hpp"
 
 namespace pace::benches::aot {

@@ -21,8 +21,8 @@
 #include "benches/aot/package_record.hpp"
 #include "benches/aot/tensor_metadata.hpp"
 #include "benches/aot/traced.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/parse_json.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/parse_json.hpp"
 
 #if PACE_HAS_AOT_INDUCTOR
 

@@ -12,7 +12,7 @@
 #include "benches/selftest/fresh_options.hpp"
 #include "benches/selftest/measure_new_values.hpp"
 #include "benches/selftest/quiet.hpp"
-#include "pace/core/options.hpp"
+#include "pace/result/options.hpp"
 
 namespace {
 

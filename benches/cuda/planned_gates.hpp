@@ -5,8 +5,8 @@
 #include <string>
 
 #include "pace/args/value.hpp"
-#include "pace/core/bazel.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/bazel.hpp"
 
 /// Returns the number in the variable PACE_GPU_GATES, or `otherwise` if that is not set or empty. Throws pace::Error
 /// unless it is a whole number from 1 to 10,000,000.

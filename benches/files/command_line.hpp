@@ -8,8 +8,8 @@
 
 #include "benches/loaders/sweep.hpp"
 #include "pace/args/command_line.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/check_options.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::benches::files {
 

@@ -25,12 +25,12 @@
 #include "pace/check/clone_input.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/compare/publish.hpp"
-#include "pace/core/activity.hpp"
-#include "pace/core/planned_case.hpp"
-#include "pace/core/progress.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
 #include "pace/gate/times.hpp"
+#include "pace/os/activity.hpp"
+#include "pace/result/planned_case.hpp"
+#include "pace/result/progress.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace pace::benches::files {
 

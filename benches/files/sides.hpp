@@ -30,8 +30,8 @@
 #include "benches/loaders/operator_by_name.hpp"
 #include "benches/loaders/trust.hpp"
 #include "benches/loaders/whole_weights.hpp"
-#include "pace/core/bazel.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/bazel.hpp"
 
 namespace pace::benches::files {
 

@@ -16,9 +16,9 @@
 #include "benches/kernels/compat/timer.hpp"
 #include "benches/kernels/name_filter.hpp"
 #include "pace/args/command_line.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/most_threads.hpp"
+#include "pace/base/error.hpp"
 #include "pace/kernels/category.hpp"
+#include "pace/os/most_threads.hpp"
 
 namespace pace::benches::kernels {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "benches/kernels/ncu.hpp"
-#include "pace/core/c_numbers.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/c_numbers.hpp"
+#include "pace/base/error.hpp"
 #include "pace/kernels/report.hpp"
 #include "pace/report/csv_text.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "benches/aot/rand_strided.hpp"
 #include "benches/aot/tensor_metadata.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/parse.hpp"
 #include "pace/corpus/text.hpp"
 #include "pace/inputs/scalar_type.hpp"

@@ -25,7 +25,7 @@
 #include "benches/aot/package_facts.hpp"
 #include "benches/aot/package_model.hpp"
 #include "benches/kernels/inputs.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::kernels {
 

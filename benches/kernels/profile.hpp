@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "benches/kernels/compat/profile_report.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/format.hpp"
+#include "pace/base/units.hpp"
 #include "pace/kernels/ranges.hpp"
 #include "pace/report/table.hpp"
 

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/base/error.hpp"
 #include "pace/kernels/category_patterns.hpp"
 #include "pace/kernels/kernel.hpp"
 #include "pace/kernels/knowledge.hpp"
 #include "pace/kernels/ranges.hpp"
+#include "pace/os/read_file.hpp"
 
 namespace pace::benches::kernels {
 

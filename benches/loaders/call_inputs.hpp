@@ -14,7 +14,7 @@
 #include <ATen/core/ivalue.h>
 #include <c10/core/Device.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/inputs/generate.hpp"
 
 namespace pace::benches::loaders {

@@ -26,10 +26,10 @@
 #include "benches/loaders/sweep.hpp"
 #include "benches/loaders/whole_weights.hpp"
 #include "benches/text/beginning.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/inputs/generate.hpp"
+#include "pace/os/read_file.hpp"
 
 namespace pace::benches::loaders {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::loaders {
 

@@ -22,7 +22,7 @@
 #include <caffe2/serialize/inline_container.h>
 
 #include "benches/loaders/checksums.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::loaders {
 

@@ -18,7 +18,7 @@
 #include "benches/loaders/loader.hpp"
 #include "benches/loaders/program_facts.hpp"
 #include "benches/loaders/program_of_buffers.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 #if PACE_HAS_NATIVERT
 #include <torch/nativert/ModelRunnerHandle.h>

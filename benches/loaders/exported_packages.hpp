@@ -24,9 +24,9 @@
 #include "benches/loaders/file_digest.hpp"
 #include "benches/loaders/loader.hpp"
 #include "benches/loaders/package.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
+#include "pace/base/units.hpp"
 
 namespace pace::benches::loaders {
 

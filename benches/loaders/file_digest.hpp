@@ -9,8 +9,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "pace/core/digest.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/digest.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::loaders {
 

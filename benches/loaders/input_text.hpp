@@ -26,7 +26,7 @@
 #include "benches/operators/calls/memory.hpp"
 #include "benches/text/beginning.hpp"
 #include "pace/args/value.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/dtype.hpp"
 #include "pace/corpus/parse.hpp"
 #include "pace/corpus/text.hpp"

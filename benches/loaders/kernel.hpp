@@ -34,10 +34,10 @@
 #include "benches/loaders/kernels/nvrtc.hpp"
 #include "benches/loaders/kernels/triton.hpp"
 #include "benches/loaders/loader.hpp"
-#include "pace/core/demangle.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/base/demangle.hpp"
+#include "pace/base/error.hpp"
 #include "pace/inputs/scalar_type.hpp"
+#include "pace/os/read_file.hpp"
 
 namespace pace::benches::loaders {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "benches/loaders/content.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::loaders {
 

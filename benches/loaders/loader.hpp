@@ -15,7 +15,7 @@
 
 #include "benches/loaders/call_inputs.hpp"
 #include "benches/loaders/content.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::loaders {
 

@@ -10,7 +10,7 @@
 #include "benches/loaders/loader.hpp"
 #include "benches/loaders/package.hpp"
 #include "benches/loaders/torchscript.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::loaders {
 

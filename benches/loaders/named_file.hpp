@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "pace/core/bazel.hpp"
+#include "pace/os/bazel.hpp"
 
 namespace pace::benches::loaders {
 

@@ -14,7 +14,7 @@
 
 #include "benches/loaders/loader.hpp"
 #include "benches/operators/calls/operator_call.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::loaders {
 

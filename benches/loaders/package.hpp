@@ -27,9 +27,9 @@
 #include "benches/loaders/captured_errors.hpp"
 #include "benches/loaders/loader.hpp"
 #include "benches/loaders/stand_ins.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
 #include "pace/check/clone_input.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
 
 #if PACE_HAS_AOT_INDUCTOR
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>

@@ -25,10 +25,10 @@
 #include "benches/loaders/call_inputs.hpp"
 #include "benches/loaders/content.hpp"
 #include "benches/loaders/written_buffers.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/parse_json.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/dtype.hpp"
 #include "pace/inputs/scalar_type.hpp"
+#include "pace/os/parse_json.hpp"
 
 namespace pace::benches::loaders {
 

@@ -20,9 +20,9 @@
 #include "benches/loaders/content.hpp"
 #include "benches/loaders/program_facts.hpp"
 #include "benches/loaders/written_buffers.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/folders.hpp"
-#include "pace/core/parse_json.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/folders.hpp"
+#include "pace/os/parse_json.hpp"
 
 namespace pace::benches::loaders {
 

@@ -9,7 +9,7 @@
 
 #include "benches/loaders/loader.hpp"
 #include "benches/loaders/program_facts.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::loaders {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "pace/args/value.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/dtype.hpp"
 
 namespace pace::benches::loaders {

@@ -23,8 +23,8 @@
 #include "benches/loaders/loader.hpp"
 #include "benches/loaders/program_facts.hpp"
 #include "benches/operators/calls/arguments.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/clone_input.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::benches::loaders {
 

@@ -11,7 +11,7 @@
 #include "benches/loaders/content.hpp"
 #include "benches/loaders/loader.hpp"
 #include "benches/loaders/loaders.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::loaders {
 

@@ -21,9 +21,9 @@
 
 #include "benches/loaders/content.hpp"
 #include "benches/loaders/program_facts.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/ivalue.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/parse_json.hpp"
+#include "pace/os/parse_json.hpp"
 
 namespace pace::benches::loaders {
 

@@ -14,7 +14,7 @@
 #include <ATen/core/function_schema.h>
 #include <nlohmann/json.hpp>
 
-#include "pace/core/parse_json.hpp"
+#include "pace/os/parse_json.hpp"
 
 namespace pace::benches::loaders {
 

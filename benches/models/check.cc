@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include "benches/models/check.hpp"
-#include "pace/core/bazel.hpp"
+#include "pace/os/bazel.hpp"
 #include "pace/report/program_output.hpp"
 
 int main(int argc, char** argv) {

@@ -13,8 +13,8 @@
 #include "benches/models/driver/check_expected.hpp"
 #include "benches/models/driver/check_limits.hpp"
 #include "pace/args/command_line.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/output_file.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/output_file.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::benches::models {

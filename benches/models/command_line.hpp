@@ -12,7 +12,7 @@
 #include "benches/models/model_file.hpp"
 #include "benches/models/settings.hpp"
 #include "pace/args/command_line.hpp"
-#include "pace/core/options.hpp"
+#include "pace/result/options.hpp"
 
 namespace pace::benches::models {
 

@@ -17,8 +17,8 @@
 #include "benches/models/config.hpp"
 #include "benches/models/config_sections.hpp"
 #include "benches/yaml/yaml_file.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/read_file.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::benches::models {

@@ -14,7 +14,7 @@
 #include "benches/models/driver/known_model.hpp"
 #include "benches/models/driver/run_here.hpp"
 #include "benches/models/row.hpp"
-#include "pace/core/pages.hpp"
+#include "pace/os/pages.hpp"
 #include "pace/report/environment.hpp"
 
 namespace pace::benches::models {
@@ -60,7 +60,7 @@ struct Dependencies {
   bool is_test = false;
 };
 
-/// Beside those of core/exit_code.hpp: 1 is of bad input and of rows that got lost, 128 and more of a signal.
+/// Beside those of result/exit_code.hpp: 1 is of bad input and of rows that got lost, 128 and more of a signal.
 inline constexpr int exit_bad_input = 1, exit_signal = 128;
 
 }  // namespace pace::benches::models

@@ -21,8 +21,8 @@
 #include <torch/nn/module.h>
 
 #include "benches/models/suite.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/ivalue.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::benches::aot {
 struct PackageOptions;

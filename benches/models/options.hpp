@@ -15,8 +15,8 @@
 #include "benches/models/command_line.hpp"
 #include "benches/models/suite.hpp"
 #include "pace/args/command_line.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/most_threads.hpp"
+#include "pace/base/format.hpp"
+#include "pace/os/most_threads.hpp"
 
 namespace pace::benches::models {
 

@@ -14,7 +14,7 @@
 #include "benches/models/driver/names.hpp"
 #include "benches/models/options.hpp"
 #include "pace/args/command_line.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::models {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::models {
 

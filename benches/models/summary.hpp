@@ -19,7 +19,7 @@
 #include "benches/models/driver/summary.hpp"
 #include "benches/models/suite.hpp"
 #include "pace/args/command_line.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::benches::models {

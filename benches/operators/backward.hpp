@@ -20,9 +20,9 @@
 
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/calls/operator_call.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/out_of_memory.hpp"
-#include "pace/core/error.hpp"
 #include "pace/corpus/load.hpp"
 #include "pace/training/gradient.hpp"
 #include "pace/training/step.hpp"

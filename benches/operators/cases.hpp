@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/random.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/random.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/corpus/load.hpp"
 

@@ -15,8 +15,8 @@
 #include "benches/operators/compat/options.hpp"
 #include "benches/operators/options.hpp"
 #include "pace/args/command_line.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
 
 namespace pace::benches::operators {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/result.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::benches::operators {
 

@@ -14,7 +14,7 @@
 #include "benches/operators/default_set.hpp"
 #include "benches/operators/make_call.hpp"
 #include "benches/operators/selection.hpp"
-#include "pace/core/options.hpp"
+#include "pace/result/options.hpp"
 #include "pace/runner/threads.hpp"
 
 namespace {

@@ -18,9 +18,9 @@
 #include "pace/check/check_options.hpp"
 #include "pace/check/clone.hpp"
 #include "pace/check/outputs.hpp"
-#include "pace/compare/random_state.hpp"
-#include "pace/core/activity.hpp"
-#include "pace/core/result.hpp"
+#include "pace/os/activity.hpp"
+#include "pace/result/result.hpp"
+#include "pace/subject/random_state.hpp"
 #include "pace/timing/instruction_counter.hpp"
 
 namespace pace::benches::operators {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "benches/operators/options.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/corpus.hpp"
+#include "pace/os/read_file.hpp"
 
 namespace pace::benches::operators {
 

@@ -9,8 +9,8 @@
 #include "benches/aot/device.hpp"
 #include "benches/timers/benchmark_cpu.hpp"
 #include "benches/timers/timer_clock.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/wall.hpp"
 #ifdef PACE_CUDA

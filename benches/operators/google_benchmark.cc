@@ -20,9 +20,9 @@
 #include "benches/operators/replay.hpp"
 #include "benches/operators/selection.hpp"
 #include "pace/args/command_line.hpp"
-#include "pace/core/bazel.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/run_context.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/bazel.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace {
 

@@ -27,10 +27,10 @@
 #include "benches/operators/options.hpp"
 #include "benches/operators/replay.hpp"
 #include "benches/operators/selection.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/format.hpp"
+#include "pace/base/units.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/result.hpp"
 #ifdef PACE_CUDA
 #include "benches/timers/do_bench.hpp"
 #include "pace/gpu/cuda/device.hpp"

@@ -13,7 +13,7 @@
 #include "benches/operators/channels_last.hpp"
 #include "benches/operators/options.hpp"
 #include "benches/operators/selection.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/inputs/generate.hpp"
 

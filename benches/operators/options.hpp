@@ -12,7 +12,7 @@
 
 #include <c10/core/ScalarType.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/dtype.hpp"
 #include "pace/inputs/scalar_type.hpp"
 #include "pace/timing/clock.hpp"

@@ -15,9 +15,9 @@
 #include <ATen/ops/ones.h>
 
 #include "benches/operators/backends/work.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
 #include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/wall.hpp"
 

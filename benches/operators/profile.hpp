@@ -14,7 +14,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "benches/aot/profiler_trace.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::operators {
 

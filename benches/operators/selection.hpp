@@ -14,7 +14,7 @@
 
 #include "benches/operators/backends/skip.hpp"
 #include "benches/operators/options.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/corpus/embedding.hpp"
 

@@ -11,7 +11,7 @@
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/calls/operator_call.hpp"
 
-#include "pace/core/c_numbers.hpp"
+#include "pace/base/c_numbers.hpp"
 
 namespace pace::benches::operators {
 

@@ -12,14 +12,14 @@
 #include "benches/operators/replay.hpp"
 #include "benches/operators/selection.hpp"
 #include "benches/operators/suite_summary.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/output_file.hpp"
-#include "pace/core/progress.hpp"
-#include "pace/core/run_context.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/format.hpp"
+#include "pace/base/units.hpp"
+#include "pace/os/output_file.hpp"
 #include "pace/report/csv_text.hpp"
 #include "pace/report/progress_line.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/progress.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace pace::benches::operators {
 

@@ -12,8 +12,8 @@
 
 #include "benches/operators/selection.hpp"
 #include "benches/operators/speedups.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
+#include "pace/result/result.hpp"
 #include "pace/stats/mean.hpp"
 
 namespace pace::benches::operators {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/bazel.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/folders.hpp"
-#include "pace/core/process.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/bazel.hpp"
+#include "pace/os/folders.hpp"
+#include "pace/os/process.hpp"
 #include "pace/runner/this_program.hpp"
 #include "pace/timing/instruction_counter.hpp"
 

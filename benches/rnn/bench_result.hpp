@@ -14,7 +14,7 @@
 #include <ATen/ops/mean.h>
 #include <ATen/ops/std.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::rnn {
 

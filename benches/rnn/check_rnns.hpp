@@ -20,9 +20,9 @@
 #include "benches/rnn/command_line.hpp"
 #include "benches/rnn/model_def.hpp"
 #include "benches/rnn/runners.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
 #include "pace/check/outputs.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::benches::rnn {

@@ -8,7 +8,7 @@
 #include <c10/core/Device.h>
 
 #include "benches/rnn/runners.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::benches::rnn {

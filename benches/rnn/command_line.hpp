@@ -11,7 +11,7 @@
 
 #include "benches/rnn/bench_json.hpp"
 #include "pace/args/command_line.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/python_repr.hpp"
 #include "pace/report/text.hpp"
 #include "pace/runner/session_options.hpp"

@@ -20,9 +20,9 @@
 
 #include "benches/rnn/python_text.hpp"
 #include "pace/args/command_line.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/parse_json.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/parse_json.hpp"
+#include "pace/os/read_file.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::benches::rnn {

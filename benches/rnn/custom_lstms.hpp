@@ -21,7 +21,7 @@
 #include <torch/nn/modules/normalization.h>
 
 #include "benches/rnn/cells.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::rnn {
 

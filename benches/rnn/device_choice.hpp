@@ -7,7 +7,7 @@
 #include <c10/core/Device.h>
 
 #include "benches/aot/device.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::rnn {
 

@@ -17,7 +17,7 @@
 
 #include "benches/rnn/cells.hpp"
 #include "benches/rnn/model_def.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::rnn {
 

@@ -6,7 +6,7 @@
 
 #include "benches/aot/fuser.hpp"
 #include "benches/aot/libtorch_parts.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 #if PACE_HAS_FUSERS
 #include <torch/csrc/jit/codegen/fuser/interface.h>

@@ -13,7 +13,7 @@
 #include "benches/rnn/model_def.hpp"
 #include "benches/rnn/plan.hpp"
 #include "benches/rnn/runners.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/training/graphed_step.hpp"
 
 namespace pace::benches::rnn {

@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "benches/rnn/command_line.hpp"
-#include "pace/core/options.hpp"
+#include "pace/result/options.hpp"
 
 namespace pace::benches::rnn {
 

@@ -11,7 +11,7 @@
 #include "benches/rnn/command_line.hpp"
 #include "benches/rnn/model_def.hpp"
 #include "benches/rnn/runners.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::rnn {
 

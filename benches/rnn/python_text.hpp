@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pace/core/c_numbers.hpp"
+#include "pace/base/c_numbers.hpp"
 #include "pace/corpus/python_repr.hpp"
 
 namespace pace::benches::rnn {

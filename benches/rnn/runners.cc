@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "benches/rnn/draw.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::benches::rnn {

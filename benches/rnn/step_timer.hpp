@@ -7,8 +7,8 @@
 
 #include <c10/core/Device.h>
 
-#include "pace/core/error.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
 #include "pace/gpu/device.hpp"
 #include "pace/gpu/owned.hpp"
 #include "pace/timing/wall.hpp"

@@ -20,8 +20,8 @@
 #include "benches/rnn/python_text.hpp"
 #include "benches/rnn/step_timer.hpp"
 #include "benches/rnn/train_bench.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
 #include "pace/training/gradient.hpp"
 
 namespace pace::benches::rnn {

@@ -15,8 +15,8 @@
 #include "benches/rnn/command_line.hpp"
 #include "benches/rnn/runners.hpp"
 #include "benches/rnn/test_bench.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::benches::rnn {

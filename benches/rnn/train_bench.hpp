@@ -19,8 +19,8 @@
 #include "benches/rnn/model_def.hpp"
 #include "benches/rnn/step_timer.hpp"
 #include "benches/rnn/table.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
 
 namespace pace::benches::rnn {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/run_context.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace pace::benches {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace pace::benches {
 

@@ -19,8 +19,8 @@
 #include "benches/selftest/rules_of_others.hpp"
 #include "benches/selftest/settings.hpp"
 #include "benches/selftest/subjects.hpp"
-#include "pace/core/bazel.hpp"
-#include "pace/core/output_file.hpp"
+#include "pace/os/bazel.hpp"
+#include "pace/os/output_file.hpp"
 #include "pace/stats/multiplicity.hpp"
 
 namespace {

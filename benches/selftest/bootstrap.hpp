@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "pace/core/random.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/random.hpp"
+#include "pace/base/units.hpp"
 #include "pace/stats/quantile.hpp"
 
 namespace pace::benches::selftest {

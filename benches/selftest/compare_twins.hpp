@@ -8,9 +8,9 @@
 
 #include "benches/selftest/fresh_options.hpp"
 #include "pace/compare/comparison.hpp"
-#include "pace/core/options.hpp"
-#include "pace/core/result.hpp"
 #include "pace/gate/times.hpp"
+#include "pace/result/options.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::benches::selftest {
 

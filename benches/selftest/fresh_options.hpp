@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <random>
 
-#include "pace/core/options.hpp"
-#include "pace/core/random.hpp"
-#include "pace/core/run_context.hpp"
+#include "pace/base/random.hpp"
+#include "pace/result/options.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace pace::benches::selftest {
 

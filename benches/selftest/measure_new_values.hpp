@@ -9,8 +9,8 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "pace/compare/comparison.hpp"
-#include "pace/core/options.hpp"
-#include "pace/core/result.hpp"
+#include "pace/result/options.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::benches::selftest {
 

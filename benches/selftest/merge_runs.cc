@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "benches/selftest/merge_runs.hpp"
-#include "pace/core/bazel.hpp"
+#include "pace/os/bazel.hpp"
 #include "pace/report/program_output.hpp"
 #include "pace/report/text.hpp"
 

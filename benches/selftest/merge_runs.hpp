@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "pace/args/command_line.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/report/replicates.hpp"

@@ -19,8 +19,8 @@
 #include <ATen/ops/sum.h>
 
 #include "benches/selftest/compare_twins.hpp"
-#include "pace/core/options.hpp"
-#include "pace/core/result.hpp"
+#include "pace/result/options.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::benches::selftest {
 

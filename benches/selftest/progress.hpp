@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "pace/core/progress.hpp"
+#include "pace/result/progress.hpp"
 
 namespace pace::benches::selftest {
 

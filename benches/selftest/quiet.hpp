@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "pace/core/run_context.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace pace::benches::selftest {
 

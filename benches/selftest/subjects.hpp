@@ -6,9 +6,9 @@
 #include <string>
 
 #include "benches/selftest/layout_functions.hpp"
-#include "pace/core/options.hpp"
-#include "pace/core/result.hpp"
 #include "pace/gate/times.hpp"
+#include "pace/result/options.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::benches::selftest {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "benches/selftest/bounds.hpp"
-#include "pace/core/result.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::benches::selftest {
 

@@ -15,8 +15,8 @@
 #include <ATen/core/ivalue.h>
 
 #include "benches/timers/summary.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/ivalue.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::benches::timers {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
 
 /// Timers as other libraries have them, with their very constants and their flaws, so that published numbers can be
 /// had again. pace's own clocks are better: see the README for the errors of each.

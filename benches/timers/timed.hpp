@@ -11,7 +11,7 @@
 
 #include "benches/timers/summary.hpp"
 
-#include "pace/core/c_numbers.hpp"
+#include "pace/base/c_numbers.hpp"
 
 namespace pace::benches::timers {
 

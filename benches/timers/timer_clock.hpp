@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "benches/timers/summary.hpp"
-#include "pace/core/function_ref.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/function_ref.hpp"
+#include "pace/base/units.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "benches/text/beginning.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches {
 

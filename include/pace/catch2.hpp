@@ -14,12 +14,12 @@
 #include <string>
 #include <type_traits>
 
-#include "pace/core/format.hpp"
-#include "pace/core/result.hpp"
+#include "pace/base/format.hpp"
 #include "pace/expectations.hpp"
 #include "pace/gate/matcher.hpp"
 #include "pace/report/text.hpp"
 #include "pace/report/without_runner.hpp"
+#include "pace/result/result.hpp"
 
 /// Expression of CHECK_THAT with one of pace's matchers. The message of a failure has the value and MatchResult::text,
 /// since toString() of a matcher is called without the value.

@@ -3,4 +3,4 @@
 #pragma once
 
 #include "pace/check/check_options.hpp"
-#include "pace/core/options.hpp"
+#include "pace/result/options.hpp"

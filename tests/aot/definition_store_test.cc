@@ -12,7 +12,7 @@
 
 #include "benches/aot/compile_definitions.hpp"
 #include "benches/aot/training_package.hpp"
-#include "pace/core/folders.hpp"
+#include "pace/os/folders.hpp"
 #include "tests/aot/definitions.hpp"
 #include "tests/support/why.hpp"
 

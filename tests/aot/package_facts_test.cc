@@ -19,7 +19,7 @@
 #include <ATen/record_function.h>
 
 #include "benches/aot/training_package.hpp"
-#include "pace/core/folders.hpp"
+#include "pace/os/folders.hpp"
 #include "tests/support/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>

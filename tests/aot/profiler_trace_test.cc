@@ -9,7 +9,7 @@
 
 #include <ATen/ops/ones.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/why.hpp"
 

@@ -16,7 +16,7 @@
 
 #include "benches/aot/compiled_step.hpp"
 #include "benches/aot/package_facts.hpp"
-#include "pace/core/folders.hpp"
+#include "pace/os/folders.hpp"
 #include "tests/aot/definitions.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/why.hpp"

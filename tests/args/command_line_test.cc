@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Message;

@@ -30,13 +30,13 @@ TEST_CASE("relu is relu") {
 CODE
 # Without NaN no check would find one.
 for flag in -ffast-math -Ofast -ffinite-math-only; do
-  if message=$(g++ -std=c++20 "$flag" -fsyntax-only -Iinclude include/pace/core/error.hpp 2>&1) ||
+  if message=$(g++ -std=c++20 "$flag" -fsyntax-only -Iinclude include/pace/base/error.hpp 2>&1) ||
     [[ $message != *"add -fno-finite-math-only behind them"* ]]; then
     echo "$flag: expected an error that names -fno-finite-math-only: $message"
     exit 1
   fi
 done
-g++ -std=c++20 -ffast-math -fno-finite-math-only -fsyntax-only -Iinclude -x c++ - <<<'#include "pace/core/error.hpp"'
+g++ -std=c++20 -ffast-math -fno-finite-math-only -fsyntax-only -Iinclude -x c++ - <<<'#include "pace/base/error.hpp"'
 
 # A second file of the same program: what headers define must not be defined twice.
 printf '#include <pace/pace.hpp>\n#include <pace/catch2.hpp>\n' >other.cc

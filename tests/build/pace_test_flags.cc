@@ -9,7 +9,7 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "pace/core/build_info.hpp"
+#include "pace/base/build_info.hpp"
 #include "pace/report/environment.hpp"
 
 #ifndef __OPTIMIZE__

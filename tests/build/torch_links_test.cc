@@ -4,7 +4,7 @@
 #include <ATen/ops/item.h>
 #include <ATen/ops/sum.h>
 #include <catch2/catch_test_macros.hpp>
-#include <pace/core/error.hpp>
+#include <pace/base/error.hpp>
 
 TEST_CASE("a tensor is made and summed by the LibTorch that was linked") {
   CHECK(at::arange(5).sum().item<int64_t>() == 10);

@@ -38,10 +38,10 @@
 #include <torch/library.h>
 #include <catch2/generators/catch_generators_range.hpp>
 
-#include "pace/compare/integrity/background.hpp"
-#include "pace/compare/integrity/fresh_values.hpp"
-#include "pace/compare/integrity/process_settings.hpp"
-#include "pace/compare/integrity/repeated_draws.hpp"
+#include "pace/audit/process_settings.hpp"
+#include "pace/subject/background.hpp"
+#include "pace/values/fresh_values.hpp"
+#include "pace/values/repeated_draws.hpp"
 #include "tests/cheats/rejected.hpp"
 
 namespace {

@@ -29,8 +29,8 @@
 #include <c10/util/intrusive_ptr.h>
 #include <catch2/matchers/catch_matchers_contains.hpp>
 
-#include "pace/compare/random_state.hpp"
-#include "pace/core/random.hpp"
+#include "pace/base/random.hpp"
+#include "pace/subject/random_state.hpp"
 #include "tests/cheats/rejected.hpp"
 
 namespace {

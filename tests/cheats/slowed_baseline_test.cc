@@ -18,9 +18,9 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 
+#include "pace/audit/time_pairs.hpp"
+#include "pace/audit/untouched_process.hpp"
 #include "pace/compare/comparison.hpp"
-#include "pace/compare/integrity/time_pairs.hpp"
-#include "pace/compare/integrity/untouched_process.hpp"
 #include "pace/gate/times.hpp"
 #include "tests/faults/faulty_machine.hpp"
 

@@ -13,8 +13,8 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/softplus.h>
 
-#include "pace/core/run_context.hpp"
 #include "pace/gate/counts.hpp"
+#include "pace/result/run_context.hpp"
 #include "tests/cheats/rejected.hpp"
 
 namespace {

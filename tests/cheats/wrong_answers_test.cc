@@ -26,7 +26,7 @@
 #include <ATen/ops/zeros.h>
 #include <catch2/matchers/catch_matchers_quantifiers.hpp>
 
-#include "pace/core/random.hpp"
+#include "pace/base/random.hpp"
 #include "tests/cheats/rejected.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/random.hpp"
+#include "pace/base/random.hpp"
 #include "values.hpp"
 
 namespace {

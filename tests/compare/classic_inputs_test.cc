@@ -5,7 +5,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "pace/check/text.hpp"
-#include "pace/compare/operands.hpp"
+#include "pace/subject/operands.hpp"
 #include "tests/support/german.hpp"
 
 TEST_CASE("inputs and values of outputs are written as in any other language") {

@@ -14,8 +14,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/catch2.hpp"
-#include "pace/compare/call_counter.hpp"
 #include "pace/compare/comparison.hpp"
+#include "pace/subject/call_counter.hpp"
 #include "tests/support/comparisons.hpp"
 
 namespace {

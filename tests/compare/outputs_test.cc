@@ -19,8 +19,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "pace/compare/captured_output.hpp"
-#include "pace/compare/output_copy.hpp"
+#include "pace/subject/captured_output.hpp"
+#include "pace/subject/output_copy.hpp"
 #include "tests/support/comparisons.hpp"
 #include "tests/support/last_freed_first.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/corpus.hpp"
 
 #include "tests/support/scratch.hpp"

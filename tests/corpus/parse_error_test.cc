@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/parse.hpp"
 
 using namespace pace::corpus;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "benches/loaders/kernels/kernel_device.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::testing {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/result.hpp"
+#include "pace/result/result.hpp"
 #include "pace/stats/summary.hpp"
 #include "tests/support/random.hpp"
 

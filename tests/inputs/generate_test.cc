@@ -10,7 +10,7 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/view_as_real.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/parse.hpp"
 #include "pace/inputs/generate.hpp"
 

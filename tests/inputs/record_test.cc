@@ -16,7 +16,7 @@
 #include <ATen/ops/split.h>
 #include <ATen/ops/stack.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/inputs/record.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <c10/util/Exception.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/kernels/knowledge.hpp"
 
 using namespace pace::kernel;

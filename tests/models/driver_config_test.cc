@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "benches/models/config_file.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {

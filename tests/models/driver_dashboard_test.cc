@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "benches/models/driver/dashboard_report.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {

@@ -21,7 +21,7 @@
 #include "benches/models/driver/comparisons.hpp"
 #include "benches/models/driver/json_record.hpp"
 #include "benches/models/driver/status_row.hpp"
-#include "pace/core/process.hpp"
+#include "pace/os/process.hpp"
 #include "pace/report/csv_text.hpp"
 #include "tests/models/processes.hpp"
 #include "tests/support/scratch.hpp"

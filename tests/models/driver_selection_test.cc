@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "benches/models/driver/selection.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "benches/models/driver/join.hpp"
 #include "benches/models/driver/summary.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace {
 

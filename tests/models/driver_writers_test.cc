@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "benches/models/driver/result_files.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {

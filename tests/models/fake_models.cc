@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "benches/models/run_program.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/pages.hpp"
-#include "pace/core/report_program.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/pages.hpp"
+#include "pace/os/report_program.hpp"
 #include "pace/report/program_output.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace {
 

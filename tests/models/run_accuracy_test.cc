@@ -13,7 +13,7 @@
 
 #include <ATen/ops/full_like.h>
 
-#include "pace/core/folders.hpp"
+#include "pace/os/folders.hpp"
 #include "tests/models/run_fakes.hpp"
 #include "tests/models/run_samples.hpp"
 

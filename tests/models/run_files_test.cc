@@ -10,7 +10,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/why.hpp"
 

@@ -18,7 +18,7 @@
 #include "benches/models/run/batch_invariance.hpp"
 #include "benches/models/run/modes.hpp"
 #include "benches/models/run/tolerance_mode.hpp"
-#include "pace/core/folders.hpp"
+#include "pace/os/folders.hpp"
 #include "tests/models/run_fakes.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/models/run_samples.hpp"

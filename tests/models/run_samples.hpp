@@ -26,7 +26,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "benches/models/model.hpp"
-#include "pace/core/folders.hpp"
+#include "pace/os/folders.hpp"
 
 namespace pace::test {
 

@@ -13,7 +13,7 @@
 
 #include "benches/aot/package_facts.hpp"
 #include "pace/check/clone_input.hpp"
-#include "pace/core/folders.hpp"
+#include "pace/os/folders.hpp"
 #include "tests/operators/inputs.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/why.hpp"

@@ -22,10 +22,10 @@
 #include "benches/operators/compat/options.hpp"
 #include "benches/operators/compat/run.hpp"
 #include "benches/operators/compat/timer.hpp"
-#include "pace/core/folders.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
 #include "pace/corpus/corpus.hpp"
+#include "pace/os/folders.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace pace::test {
 

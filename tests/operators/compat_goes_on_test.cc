@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/activity.hpp"
-#include "pace/core/run_context.hpp"
+#include "pace/os/activity.hpp"
+#include "pace/result/run_context.hpp"
 #include "tests/operators/compat_dependencies.hpp"
 
 #include <catch2/catch_test_macros.hpp>

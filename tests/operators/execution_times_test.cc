@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "benches/operators/cases.hpp"
-#include "pace/core/activity.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/activity.hpp"
 #include "tests/operators/compat_dependencies.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -17,8 +17,8 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
-#include "pace/core/folders.hpp"
-#include "pace/core/process.hpp"
+#include "pace/os/folders.hpp"
+#include "pace/os/process.hpp"
 #include "tests/operators/inputs.hpp"
 #include "tests/support/why.hpp"
 

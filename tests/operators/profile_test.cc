@@ -15,7 +15,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
-#include "pace/core/folders.hpp"
+#include "pace/os/folders.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/uncompressed.hpp"
 

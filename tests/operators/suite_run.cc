@@ -23,7 +23,7 @@
 #include "benches/operators/backends/valid_inputs.hpp"
 #include "benches/operators/calls/memory.hpp"
 #include "benches/operators/calls/operator_call.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/corpus/embedding.hpp"
 #include "pace/inputs/generate.hpp"

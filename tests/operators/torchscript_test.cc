@@ -14,7 +14,7 @@
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/jit/serialization/import.h>
 
-#include "pace/core/activity.hpp"
+#include "pace/os/activity.hpp"
 #include "tests/operators/inputs.hpp"
 
 #include <catch2/catch_test_macros.hpp>

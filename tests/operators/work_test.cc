@@ -13,8 +13,8 @@
 #include <ATen/ops/zeros.h>
 
 #include "benches/operators/peak.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
 #include "tests/operators/inputs.hpp"
 
 // Last: LibTorch has a macro CHECK too.

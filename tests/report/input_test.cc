@@ -19,11 +19,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pace/core/file_descriptor.hpp"
-#include "pace/core/folders.hpp"
-#include "pace/core/kept_pipes.hpp"
-#include "pace/core/parse_json.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/os/file_descriptor.hpp"
+#include "pace/os/folders.hpp"
+#include "pace/os/kept_pipes.hpp"
+#include "pace/os/parse_json.hpp"
+#include "pace/os/read_file.hpp"
 #include "pace/report/csv_text.hpp"
 #include "tests/support/scratch.hpp"
 

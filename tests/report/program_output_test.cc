@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "pace/core/output_file.hpp"
+#include "pace/os/output_file.hpp"
 #include "pace/report/program_output.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "pace/core/result.hpp"
+#include "pace/result/result.hpp"
 
 namespace sample {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "pace/core/read_file.hpp"
+#include "pace/os/read_file.hpp"
 #include "tests/report/schema_text.hpp"
 
 TEST_CASE("docs/results.md has the tables that bazel run //tests/report:print_schema prints") {

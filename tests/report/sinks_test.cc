@@ -21,9 +21,9 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/new_folders.hpp"
-#include "pace/core/output_file.hpp"
-#include "pace/core/unfinished.hpp"
+#include "pace/os/new_folders.hpp"
+#include "pace/os/output_file.hpp"
+#include "pace/os/unfinished.hpp"
 #include "pace/report/csv.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/junit.hpp"

@@ -8,7 +8,7 @@
 #include "benches/rnn/bench_json.hpp"
 #include "benches/rnn/bench_result.hpp"
 #include "benches/rnn/table.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 // After LibTorch's headers, whose CHECK is another one.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>

@@ -12,7 +12,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "benches/rnn/check_rnns.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 // After LibTorch's headers, whose CHECK is another one.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>

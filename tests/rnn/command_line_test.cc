@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "benches/rnn/command_line.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "tests/support/why.hpp"
 // After LibTorch's headers, whose CHECK is another one.
 #include <catch2/catch_test_macros.hpp>

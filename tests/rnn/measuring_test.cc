@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/options.hpp"
+#include "pace/result/options.hpp"
 // After LibTorch's headers, whose CHECK is another one.
 #include <catch2/catch_test_macros.hpp>
 

@@ -15,7 +15,7 @@
 #include "benches/aot/traced_model.hpp"
 #include "benches/rnn/draw.hpp"
 #include "benches/rnn/steps.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "tests/rnn/one_step.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -8,7 +8,7 @@
 #include <ATen/record_function.h>
 
 #include "benches/rnn/runners.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/inputs/record_inputs.hpp"
 #include "tests/rnn/one_step.hpp"
 

@@ -16,7 +16,7 @@
 
 #include "benches/rnn/compare_fastrnns.hpp"
 #include "benches/rnn/test_bench.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "tests/support/operator_observer.hpp"
 // After LibTorch's headers, whose CHECK is another one.
 #include <catch2/catch_test_macros.hpp>

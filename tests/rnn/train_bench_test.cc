@@ -14,7 +14,7 @@
 
 #include "benches/rnn/step_timer.hpp"
 #include "benches/rnn/train_bench.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "tests/gpu/fake_device.hpp"
 #include "tests/support/operator_observer.hpp"
 // After LibTorch's headers, whose CHECK is another one.

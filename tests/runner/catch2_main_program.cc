@@ -8,8 +8,8 @@
 #include <ATen/ops/ones.h>
 
 #include "pace/catch2.hpp"
-#include "pace/core/run_context.hpp"
 #include "pace/pace.hpp"
+#include "pace/result/run_context.hpp"
 #include "pace/timing/wall.hpp"
 #include "tests/support/fake_clock.hpp"
 

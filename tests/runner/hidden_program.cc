@@ -2,8 +2,8 @@
 #include <string>
 
 #include "pace/catch2.hpp"
-#include "pace/core/run_context.hpp"
 #include "pace/pace.hpp"
+#include "pace/result/run_context.hpp"
 #include "pace/runner/session.hpp"
 
 TEST_CASE("the only one, and hidden", "[.]") {

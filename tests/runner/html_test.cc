@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "pace/core/read_file.hpp"
+#include "pace/os/read_file.hpp"
 #include "tests/runner/run_program.hpp"
 
 using Catch::Matchers::ContainsSubstring;

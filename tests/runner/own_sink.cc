@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "pace/core/format.hpp"
-#include "pace/core/output_file.hpp"
+#include "pace/base/format.hpp"
+#include "pace/os/output_file.hpp"
 #include "pace/report/sink.hpp"
 
 namespace {

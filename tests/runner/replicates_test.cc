@@ -15,9 +15,9 @@
 #include <catch2/matchers/catch_matchers_quantifiers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "pace/core/process.hpp"
-#include "pace/core/read_file.hpp"
 #include "pace/gate/times.hpp"
+#include "pace/os/process.hpp"
+#include "pace/os/read_file.hpp"
 #include "pace/runner/process_files.hpp"
 #include "pace/runner/replicate_sink.hpp"
 

@@ -1,6 +1,6 @@
 // What --resume takes from an earlier run's file, whole or cut off.
 #include "pace/runner/resume.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/os/read_file.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/read_file.hpp"
-#include "pace/core/run_context.hpp"
+#include "pace/os/read_file.hpp"
 #include "pace/report/json.hpp"
+#include "pace/result/run_context.hpp"
 #include "pace/runner/build_id.hpp"
 #include "tests/report/sample_results.hpp"
 #include "tests/support/scratch.hpp"

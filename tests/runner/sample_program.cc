@@ -24,10 +24,10 @@
 #include <ATen/ops/ones.h>
 
 #include "pace/catch2.hpp"
-#include "pace/core/process.hpp"
-#include "pace/core/run_context.hpp"
 #include "pace/gate/panel.hpp"
+#include "pace/os/process.hpp"
 #include "pace/pace.hpp"
+#include "pace/result/run_context.hpp"
 #include "pace/runner/current_directory.hpp"
 #include "pace/runner/session.hpp"
 #include "pace/timing/wall.hpp"

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/output_file.hpp"
+#include "pace/os/output_file.hpp"
 #include "tests/report/temporary_file.hpp"
 #include "tests/runner/run_program.hpp"
 

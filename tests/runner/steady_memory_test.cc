@@ -1,4 +1,4 @@
-#include "pace/core/steady_memory.hpp"
+#include "pace/os/steady_memory.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

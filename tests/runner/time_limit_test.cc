@@ -1,6 +1,6 @@
 // When measuring must end: Bazel's timeout, the option, and the age of the process.
 #include "pace/runner/time_limit.hpp"
-#include "pace/core/bazel.hpp"
+#include "pace/os/bazel.hpp"
 #include "tests/report/temporary_file.hpp"
 
 #include <catch2/catch_approx.hpp>

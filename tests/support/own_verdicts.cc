@@ -1,6 +1,6 @@
 // Unit tests judge results by themselves: what pace/catch2.hpp does without pace's main function is left out, so that
 // an undecided guard of a test fails nothing. Linking this is enough.
-#include "pace/core/run_context.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "pace/core/random.hpp"
+#include "pace/base/random.hpp"
 
 namespace pace::test {
 

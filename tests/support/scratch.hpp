@@ -11,7 +11,7 @@
 
 #include <unistd.h>
 
-#include "pace/core/folders.hpp"
+#include "pace/os/folders.hpp"
 
 namespace pace::test {
 

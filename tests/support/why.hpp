@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::test {
 

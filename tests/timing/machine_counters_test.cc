@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "pace/core/conditions.hpp"
+#include "pace/result/conditions.hpp"
 #include "pace/timing/machine_counters.hpp"
 #include "pace/timing/wall.hpp"
 #include "tests/support/scratch.hpp"

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "pace/args/command_line.hpp"
-#include "pace/core/cut_text.hpp"
-#include "pace/core/output_file.hpp"
-#include "pace/core/terminal.hpp"
+#include "pace/base/cut_text.hpp"
+#include "pace/os/output_file.hpp"
+#include "pace/os/terminal.hpp"
 #include "pace/report/results_file.hpp"
 #include "pace/report/text.hpp"
 #include "tools/compare_results/json.hpp"

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "pace/core/bazel.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/process.hpp"
-#include "pace/core/report_program.hpp"
-#include "pace/core/terminal.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/bazel.hpp"
+#include "pace/os/process.hpp"
+#include "pace/os/report_program.hpp"
+#include "pace/os/terminal.hpp"
 #include "pace/report/program_output.hpp"
 #include "tools/compare_results/compare_program.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
 #include "pace/report/json_fields.hpp"
 #include "pace/version.hpp"
 #include "tools/compare_results/outcome.hpp"

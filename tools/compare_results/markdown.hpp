@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/format.hpp"
-#include "pace/core/verdict.hpp"
+#include "pace/base/format.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/verdict.hpp"
 #include "tools/compare_results/outcome.hpp"
 #include "tools/compare_results/table.hpp"
 

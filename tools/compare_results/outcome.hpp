@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/verdict.hpp"
 #include "pace/report/stored_baseline.hpp"
+#include "pace/result/verdict.hpp"
 #include "tools/compare_results/two_sides.hpp"
 
 namespace pace::tools::compare_results {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/cut_text.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/verdict.hpp"
+#include "pace/base/cut_text.hpp"
+#include "pace/base/format.hpp"
 #include "pace/report/table.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/verdict.hpp"
 #include "tools/compare_results/outcome.hpp"
 
 namespace pace::tools::compare_results {

@@ -16,7 +16,7 @@ ARCHIVE = "outputs.zip"
 
 # A test's folders where it has shards, or --runs_per_test, or both.
 _PART = re.compile(r"(?:shard_(\d+)_of_(\d+))?(?:(?:^|_)run_(\d+)_of_(\d+))?")
-# What `--html` writes for its page alone and removes afterwards (include/pace/core/report_program.hpp).
+# What `--html` writes for its page alone and removes afterwards (include/pace/os/report_program.hpp).
 _OF_PAGE = re.compile(r"(?P<page>[^/]+)\.results-[0-9a-f]{16}(?:-(?P<process>\d+))?\.json$")
 # The shell's `<(...)` and the standard input.
 _STREAM = re.compile(r"/(?:dev|proc/(?:self|\d+))/(?:stdin|fd/\d+)$")

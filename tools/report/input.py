@@ -8,7 +8,7 @@ import stat
 
 from report import gather
 
-# As for the programs that measure (include/pace/core/read_file.hpp).
+# As for the programs that measure (include/pace/os/read_file.hpp).
 TIMEOUT_VARIABLE = "PACE_PIPE_TIMEOUT"
 LONGEST_SILENCE = 30.0
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "pace/core/c_numbers.hpp"
+#include "pace/base/c_numbers.hpp"
 #include "pace/kernels/category.hpp"
 
 namespace pace::benches::kernels::compat {

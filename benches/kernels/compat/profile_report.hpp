@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "benches/kernels/compat/simple_table.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::kernels::compat {
 

@@ -7,7 +7,7 @@
 #include "benches/timers/inductor.hpp"
 #include "benches/timers/profiling.hpp"
 #include "benches/timers/summary.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
 #include "pace/gpu/activity.hpp"
 
 namespace pace::benches::kernels::compat {

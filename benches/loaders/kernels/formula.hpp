@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::loaders {
 

@@ -19,9 +19,9 @@
 #include "benches/loaders/kernels/formula.hpp"
 #include "benches/text/beginning.hpp"
 #include "benches/yaml/yaml_file.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/dtype.hpp"
+#include "pace/os/read_file.hpp"
 
 namespace pace::benches::loaders {
 

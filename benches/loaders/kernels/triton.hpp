@@ -12,8 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pace/core/error.hpp"
-#include "pace/core/parse_json.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/parse_json.hpp"
 
 namespace pace::benches::loaders {
 

@@ -19,8 +19,8 @@
 
 #include "benches/models/run/input_tensors.hpp"
 #include "benches/models/run/varying_batch.hpp"
-#include "pace/core/c_numbers.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/c_numbers.hpp"
+#include "pace/base/error.hpp"
 #include "pace/stats/student.hpp"
 
 namespace pace::benches::models {

@@ -8,9 +8,9 @@
 #include <variant>
 
 #include "benches/models/row.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
+#include "pace/os/read_file.hpp"
 #include "pace/report/csv_text.hpp"
 
 namespace pace::benches::models {

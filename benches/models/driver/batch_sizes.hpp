@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
-#include "pace/core/error.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/read_file.hpp"
 
 namespace pace::benches::models {
 

@@ -16,9 +16,9 @@
 
 #include "benches/models/driver/check_expected.hpp"
 #include "benches/models/settings.hpp"
-#include "pace/core/c_numbers.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
+#include "pace/base/c_numbers.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
 
 namespace pace::benches::models {
 

@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "benches/models/driver/interrupts.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/orphans.hpp"
-#include "pace/core/process.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/orphans.hpp"
+#include "pace/os/process.hpp"
 
 namespace pace::benches::models {
 

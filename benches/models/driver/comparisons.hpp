@@ -12,11 +12,11 @@
 #include "benches/models/driver/names.hpp"
 #include "benches/models/row.hpp"
 #include "benches/models/settings.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/pages.hpp"
-#include "pace/core/result.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/pages.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::benches::models {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "benches/models/driver/dashboard.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/new_folders.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/new_folders.hpp"
 
 namespace pace::benches::models {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/format.hpp"
+#include "pace/base/format.hpp"
 #include "pace/report/xml.hpp"
 
 namespace pace::benches::models {

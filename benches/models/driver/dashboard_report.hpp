@@ -18,8 +18,8 @@
 #include "benches/models/driver/dashboard.hpp"
 #include "benches/models/driver/dashboard_archive.hpp"
 #include "benches/models/driver/dashboard_graphs.hpp"
-#include "pace/core/new_folders.hpp"
-#include "pace/core/output_file.hpp"
+#include "pace/os/new_folders.hpp"
+#include "pace/os/output_file.hpp"
 
 namespace pace::benches::models {
 

@@ -22,12 +22,12 @@
 #include "benches/models/driver/result_files.hpp"
 #include "benches/models/driver/run_here.hpp"
 #include "benches/models/driver/status_row.hpp"
-#include "pace/core/cut_text.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/folders.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/result.hpp"
+#include "pace/base/cut_text.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
+#include "pace/os/folders.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::benches::models {
 

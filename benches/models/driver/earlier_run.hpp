@@ -14,9 +14,9 @@
 
 #include "benches/models/driver/names.hpp"
 #include "benches/models/driver/result_files.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/parse_json.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/parse_json.hpp"
+#include "pace/os/read_file.hpp"
 #include "pace/report/configuration.hpp"
 #include "pace/report/csv_text.hpp"
 

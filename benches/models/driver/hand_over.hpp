@@ -8,12 +8,12 @@
 
 #include "benches/models/driver/json_record.hpp"
 #include "benches/models/row.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/output_file.hpp"
-#include "pace/core/parse_json.hpp"
-#include "pace/core/result.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/output_file.hpp"
+#include "pace/os/parse_json.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/json_fields.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::benches::models {
 

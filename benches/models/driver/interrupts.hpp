@@ -6,7 +6,7 @@
 #include <array>
 #include <cstddef>
 
-#include "pace/core/inherited_signals.hpp"
+#include "pace/os/inherited_signals.hpp"
 
 namespace pace::benches::models {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "benches/models/driver/summary.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
 #include "pace/report/csv_text.hpp"
 #include "pace/stats/mean.hpp"
 

@@ -13,9 +13,9 @@
 #include "benches/models/driver/names.hpp"
 #include "benches/models/row.hpp"
 #include "benches/models/settings.hpp"
-#include "pace/core/c_numbers.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/parse_json.hpp"
+#include "pace/base/c_numbers.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/parse_json.hpp"
 #include "pace/report/configuration.hpp"
 
 namespace pace::benches::models {

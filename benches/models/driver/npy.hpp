@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/output_file.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/output_file.hpp"
 
 namespace pace::benches::models {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "benches/models/row.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/output_file.hpp"
+#include "pace/base/format.hpp"
+#include "pace/os/output_file.hpp"
 #include "pace/report/csv_text.hpp"
 
 namespace pace::benches::models {

@@ -25,11 +25,11 @@
 #include "benches/models/driver/npy.hpp"
 #include "benches/models/driver/result_csv.hpp"
 #include "benches/models/row.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/new_folders.hpp"
-#include "pace/core/output_file.hpp"
-#include "pace/core/read_file.hpp"
-#include "pace/core/same_file.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/new_folders.hpp"
+#include "pace/os/output_file.hpp"
+#include "pace/os/read_file.hpp"
+#include "pace/os/same_file.hpp"
 
 namespace pace::benches::models {
 

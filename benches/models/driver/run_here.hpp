@@ -17,9 +17,9 @@
 #include "benches/models/driver/status_row.hpp"
 #include "benches/models/row.hpp"
 #include "benches/models/settings.hpp"
-#include "pace/core/cut_text.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
+#include "pace/base/cut_text.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::benches::models {

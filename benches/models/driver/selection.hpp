@@ -17,7 +17,7 @@
 #include "benches/models/driver/known_model.hpp"
 #include "benches/models/settings.hpp"
 #include "benches/models/suite.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::models {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "benches/models/driver/known_model.hpp"
-#include "pace/core/format.hpp"
+#include "pace/base/format.hpp"
 #include "pace/report/csv_text.hpp"
 #include "pace/stats/mean.hpp"
 

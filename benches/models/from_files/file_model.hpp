@@ -35,9 +35,9 @@
 #include "benches/models/from_files/script_module.hpp"
 #include "benches/models/model.hpp"
 #include "benches/models/model_file.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::benches::models {
 

@@ -19,7 +19,7 @@
 #include "benches/models/driver/known_model.hpp"
 #include "benches/models/from_files/file_model.hpp"
 #include "benches/models/model.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::models {
 

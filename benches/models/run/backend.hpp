@@ -29,8 +29,8 @@
 #include "benches/models/run/step.hpp"
 #include "benches/models/run/warm_up.hpp"
 #include "benches/models/settings.hpp"
-#include "pace/compare/random_state.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
+#include "pace/subject/random_state.hpp"
 #include "pace/training/graphed_step.hpp"
 
 namespace pace::benches::models {

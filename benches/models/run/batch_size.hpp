@@ -10,7 +10,7 @@
 #include "benches/models/model.hpp"
 #include "benches/models/run/load.hpp"
 #include "benches/models/run/outcome.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::models {
 

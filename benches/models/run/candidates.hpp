@@ -16,7 +16,7 @@
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/plan.hpp"
 #include "benches/models/run/warm_up.hpp"
-#include "pace/core/function_ref.hpp"
+#include "pace/base/function_ref.hpp"
 
 namespace pace::benches::models {
 

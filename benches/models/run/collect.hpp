@@ -15,7 +15,7 @@
 #include <c10/util/Exception.h>
 
 #include "benches/models/run/instance.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::models {
 

@@ -25,7 +25,7 @@
 #include "benches/models/run/performance_row.hpp"
 #include "benches/models/run/plan.hpp"
 #include "benches/models/settings.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::models {
 

@@ -21,7 +21,7 @@
 #include "benches/models/run/context_flags.hpp"
 #include "benches/models/run/instance.hpp"
 #include "benches/models/run/optimizer.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/training/optimizer.hpp"
 
 namespace pace::benches::models {

@@ -17,9 +17,9 @@
 #include "benches/models/run/instance.hpp"
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/step.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/ivalue.hpp"
-#include "pace/compare/random_state.hpp"
-#include "pace/core/error.hpp"
+#include "pace/subject/random_state.hpp"
 
 namespace pace::benches::models {
 

@@ -13,9 +13,9 @@
 #include "benches/models/run/iteration.hpp"
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/whole_file.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/new_folders.hpp"
+#include "pace/base/error.hpp"
 #include "pace/inputs/record.hpp"
+#include "pace/os/new_folders.hpp"
 
 #if PACE_HAS_MEMORY_SNAPSHOT
 #include <torch/csrc/cuda/memory_snapshot.h>

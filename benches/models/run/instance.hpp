@@ -20,9 +20,9 @@
 
 #include "benches/models/model.hpp"
 #include "benches/models/run/input_tensors.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/check/restore.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::benches::models {
 

@@ -13,7 +13,7 @@
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/plan.hpp"
 #include "benches/models/run/step.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::models {
 

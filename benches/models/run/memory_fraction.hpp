@@ -5,7 +5,7 @@
 
 #include <c10/core/Device.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 #ifdef PACE_CUDA
 #include <c10/cuda/CUDACachingAllocator.h>

@@ -20,7 +20,7 @@
 #include "benches/models/run/model_run.hpp"
 #include "benches/models/run/throughput.hpp"
 #include "benches/models/run/tolerance_mode.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::models::detail {
 

@@ -8,8 +8,8 @@
 #include <c10/core/Device.h>
 #include <c10/util/Exception.h>
 
-#include "pace/compare/implementation.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
+#include "pace/subject/implementation.hpp"
 
 namespace pace::benches::models {
 

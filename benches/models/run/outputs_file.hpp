@@ -10,11 +10,11 @@
 #include <torch/csrc/jit/serialization/pickle.h>
 
 #include "benches/models/run/whole_file.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/new_folders.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/os/new_folders.hpp"
+#include "pace/os/read_file.hpp"
 
 namespace pace::benches::models {
 

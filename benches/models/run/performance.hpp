@@ -22,9 +22,9 @@
 #include "benches/models/run/varying_batch.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/compare/comparison.hpp"
-#include "pace/core/run_context.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/run_context.hpp"
 #include "pace/training/training.hpp"
 
 namespace pace::benches::models {

@@ -12,9 +12,9 @@
 #include "benches/models/row.hpp"
 #include "benches/models/run/backend.hpp"
 #include "benches/models/run/warm_up.hpp"
-#include "pace/core/c_numbers.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/verdict.hpp"
+#include "pace/base/c_numbers.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/verdict.hpp"
 
 namespace pace::benches::models {
 

@@ -15,7 +15,7 @@
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/precision.hpp"
 #include "benches/models/settings.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::models {
 

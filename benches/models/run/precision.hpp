@@ -9,7 +9,7 @@
 
 #include "benches/models/config.hpp"
 #include "benches/models/settings.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::models {
 

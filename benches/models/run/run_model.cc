@@ -26,8 +26,8 @@
 #include "benches/models/run/performance.hpp"
 #include "benches/models/run/plan.hpp"
 #include "benches/models/settings.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/progress.hpp"
+#include "pace/base/error.hpp"
+#include "pace/result/progress.hpp"
 
 namespace pace::benches::models {
 

@@ -19,8 +19,8 @@
 #include "benches/models/run/input_tensors.hpp"
 #include "benches/models/run/instance.hpp"
 #include "benches/models/run/optimizer.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/ivalue.hpp"
-#include "pace/core/error.hpp"
 #include "pace/training/gradient.hpp"
 
 namespace pace::benches::models {

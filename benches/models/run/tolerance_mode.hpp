@@ -12,8 +12,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
+#include "pace/base/error.hpp"
 #include "pace/check/ivalue.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::benches::models {
 

@@ -18,7 +18,7 @@
 #include "benches/models/run/dynamic_batch.hpp"
 #include "benches/models/run/input_tensors.hpp"
 #include "benches/models/run/instance.hpp"
-#include "pace/core/random.hpp"
+#include "pace/base/random.hpp"
 
 namespace pace::benches::models {
 

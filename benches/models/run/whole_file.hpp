@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "pace/core/output_file.hpp"
+#include "pace/os/output_file.hpp"
 
 namespace pace::benches::models {
 

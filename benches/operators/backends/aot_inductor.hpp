@@ -20,7 +20,7 @@
 #include "benches/operators/backends/package_store.hpp"
 #include "benches/operators/backends/randomness.hpp"
 #include "benches/operators/calls/operator_call.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::operators {
 

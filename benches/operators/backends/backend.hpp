@@ -16,8 +16,8 @@
 
 #include "benches/aot/package_options.hpp"
 #include "benches/operators/calls/operator_call.hpp"
-#include "pace/core/activity.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/activity.hpp"
 
 namespace pace::benches::operators {
 

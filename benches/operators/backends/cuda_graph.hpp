@@ -10,7 +10,7 @@
 
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/calls/operator_call.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 #ifdef PACE_CUDA
 #include "pace/gpu/cuda/cuda_graph.hpp"

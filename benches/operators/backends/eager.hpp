@@ -14,7 +14,7 @@
 #include "benches/operators/calls/memory.hpp"
 #include "benches/operators/calls/operator_call.hpp"
 #include "benches/operators/calls/operator_name.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::operators {
 

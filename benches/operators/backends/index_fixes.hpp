@@ -24,7 +24,7 @@
 #include "benches/operators/backends/value_fixes.hpp"
 #include "benches/operators/calls/operator_call.hpp"
 #include "benches/operators/calls/signature.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::operators::detail {
 

@@ -10,7 +10,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "benches/operators/calls/operator_call.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::operators::detail {
 

@@ -17,7 +17,7 @@
 #include "benches/aot/tensor_metadata.hpp"
 #include "benches/operators/backends/torchscript.hpp"
 #include "benches/operators/calls/operator_call.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::operators {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "benches/operators/backends/backend.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::operators {
 

@@ -9,7 +9,7 @@
 #include "benches/operators/backends/registered.hpp"
 #include "benches/operators/backends/torchscript.hpp"
 #include "benches/operators/calls/operator_call.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 #if PACE_HAS_STATIC_RUNTIME
 #include <torch/csrc/jit/runtime/static/impl.h>

@@ -20,8 +20,8 @@
 
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/calls/operator_call.hpp"
-#include "pace/core/activity.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/activity.hpp"
 
 namespace pace::benches::operators {
 

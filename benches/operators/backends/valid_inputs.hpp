@@ -16,7 +16,7 @@
 #include "benches/operators/backends/indices.hpp"
 #include "benches/operators/backends/value_fixes.hpp"
 #include "benches/operators/calls/operator_call.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::operators {
 

@@ -17,7 +17,7 @@
 #include <ATen/core/ivalue.h>
 
 #include "benches/operators/calls/coerce.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/cursor.hpp"
 #include "pace/inputs/generate.hpp"
 

@@ -15,7 +15,7 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/scalar_tensor.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/cursor.hpp"
 
 namespace pace::benches::operators::detail {

@@ -14,7 +14,7 @@
 
 #include "benches/operators/calls/coerce.hpp"
 #include "benches/operators/calls/operator_name.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/inputs/generate.hpp"
 
 namespace pace::benches::operators::detail {

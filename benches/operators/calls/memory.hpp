@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "pace/core/c_numbers.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/c_numbers.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::operators {
 

@@ -22,7 +22,7 @@
 #include "benches/operators/calls/former_names.hpp"
 #include "benches/operators/calls/operator_name.hpp"
 #include "benches/operators/calls/signature.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/inputs/generate.hpp"
 
 namespace pace::benches::operators {

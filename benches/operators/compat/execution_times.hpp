@@ -28,12 +28,12 @@
 #include "benches/operators/selection.hpp"
 #include "benches/rows/prior_failures.hpp"
 #include "benches/rows/refusal.hpp"
-#include "pace/core/activity.hpp"
-#include "pace/core/c_numbers.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/c_numbers.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
+#include "pace/os/activity.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
 #include "pace/stats/summary.hpp"
 
 namespace pace::benches::operators::compat {

@@ -5,7 +5,7 @@
 
 #include <ATen/Context.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::benches::operators::compat {
 

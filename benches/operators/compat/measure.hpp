@@ -20,11 +20,11 @@
 #include "benches/operators/compat/options.hpp"
 #include "benches/operators/compat/timer.hpp"
 #include "benches/operators/profile.hpp"
+#include "pace/base/c_numbers.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/same.hpp"
-#include "pace/core/activity.hpp"
-#include "pace/core/c_numbers.hpp"
-#include "pace/core/error.hpp"
+#include "pace/os/activity.hpp"
 
 namespace pace::benches::operators::compat {
 

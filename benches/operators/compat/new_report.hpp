@@ -14,7 +14,7 @@
 #include "benches/operators/compat/report.hpp"
 #include "benches/operators/compat/text_file.hpp"
 #include "benches/operators/speedups.hpp"
-#include "pace/core/format.hpp"
+#include "pace/base/format.hpp"
 #include "pace/report/csv_text.hpp"
 #include "pace/report/text.hpp"
 

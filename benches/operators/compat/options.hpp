@@ -13,7 +13,7 @@
 
 #include "benches/aot/inductor_configs.hpp"
 #include "benches/operators/backends/skip.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 /// PyTorch's operatorbench in its two generations, with their output formats, units and flaws, so that their numbers
 /// can be had again and their consumers keep working. pace's own flow is Replay: it checks what is computed, warms up,

@@ -38,12 +38,12 @@
 #include "benches/operators/selection.hpp"
 #include "benches/operators/slow_compile.hpp"
 #include "benches/rows/refusal.hpp"
-#include "pace/core/activity.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/corpus/embedding.hpp"
+#include "pace/os/activity.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace pace::benches::operators::compat {
 

@@ -10,9 +10,9 @@
 
 #include "benches/operators/compat/measure.hpp"
 #include "benches/operators/compat/models.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
 #include "pace/stats/summary.hpp"
 
 namespace pace::benches::operators::compat {

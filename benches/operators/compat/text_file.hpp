@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "pace/core/error.hpp"
-#include "pace/core/new_folders.hpp"
-#include "pace/core/output_file.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/new_folders.hpp"
+#include "pace/os/output_file.hpp"
 
 namespace pace::benches::operators::compat {
 

@@ -11,9 +11,9 @@
 #include "benches/timers/do_bench.hpp"
 #include "benches/timers/summary.hpp"
 #include "benches/timers/timed.hpp"
-#include "pace/compare/random_state.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/gpu/device.hpp"
+#include "pace/subject/random_state.hpp"
 #include "pace/timing/wall.hpp"
 
 namespace pace::benches::operators::compat {

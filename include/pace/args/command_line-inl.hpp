@@ -14,10 +14,10 @@
 #include <set>
 #include <utility>
 
-#include "pace/core/bazel.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/terminal.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
+#include "pace/os/bazel.hpp"
+#include "pace/os/terminal.hpp"
 
 namespace pace::args {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "pace/args/value.hpp"
-#include "pace/core/config.hpp"
+#include "pace/base/config.hpp"
 
 namespace pace::args {
 

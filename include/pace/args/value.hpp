@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/c_numbers.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/c_numbers.hpp"
+#include "pace/base/units.hpp"
 
 namespace pace::args {
 

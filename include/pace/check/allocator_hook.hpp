@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include "pace/base/error.hpp"
 #include "pace/check/poison_pattern.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::check::detail {
 

@@ -10,7 +10,7 @@
 
 #include <ATen/core/ivalue.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::check {
 

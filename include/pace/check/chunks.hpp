@@ -9,8 +9,8 @@
 #include <initializer_list>
 #include <vector>
 
+#include "pace/base/error.hpp"
 #include "pace/check/text.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::check::detail {
 

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "pace/base/error.hpp"
 #include "pace/check/allclose.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/chunks.hpp"
 #include "pace/check/text.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::check {
 

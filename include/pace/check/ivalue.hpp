@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/config.hpp"
+#include "pace/base/config.hpp"
 
 namespace pace {
 

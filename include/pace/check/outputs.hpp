@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 
+#include "pace/base/error.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/corresponding.hpp"
 #include "pace/check/learned_tolerance.hpp"
@@ -18,7 +19,6 @@
 #include "pace/check/out_of_memory.hpp"
 #include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::check {
 

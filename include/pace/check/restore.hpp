@@ -5,11 +5,11 @@
 
 #include <string>
 
+#include "pace/base/error.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/raw_memory.hpp"
 #include "pace/check/text.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::check {
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "pace/base/error.hpp"
 #include "pace/check/raw_memory.hpp"
 #include "pace/check/same_options.hpp"
 #include "pace/check/same_tensor.hpp"
 #include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::check {
 

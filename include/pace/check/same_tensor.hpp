@@ -8,13 +8,13 @@
 #include <cstdio>
 #include <string>
 
+#include "pace/base/c_numbers.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/chunks.hpp"
 #include "pace/check/error_multiplier.hpp"
 #include "pace/check/error_norms.hpp"
 #include "pace/check/same_options.hpp"
 #include "pace/check/text.hpp"
-#include "pace/core/c_numbers.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::check {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/c_numbers.hpp"
+#include "pace/base/c_numbers.hpp"
 
 namespace pace::check::detail {
 

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "pace/base/error.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/clone.hpp"
 #include "pace/check/declared.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
-#include "pace/core/error.hpp"
 
 namespace pace::check {
 

@@ -11,9 +11,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "pace/compare/callable.hpp"
-#include "pace/compare/plan.hpp"
 #include "pace/compare/run.hpp"
+#include "pace/subject/callable.hpp"
+#include "pace/subject/plan.hpp"
 
 namespace pace {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "pace/compare/plan.hpp"
-#include "pace/core/planned_case.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
+#include "pace/result/planned_case.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
+#include "pace/subject/plan.hpp"
 
 namespace pace::detail {
 

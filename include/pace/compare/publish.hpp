@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "pace/compare/plan.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
 #include "pace/gate/panel.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
+#include "pace/subject/plan.hpp"
 
 namespace pace::detail {
 

@@ -1,9 +1,9 @@
 // run_comparison: from a plan to a published result.
 #pragma once
 
-#include "pace/compare/plan.hpp"
-#include "pace/core/config.hpp"
-#include "pace/core/result.hpp"
+#include "pace/base/config.hpp"
+#include "pace/result/result.hpp"
+#include "pace/subject/plan.hpp"
 
 namespace pace::timing {
 class Clock;

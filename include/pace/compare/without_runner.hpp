@@ -3,9 +3,9 @@
 
 #include <ATen/Parallel.h>
 
-#include "pace/core/default_threads.hpp"
-#include "pace/core/run_context.hpp"
-#include "pace/core/steady_memory.hpp"
+#include "pace/base/default_threads.hpp"
+#include "pace/os/steady_memory.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace pace::detail {
 

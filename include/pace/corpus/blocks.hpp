@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/parse.hpp"
 
 namespace pace::corpus {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/blocks.hpp"
 #include "pace/corpus/json_trace.hpp"
 #include "pace/corpus/load.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::corpus::detail {
 

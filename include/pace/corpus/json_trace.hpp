@@ -11,10 +11,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pace/core/error.hpp"
-#include "pace/core/parse_json.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/blocks.hpp"
 #include "pace/corpus/cursor.hpp"
+#include "pace/os/parse_json.hpp"
 
 namespace pace::corpus::detail {
 

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <utility>
 
-#include "pace/core/error.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/blocks.hpp"
 #include "pace/corpus/cursor.hpp"
 #include "pace/corpus/scan.hpp"
+#include "pace/os/read_file.hpp"
 
 namespace pace::corpus::detail {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/cursor.hpp"
 #include "pace/corpus/scan.hpp"
 #include "pace/corpus/scan_tensor.hpp"

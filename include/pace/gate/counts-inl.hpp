@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string>
 
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
 
 namespace pace {
 

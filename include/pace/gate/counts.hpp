@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "pace/core/config.hpp"
-#include "pace/core/result.hpp"
+#include "pace/base/config.hpp"
 #include "pace/gate/expectation.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace {
 

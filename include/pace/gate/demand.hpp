@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "pace/core/format.hpp"
-#include "pace/core/units.hpp"
-#include "pace/core/verdict.hpp"
+#include "pace/base/format.hpp"
+#include "pace/base/units.hpp"
+#include "pace/result/verdict.hpp"
 #include "pace/stats/sequential_test.hpp"
 
 namespace pace {

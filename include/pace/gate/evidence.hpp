@@ -10,12 +10,12 @@
 #include <span>
 #include <vector>
 
-#include "pace/core/config.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/units.hpp"
-#include "pace/core/verdict.hpp"
+#include "pace/base/config.hpp"
+#include "pace/base/units.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/tails.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/verdict.hpp"
 #include "pace/stats/sequential_test.hpp"
 #include "pace/stats/sign_test.hpp"
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/c_numbers.hpp"
-#include "pace/core/cut_text.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/c_numbers.hpp"
+#include "pace/base/cut_text.hpp"
+#include "pace/base/error.hpp"
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/judge.hpp"
 #include "pace/gate/suite_share.hpp"

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/config.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/verdict.hpp"
+#include "pace/base/config.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/matcher.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/verdict.hpp"
 
 namespace pace {
 

@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <numbers>
 
-#include "pace/core/format.hpp"
-#include "pace/core/options.hpp"
+#include "pace/base/format.hpp"
+#include "pace/result/options.hpp"
 #include "pace/stats/sample_number.hpp"
 
 namespace pace::gate {

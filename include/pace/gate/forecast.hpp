@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "pace/core/config.hpp"
-#include "pace/core/result.hpp"
+#include "pace/base/config.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/evidence.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::gate {
 

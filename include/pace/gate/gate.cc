@@ -1,4 +1,4 @@
-// What the headers of this room declare, compiled once (see core/config.hpp).
+// What the headers of this room declare, compiled once (see base/config.hpp).
 #include "pace/gate/counts-inl.hpp"
 #include "pace/gate/evidence-inl.hpp"
 #include "pace/gate/expectation-inl.hpp"

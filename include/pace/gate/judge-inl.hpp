@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "pace/core/format.hpp"
+#include "pace/base/format.hpp"
 #include "pace/gate/forecast.hpp"
 #include "pace/gate/known_values.hpp"
 

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/config.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/verdict.hpp"
+#include "pace/base/config.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/evidence.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/verdict.hpp"
 
 namespace pace::gate {
 

@@ -1,7 +1,7 @@
 // Known values: how much of a speed-up is that of values which calls have seen before.
 #pragma once
 
-#include "pace/core/result.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::gate {
 

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/config.hpp"
-#include "pace/core/function_ref.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/config.hpp"
+#include "pace/base/function_ref.hpp"
+#include "pace/base/units.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/expectation.hpp"
 #include "pace/gate/tails.hpp"
+#include "pace/result/result.hpp"
 #include "pace/stats/sequential_test.hpp"
 
 namespace pace::gate {

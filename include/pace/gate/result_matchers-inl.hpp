@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "pace/core/cut_text.hpp"
+#include "pace/base/cut_text.hpp"
 
 namespace pace {
 

@@ -1,9 +1,9 @@
 // Correct and AsExpected: matchers for whole results.
 #pragma once
 
-#include "pace/core/config.hpp"
-#include "pace/core/result.hpp"
+#include "pace/base/config.hpp"
 #include "pace/gate/matcher.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "pace/core/suite_budget.hpp"
+#include "pace/result/suite_budget.hpp"
 #include "pace/stats/multiplicity.hpp"
 
 namespace pace::gate {

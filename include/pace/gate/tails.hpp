@@ -7,9 +7,9 @@
 #include <optional>
 #include <span>
 
-#include "pace/core/result.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
 #include "pace/gate/demand.hpp"
+#include "pace/result/result.hpp"
 #include "pace/stats/mean_test.hpp"
 #include "pace/stats/quantile_test.hpp"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace {
 

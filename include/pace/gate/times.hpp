@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "pace/core/config.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/config.hpp"
+#include "pace/base/units.hpp"
 #include "pace/gate/expectation.hpp"
 
 namespace pace {

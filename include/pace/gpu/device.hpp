@@ -7,8 +7,8 @@
 #include <functional>
 #include <string>
 
-#include "pace/core/error.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
 
 namespace pace::gpu {
 

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <string>
 
-#include "pace/core/options.hpp"
 #include "pace/gpu/event.hpp"
 #include "pace/gpu/graph.hpp"
 #include "pace/gpu/profiler.hpp"
 #include "pace/gpu/synchronised_wall.hpp"
+#include "pace/result/options.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/machine_counters.hpp"
 #include "pace/timing/subject.hpp"

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
 #include "pace/gpu/activity.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "pace/core/format.hpp"
+#include "pace/base/format.hpp"
 #include "pace/gpu/device.hpp"
 
 namespace pace::gpu {

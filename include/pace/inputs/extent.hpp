@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/text.hpp"
 #include "pace/corpus/value.hpp"
 

@@ -17,7 +17,7 @@
 #include <c10/core/Layout.h>
 #include <c10/util/ArrayRef.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/text.hpp"
 #include "pace/corpus/value.hpp"
 #include "pace/inputs/scalar_type.hpp"

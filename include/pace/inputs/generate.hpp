@@ -25,8 +25,8 @@
 #include <c10/util/Exception.h>
 #include <c10/util/complex.h>
 
-#include "pace/core/digest.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/digest.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/text.hpp"
 #include "pace/corpus/value.hpp"
 #include "pace/inputs/extent.hpp"

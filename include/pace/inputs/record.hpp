@@ -23,13 +23,13 @@
 #include <c10/core/TensorOptions.h>
 #include <c10/util/ArrayRef.h>
 
-#include "pace/core/error.hpp"
-#include "pace/core/new_folders.hpp"
-#include "pace/core/output_file.hpp"
+#include "pace/base/error.hpp"
 #include "pace/corpus/text.hpp"
 #include "pace/inputs/from_ivalue.hpp"
 #include "pace/inputs/record_inputs.hpp"
 #include "pace/inputs/schema.hpp"
+#include "pace/os/new_folders.hpp"
+#include "pace/os/output_file.hpp"
 
 namespace pace::inputs {
 

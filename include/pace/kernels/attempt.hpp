@@ -8,7 +8,7 @@
 
 #include <c10/util/Exception.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/kernels/kernel.hpp"
 #include "pace/kernels/knowledge.hpp"
 #include "pace/kernels/report.hpp"

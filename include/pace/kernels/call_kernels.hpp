@@ -12,8 +12,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/equal.h>
 
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
 #include "pace/kernels/attempt.hpp"
 #include "pace/kernels/host_memory.hpp"
 #include "pace/kernels/options.hpp"

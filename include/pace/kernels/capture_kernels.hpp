@@ -22,10 +22,9 @@
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
-#include "pace/core/demangle.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/memory.hpp"
+#include "pace/base/demangle.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
 #include "pace/gpu/activity.hpp"
 #include "pace/gpu/capture.hpp"
 #include "pace/gpu/cuda/device.hpp"
@@ -50,6 +49,7 @@
 #include "pace/kernels/report.hpp"
 #include "pace/kernels/time_builds.hpp"
 #include "pace/kernels/timing_steps.hpp"
+#include "pace/os/memory.hpp"
 
 namespace pace::kernel::detail {
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <utility>
 
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/verdict.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
 #include "pace/gate/judge.hpp"
 #include "pace/gate/matcher.hpp"
 #include "pace/kernels/report.hpp"
+#include "pace/result/verdict.hpp"
 
 namespace pace::kernel {
 

@@ -11,8 +11,8 @@
 
 #include <c10/core/Device.h>
 
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
 #include "pace/kernels/attempt.hpp"
 #include "pace/kernels/kept_bytes.hpp"
 #include "pace/kernels/memory_digest.hpp"

@@ -14,7 +14,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/sum.h>
 
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
 
 namespace pace::kernel {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
 #include "pace/kernels/category.hpp"
 
 namespace pace::kernel {

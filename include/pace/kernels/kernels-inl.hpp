@@ -12,9 +12,9 @@
 
 #include <c10/core/DeviceType.h>
 
+#include "pace/base/error.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/check/restore.hpp"
-#include "pace/core/error.hpp"
 #include "pace/kernels/attempt.hpp"
 #include "pace/kernels/call_kernels.hpp"
 #include "pace/kernels/capture_kernels.hpp"

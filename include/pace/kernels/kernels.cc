@@ -1,2 +1,2 @@
-// What the headers of this room declare, compiled once (see core/config.hpp).
+// What the headers of this room declare, compiled once (see base/config.hpp).
 #include "pace/kernels/kernels-inl.hpp"

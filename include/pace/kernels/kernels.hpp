@@ -11,8 +11,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "pace/base/config.hpp"
 #include "pace/check/ivalue.hpp"
-#include "pace/core/config.hpp"
 #include "pace/kernels/options.hpp"
 #include "pace/kernels/report.hpp"
 

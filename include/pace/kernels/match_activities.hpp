@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/format.hpp"
+#include "pace/base/format.hpp"
 #include "pace/gpu/activity.hpp"
 #include "pace/kernels/category_patterns.hpp"
 #include "pace/kernels/kernel.hpp"

@@ -8,7 +8,7 @@
 
 #include <c10/core/DeviceType.h>
 
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
 #include "pace/kernels/knowledge.hpp"
 
 namespace pace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
 
 namespace pace::kernel {
 

@@ -14,7 +14,7 @@
 
 #include <ATen/record_function.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/kernels/kernel.hpp"
 #include "pace/kernels/ranges.hpp"
 #include "pace/timing/wall.hpp"

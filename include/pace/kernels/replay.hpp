@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
 #include "pace/gpu/activity.hpp"
 #include "pace/gpu/graph.hpp"
 #include "pace/gpu/overhead.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
 #include "pace/kernels/kernel.hpp"
 
 namespace pace::kernel {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/format.hpp"
+#include "pace/base/format.hpp"
 #include "pace/kernels/report.hpp"
 #include "pace/report/table.hpp"
 #include "pace/report/text.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/gpu/activity.hpp"
 #include "pace/kernels/attempt.hpp"
 #include "pace/kernels/kernel.hpp"

@@ -1,4 +1,4 @@
-// Definitions of console.hpp; see core/config.hpp.
+// Definitions of console.hpp; see base/config.hpp.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/cut_text.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
+#include "pace/base/cut_text.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
 #include "pace/report/console.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/judged.hpp"

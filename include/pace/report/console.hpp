@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/config.hpp"
-#include "pace/core/terminal.hpp"
+#include "pace/base/config.hpp"
+#include "pace/os/terminal.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/sink.hpp"
 #include "pace/report/summary.hpp"

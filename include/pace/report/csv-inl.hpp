@@ -1,4 +1,4 @@
-// Definitions of csv.hpp; see core/config.hpp.
+// Definitions of csv.hpp; see base/config.hpp.
 #pragma once
 
 #include <optional>

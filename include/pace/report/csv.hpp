@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "pace/core/config.hpp"
-#include "pace/core/output_file.hpp"
+#include "pace/base/config.hpp"
+#include "pace/os/output_file.hpp"
 #include "pace/report/sink.hpp"
 
 namespace pace::report {

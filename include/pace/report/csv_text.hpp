@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/c_numbers.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/read_file.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/c_numbers.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
+#include "pace/os/read_file.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::report {

@@ -1,4 +1,4 @@
-// Definitions of environment.hpp; see core/config.hpp.
+// Definitions of environment.hpp; see base/config.hpp.
 #pragma once
 
 #include <unistd.h>
@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/build_info.hpp"
-#include "pace/core/format.hpp"
+#include "pace/base/build_info.hpp"
+#include "pace/base/format.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/machine.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pace/core/config.hpp"
+#include "pace/base/config.hpp"
 
 namespace pace::report {
 

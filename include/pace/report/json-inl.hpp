@@ -1,10 +1,10 @@
-// Definitions of json.hpp; see core/config.hpp.
+// Definitions of json.hpp; see base/config.hpp.
 #pragma once
 
 #include <string>
 #include <utility>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/json_fields.hpp"
 #include "pace/report/schema.hpp"

@@ -7,14 +7,14 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "pace/core/config.hpp"
-#include "pace/core/options.hpp"
-#include "pace/core/output_file.hpp"
-#include "pace/core/result.hpp"
+#include "pace/base/config.hpp"
+#include "pace/os/output_file.hpp"
 #include "pace/report/configuration.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/fields.hpp"
 #include "pace/report/sink.hpp"
+#include "pace/result/options.hpp"
+#include "pace/result/result.hpp"
 #include "pace/version.hpp"
 
 namespace pace::report {

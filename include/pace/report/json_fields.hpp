@@ -16,8 +16,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pace/core/error.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
 #include "pace/report/fields.hpp"
 
 namespace pace::report {

@@ -1,15 +1,15 @@
-// Definitions of judged.hpp; see core/config.hpp.
+// Definitions of judged.hpp; see base/config.hpp.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "pace/core/cut_text.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/verdict.hpp"
+#include "pace/base/cut_text.hpp"
 #include "pace/report/judged.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/verdict.hpp"
 
 namespace pace::report {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/config.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/verdict.hpp"
+#include "pace/base/config.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/verdict.hpp"
 
 namespace pace::report {
 

@@ -1,4 +1,4 @@
-// Definitions of junit.hpp; see core/config.hpp.
+// Definitions of junit.hpp; see base/config.hpp.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/c_numbers.hpp"
+#include "pace/base/c_numbers.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/junit.hpp"
 #include "pace/report/sink.hpp"

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "pace/core/config.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/output_file.hpp"
+#include "pace/base/config.hpp"
+#include "pace/base/format.hpp"
+#include "pace/os/output_file.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/sink.hpp"
 

@@ -1,4 +1,4 @@
-// Definitions of machine.hpp; see core/config.hpp.
+// Definitions of machine.hpp; see base/config.hpp.
 #pragma once
 
 #include <sched.h>

@@ -1,4 +1,4 @@
-// Definitions of processes.hpp; see core/config.hpp.
+// Definitions of processes.hpp; see base/config.hpp.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/format.hpp"
-#include "pace/core/units.hpp"
-#include "pace/core/verdict.hpp"
+#include "pace/base/format.hpp"
+#include "pace/base/units.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/evidence.hpp"
 #include "pace/report/processes.hpp"
+#include "pace/result/verdict.hpp"
 #include "pace/stats/student.hpp"
 
 namespace pace::report {

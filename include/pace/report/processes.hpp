@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/config.hpp"
-#include "pace/core/units.hpp"
-#include "pace/core/verdict.hpp"
+#include "pace/base/config.hpp"
+#include "pace/base/units.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/evidence.hpp"
+#include "pace/result/verdict.hpp"
 
 namespace pace::report {
 

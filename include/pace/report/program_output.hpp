@@ -18,8 +18,8 @@
 #include <string_view>
 #include <utility>
 
-#include "pace/core/same_file.hpp"
-#include "pace/core/unfinished.hpp"
+#include "pace/os/same_file.hpp"
+#include "pace/os/unfinished.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::report {

@@ -1,4 +1,4 @@
-// Definitions of progress_line.hpp; see core/config.hpp.
+// Definitions of progress_line.hpp; see base/config.hpp.
 #pragma once
 
 #include "pace/report/progress_line.hpp"
@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-#include "pace/core/terminal.hpp"
+#include "pace/os/terminal.hpp"
 #include "pace/report/program_output.hpp"
 #include "pace/report/text.hpp"
 

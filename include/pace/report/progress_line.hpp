@@ -9,9 +9,9 @@
 #include <limits>
 #include <string>
 
-#include "pace/core/config.hpp"
-#include "pace/core/progress.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/config.hpp"
+#include "pace/base/units.hpp"
+#include "pace/result/progress.hpp"
 
 namespace pace::report {
 

@@ -1,4 +1,4 @@
-// Definitions of replicates.hpp; see core/config.hpp.
+// Definitions of replicates.hpp; see base/config.hpp.
 #pragma once
 
 #include <cmath>
@@ -6,12 +6,12 @@
 #include <ostream>
 #include <string>
 
-#include "pace/core/cut_text.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/verdict.hpp"
+#include "pace/base/cut_text.hpp"
+#include "pace/base/format.hpp"
 #include "pace/gate/replicates.hpp"
 #include "pace/report/replicates.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/verdict.hpp"
 
 namespace pace::report {
 

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "pace/core/config.hpp"
+#include "pace/base/config.hpp"
 #include "pace/gate/replicates.hpp"
 
 namespace pace::report {

@@ -1,4 +1,4 @@
-// What the headers of this room declare, compiled once (see core/config.hpp).
+// What the headers of this room declare, compiled once (see base/config.hpp).
 #include "pace/report/console-inl.hpp"
 #include "pace/report/csv-inl.hpp"
 #include "pace/report/environment-inl.hpp"

@@ -1,4 +1,4 @@
-// Definitions of results_file.hpp; see core/config.hpp.
+// Definitions of results_file.hpp; see base/config.hpp.
 #pragma once
 
 #include <time.h>
@@ -14,9 +14,9 @@
 #include <string_view>
 #include <utility>
 
-#include "pace/core/error.hpp"
-#include "pace/core/parse_json.hpp"
-#include "pace/core/read_lines.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/parse_json.hpp"
+#include "pace/os/read_lines.hpp"
 #include "pace/report/json_fields.hpp"
 #include "pace/report/results_file.hpp"
 

@@ -6,14 +6,14 @@
 #include <string_view>
 #include <tuple>
 
-#include "pace/core/conditions.hpp"
-#include "pace/core/options.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/units.hpp"
-#include "pace/core/verdict.hpp"
+#include "pace/base/units.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/fields.hpp"
 #include "pace/report/json.hpp"
+#include "pace/result/conditions.hpp"
+#include "pace/result/options.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/verdict.hpp"
 
 namespace pace::report {
 

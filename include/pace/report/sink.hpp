@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/result.hpp"
 #include "pace/report/environment.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::report {
 

@@ -1,4 +1,4 @@
-// Definitions of stored_baseline.hpp; see core/config.hpp.
+// Definitions of stored_baseline.hpp; see base/config.hpp.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/result.hpp"
 #include "pace/gate/expectation.hpp"
 #include "pace/gate/judge.hpp"
 #include "pace/report/environment.hpp"
@@ -18,6 +17,7 @@
 #include "pace/report/processes.hpp"
 #include "pace/report/results_file.hpp"
 #include "pace/report/stored_baseline.hpp"
+#include "pace/result/result.hpp"
 #include "pace/stats/multiplicity.hpp"
 
 namespace pace::report {

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/config.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/result.hpp"
+#include "pace/base/config.hpp"
+#include "pace/base/error.hpp"
 #include "pace/gate/expectation.hpp"
 #include "pace/gate/judge.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/processes.hpp"
 #include "pace/report/results_file.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::report {
 

@@ -1,4 +1,4 @@
-// Definitions of summary.hpp; see core/config.hpp.
+// Definitions of summary.hpp; see base/config.hpp.
 #pragma once
 
 #include <algorithm>
@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/result.hpp"
 #include "pace/report/summary.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::report {
 

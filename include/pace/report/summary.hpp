@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/config.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/result.hpp"
+#include "pace/base/config.hpp"
+#include "pace/base/format.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::report {
 

@@ -1,4 +1,4 @@
-// Definitions of table.hpp; see core/config.hpp.
+// Definitions of table.hpp; see base/config.hpp.
 #pragma once
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/config.hpp"
+#include "pace/base/config.hpp"
 #include "pace/report/text.hpp"
 
 namespace pace::report {

@@ -1,4 +1,4 @@
-// Definitions of text.hpp; see core/config.hpp.
+// Definitions of text.hpp; see base/config.hpp.
 #pragma once
 
 #include <algorithm>

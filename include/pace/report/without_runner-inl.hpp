@@ -1,4 +1,4 @@
-// Definitions of without_runner.hpp; see core/config.hpp.
+// Definitions of without_runner.hpp; see base/config.hpp.
 #pragma once
 
 #include <unistd.h>
@@ -11,15 +11,15 @@
 #include <sstream>
 #include <string>
 
-#include "pace/core/exit_code.hpp"
-#include "pace/core/exit_guard.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
-#include "pace/core/terminal.hpp"
+#include "pace/os/exit_guard.hpp"
+#include "pace/os/terminal.hpp"
 #include "pace/report/console.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/text.hpp"
 #include "pace/report/without_runner.hpp"
+#include "pace/result/exit_code.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace pace::report {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "pace/core/config.hpp"
+#include "pace/base/config.hpp"
 
 namespace pace::report {
 

@@ -1,4 +1,4 @@
-// Definitions of xml.hpp; see core/config.hpp.
+// Definitions of xml.hpp; see base/config.hpp.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "pace/core/config.hpp"
+#include "pace/base/config.hpp"
 
 namespace pace::report {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "pace/core/output_file.hpp"
-#include "pace/core/result.hpp"
+#include "pace/os/output_file.hpp"
 #include "pace/report/judged.hpp"
 #include "pace/report/sink.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::runner {
 

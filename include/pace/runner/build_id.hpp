@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pace/core/digest.hpp"
+#include "pace/base/digest.hpp"
 
 namespace pace::runner {
 

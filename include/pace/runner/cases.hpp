@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/planned_case.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/planned_case.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace pace::runner {
 

@@ -18,14 +18,14 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/bazel.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/inherited_signals.hpp"
-#include "pace/core/parse_json.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
-#include "pace/core/unfinished.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/bazel.hpp"
+#include "pace/os/inherited_signals.hpp"
+#include "pace/os/parse_json.hpp"
+#include "pace/os/unfinished.hpp"
 #include "pace/report/json.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
 #include "pace/runner/hand_over.hpp"
 #include "pace/runner/process_files.hpp"
 #include "pace/runner/this_program.hpp"

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/format.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/run_context.hpp"
+#include "pace/base/format.hpp"
 #include "pace/report/progress_line.hpp"
 #include "pace/report/table.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
 #include "pace/runner/cases.hpp"
 
 namespace pace::runner {

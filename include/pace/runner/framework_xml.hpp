@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "pace/core/bazel.hpp"
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/bazel.hpp"
 
 namespace pace::runner {
 

@@ -11,12 +11,12 @@
 #include <string_view>
 #include <tuple>
 
-#include "pace/core/bazel.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/run_context.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/bazel.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/json_fields.hpp"
 #include "pace/report/schema.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace pace::runner {
 

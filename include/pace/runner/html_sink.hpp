@@ -12,12 +12,12 @@
 #include <string>
 #include <utility>
 
-#include "pace/core/bazel.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/report_program.hpp"
-#include "pace/core/result.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/bazel.hpp"
+#include "pace/os/report_program.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/sink.hpp"
+#include "pace/result/result.hpp"
 #include "pace/runner/continuation.hpp"
 
 namespace pace::runner {

@@ -1,5 +1,5 @@
 // The main function that pace_test and pace_binary link.
-#include "pace/core/exit_guard.hpp"
+#include "pace/os/exit_guard.hpp"
 #include "pace/runner/current_directory.hpp"
 #include "pace/runner/session.hpp"
 

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/file_descriptor.hpp"
-#include "pace/core/process.hpp"
-#include "pace/core/unfinished.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/file_descriptor.hpp"
+#include "pace/os/process.hpp"
+#include "pace/os/unfinished.hpp"
 #include "pace/runner/hand_over.hpp"
 #include "pace/runner/this_program.hpp"
 

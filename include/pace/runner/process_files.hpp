@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "pace/core/bazel.hpp"
+#include "pace/os/bazel.hpp"
 
 namespace pace::runner {
 

@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "pace/args/command_line.hpp"
-#include "pace/core/exit_code.hpp"
-#include "pace/core/repeat_command.hpp"
-#include "pace/core/result.hpp"
+#include "pace/os/repeat_command.hpp"
 #include "pace/report/text.hpp"
+#include "pace/result/exit_code.hpp"
+#include "pace/result/result.hpp"
 #include "pace/runner/this_program.hpp"
 
 namespace pace::runner {

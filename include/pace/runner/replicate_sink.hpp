@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/output_file.hpp"
-#include "pace/core/parse_json.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/base/error.hpp"
 #include "pace/gate/replicates.hpp"
+#include "pace/os/output_file.hpp"
+#include "pace/os/parse_json.hpp"
+#include "pace/os/read_file.hpp"
 #include "pace/report/json_fields.hpp"
 #include "pace/report/schema.hpp"
 #include "pace/report/sink.hpp"

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/config.hpp"
-#include "pace/core/exit_code.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/config.hpp"
+#include "pace/base/units.hpp"
 #include "pace/gate/replicates.hpp"
+#include "pace/result/exit_code.hpp"
+#include "pace/result/result.hpp"
 #include "pace/runner/own_process.hpp"
 #include "pace/runner/replicate_sink.hpp"
 

@@ -1,4 +1,4 @@
-// Definitions of resume.hpp; see core/config.hpp.
+// Definitions of resume.hpp; see base/config.hpp.
 #pragma once
 
 #include "pace/runner/resume.hpp"
@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/report/results_file.hpp"
 
 namespace pace::runner {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/config.hpp"
-#include "pace/core/result.hpp"
+#include "pace/base/config.hpp"
 #include "pace/report/configuration.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::runner {
 

@@ -1,4 +1,4 @@
-// What the headers of this room declare, compiled once (see core/config.hpp).
+// What the headers of this room declare, compiled once (see base/config.hpp).
 #include "pace/runner/replicates-inl.hpp"
 #include "pace/runner/resume-inl.hpp"
 #include "pace/runner/session-inl.hpp"

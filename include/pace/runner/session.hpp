@@ -1,7 +1,7 @@
 // The main function of a measuring program: Catch2's session, with pace's options, table and result files.
 #pragma once
 
-#include "pace/core/config.hpp"
+#include "pace/base/config.hpp"
 #include "pace/runner/session_config.hpp"
 
 namespace pace::runner {

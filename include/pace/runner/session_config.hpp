@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "pace/args/command_line.hpp"
-#include "pace/core/options.hpp"
 #include "pace/report/configuration.hpp"
+#include "pace/result/options.hpp"
 #include "pace/runner/session_options.hpp"
 #include "pace/timing/wall.hpp"
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/most_threads.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/most_threads.hpp"
 
 namespace pace::runner {
 

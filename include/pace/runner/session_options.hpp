@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "pace/args/command_line.hpp"
-#include "pace/core/config.hpp"
-#include "pace/core/options.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/config.hpp"
+#include "pace/base/units.hpp"
+#include "pace/result/options.hpp"
 #include "pace/runner/baseline_options.hpp"
 #include "pace/runner/threads.hpp"
 

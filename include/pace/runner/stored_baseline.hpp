@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/bazel.hpp"
-#include "pace/core/cut_text.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/options.hpp"
-#include "pace/core/same_file.hpp"
+#include "pace/base/cut_text.hpp"
+#include "pace/base/error.hpp"
+#include "pace/os/bazel.hpp"
+#include "pace/os/same_file.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/stored_baseline.hpp"
+#include "pace/result/options.hpp"
 #include "pace/runner/baseline_options.hpp"
 
 namespace pace::runner {

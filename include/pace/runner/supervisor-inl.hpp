@@ -24,13 +24,13 @@
 #include <string_view>
 #include <utility>
 
-#include "pace/core/activity.hpp"
-#include "pace/core/bazel.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/inherited_signals.hpp"
-#include "pace/core/memory.hpp"
-#include "pace/core/orphans.hpp"
-#include "pace/core/run_context.hpp"
+#include "pace/base/format.hpp"
+#include "pace/os/activity.hpp"
+#include "pace/os/bazel.hpp"
+#include "pace/os/inherited_signals.hpp"
+#include "pace/os/memory.hpp"
+#include "pace/os/orphans.hpp"
+#include "pace/result/run_context.hpp"
 #include "pace/runner/continuation.hpp"
 #include "pace/runner/hand_over.hpp"
 #include "pace/runner/time_limit.hpp"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <ostream>
 
-#include "pace/core/config.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/config.hpp"
+#include "pace/base/units.hpp"
 
 namespace pace::runner {
 

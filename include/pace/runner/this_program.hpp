@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::runner {
 

@@ -3,7 +3,7 @@
 
 #include <ATen/Parallel.h>
 
-#include "pace/core/default_threads.hpp"
+#include "pace/base/default_threads.hpp"
 
 namespace pace::runner {
 

@@ -1,4 +1,4 @@
-// Definitions of time_limit.hpp; see core/config.hpp.
+// Definitions of time_limit.hpp; see base/config.hpp.
 #pragma once
 
 #include "pace/runner/time_limit.hpp"
@@ -14,10 +14,10 @@
 #include <iterator>
 #include <sstream>
 
-#include "pace/core/bazel.hpp"
-#include "pace/core/c_numbers.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/format.hpp"
+#include "pace/base/c_numbers.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
+#include "pace/os/bazel.hpp"
 
 namespace pace::runner {
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "pace/core/config.hpp"
-#include "pace/core/run_context.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/config.hpp"
+#include "pace/base/units.hpp"
+#include "pace/result/run_context.hpp"
 
 namespace pace::runner {
 

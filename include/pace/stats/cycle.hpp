@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
 
 namespace pace::stats {
 

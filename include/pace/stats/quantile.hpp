@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::stats {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
 #include "pace/stats/bounded_bets.hpp"
 
 namespace pace::stats {

@@ -8,8 +8,8 @@
 #include <limits>
 #include <span>
 
-#include "pace/core/error.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
 
 namespace pace::stats {
 

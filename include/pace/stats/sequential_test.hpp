@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
 #include "pace/stats/betting.hpp"
 #include "pace/stats/recent_median.hpp"
 #include "pace/stats/recent_spread.hpp"

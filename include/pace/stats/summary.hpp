@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/result.hpp"
+#include "pace/result/result.hpp"
 #include "pace/stats/cycle.hpp"
 #include "pace/stats/mean.hpp"
 #include "pace/stats/median_interval.hpp"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
 
 namespace pace::timing {
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <utility>
 
-#include "pace/core/conditions.hpp"
-#include "pace/core/function_ref.hpp"
-#include "pace/core/options.hpp"
-#include "pace/core/result.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/function_ref.hpp"
+#include "pace/base/units.hpp"
+#include "pace/result/conditions.hpp"
+#include "pace/result/options.hpp"
+#include "pace/result/result.hpp"
 #include "pace/timing/gpu_reading.hpp"
 #include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/machine_counters.hpp"

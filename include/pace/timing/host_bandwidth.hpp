@@ -11,8 +11,8 @@
 #include <optional>
 #include <utility>
 
-#include "pace/core/function_ref.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/function_ref.hpp"
+#include "pace/base/units.hpp"
 
 namespace pace::timing {
 

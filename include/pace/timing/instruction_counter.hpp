@@ -24,10 +24,10 @@
 #define PACE_HAS_CALLGRIND 1
 #endif
 
-#include "pace/core/error.hpp"
-#include "pace/core/file_descriptor.hpp"
-#include "pace/core/function_ref.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/function_ref.hpp"
+#include "pace/os/file_descriptor.hpp"
+#include "pace/os/read_file.hpp"
 
 namespace pace::timing {
 

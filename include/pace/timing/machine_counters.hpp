@@ -13,9 +13,9 @@
 #include <optional>
 #include <string>
 
-#include "pace/core/conditions.hpp"
-#include "pace/core/memory.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
+#include "pace/os/memory.hpp"
+#include "pace/result/conditions.hpp"
 
 namespace pace::timing {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/units.hpp"
+#include "pace/base/units.hpp"
 
 namespace pace::timing {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "pace/core/options.hpp"
-#include "pace/core/result.hpp"
+#include "pace/result/options.hpp"
+#include "pace/result/result.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/schedule.hpp"
 #include "pace/timing/subject.hpp"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/options.hpp"
-#include "pace/core/random.hpp"
+#include "pace/base/random.hpp"
+#include "pace/result/options.hpp"
 
 namespace pace::timing {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "pace/core/options.hpp"
+#include "pace/result/options.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"
 

@@ -7,9 +7,9 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/randn.h>
 
+#include "pace/base/error.hpp"
+#include "pace/base/random.hpp"
 #include "pace/check/ivalue.hpp"
-#include "pace/core/error.hpp"
-#include "pace/core/random.hpp"
 
 namespace pace {
 

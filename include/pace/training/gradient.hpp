@@ -10,7 +10,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "pace/core/config.hpp"
+#include "pace/base/config.hpp"
 
 namespace pace {
 

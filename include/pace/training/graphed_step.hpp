@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/training/step.hpp"
 
 #ifdef PACE_CUDA
@@ -20,10 +20,10 @@
 #include <c10/core/Device.h>
 
 #include "pace/check/ivalue.hpp"
-#include "pace/compare/operands.hpp"
 #include "pace/gpu/capture.hpp"
 #include "pace/gpu/cuda/device.hpp"
 #include "pace/gpu/owned.hpp"
+#include "pace/subject/operands.hpp"
 #endif
 
 namespace pace {

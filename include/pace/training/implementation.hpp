@@ -14,10 +14,10 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "pace/compare/callable.hpp"
-#include "pace/compare/implementation.hpp"
-#include "pace/compare/operands.hpp"
-#include "pace/core/config.hpp"
+#include "pace/base/config.hpp"
+#include "pace/subject/callable.hpp"
+#include "pace/subject/implementation.hpp"
+#include "pace/subject/operands.hpp"
 #include "pace/timing/phases.hpp"
 #include "pace/training/step.hpp"
 

@@ -23,7 +23,7 @@
 #include <torch/optim/adam.h>
 #include <torch/optim/sgd.h>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace {
 

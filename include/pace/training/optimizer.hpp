@@ -12,8 +12,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/compare/callable.hpp"
-#include "pace/core/config.hpp"
+#include "pace/base/config.hpp"
+#include "pace/subject/callable.hpp"
 #include "pace/training/graphed_step.hpp"
 #include "pace/training/implementation.hpp"
 #include "pace/training/step.hpp"

@@ -21,7 +21,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "pace/check/ivalue.hpp"
-#include "pace/compare/callable.hpp"
+#include "pace/subject/callable.hpp"
 #include "pace/training/gradient.hpp"
 #include "pace/training/implementation.hpp"
 #include "pace/training/step.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/folders.hpp"
+#include "pace/os/folders.hpp"
 #include "tests/gpu/cuda/gpu.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/models/run_samples.hpp"

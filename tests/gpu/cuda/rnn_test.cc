@@ -18,8 +18,8 @@
 #include "benches/rnn/plan.hpp"
 #include "benches/rnn/runners.hpp"
 #include "benches/rnn/train_bench.hpp"
+#include "pace/base/error.hpp"
 #include "pace/check/ivalue.hpp"
-#include "pace/core/error.hpp"
 #include "tests/gpu/cuda/gpu.hpp"
 
 #include <catch2/catch_test_macros.hpp>

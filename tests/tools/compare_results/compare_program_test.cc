@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/read_file.hpp"
+#include "pace/os/read_file.hpp"
 #include "tests/report/baseline_files.hpp"
 #include "tests/report/temporary_file.hpp"
 #include "tools/compare_results/compare_program.hpp"

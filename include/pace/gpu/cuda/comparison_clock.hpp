@@ -11,9 +11,8 @@
 #include <optional>
 #include <string>
 
+#include "pace/base/format.hpp"
 #include "pace/check/out_of_memory.hpp"
-#include "pace/core/format.hpp"
-#include "pace/core/result.hpp"
 #include "pace/gpu/capture.hpp"
 #include "pace/gpu/cuda/cache_settings.hpp"
 #include "pace/gpu/cuda/device.hpp"
@@ -24,6 +23,7 @@
 #include "pace/gpu/cuda/nvml.hpp"
 #include "pace/gpu/multi_mode_clock.hpp"
 #include "pace/gpu/owned.hpp"
+#include "pace/result/result.hpp"
 #include "pace/timing/gpu_reading.hpp"
 #include "pace/timing/host_bandwidth.hpp"
 

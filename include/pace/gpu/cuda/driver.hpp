@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/gpu/cuda/error.hpp"
 
 namespace pace::cuda {

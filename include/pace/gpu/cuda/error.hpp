@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::cuda {
 

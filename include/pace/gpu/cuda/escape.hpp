@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "pace/core/format.hpp"
+#include "pace/base/format.hpp"
 #include "pace/gpu/cuda/device.hpp"
 #include "pace/gpu/owned.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/gpu/cuda/driver.hpp"
 #include "pace/gpu/cuda/error.hpp"
 

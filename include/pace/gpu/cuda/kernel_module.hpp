@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/read_file.hpp"
+#include "pace/base/error.hpp"
 #include "pace/gpu/cuda/driver.hpp"
 #include "pace/gpu/cuda/launch_kernel.hpp"
+#include "pace/os/read_file.hpp"
 
 namespace pace::cuda {
 

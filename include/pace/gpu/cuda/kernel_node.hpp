@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/gpu/cuda/driver.hpp"
 #include "pace/gpu/cuda/error.hpp"
 #include "pace/gpu/cuda/launch_attributes.hpp"

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "pace/core/error.hpp"
-#include "pace/core/result.hpp"
+#include "pace/base/error.hpp"
 #include "pace/gpu/activity.hpp"
+#include "pace/result/result.hpp"
 
 #if __has_include(<torch/csrc/autograd/profiler_kineto.h>)
 #include <torch/csrc/autograd/profiler_kineto.h>

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "pace/core/format.hpp"
+#include "pace/base/format.hpp"
 
 namespace pace::cuda {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 #include "pace/gpu/cuda/driver.hpp"
 
 namespace pace::cuda {

@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "pace/core/format.hpp"
-#include "pace/core/units.hpp"
+#include "pace/base/format.hpp"
+#include "pace/base/units.hpp"
 #include "pace/gpu/cuda/device.hpp"
 #include "pace/gpu/event.hpp"
 

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "pace/core/result.hpp"
 #include "pace/gpu/cuda/device.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::cuda {
 

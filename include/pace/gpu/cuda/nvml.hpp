@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pace/core/error.hpp"
+#include "pace/base/error.hpp"
 
 namespace pace::cuda {
 

@@ -1,0 +1,127 @@
+// NewValueNorm: how long a call of the baseline may take on values that no call has seen, so that a candidate which
+// slows the baseline there gains nothing.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/audit/baseline_alone.hpp"
+#include "pace/audit/new_value_speed.hpp"
+#include "pace/audit/time_pairs.hpp"
+#include "pace/base/format.hpp"
+#include "pace/base/units.hpp"
+#include "pace/gate/known_values.hpp"
+#include "pace/result/result.hpp"
+
+namespace pace::detail {
+
+/// The samples of the baseline on new values that an untouched process is asked for.
+struct NewValueQuestion {
+  NewValueQuestion(std::size_t most_calls, std::span<const std::size_t> keeping) : calls(most_calls) {
+    for (const std::size_t each : keeping) {
+      if (each < operands) kept |= std::uint64_t{1} << each;
+      fits = fits && each < operands;
+    }
+  }
+
+  /// Indices of the operand tensors that keep the values given.
+  [[nodiscard]] std::vector<std::size_t> kept_operands() const {
+    std::vector<std::size_t> found;
+    for (std::size_t each = 0; each < operands; ++each)
+      if ((kept >> each & 1) != 0) found.push_back(each);
+    return found;
+  }
+
+  std::size_t calls;  ///< of each sample, at most
+  std::uint64_t kept = 0;
+  /// Whether `kept` has a bit for each of them.
+  bool fits = true;
+
+ private:
+  static constexpr std::size_t operands = 64;
+};
+
+/// A speed-up on new values for which the baseline's time counts up to a limit.
+struct HeldSpeed {
+  /// Nothing: there was no time for it.
+  std::optional<NewValueSpeed> speed = {};
+  /// The baseline took longer than the limit in most of the pairs.
+  bool mostly = false;
+  /// The speed-up of the rounds is too large beside this one because of the limit alone.
+  bool decides = false;
+};
+
+/// Whether the speed-up `in_rounds` looks larger than on new values.
+[[nodiscard]] inline bool looks_excessive(double in_rounds, const SpeedupSummary& on_new_values) {
+  return gate::likely_excess_of(in_rounds, on_new_values) > 1;
+}
+
+/// The norm of the baseline on new values. It is learned before any candidate is called, as the share by which calls
+/// take longer there than where they are repeated. After the rounds the time of such a call counts as far as this share
+/// of the time in the rounds, and `slowed_share` more. A machine that has become slower since the rounds is no doing of
+/// a candidate: where that limit decides, a process in which no candidate was called says at the same time how long the
+/// baseline takes.
+class NewValueNorm {
+ public:
+  /// Returns the time of a call of the baseline on new values; nothing if there is no such process, or no answer within
+  /// the time.
+  using AskUntouched = std::function<std::optional<Nanoseconds>(const NewValueQuestion&, Nanoseconds)>;
+
+  /// No limit, as no time is longer.
+  static constexpr Nanoseconds none{std::numeric_limits<double>::infinity()};
+  /// Time for pairs beside the untouched process, with the pauses between them.
+  static constexpr Nanoseconds time_beside_untouched = static_cast<double>(pairs_of_decision) * pause_between_pairs;
+
+  void ask_untouched_by(AskUntouched ask) { ask_ = std::move(ask); }
+
+  /// The times of a call of the baseline before any candidate is called. Without both, calls on new values count as
+  /// repeated ones.
+  void learn(Nanoseconds on_new_values, Nanoseconds repeated) {
+    if (repeated.count() > 0 && repeated < none) times_ = std::max(1.0, on_new_values / repeated);
+  }
+  /// The median time of a call of the baseline in the rounds.
+  void take_rounds(Nanoseconds baseline) { in_rounds_ = baseline; }
+
+  [[nodiscard]] Nanoseconds longest() const { return held_to(times_ * in_rounds_, slowed_share); }
+  /// The same without a process that says whether the machine is slower.
+  [[nodiscard]] Nanoseconds longest_without_process() const {
+    return held_to(times_ * in_rounds_, slowed_share_without_process);
+  }
+  /// The same by what the untouched process says now; nothing if it says nothing.
+  [[nodiscard]] std::optional<Nanoseconds> ask(const NewValueQuestion& question, Nanoseconds left) const {
+    constexpr Nanoseconds longest_answer = std::chrono::seconds(20);
+    if (!ask_ || !question.fits) return std::nullopt;
+    const auto there = ask_(question, std::min(longest_answer, left));
+    return there ? std::optional(held_to(*there, slowed_share)) : std::nullopt;
+  }
+
+  /// What a reader must know where the baseline took longer than the limit.
+  [[nodiscard]] static std::string note(bool untouched) {
+    return "On values that none of its calls has seen, the baseline takes longer than " +
+           std::string(untouched ? "in a process in which no candidate was called"
+                                 : "before any candidate was called") +
+           ": its time counts up to " + format_factor(1 + (untouched ? slowed_share : slowed_share_without_process)) +
+           " the time there.";
+  }
+
+ private:
+  [[nodiscard]] static Nanoseconds held_to(Nanoseconds norm, double share) {
+    return norm.count() > 0 ? Nanoseconds((1 + share) * norm) : none;
+  }
+
+  AskUntouched ask_ = {};
+  /// The time of a call on new values over that of a repeated one.
+  double times_ = 1;
+  Nanoseconds in_rounds_{};
+};
+
+}  // namespace pace::detail

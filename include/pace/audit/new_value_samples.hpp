@@ -1,0 +1,375 @@
+// NewValueSamples: samples in which each call has operands of its own, with values that no call has seen.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include "pace/audit/novelty.hpp"
+#include "pace/base/function_ref.hpp"
+#include "pace/base/random.hpp"
+#include "pace/check/clone.hpp"
+#include "pace/check/clone_input.hpp"
+#include "pace/check/restore.hpp"
+#include "pace/subject/implementation.hpp"
+#include "pace/subject/operands.hpp"
+#include "pace/subject/write_values.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/values/fresh_values.hpp"
+
+namespace pace::detail {
+
+/// Takes samples by calls on set 0 and on spares of it, which exist for as long as this object does. Calls follow each
+/// other as in a timed sample, so that an implementation cannot take them for calls of a check.
+class NewValueSamples {
+ public:
+  /// Samples of at most `calls` calls on operands like those of `like`; those of the rounds have `repeated` calls. All
+  /// must outlive it. Nothing else may use the operands meanwhile. `warm` says whether a sample comes before those on
+  /// new values, which is of use for short calls: code that has left the caches takes some microseconds more.
+  NewValueSamples(timing::Clock& clock, OperandSets& operands, const OperandSet& like, FreshValues& source,
+                  Renewal renewal, std::size_t calls, std::int64_t repeated, bool warm, std::uint64_t seed)
+      : clock_(clock),
+        operands_(operands),
+        source_(source),
+        renewal_(renewal),
+        repeated_(static_cast<std::size_t>(repeated)),
+        warm_(warm),
+        random_(seed),
+        elsewhere_(like),
+        sink_(like) {
+    // Spares that exist already are for calls that write to operands, each of which has operands of its own anyway.
+    owns_spares_ = calls > 1 && operands_.spares.empty();
+    if (!owns_spares_) calls = operands_.spares.empty() ? 1 : std::min(calls, 1 + operands_.spares[0].size());
+    for (std::size_t i = 0; i < calls; ++i) values_.emplace_back(like);
+    next_trial();
+    // What the rounds have captured has other operands for the same number of calls.
+    clock_.begin_cycle();
+    // The operands change last, since memory may run out for the copies.
+    if (!operands_.spares.empty()) {
+      // Each preparation restores all spares, so that those which no call has are put aside.
+      const auto last = static_cast<std::ptrdiff_t>(calls - 1);
+      put_aside(operands_.spares[0], last, spares_aside_);
+      put_aside(operands_.spare_tensors[0], last, tensors_aside_);
+    }
+    if (!owns_spares_) return;
+    decltype(OperandSets::spares) spares(operands_.sets.size());
+    decltype(OperandSets::spare_tensors) spare_tensors(operands_.sets.size());
+    for (std::size_t i = 1; i < calls; ++i) {
+      spares[0].push_back(like.clone());
+      spare_tensors[0].push_back(spares[0].back()->tensors());
+    }
+    operands_.spares = std::move(spares);
+    operands_.spare_tensors = std::move(spare_tensors);
+  }
+  NewValueSamples(const NewValueSamples&) = delete;
+  NewValueSamples& operator=(const NewValueSamples&) = delete;
+  ~NewValueSamples() {
+    operands_.kept_call.reset();
+    clock_.begin_cycle();
+    if (!owns_spares_) {
+      for (auto& each : spares_aside_) operands_.spares[0].push_back(std::move(each));
+      for (auto& each : tensors_aside_) operands_.spare_tensors[0].push_back(std::move(each));
+      return;
+    }
+    operands_.spares.clear();
+    operands_.spare_tensors.clear();
+  }
+
+  /// Calls `implementation` once on each copy of the operands, untimed: where a device replays calls, one that captures
+  /// what it does in its first call with an address must not do so while it is captured itself.
+  void touch(Implementation& implementation) {
+    implementation.prepare(0);
+    implementation.run(0, static_cast<std::int64_t>(values_.size()));
+  }
+
+  /// Later calls may overwrite the outputs of earlier ones, so that one is copied before the next call.
+  void let_outputs_be_overwritten() { outputs_stay_ = false; }
+
+  /// Chooses how many calls the next samples have, which no implementation can know. In take() the output of the last
+  /// one is looked at, since later calls may reuse the memory of earlier outputs.
+  void next_trial() { calls_ = values_.size() - random_.below(1 + values_.size() / 2); }
+
+  /// The next samples have one call.
+  void make_single() { calls_ = 1; }
+
+  /// Times calls on new values, the same calls once more, and `repetitions` calls on the values of the first one; if
+  /// `beside_given`, as many calls on the values given, too. Operand tensors of the indices `kept` keep those; as other
+  /// copies of them lie elsewhere, samples are of one call then. The output of the last call on new values is
+  /// take_output() afterwards.
+  [[nodiscard]] CallTimes take(Implementation& implementation, std::int64_t repetitions, bool beside_given,
+                               std::span<const std::size_t> kept) {
+    const std::size_t calls = kept.empty() ? calls_ : 1;
+    keep_given(kept);
+    output_ = {};
+    operands_.kept_call = calls - 1;
+    const auto sample = [&](std::int64_t of) {
+      const Nanoseconds taken = clock_.time([&] { implementation.run(0, of); });
+      return taken / static_cast<double>(of);
+    };
+    const auto write_all = [&](auto values_of_call) {
+      for (std::size_t i = 0; i < calls; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
+    };
+    const auto new_values = [&](std::size_t i) -> auto& { return values_[i].tensors; };
+    // The same work as before the calls on new values, elsewhere: what it leaves in the caches and the branch predictor
+    // would otherwise slow those calls alone. The values of operands that calls write to have to be written again, too.
+    const auto again = [&](auto values_of_call) {
+      for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, elsewhere_.tensors, kept);
+      implementation.prepare(0);
+      for (std::size_t i = 0; i < calls; ++i) write_values(elsewhere_.tensors, sink_.tensors, kept);
+      if (!operands_.mutated.empty()) write_all(values_of_call);
+      return sample(static_cast<std::int64_t>(calls));
+    };
+    // An implementation that takes turns between algorithms must not take the same one in all calls on new values.
+    for (std::size_t before = calls == 1 ? random_.below(4) : 0; before > 0; --before) {
+      implementation.prepare(0);
+      implementation.run(0, 1);
+    }
+    // The same sample as before the calls on known values, so that code, predictions of branches and the heap are as
+    // warm.
+    if (warm_) (void)again(new_values);
+    for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, values_[i].tensors, kept);
+    implementation.prepare(0);
+    write_all(new_values);
+    CallTimes times;
+    times.on_new = sample(static_cast<std::int64_t>(calls));
+    times.afterwards = copy_output(implementation.take_output());
+    after_.clear();
+    for (const auto& each : tensors_of_call(calls - 1)) after_.push_back(check::clone_input(each));
+    last_ = calls - 1;
+    times.on_known = again(new_values);
+    times.repeated = times.on_known;
+    if (repetitions > 1 && operands_.mutated.empty()) {
+      const SparesHidden hidden(operands_);
+      implementation.prepare(0);
+      times.repeated = sample(repetitions);
+    } else if (repetitions > 1 && calls > 1) {
+      // Calls that write to operands are repeated where each has operands of its own with the same values.
+      times.repeated = again([&](std::size_t) -> auto& { return values_[0].tensors; });
+    }
+    if (beside_given) {
+      // As in the timed samples, these calls are not the first ones on their values.
+      const auto given = [&](std::size_t) -> auto& { return operands_.pristine; };
+      implementation.prepare(0);
+      write_all(given);
+      implementation.run(0, static_cast<std::int64_t>(calls));
+      times.on_given = again(given);
+    }
+    return times;
+  }
+
+  /// Chooses new values for take_new(), the same for all implementations: `draw` writes them to copies of the operands.
+  /// Tensors of the indices `kept` keep theirs, as in take().
+  void draw_new(std::span<const std::size_t> kept,
+                FunctionRef<void(OperandSet&, const std::vector<at::Tensor>&)> draw) {
+    next_trial();
+    // A captured number of calls is replayed as often as there are samples.
+    drawn_ = !kept.empty() ? 1 : clock_.modes() != nullptr ? values_.size() : calls_;
+    keep_given(kept);
+    for (std::size_t i = 0; i < drawn_; ++i) {
+      draw(*values_[i].operands, values_[i].tensors);
+      // The function of a user may assign other tensors.
+      values_[i].tensors = values_[i].operands->tensors();
+      for (const std::size_t each : kept) check::restore_tensor(operands_.pristine[each], values_[i].tensors[each]);
+      // A sample of a device restores what calls write to from one set of values.
+      if (clock_.modes() == nullptr) continue;
+      for (const std::size_t each : operands_.mutated)
+        check::restore_tensor(values_[0].tensors[each], values_[i].tensors[each]);
+    }
+  }
+  /// Whether calls on the values given are the norm for those of take_new(), written again just before, which leaves
+  /// their versions as they are: an implementation may have taken them up in the calls before. What was just written
+  /// lies in a cache and has to leave it for other data, by which operands and outputs of about the cache's size take
+  /// up to 1.5 times as long as in the rounds (the L2 of an H100; two cores beside others' work). The host's time of
+  /// calls on a device does not depend on that, and varies more.
+  [[nodiscard]] bool takes_given() const {
+    constexpr double most_bytes = 1 << 20;
+    if (clock_.modes() != nullptr) return clock_.modes()->selected() != ClockChoice::host;
+    return bytes_of(operands_.pristine) > most_bytes;
+  }
+
+  /// Times calls on the values of draw_new(). The output of one of them is take_output() afterwards. The same calls on
+  /// the values given, in the same memory, come just before, so that the code is as warm as in the rounds, and since
+  /// the memory may still have the new values, for which another implementation was just called. These are timed, too,
+  /// on a device where takes_given() says so.
+  [[nodiscard]] CallTimes take_new(Implementation& implementation, std::span<const std::size_t> kept) {
+    keep_given(kept);
+    operands_.kept_call.reset();
+    CallTimes times;
+    if (clock_.modes() != nullptr)
+      sample_new(implementation, kept, times);
+    else
+      time_each_new(implementation, kept, times);
+    times.on_new /= static_cast<double>(drawn_);
+    times.on_given /= static_cast<double>(drawn_);
+    after_.clear();
+    for (const auto& each : tensors_of_call(last_)) after_.push_back(check::clone_input(each));
+    return times;
+  }
+
+  /// The output of the call on new values that was kept, the values it was made on, and the operands after it.
+  [[nodiscard]] c10::IValue take_output() { return std::exchange(output_, {}); }
+  [[nodiscard]] const std::vector<at::Tensor>& values() const { return values_[last_].tensors; }
+  [[nodiscard]] const std::vector<at::Tensor>& operands_after() const { return after_; }
+  [[nodiscard]] std::size_t calls() const { return values_.size(); }
+
+ private:
+  [[nodiscard]] auto given_of_call() const {
+    return [this](std::size_t) -> auto& { return operands_.pristine; };
+  }
+  [[nodiscard]] auto new_of_call() const {
+    return [this](std::size_t i) -> auto& { return values_[i].tensors; };
+  }
+
+  /// Times the calls one by one, and keeps all outputs until the last one has returned, so that no call can see from
+  /// what became of the output before it that its own is not looked at. Looks at one of them, which no implementation
+  /// can know: before the next call where that may overwrite it.
+  void time_each_new(Implementation& implementation, std::span<const std::size_t> kept, CallTimes& times) {
+    const auto write_all = [&](auto values_of_call) {
+      implementation.prepare(0);
+      for (std::size_t i = 0; i < drawn_; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
+    };
+    last_ = random_.below(drawn_);
+    std::vector<c10::IValue> outputs(drawn_);
+    const auto time_all = [&](Nanoseconds& taken, auto after_call) {
+      for (std::size_t i = 0; i < drawn_; ++i) {
+        taken += clock_.time_prepared(implementation, 0, 1);
+        outputs[i] = implementation.take_output();
+        after_call(i);
+      }
+    };
+    write_all(given_of_call());
+    // Calls on the values given that are timed are then some of a sample of the rounds.
+    const bool as_in_rounds = takes_given() && operands_.mutated.empty();
+    implementation.run(
+        0, static_cast<std::int64_t>(as_in_rounds ? std::max(drawn_, 1 + random_.below(repeated_)) : drawn_));
+    // These show what calls take longer beside the rounds, whatever their values are.
+    write_all(given_of_call());
+    time_all(times.on_given, [](std::size_t) {});
+    outputs.assign(drawn_, {});
+    write_all(new_of_call());
+    time_all(times.on_new, [&](std::size_t i) {
+      if (!outputs_stay_ && i == last_) times.afterwards = read_output(outputs[i]);
+    });
+    if (outputs_stay_) times.afterwards = copy_output(std::move(outputs[last_]));
+  }
+
+  /// Times the calls together, as the clock of a device times them in the rounds: it replays what it has captured, or
+  /// queues them behind a block. Looks at the output of the last call.
+  void sample_new(Implementation& implementation, std::span<const std::size_t> kept, CallTimes& times) {
+    const auto sample_on = [&](auto values_of_call, const std::vector<at::Tensor>& restored) {
+      for (std::size_t i = 0; i < drawn_; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
+      const RestoredFrom values(operands_, restored);
+      return timing::take_sample(clock_, implementation, 0, static_cast<std::int64_t>(drawn_));
+    };
+    (void)sample_on(given_of_call(), operands_.pristine);
+    if (takes_given()) times.on_given = sample_on(given_of_call(), operands_.pristine);
+    times.on_new = sample_on(new_of_call(), values_[0].tensors);
+    last_ = drawn_ - 1;
+    times.afterwards = copy_output(implementation.take_output());
+  }
+
+  /// While it exists, what calls write to is restored from `values` before each sample.
+  class RestoredFrom {
+   public:
+    RestoredFrom(OperandSets& operands, const std::vector<at::Tensor>& values)
+        : operands_(operands), before_(std::exchange(operands.renewed, values)) {}
+    RestoredFrom(const RestoredFrom&) = delete;
+    RestoredFrom& operator=(const RestoredFrom&) = delete;
+    ~RestoredFrom() { operands_.renewed = std::move(before_); }
+
+   private:
+    OperandSets& operands_;
+    std::vector<at::Tensor> before_;
+  };
+
+  /// Gives the operand tensors of the indices `kept` their first values in the copy that single calls are made on.
+  void keep_given(std::span<const std::size_t> kept) const {
+    for (const std::size_t each : kept)
+      for (const auto& tensors : {operands_.tensors[0], values_[0].tensors})
+        write_values({operands_.pristine[each]}, {tensors[each]});
+  }
+
+  /// Copies the output of a call, and returns how long its first reading took beyond a second one. What runs on a
+  /// device is not read here by the clock that times it.
+  [[nodiscard]] Nanoseconds read_output(const c10::IValue& output) {
+    if (clock_.modes() != nullptr) {
+      output_ = check::clone_ivalue(output);
+      return {};
+    }
+    // The code that copies and frees is as warm then for all implementations.
+    if (!last_copy_.isNone()) (void)check::clone_ivalue(last_copy_);
+    c10::IValue again;
+    const Nanoseconds first = clock_.time([&] { output_ = check::clone_ivalue(output); });
+    const Nanoseconds second = clock_.time([&] { again = check::clone_ivalue(output); });
+    last_copy_ = std::move(again);
+    return std::max(first - second, Nanoseconds(0));
+  }
+
+  /// The same with the time of its release, where the host's clock times that.
+  [[nodiscard]] Nanoseconds copy_output(c10::IValue output) {
+    const Nanoseconds reading = read_output(output);
+    if (clock_.modes() != nullptr) return reading;
+    return reading + clock_.time([&] { output = {}; });
+  }
+
+  /// While it exists, all calls are on one copy of the operands.
+  class SparesHidden {
+   public:
+    explicit SparesHidden(OperandSets& operands) : operands_(operands) { exchange(); }
+    SparesHidden(const SparesHidden&) = delete;
+    SparesHidden& operator=(const SparesHidden&) = delete;
+    ~SparesHidden() { exchange(); }
+
+   private:
+    void exchange() {
+      std::swap(operands_.spares, spares_);
+      std::swap(operands_.spare_tensors, tensors_);
+    }
+    OperandSets& operands_;
+    decltype(OperandSets::spares) spares_ = {};
+    decltype(OperandSets::spare_tensors) tensors_ = {};
+  };
+
+  template <class T>
+  static void put_aside(std::vector<T>& from, std::ptrdiff_t first, std::vector<T>& to) {
+    to.assign(std::make_move_iterator(from.begin() + first), std::make_move_iterator(from.end()));
+    from.erase(from.begin() + first, from.end());
+  }
+
+  struct Copy {
+    explicit Copy(const OperandSet& like) : operands(like.clone()), tensors(operands->tensors()) {}
+    std::unique_ptr<OperandSet> operands;
+    std::vector<at::Tensor> tensors;
+  };
+
+  [[nodiscard]] const std::vector<at::Tensor>& tensors_of_call(std::size_t call) const {
+    return call == 0 ? operands_.tensors[0] : operands_.spare_tensors[0][call - 1];
+  }
+
+  timing::Clock& clock_;
+  OperandSets& operands_;
+  FreshValues& source_;
+  Renewal renewal_;
+  std::size_t repeated_;
+  bool warm_, outputs_stay_ = true;
+  SplitMix64 random_;
+  bool owns_spares_ = false;
+  decltype(OperandSets::spares)::value_type spares_aside_ = {};
+  decltype(OperandSets::spare_tensors)::value_type tensors_aside_ = {};
+  std::vector<Copy> values_;
+  Copy elsewhere_, sink_;
+  /// Calls of a sample, those that have values of draw_new(), and the index of the one whose output is looked at.
+  std::size_t calls_ = 1, drawn_ = 1, last_ = 0;
+  c10::IValue output_, last_copy_;
+  std::vector<at::Tensor> after_;
+};
+
+}  // namespace pace::detail

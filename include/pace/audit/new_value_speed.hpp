@@ -1,0 +1,257 @@
+// NewValueSpeed: the speed-up over the baseline where no call has seen its values before, beside that of the rounds,
+// whose calls are repeated on the same values.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/audit/novelty.hpp"
+#include "pace/base/function_ref.hpp"
+#include "pace/base/units.hpp"
+#include "pace/gate/known_values.hpp"
+#include "pace/result/result.hpp"
+#include "pace/stats/median_interval.hpp"
+#include "pace/stats/quantile.hpp"
+#include "pace/stats/sign_test.hpp"
+#include "pace/stats/sorted.hpp"
+#include "pace/stats/summary.hpp"
+
+namespace pace::detail {
+
+/// The speed-up of one implementation where values are new.
+struct NewValueSpeed {
+  std::size_t index = 0;
+  SpeedupSummary speedup = {};
+  /// Those of the phases of a step, in their order; nothing for a phase that is too short.
+  std::vector<std::optional<SpeedupSummary>> phases = {};
+  /// What a reader must know of it; empty: nothing.
+  std::string note = {};
+
+  /// Whether speed-ups of the rounds, of the whole and of its phases, are proven to be larger.
+  [[nodiscard]] bool is_exceeded_by(double whole, const std::vector<double>& of_phases) const {
+    if (gate::excess_of(whole, whole, speedup) > 1) return true;
+    for (std::size_t i = 0; i < std::min(phases.size(), of_phases.size()); ++i)
+      if (phases[i] && gate::excess_of(of_phases[i], of_phases[i], *phases[i]) > 1) return true;
+    return false;
+  }
+};
+
+/// Times of a sample of each side on the same new values.
+struct PairOnNewValues {
+  CallTimes baseline = {}, own = {};
+  /// The times of the phases of a step.
+  std::vector<Nanoseconds> baseline_phases = {}, own_phases = {};
+
+  /// Whether the clock has advanced in all samples, with those on the values given if `beside_given`.
+  [[nodiscard]] bool is_timed(bool beside_given) const {
+    return baseline.on_new.count() > 0 && own.on_new.count() > 0 &&
+           (!beside_given || (baseline.on_given.count() > 0 && own.on_given.count() > 0));
+  }
+};
+
+/// Confidence of the interval of a speed-up on new values, for a number of pairs that is fixed.
+inline constexpr double new_value_confidence = 0.999;
+
+/// What calls may take longer in a few of them than in the rounds, where it is the same for both sides.
+inline constexpr Nanoseconds longer_in_few_calls{2e3};
+
+/// Returns ln(time of the baseline / own time) of a sample of each on new values. `usual` and `usual_own` are their
+/// times in the rounds. What a call takes longer in so few calls, on memory that was written just before, is no share
+/// of its time but about the same for both: it does not count where a share would allow less, up to `most` and as far
+/// as the own time of the rounds.
+[[nodiscard]] inline double log_ratio_on_new_values(Nanoseconds baseline, Nanoseconds own, Nanoseconds usual,
+                                                    Nanoseconds usual_own, Nanoseconds most = longer_in_few_calls) {
+  const Nanoseconds more = std::clamp(baseline - usual, Nanoseconds(0), most);
+  const Nanoseconds least = std::min(own, usual_own);
+  const double by_share = baseline / own;
+  if (least.count() <= 0) return std::log(by_share);
+  return std::log(std::max(by_share, (baseline - more) / std::max(own - more, least)));
+}
+
+/// Returns ln(speed-up) on new values of a pair of samples, each with one on the values given: that of the
+/// rounds, `in_rounds`, times what the speed-up changes by with the values. An implementation that knows samples on the
+/// values given from those of the rounds, and is slow in them, gains no more than a factor of two by it.
+[[nodiscard]] inline double log_ratio_beside_given(const CallTimes& baseline, const CallTimes& own, Nanoseconds usual,
+                                                   Nanoseconds usual_own, double in_rounds) {
+  constexpr double most_beyond = 2;
+  const double on_new = log_ratio_on_new_values(baseline.on_new, own.on_new, usual, usual_own);
+  const double on_given = log_ratio_on_new_values(baseline.on_given, own.on_given, usual, usual_own);
+  return std::min(std::log(in_rounds) + on_new - on_given, on_new + std::log(most_beyond));
+}
+
+/// Returns ln(speed-up) of a pair of samples on new values. Where that of the implementation has one on the values
+/// given beside it, it takes longer in few calls by no more than these do, so that no work on new values counts as
+/// that. `baseline` is what the time of the baseline counts as.
+[[nodiscard]] inline double log_ratio_in_few_calls(Nanoseconds baseline, const CallTimes& own, Nanoseconds usual,
+                                                   Nanoseconds usual_own) {
+  const Nanoseconds longer = own.on_given.count() > 0
+                                 ? std::clamp(own.on_given - usual_own, Nanoseconds(0), longer_in_few_calls)
+                                 : longer_in_few_calls;
+  return log_ratio_on_new_values(baseline, own.on_new, usual, usual_own, longer);
+}
+
+/// The ratios of a pair that say something of an implementation on new values, as logarithms.
+struct PairRatio {
+  double counted = 0;  ///< time of the baseline / own time, as it counts
+  double seen = 0;     ///< the same, as it was seen
+  /// Own time on the values given, in the same moment / own time.
+  std::optional<double> beside_given = {};
+};
+
+/// The samples that took far longer than the other ones of the same kind.
+struct SlowSamples {
+  /// By how many times, of the implementation's on new values.
+  std::vector<double> factors = {};
+  std::size_t of_others = 0;
+
+  /// By the log ratios of those of others to these.
+  [[nodiscard]] static SlowSamples of(const std::vector<double>& log_ratios) {
+    const double median = stats::median(stats::sorted(log_ratios)), slow = std::log(1.5);
+    SlowSamples found;
+    for (const double each : log_ratios) {
+      if (each < median - slow) found.factors.push_back(std::exp(median - each));
+      found.of_others += each > median + slow;
+    }
+    return found;
+  }
+  [[nodiscard]] bool are_mostly_own() const { return factors.size() > of_others; }
+};
+
+/// How many times as long as in the median an implementation takes on new values in the mean, since some of its samples
+/// there are slow.
+struct MeanOverMedian {
+  double likely = 1;  ///< by their share of these pairs
+  double proven = 1;  ///< at least
+
+  /// By log ratios of samples of something else to those of the implementation. Both are 1 where the former are slow
+  /// about as often, as all samples are beside other work, the more often the longer they are.
+  [[nodiscard]] static MeanOverMedian beside(const std::vector<double>& log_ratios) {
+    constexpr double error_of_likely = 0.05, error_of_proven = 1e-3;
+    auto slow = SlowSamples::of(log_ratios);
+    const std::size_t own = slow.factors.size();
+    if (!slow.are_mostly_own()) return {};
+    const double of_time = 1 / (1 + std::exp(stats::median(stats::sorted(log_ratios))));
+    const double by_chance =
+        stats::upper_tail_of_binomial(own + slow.of_others, own, std::clamp(of_time, 0.5, 1 - 1e-6));
+    const std::size_t more = own - slow.of_others;
+    const double longer = stats::quantile(stats::sorted(std::move(slow.factors)), 0.25) - 1;
+    const double pairs = static_cast<double>(log_ratios.size());
+    MeanOverMedian found;
+    if (by_chance <= error_of_likely) found.likely += longer * static_cast<double>(more) / pairs;
+    if (by_chance <= error_of_proven) {
+      // As many of these are other work's as of the others', and more by chance.
+      const double all = static_cast<double>(own + slow.of_others);
+      const double least_more = all * (2 * stats::least_share(own + slow.of_others, own, error_of_proven) - 1);
+      found.proven +=
+          longer * std::clamp(least_more / pairs, 0.0, stats::least_share(log_ratios.size(), more, error_of_proven));
+    }
+    return found;
+  }
+
+  /// By pairs whose samples are slow beside the baseline's, and beside those on the values given: threads of its own
+  /// that have to wake up make both of the latter slow on a busy machine.
+  [[nodiscard]] static MeanOverMedian of(const std::vector<double>& seen, const std::vector<double>& beside_given) {
+    MeanOverMedian found = beside(seen);
+    if (beside_given.empty()) return found;
+    const MeanOverMedian other = beside(beside_given);
+    return {.likely = std::min(found.likely, other.likely), .proven = std::min(found.proven, other.proven)};
+  }
+};
+
+/// Returns `found` with speed-ups that are about the mean.
+[[nodiscard]] inline SpeedupSummary slower_in_mean(const MeanOverMedian& factors, SpeedupSummary found) {
+  for (double* const each : {&found.q20, &found.median, &found.q80}) *each /= factors.likely;
+  if (found.interval)
+    found.interval = {found.interval->low / factors.likely, found.interval->high / factors.proven,
+                      found.interval->confidence};
+  return found;
+}
+
+/// Returns the summary of some pairs, by ln(time of the baseline / own time) of each. Where they are too few for an
+/// interval, their extremes stand in for it, with a confidence of 0.
+[[nodiscard]] inline SpeedupSummary summarize_pairs(const std::vector<double>& log_ratios) {
+  auto found = stats::summarize_speedup(log_ratios, new_value_confidence);
+  const auto [low, high] = std::ranges::minmax(log_ratios);
+  if (!found.interval) found.interval.emplace() = {std::exp(low), std::exp(high), 0};
+  return found;
+}
+
+/// Times of the phases of a step in the rounds.
+struct PhasesInRounds {
+  std::vector<Nanoseconds> baseline = {}, own = {};
+};
+
+/// The speed-ups of the phases of a step on new values.
+class PhasesOnNewValues {
+ public:
+  explicit PhasesOnNewValues(PhasesInRounds usual) : usual_(std::move(usual)), log_ratios_(usual_.own.size()) {}
+
+  /// Each phase of the baseline counts up to `most` times its time in the rounds.
+  void add(const PairOnNewValues& pair, double most) {
+    for (std::size_t i = 0; i < std::min(log_ratios_.size(), pair.own_phases.size()); ++i) {
+      const Nanoseconds usual = usual_.baseline[i], own = pair.own_phases[i];
+      const auto baseline = std::min<Nanoseconds>(pair.baseline_phases[i], most * usual);
+      if (baseline.count() > 0 && own.count() > 0)
+        log_ratios_[i].push_back(log_ratio_on_new_values(baseline, own, usual, usual_.own[i], longer_in_single_steps));
+    }
+  }
+  /// Returns those of all phases; nothing for one that takes no time.
+  [[nodiscard]] std::vector<std::optional<SpeedupSummary>> speedups() const {
+    std::vector<std::optional<SpeedupSummary>> found(log_ratios_.size());
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (!log_ratios_[i].empty()) found[i] = summarize_pairs(log_ratios_[i]);
+    return found;
+  }
+
+ private:
+  /// What each phase of a single step may take longer than in samples of several, where it is the same for both sides.
+  static constexpr Nanoseconds longer_in_single_steps{4e3};
+  PhasesInRounds usual_;
+  std::vector<std::vector<double>> log_ratios_;
+};
+
+/// Measures the speed-up on new values. `pair()` returns the ratio of one sample of each side on new values, or
+/// nothing, which ends the measurement without a result. `time_is_left(pairs)` is whether that many more may be taken.
+/// More pairs follow the first ones only where their median is suspicious beside the speed-up `in_rounds`, until the
+/// interval is narrow or there are `most` of them, or where some samples of the implementation are slow. Where there is
+/// no time for an interval, three pairs or more have their extremes in its place, with a confidence of 0. Returns
+/// nothing if there is no time for these.
+[[nodiscard]] inline std::optional<SpeedupSummary> speed_on_new_values(double in_rounds,
+                                                                       FunctionRef<std::optional<PairRatio>()> pair,
+                                                                       FunctionRef<bool(std::size_t)> time_is_left) {
+  constexpr std::size_t fewest = 3, most = 88, most_where_some_are_slow = 176;
+  constexpr double narrow = 1.02;
+  const std::size_t for_interval = stats::fewest_for_median_interval(new_value_confidence);
+  std::vector<double> log_ratios, seen, beside_given;
+  const auto some_are_slow = [&] {
+    return SlowSamples::of(seen).are_mostly_own() &&
+           (beside_given.empty() || SlowSamples::of(beside_given).are_mostly_own());
+  };
+  for (std::size_t wanted = for_interval;; wanted *= 2) {
+    if (!log_ratios.empty() && !time_is_left(wanted - log_ratios.size())) break;
+    while (log_ratios.size() < wanted) {
+      const auto next = pair();
+      if (!next) return std::nullopt;
+      log_ratios.push_back(next->counted);
+      seen.push_back(next->seen);
+      if (next->beside_given) beside_given.push_back(*next->beside_given);
+      if (log_ratios.size() == 1 && !time_is_left(wanted - 1)) {
+        wanted = fewest;
+        if (!time_is_left(wanted - 1)) return std::nullopt;
+      }
+    }
+    if (wanted == fewest) break;
+    const auto found = summarize_pairs(log_ratios);
+    const bool suspicious = found.median * gate::least_excess < in_rounds;
+    const bool open = suspicious && found.interval->high >= narrow * found.median && wanted < most;
+    if (!open && !(some_are_slow() && wanted < most_where_some_are_slow)) break;
+  }
+  return slower_in_mean(MeanOverMedian::of(seen, beside_given), summarize_pairs(log_ratios));
+}
+
+}  // namespace pace::detail

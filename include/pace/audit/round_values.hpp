@@ -1,0 +1,85 @@
+// RoundValues: other values of the operands in each round, equal for all implementations.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "pace/audit/checker.hpp"
+#include "pace/base/random.hpp"
+#include "pace/os/activity.hpp"
+#include "pace/subject/operands.hpp"
+#include "pace/subject/prepare.hpp"
+#include "pace/subject/random_state.hpp"
+#include "pace/subject/write_values.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/rounds.hpp"
+
+namespace pace::detail {
+
+/// Before each round, untimed, the user's function writes other values, which are copied to all sets of operands and
+/// their spares. Between cycles the operands have their first values, for which the correct outputs are known.
+class RoundValues final : public timing::RoundObserver {
+ public:
+  /// All must outlive it, and `prepared.renew` must not be null.
+  RoundValues(timing::Clock& clock, const Prepared& prepared, IntegrityChecker& integrity)
+      : clock_(clock), prepared_(prepared), operands_(*prepared.operands), integrity_(integrity) {}
+
+  /// Throws what the user's function throws, and Error if it makes tensors of other shapes, strides or types.
+  void round_started(std::size_t round) override {
+    const Nanoseconds start = clock_.now();
+    if (!own_)
+      own_ = prepared_.given->clone();
+    else
+      give(operands_.pristine, own_->tensors());
+    {
+      const RandomStateKept kept;
+      // By a seed that no implementation can know, so that none draws the values beforehand.
+      reset_random_state(SplitMix64(prepared_.options.check_seed + round)());
+      prepared_.renew(*own_);
+    }
+    operands_.renewed = own_->tensors();
+    give_all(operands_.renewed);
+    other_.emplace(renewed_values, remedy_of_renewed_values);
+    took_ += clock_.now() - start;
+  }
+
+  /// Detects changed operands before it restores the first values.
+  void cycle_ended(const timing::Rounds&) override {
+    const Nanoseconds start = clock_.now();
+    integrity_.look_at_operands();
+    put_back();
+    took_ += clock_.now() - start;
+  }
+
+  [[nodiscard]] Nanoseconds took() const override { return took_; }
+
+ private:
+  void put_back() {
+    other_.reset();
+    operands_.renewed.clear();
+    give_all(operands_.pristine);
+  }
+  static void give(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& to) {
+    write_values(values, to);
+  }
+  void give_all(const std::vector<at::Tensor>& values) {
+    for (const auto& set : operands_.tensors) give(values, set);
+    for (const auto& spares : operands_.spare_tensors)
+      for (const auto& spare : spares) give(values, spare);
+  }
+
+  timing::Clock& clock_;
+  const Prepared& prepared_;
+  OperandSets& operands_;
+  IntegrityChecker& integrity_;
+  /// Values of the round, in memory to which no implementation has access.
+  std::unique_ptr<OperandSet> own_;
+  std::optional<OnOtherValues> other_;
+  Nanoseconds took_{};
+};
+
+}  // namespace pace::detail

@@ -1,0 +1,370 @@
+// Verify: the first calls of each implementation, which are checked before anything is timed.
+#pragma once
+
+#include <algorithm>
+#include <any>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "pace/audit/checker.hpp"
+#include "pace/audit/each_operand.hpp"
+#include "pace/audit/least_traffic.hpp"
+#include "pace/audit/new_value_norm.hpp"
+#include "pace/audit/witness.hpp"
+#include "pace/base/format.hpp"
+#include "pace/base/random.hpp"
+#include "pace/check/clone.hpp"
+#include "pace/result/progress.hpp"
+#include "pace/subject/operands.hpp"
+#include "pace/subject/participants.hpp"
+#include "pace/subject/prepare.hpp"
+#include "pace/subject/time_left.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/verify/drawn_anew.hpp"
+#include "pace/verify/drawn_in_a_row.hpp"
+#include "pace/verify/edge_values.hpp"
+#include "pace/verify/expected.hpp"
+#include "pace/verify/gradients.hpp"
+#include "pace/verify/sensitivity.hpp"
+#include "pace/verify/verified.hpp"
+
+namespace pace::detail {
+
+/// Adds the output of the baseline, or of its separate reference, on `operands` converted to float64, if `check` has
+/// that method. If the reference fails, outputs are compared directly from then on, which becomes a note.
+inline void add_reference(const Prepared& prepared, Expected& expected, const OperandSet& operands,
+                          check::CheckOptions& check, Result& result) {
+  if (check.method != check::CheckOptions::Method::float64_reference) return;
+  try {
+    auto& reference = prepared.reference ? *prepared.reference : prepared.baseline();
+    expected.reference = call_in_float64(reference, *prepared.operands, operands, prepared.options.seed);
+  } catch (...) {
+    check.method = check::CheckOptions::Method::allclose;
+    result.notes.push_back("There is no float64 reference, so outputs were compared directly: " + current_message());
+  }
+}
+
+/// Longest call of a baseline that is called some more times to learn its tolerances.
+inline constexpr Nanoseconds longest_call_to_learn_by{2e8};
+
+/// Longest call of a candidate that is asked again after the rounds, and most bytes of the operands of a call.
+inline constexpr Nanoseconds longest_call_to_ask_again{2e7};
+inline constexpr double most_bytes_to_keep = 64 << 20;
+
+/// Makes the first calls, one implementation after the other.
+class FirstCalls {
+ public:
+  FirstCalls(timing::Clock& clock, const Prepared& prepared, IntegrityChecker& integrity,
+             const check::CheckOptions& check)
+      : clock_(clock), prepared_(prepared), integrity_(integrity), check_(check) {
+    if (prepared.options.audit == Audit::off) check_.fresh_values = check::CheckOptions::FreshValues::none;
+    if (!check_.number_dtype) check_.number_dtype = check::detail::widest_floating_type(prepared.operands->pristine);
+  }
+
+  /// Outputs of the baseline.
+  [[nodiscard]] const Expected& expected() const { return expected_; }
+  /// Whether outputs are compared: the baseline repeats itself.
+  [[nodiscard]] bool checks() const { return check_.method != check::CheckOptions::Method::none; }
+
+  /// Whether candidates can be asked again after the rounds: their calls are short, and what the baseline answered on
+  /// edge values does not take memory that the rounds may need.
+  [[nodiscard]] bool can_ask_again() const {
+    return is_strict() && longest_call_ <= longest_call_to_ask_again &&
+           bytes_of(prepared_.operands->pristine) <= most_bytes_to_keep;
+  }
+  /// Returns what is wrong with an implementation on edge values, with its gradients or its random numbers, or where
+  /// one operand has other values, as text; empty if nothing is.
+  [[nodiscard]] std::string ask_elsewhere(Implementation& implementation) {
+    if (edge_values_)
+      if (auto problem = edge_values_->examine(implementation); !problem.empty()) return problem;
+    if (each_operand_) {
+      const auto learn = [&](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); };
+      if (auto problem = each_operand_->examine(implementation, learn); !problem.empty()) return problem;
+    }
+    if (gradients_)
+      if (auto problem = gradients_->examine(implementation); !problem.empty()) return problem;
+    if (draws_)
+      if (auto problem = draws_->examine(implementation); !problem.empty()) return problem;
+    return draws_in_a_row_ ? draws_in_a_row_->examine(implementation, check_) : std::string();
+  }
+  /// Returns which autograd graph an output of the implementation lacks, as text; empty if none.
+  [[nodiscard]] std::string ask_for_graph(Implementation& implementation) const {
+    if (!check_.check_autograd || implementation.phases() != nullptr || !checks()) return {};
+    std::vector<bool> with_graph;
+    prepared_.operands->restore_all(0);
+    try {
+      (void)checked_call(implementation, *prepared_.operands, 0, prepared_.options.seed, with_graph);
+    } catch (...) {
+      implementation.failed();
+    }
+    return lost_graph(expected_.with_graph, with_graph);
+  }
+
+  /// Makes and times the first call, then checked calls, and admits or drops the implementation.
+  void make(std::size_t index, Verified& verified) {
+    report_step({.what = "first calls of " + verified.result.implementations[index].name});
+    if (time_left(clock_).count() <= 0)
+      verified.participants.drop(index, Outcome::unreached, deadline_reason());
+    else
+      try_to_make(index, verified);
+    if (!verified.participants.device_lost()) integrity_.finish();
+  }
+
+ private:
+  void try_to_make(std::size_t index, Verified& verified) {
+    auto* const modes = clock_.modes();
+    // An implementation may leave another stream of the GPU current, which must not affect the others.
+    const auto stream = modes != nullptr ? modes->keep_stream() : nullptr;
+    try {
+      if (auto problem = find_problem(index, verified.result); !problem.empty())
+        verified.participants.drop(index, Outcome::wrong, problem);
+      else
+        verified.participants.admit(index);
+    } catch (const check::BadDeclaration& error) {
+      throw check::BadDeclaration("comparison '" + verified.result.name + "': " + error.what());
+    } catch (...) {
+      verified.participants.drop_failed(index, current_failure_on(clock_));
+    }
+  }
+
+  /// Returns the fault of the implementation as text; empty if there is none.
+  [[nodiscard]] std::string find_problem(std::size_t index, Result& result) {
+    auto* const modes = clock_.modes();
+    auto& implementation = *prepared_.implementations[index];
+    OperandSets& operands = *prepared_.operands;
+    const std::uint64_t seed = prepared_.options.seed;
+    const bool is_baseline = index == prepared_.participants.baseline();
+    auto& row = result.implementations[index];
+    const auto call = [&] { return implementation.call(0); };
+
+    integrity_.repair(0);
+    integrity_.start();
+    row.first_call = clock_.time([&] { (void)call(); });
+    if (is_baseline) {
+      expected_ = expected_of(implementation, operands, seed);
+      check::validate_outputs(check_, expected_.output, operands.pristine);
+      add_reference(prepared_, expected_, *prepared_.given, check_, result);
+    }
+    std::vector<bool> with_graph;
+    c10::IValue output;
+    // By the clock of the device, since a call may return before it is done.
+    const Nanoseconds took = clock_.time([&] { output = checked_call(implementation, operands, 0, seed, with_graph); });
+    longest_call_ = std::max(longest_call_, took);
+    const Agreement agreement = agree(expected_, output, operands, 0, check_);
+    row.checked = agreement.compared;
+    row.max_abs_error = agreement.max_abs_error;
+    note_uncompared(agreement, row, result);
+    if (!agreement.correct && !is_baseline) {
+      row.context.beyond_tolerance = agreement.beyond_tolerance;
+      return agreement.message;
+    }
+    // A training step takes the gradients itself, and they are compared.
+    const bool is_step = implementation.phases() != nullptr;
+    if (check_.check_autograd && !is_step && check_.method != check::CheckOptions::Method::none)
+      if (auto problem = lost_graph(expected_.with_graph, with_graph); !problem.empty()) return problem;
+    if (!agreement.correct) {
+      result.notes.push_back("The baseline does not repeat itself, so nothing was checked: " + agreement.message + ".");
+      check_.method = check::CheckOptions::Method::none;
+      row.checked = false;
+      enter_uncompared(Uncompared::varies, row);
+      varies_ = true;
+    }
+    if (is_baseline) {
+      learns_ =
+          check::compares_values(check_.method) && !check_.rtol && !check_.atol && took <= longest_call_to_learn_by;
+      learn_tolerances(expected_, *prepared_.given);
+      integrity_.learn(implementation, expected_, check_, [&](Expected& expected, const OperandSet& fresh) {
+        add_reference(prepared_, expected, fresh, check_, result);
+        learn_tolerances(expected, fresh);
+      });
+    }
+    Examination examination = integrity_.examine(implementation);
+    row.counts = examination.counts;
+    row.why_uncounted = std::move(examination.why_uncounted);
+    row.context.repeats_outputs = examination.repeats_outputs;
+    row.context.keeps = !examination.note.empty();
+    if (!examination.note.empty()) result.notes.push_back(std::move(examination.note));
+    if (!examination.problem.empty()) return examination.problem;
+    if (is_baseline) {
+      learn_each_operand(implementation, took, result);
+      learn_edge_values(implementation, took, result);
+      learn_gradients(implementation, took);
+      learn_draws(implementation, took);
+      // What it keeps from call to call is then as the values given leave it, not as those it was asked about.
+      if (learns_ || each_operand_ || edge_values_ || gradients_ || draws_ || draws_in_a_row_)
+        (void)checked_call(implementation, operands, 0, seed, with_graph);
+    }
+    if (!is_baseline)
+      if (auto problem = ask_elsewhere(implementation); !problem.empty()) return problem;
+    if (modes != nullptr)
+      if (const auto escape = modes->find_escape([&] { (void)call(); })) return *escape;
+    implementation.expect_outputs_like(output);
+    if (modes != nullptr) row.device_memory = modes->memory_of([&] { return std::any(call()); });
+    return {};
+  }
+
+  /// Where outputs were to be compared, and nothing was, no claim about the times of the row is proven.
+  void note_uncompared(const Agreement& agreement, ImplementationResult& row, Result& result) const {
+    if (agreement.compared || !agreement.correct) return;
+    // The method is also `none` where the baseline does not repeat itself.
+    if (!checks() && !varies_) return;
+    enter_uncompared(varies_ ? Uncompared::varies : agreement.why_uncompared(), row);
+    // That there are no outputs is no news, and of interest to claims alone, which say so.
+    if (row.is_baseline && row.uncompared != Uncompared::no_output)
+      result.notes.push_back("Nothing was compared of the outputs of '" + row.name + "': " + describe(*row.uncompared) +
+                             '.');
+  }
+
+  /// How many calls in a row are asked for one answer: an unpredictable number, of which all take about a millisecond
+  /// where `took` is the time of one call.
+  [[nodiscard]] std::int64_t calls_in_a_row(Nanoseconds took) const {
+    // What the last of several calls draws depends on what those before it have drawn, which is free but for
+    // `.random()`.
+    return expected_.random && check_.method != check::CheckOptions::Method::random ? 1 : drawing_calls_in_a_row(took);
+  }
+  [[nodiscard]] std::int64_t drawing_calls_in_a_row(Nanoseconds took) const {
+    constexpr Nanoseconds together = std::chrono::milliseconds(1);
+    constexpr double fewest = 2, most = 16;
+    const double affordable = std::clamp(together / std::max(took, Nanoseconds(1)), fewest, most);
+    SplitMix64 random(prepared_.options.check_seed + 2);
+    return static_cast<std::int64_t>(fewest) +
+           static_cast<std::int64_t>(random.below(static_cast<std::size_t>(affordable - fewest + 1)));
+  }
+
+  /// Adds the tolerances of outputs on the values of `operands`.
+  void learn_tolerances(Expected& expected, const OperandSet& operands) {
+    if (!learns_) return;
+    terms_ = Sensitivity(prepared_.baseline(), *prepared_.operands, operands, prepared_.options.seed,
+                         check_.reduction_length, *check_.number_dtype)
+                 .learn(expected, terms_);
+  }
+
+  /// `took`: the time of one call. A training step may keep what earlier ones have changed.
+  void learn_each_operand(Implementation& baseline, Nanoseconds took, Result& result) {
+    constexpr double share_of_budget = 0.05, fewest_calls = 32, most_calls = 112;
+    if (!is_strict() || took > longest_call_to_ask_again || baseline.phases() != nullptr ||
+        !EachOperand::applies(check_) || bytes_of(prepared_.operands->pristine) > most_bytes_to_keep)
+      return;
+    each_operand_.emplace(baseline, *prepared_.operands, *prepared_.given, expected_, check_,
+                          SplitMix64(prepared_.options.check_seed + 1)(), prepared_.options.seed);
+    const double affordable = share_of_budget * prepared_.options.budget / std::max(took, Nanoseconds(1));
+    each_operand_->learn(static_cast<std::int64_t>(std::clamp(affordable, fewest_calls, most_calls)));
+    if (auto note = each_operand_->note(); !note.empty()) result.notes.push_back(std::move(note));
+  }
+
+  /// `took`: the time of one call. Steps of a training are left out: what gradient a tie gets is a convention.
+  void learn_edge_values(Implementation& baseline, Nanoseconds took, Result& result) {
+    if (is_off() || took > longest_call_to_learn_by || baseline.phases() != nullptr || !EdgeValues::applies(check_))
+      return;
+    constexpr double copies = 20;
+    const bool large = are_large(prepared_.operands->pristine);
+    if (large && (!is_strict() || !copies_fit(clock_, prepared_, copies))) {
+      result.notes.push_back(
+          "Edge values were not tried, since that takes " + format_significant(copies) +
+          " copies of the operands: " + (is_strict() ? "too little memory is left." : "--audit strict tries them."));
+      return;
+    }
+    edge_values_.emplace(*prepared_.operands, prepared_.options.seed, calls_in_a_row(took), check_);
+    edge_values_->learn(baseline, expected_, *prepared_.given,
+                        [this](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); });
+  }
+
+  /// `took`: the time of one call. A training step takes its gradients itself, and they are compared.
+  void learn_gradients(Implementation& baseline, Nanoseconds took) {
+    const auto& with_graph = expected_.with_graph;
+    if (is_off() || took > longest_call_to_learn_by || baseline.phases() != nullptr || !Gradients::applies(check_) ||
+        std::find(with_graph.begin(), with_graph.end(), true) == with_graph.end())
+      return;
+    gradients_.emplace(*prepared_.operands, prepared_.options.seed, calls_in_a_row(took));
+    gradients_->learn(baseline, *prepared_.given);
+  }
+
+  /// `took`: the time of one call.
+  void learn_draws(Implementation& baseline, Nanoseconds took) {
+    if (is_off() || took > longest_call_to_learn_by) return;
+    const std::int64_t calls = drawing_calls_in_a_row(took);
+    auto& operands = *prepared_.operands;
+    if (check_.method == check::CheckOptions::Method::random)
+      draws_.emplace(operands, prepared_.options.check_seed, calls).learn(baseline);
+    else if (is_strict() && expected_.random && checks() && operands.mutated.empty() && baseline.phases() == nullptr)
+      draws_in_a_row_.emplace(operands, prepared_.options.check_seed, calls).learn(baseline, expected_);
+  }
+
+  [[nodiscard]] bool is_strict() const { return prepared_.options.audit == Audit::strict; }
+  [[nodiscard]] bool is_off() const { return prepared_.options.audit == Audit::off; }
+
+  timing::Clock& clock_;
+  const Prepared& prepared_;
+  IntegrityChecker& integrity_;
+  check::CheckOptions check_;
+  Expected expected_ = {};
+  Nanoseconds longest_call_{};
+  /// The baseline does not repeat itself.
+  bool varies_ = false;
+  /// Whether tolerances are learned from calls of the baseline, and the number of terms of each of its results.
+  bool learns_ = false;
+  std::vector<double> terms_ = {};
+  std::optional<EachOperand> each_operand_ = {};
+  std::optional<EdgeValues> edge_values_ = {};
+  std::optional<Gradients> gradients_ = {};
+  std::optional<DrawnAnew> draws_ = {};
+  std::optional<DrawnInARow> draws_in_a_row_ = {};
+};
+
+/// Makes the first calls of all implementations, the baseline first, since the others are compared with it.
+/// Implementations that are wrong or throw are dropped. The reference is moved out of `prepared`, since it is not
+/// called again. `integrity` asks `witness` again after the rounds.
+[[nodiscard]] inline Verified verify(timing::Clock& clock, Prepared& prepared, IntegrityChecker& integrity,
+                                     BaselineWitness& witness, const check::CheckOptions& check) {
+  Verified verified{.participants = prepared.participants, .result = prepared.result, .options = prepared.options};
+  auto& participants = verified.participants;
+  const std::size_t baseline = participants.baseline();
+  const auto shared = std::make_shared<FirstCalls>(clock, prepared, integrity, check);
+  FirstCalls& first_calls = *shared;
+  try {
+    if (participants.pending(baseline)) first_calls.make(baseline, verified);
+    prepared.reference.reset();
+    // What is correct only for special values is not called on values without them.
+    const bool varied =
+        prepared.options.audit != Audit::off && check.fresh_values == check::CheckOptions::FreshValues::varied;
+    const bool limited = clock.host_bandwidth() != nullptr || clock.modes() != nullptr;
+    if (participants.remains(baseline) && first_calls.checks() && varied && limited) {
+      verified.traffic = find_least_traffic(clock, prepared.baseline(), *prepared.operands, *prepared.given,
+                                            first_calls.expected().output, prepared.options);
+      integrity.repair(0);
+    }
+    if (participants.remains(baseline)) {
+      start_calls_alike(prepared, first_calls.expected(), verified);
+      if (prepared.options.audit == Audit::strict) integrity.learn_norm_on_new_values(verified.options);
+      integrity.ask_untouched_by([&witness](const NewValueQuestion& question, Nanoseconds longest) {
+        return witness.time_on_new_values(question, longest);
+      });
+      witness.before_candidates(clock, prepared, verified.options, first_calls.expected().output);
+      integrity.finish();
+    }
+    for (std::size_t index = 0; index < prepared.implementations.size(); ++index) {
+      if (!participants.pending(index)) continue;
+      if (participants.remains(baseline))
+        first_calls.make(index, verified);
+      else
+        participants.drop_without_baseline(index);
+    }
+  } catch (...) {
+    enter_out_of_memory(participants);
+  }
+  if (first_calls.can_ask_again())
+    integrity.ask_again_by([shared](Implementation& implementation) {
+      auto problem = shared->ask_for_graph(implementation);
+      return problem.empty() ? shared->ask_elsewhere(implementation) : problem;
+    });
+  return verified;
+}
+
+}  // namespace pace::detail

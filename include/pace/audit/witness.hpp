@@ -1,0 +1,302 @@
+// BaselineWitness: the baseline's time before any candidate was called, against its time afterwards.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include "pace/audit/baseline_alone.hpp"
+#include "pace/audit/checker.hpp"
+#include "pace/audit/new_value_norm.hpp"
+#include "pace/audit/time_pairs.hpp"
+#include "pace/audit/untouched_process.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/subject/forked.hpp"
+#include "pace/subject/plan.hpp"
+#include "pace/subject/prepare.hpp"
+#include "pace/subject/time_left.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/machine_counters.hpp"
+#include "pace/verify/expected.hpp"
+#include "pace/verify/verified.hpp"
+
+namespace pace::detail {
+
+/// The sizes of the tensors in `output`, in bytes.
+[[nodiscard]] inline std::vector<std::int64_t> bytes_of_each(const c10::IValue& output) {
+  std::vector<std::int64_t> bytes;
+  check::for_each_tensor(output, [&](const at::Tensor& tensor) {
+    if (tensor.layout() == at::kStrided) bytes.push_back(static_cast<std::int64_t>(tensor.nbytes()));
+  });
+  return bytes;
+}
+
+/// The baseline in a process in which no candidate is called, prepared and warmed up by the steps of a comparison.
+class LoneBaseline {
+ public:
+  /// Prepares it, for as long as a comparison by `plan` may. Both must outlive it. Throws what the baseline throws.
+  LoneBaseline(timing::Clock& clock, const ComparisonPlan& plan)
+      : clock_(clock), prepared_(prepare(clock, plan)), check_(plan.check) {
+    if (!prepared_.participants.pending(prepared_.participants.baseline())) throw Error("the baseline is refused");
+    Implementation& baseline = prepared_.baseline();
+    (void)baseline.call(0);
+    expected_ = expected_of(baseline, *prepared_.operands, plan.options.seed);
+    baseline.expect_outputs_like(expected_.output);
+    bytes_of_outputs_ = bytes_of_each(expected_.output);
+    Verified verified{.participants = prepared_.participants, .result = prepared_.result, .options = prepared_.options};
+    start_calls_alike(prepared_, expected_, verified);
+    (void)time_alone(clock, baseline, prepared_.operands->sets.size(), verified.options);
+  }
+
+  [[nodiscard]] Nanoseconds time(const Burst& burst) {
+    return time_burst(clock_, prepared_.baseline(), prepared_.operands->sets.size(), bytes_of_outputs_, burst);
+  }
+
+  [[nodiscard]] Nanoseconds time_on_new_values(const NewValueQuestion& question) {
+    if (!on_new_values_) {
+      on_new_values_.emplace(clock_, prepared_);
+      on_new_values_->learn(prepared_.baseline(), expected_, check_, [](Expected&, const OperandSet&) {});
+    }
+    return on_new_values_->time_baseline_on_new_values(question);
+  }
+
+ private:
+  timing::Clock& clock_;
+  Prepared prepared_;
+  check::CheckOptions check_;
+  Expected expected_;
+  std::vector<std::int64_t> bytes_of_outputs_;
+  std::optional<IntegrityChecker> on_new_values_;
+};
+
+/// What the untouched process is asked for: a burst, or samples on new values.
+struct WitnessQuestion {
+  Burst burst = {};
+  std::optional<NewValueQuestion> on_new_values = {};
+};
+
+/// What a witness says of the baseline's times in the rounds; nothing if they are its own.
+struct SlowedBaseline {
+  /// Something that a candidate has done slows it: why, as a clause.
+  std::string by_candidate = {};
+  /// Other work on the machine accounts for it, or there may be a slowdown that nothing can show: why, as a clause.
+  std::string by_others = {};
+};
+
+/// Finds that something which candidates have done slows the baseline, whatever that is: observers, an allocator,
+/// signals, settings of the C library. The baseline is timed alone before the first call of a candidate and after the
+/// rounds. If it is slower then, it is timed in turn with the same in a process that was forked before the comparison:
+/// if the machine has become slower, so has the baseline there. Where there is no such process, what other processes
+/// took of the CPUs meanwhile excuses as much. That process says as well how long the baseline takes on new values.
+class BaselineWitness {
+ public:
+  /// One that sees nothing, for a process in which no baseline is timed beside a candidate.
+  BaselineWitness() = default;
+  /// The samples of the baseline that it is the witness of: those on new values alone in a process in which no sample
+  /// of the rounds is the baseline's.
+  enum class Of { all_samples, new_values };
+
+  /// Forks, where that is safe. `clock` and `plan` must outlive it.
+  BaselineWitness(timing::Clock& clock, const ComparisonPlan& plan, Of of = Of::all_samples)
+      : able_(is_able(clock) && plan.options.audit == Audit::strict), of_rounds_(of == Of::all_samples) {
+    if (!able_ || !reason_not_to_fork().empty() || plan.implementations.size() < 2) return;
+    untouched_.emplace(
+        [&clock, &plan, baseline = std::shared_ptr<LoneBaseline>()](const WitnessQuestion& question) mutable {
+          if (!baseline) baseline = std::make_shared<LoneBaseline>(clock, plan);
+          if (!question.on_new_values) return std::optional(baseline->time(question.burst));
+          const OnCpu on_cpu(question.burst.cpu);
+          return std::optional(baseline->time_on_new_values(*question.on_new_values));
+        });
+  }
+
+  /// Times the baseline of `prepared` alone, before any candidate is called. `output`: what a call of it returns.
+  void before_candidates(timing::Clock& clock, const Prepared& prepared, const Options& options,
+                         const c10::IValue& output) {
+    if (!able_ || !of_rounds_) return;
+    bytes_of_outputs_ = bytes_of_each(output);
+    before_ = time_steadily(clock, prepared, options);
+  }
+
+  /// CPU seconds that the baseline alone used in a second; 0: unknown.
+  [[nodiscard]] double cores() const { return before_ ? before_->cores : 0; }
+
+  /// Asks the untouched process for the time of a call of the baseline on new values. Returns nothing if there is no
+  /// such process, or if it does not answer.
+  [[nodiscard]] std::optional<Nanoseconds> time_on_new_values(const NewValueQuestion& question, Nanoseconds longest) {
+    if (!untouched_) return std::nullopt;
+    return untouched_->ask({.burst = {.cpu = ::sched_getcpu()}, .on_new_values = question}, longest);
+  }
+
+  /// After the rounds of `timed`, in which a call of the baseline took `in_rounds` in the median: returns why that is
+  /// not its own time.
+  [[nodiscard]] SlowedBaseline after_rounds(timing::Clock& clock, const Prepared& prepared, const Options& options,
+                                            const std::vector<std::size_t>& timed, Nanoseconds in_rounds) {
+    if (!before_) return {};
+    if (untouched_ && untouched_->was_ended())
+      return {.by_others =
+                  "the process in which no candidate was called has been ended from outside, so that nothing shows how "
+                  "long the baseline takes there"};
+    const auto pairs = beside_untouched(clock, prepared, options, in_rounds);
+    auto slowed = pairs ? slowed_beside_untouched(*pairs) : slowed_since_before(clock, prepared, options, in_rounds);
+    if (slowed.by_candidate.empty()) return slowed;
+    std::string names;
+    for (const std::size_t index : timed)
+      if (index != prepared.participants.baseline())
+        names += (names.empty() ? "'" : ", '") + prepared.result.implementations[index].name + '\'';
+    if (names.empty()) names = "a candidate that was dropped";
+    slowed.by_candidate +=
+        ". Something that " + std::string(timed.size() > 2 ? "one of " : "") + names + " has done slows it";
+    return slowed;
+  }
+
+ private:
+  /// Intervals as wide as that are due to other work.
+  static constexpr double steady_share = 0.1;
+  static constexpr int tries = 3;
+  /// How long the baseline is timed alone where what others take of the CPUs has to be known, which the kernel counts
+  /// by ticks, up to 10 ms apart.
+  static constexpr Nanoseconds time_to_know_others = std::chrono::milliseconds(250);
+  /// CPU seconds in a second that other work has to take at least to account for a slow baseline of several threads.
+  static constexpr double least_taken_of_threads = 0.1;
+  static constexpr Nanoseconds longest_answer = std::chrono::seconds(20);
+
+  /// Only by the host's own clock is the baseline's time the CPU's alone.
+  [[nodiscard]] static bool is_able(timing::Clock& clock) {
+    return clock.modes() == nullptr && clock.thread_counters().has_value();
+  }
+
+  /// How long a call of the baseline may take at most if it is to be as fast as before but for `share`.
+  [[nodiscard]] double most_time(double share) const { return (1 + share) * before_->fastest.high; }
+
+  /// Times the baseline alone, `tries` times and for `duration` at least. Returns the last times that are known.
+  /// Returns nothing once it is as fast as before but for `share`, or where it cannot be timed so many times.
+  [[nodiscard]] std::optional<AloneTimes> time_while_slow(timing::Clock& clock, const Prepared& prepared,
+                                                          const Options& options, double share,
+                                                          Nanoseconds duration = {}) const {
+    // What slows it for a moment, or where its outputs happen to lie in the heap, is no candidate's doing.
+    constexpr int outputs_apart = 32;
+    const Nanoseconds began = clock.now();
+    std::optional<AloneTimes> slow;
+    for (int i = 0; i < tries || clock.now() - began < duration; ++i) {
+      const auto taken = take_memory(bytes_of_outputs_, i * outputs_apart);
+      const auto now = time_now(clock, prepared, options);
+      if (!now && i < tries) return std::nullopt;
+      if (!now) break;  // no time is left, or it throws: what is known by now counts
+      if (now->fastest.low <= most_time(share)) return std::nullopt;
+      slow = now;
+    }
+    return slow;
+  }
+
+  /// Without the other process: what slows the baseline against its time before any candidate was called.
+  [[nodiscard]] SlowedBaseline slowed_since_before(timing::Clock& clock, const Prepared& prepared,
+                                                   const Options& options, Nanoseconds in_rounds) const {
+    if (in_rounds.count() <= most_time(slowed_share_without_process)) return {};
+    const auto counters_before = clock.timed_counters();
+    const auto now = time_while_slow(clock, prepared, options, slowed_share_without_process, time_to_know_others);
+    const auto counters_after = clock.timed_counters();
+    const double not_slow = (1 + slowed_share_without_process) * before_->slowest.high;
+    if (!now || now->fastest.low <= not_slow) return {};
+    const std::string text = "the baseline alone takes " + format_time(Nanoseconds(now->fastest.low)) +
+                             " or more after the rounds, and took " + format_time(Nanoseconds(before_->slowest.high)) +
+                             " or less before any candidate was called";
+    const auto taken = counters_before && counters_after
+                           ? timing::cores_taken_between(*counters_before, *counters_after, at::get_num_threads())
+                           : std::nullopt;
+    // A thread that is put aside keeps all others waiting, so that a small share of a CPU delays calls of several
+    // threads by any factor.
+    const bool by_others = taken && (at::get_num_threads() > 1 ? *taken >= least_taken_of_threads
+                                                               : (1 - *taken) * now->fastest.low <= not_slow);
+    if (by_others)
+      return {.by_others = "other work slowed the baseline: " + text + ", and in each second meanwhile " +
+                           format_significant(*taken) +
+                           " CPU seconds more than were idle went to other processes or machines"};
+    return {.by_candidate = text};
+  }
+
+  /// What `pairs` of the baseline's times here and in the other process say.
+  [[nodiscard]] static SlowedBaseline slowed_beside_untouched(const std::vector<TimePair>& pairs) {
+    if (!slower_here(pairs, slowed_share)) return {};
+    return {.by_candidate = "the baseline alone takes " + format_time(median_of(pairs, &TimePair::here)) +
+                            " after the rounds, and in a process in which no candidate was called " +
+                            format_time(median_of(pairs, &TimePair::there)) + " at the same time, measured in turn " +
+                            std::to_string(pairs.size()) + " times"};
+  }
+
+  /// Times the baseline here and in the untouched process, in turn and on one CPU, since CPUs differ by what their
+  /// other threads do, if it seems slower than before. Returns nothing if there is no such process, or if it does not
+  /// answer.
+  [[nodiscard]] std::optional<std::vector<TimePair>> beside_untouched(timing::Clock& clock, const Prepared& prepared,
+                                                                      const Options& options, Nanoseconds in_rounds) {
+    if (!untouched_) return std::nullopt;
+    if (in_rounds.count() <= most_time(slowed_share) || !time_while_slow(clock, prepared, options, slowed_share))
+      return std::vector<TimePair>();
+    constexpr double most_samples = 5;
+    const Nanoseconds of_each = 2 * static_cast<double>(pairs_of_decision) * Burst::states * before_->of_sample;
+    const double samples = most_alone_share * options.budget / of_each - 1;  // one of them warms up
+    Burst burst{.iterations = before_->iterations, .samples = static_cast<int>(std::clamp(samples, 1.0, most_samples))};
+    const auto here = [&]() -> std::optional<Nanoseconds> {
+      try {
+        return time_burst(clock, prepared.baseline(), prepared.operands->sets.size(), bytes_of_outputs_, burst);
+      } catch (...) {
+        return std::nullopt;  // as in time_now()
+      }
+    };
+    const auto there = [&] { return untouched_->ask({.burst = burst}, std::min(longest_answer, time_left(clock))); };
+    // The first burst prepares.
+    if (!there()) return std::nullopt;
+    auto pairs = take_pairs(clock, slowed_share, [&](std::size_t number) -> std::optional<TimePair> {
+      if (time_left(clock).count() <= 0) return std::nullopt;
+      burst.number = number;
+      burst.cpu = ::sched_getcpu();
+      const bool here_first = number % 2 == 0;
+      const auto first = here_first ? here() : there();
+      const auto second = here_first ? there() : here();
+      if (!first || !second) return std::nullopt;
+      return here_first ? TimePair{*first, *second} : TimePair{*second, *first};
+    });
+    return pairs.empty() ? std::nullopt : std::optional(std::move(pairs));
+  }
+
+  [[nodiscard]] static std::optional<AloneTimes> time_now(timing::Clock& clock, const Prepared& prepared,
+                                                          Options options) {
+    options.budget = std::min(options.budget, time_left(clock));
+    if (options.budget.count() <= 0) return std::nullopt;
+    try {
+      return time_alone(clock, prepared.baseline(), prepared.operands->sets.size(), options);
+    } catch (...) {
+      return std::nullopt;  // it will throw in the rounds, too, where that has consequences
+    }
+  }
+
+  /// The best of some tries, which end as soon as other work on the machine does not widen the intervals.
+  [[nodiscard]] static std::optional<AloneTimes> time_steadily(timing::Clock& clock, const Prepared& prepared,
+                                                               const Options& options) {
+    auto best = time_now(clock, prepared, options);
+    for (int i = 1; i < tries && best && best->slowest.high > (1 + steady_share) * best->fastest.low; ++i) {
+      const auto again = time_now(clock, prepared, options);
+      if (again && again->slowest.high < best->slowest.high) best = again;
+    }
+    return best;
+  }
+
+  bool able_ = false, of_rounds_ = false;
+  std::optional<UntouchedProcess<WitnessQuestion, Nanoseconds>> untouched_;
+  std::optional<AloneTimes> before_;
+  std::vector<std::int64_t> bytes_of_outputs_ = {};
+};
+
+}  // namespace pace::detail

@@ -1,0 +1,367 @@
+// measure_sides: a comparison whose implementations run in processes of their own, in rounds in lock-step.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/audit/audit_schedule.hpp"
+#include "pace/audit/checker.hpp"
+#include "pace/audit/repeated_numbers.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
+#include "pace/base/random.hpp"
+#include "pace/isolate/clock.hpp"
+#include "pace/isolate/process.hpp"
+#include "pace/isolate/remote.hpp"
+#include "pace/isolate/worker.hpp"
+#include "pace/judge/judge.hpp"
+#include "pace/measure/auditor.hpp"
+#include "pace/measure/calibrate.hpp"
+#include "pace/measure/rounds.hpp"
+#include "pace/os/exit_guard.hpp"
+#include "pace/stats/quantile.hpp"
+#include "pace/stats/sorted.hpp"
+#include "pace/subject/forked.hpp"
+#include "pace/subject/participants.hpp"
+#include "pace/subject/plan.hpp"
+#include "pace/subject/prepare.hpp"
+#include "pace/subject/time_left.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/rounds.hpp"
+#include "pace/verify/verified.hpp"
+
+namespace pace::detail {
+
+/// Returns the CPUs on which the calling thread may run; none if the system does not say so.
+[[nodiscard]] inline cpu_set_t allowed_cpus() {
+  cpu_set_t found;
+  CPU_ZERO(&found);
+  (void)::sched_getaffinity(0, sizeof found, &found);
+  return found;
+}
+
+/// Throws Error with what a comparison has that does not go with processes of their own, and what was expected.
+inline void refuse_for_sides(timing::Clock& clock, const ComparisonPlan& plan) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error("comparison '" + plan.name + "': --isolate sides: " + what);
+  };
+  if (clock.modes() != nullptr)
+    refuse("its calls are timed by the " + clock.name() + " clock of a device; expected calls on the CPU");
+  if (!plan.phases.empty())
+    refuse("its iterations have phases, which are timed inside of them; expected plain callables, not training steps");
+  if (plan.renew)
+    refuse(
+        "each round has operands of other values (renew_each_round), which are in this process; expected the same "
+        "values in all rounds");
+  if (const auto reason = reason_not_to_fork(); !reason.empty()) refuse(reason);
+  const cpu_set_t allowed = allowed_cpus();
+  if (const int cpus = CPU_COUNT(&allowed); cpus < 2)
+    refuse("the clock and the implementations run on different CPUs, and this process may run on " +
+           std::to_string(cpus) + "; expected two or more");
+}
+
+/// Keeps the calling thread off a CPU while it lives.
+class OffCpu {
+ public:
+  OffCpu() : before_(allowed_cpus()) {}
+  OffCpu(const OffCpu&) = delete;
+  OffCpu& operator=(const OffCpu&) = delete;
+  ~OffCpu() { (void)::sched_setaffinity(0, sizeof before_, &before_); }
+
+  /// `cpu` below 0: stays where it is.
+  void leave(int cpu) const {
+    if (cpu < 0) return;
+    cpu_set_t rest = before_;
+    CPU_CLR(static_cast<std::size_t>(cpu), &rest);
+    if (CPU_COUNT(&rest) > 0) (void)::sched_setaffinity(0, sizeof rest, &rest);
+  }
+
+ private:
+  cpu_set_t before_;
+};
+
+/// The processes of the implementations of one comparison, by index.
+class Sides {
+ public:
+  /// Both must outlive it.
+  Sides(timing::Clock& clock, const ComparisonPlan& plan)
+      : clock_(clock), plan_(plan), of_(plan.implementations.size()) {}
+
+  /// Forks the process of an implementation.
+  SideProcess& start(std::size_t index) {
+    of_[index] = std::make_unique<SideProcess>(clock_, index, all_, [this, index](SideMemory& memory, int socket) {
+      SideWorker(clock_, plan_, index, memory, socket).serve();
+    });
+    all_.push_back(of_[index].get());
+    return *of_[index];
+  }
+
+  [[nodiscard]] SideProcess& operator[](std::size_t index) const { return *of_[index]; }
+  [[nodiscard]] const std::vector<SideProcess*>& all() const { return all_; }
+
+  /// Ends the processes of those that do not remain, so that they are at no other's side.
+  void keep(const Participants& participants) const {
+    for (std::size_t index = 0; index < of_.size(); ++index)
+      if (of_[index] && !participants.remains(index)) of_[index]->end();
+  }
+
+ private:
+  timing::Clock& clock_;
+  const ComparisonPlan& plan_;
+  std::vector<std::unique_ptr<SideProcess>> of_;
+  std::vector<SideProcess*> all_;
+};
+
+/// Audits the sides between the cycles of the rounds, each in its process, and asks them for their findings afterwards.
+/// It does for all sides what IntegrityChecker does for the implementations of one process, at the same moments.
+class SideAudits final : public Auditor {
+ public:
+  /// All must outlive it.
+  SideAudits(timing::Clock& clock, const Prepared& prepared, const Sides& sides)
+      : prepared_(prepared), sides_(sides), schedule_(clock, prepared.options.check_seed, prepared.options.audit) {}
+
+  void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations) override {
+    schedule_.begin(timed);
+    for (const std::size_t index : timed)
+      (void)sides_[index].ask({.kind = SideRequest::Kind::begin_rounds, .iterations = iterations});
+  }
+
+  void round_started(std::size_t) override { schedule_.round_started(*prepared_.operands); }
+
+  void cycle_ended(const timing::Rounds& so_far) override {
+    schedule_.cycle_ended(so_far, *prepared_.operands, [&](std::size_t index) {
+      return sides_[index].ask({.kind = SideRequest::Kind::audit}).read<std::string>();
+    });
+  }
+
+  [[nodiscard]] Nanoseconds took() const override { return schedule_.took(); }
+  [[nodiscard]] bool found() const override { return schedule_.found(); }
+
+  /// After the rounds: the findings of all sides. If some are dropped, the rest is to be measured again, since what
+  /// they did may have taken time from all. `figures` as for IntegrityChecker::check().
+  [[nodiscard]] IntegrityFindings check(const RoundFigures& figures) {
+    IntegrityFindings findings;
+    findings.max_abs_errors.resize(prepared_.implementations.size());
+    if (findings.take(schedule_.take_fault())) return findings;
+    const std::size_t baseline = prepared_.participants.baseline();
+    const auto& timed = schedule_.timed();
+    std::vector<std::string> problems;
+    std::vector<std::vector<Repetitions>> repetitions;
+    for (const std::size_t index : timed) {
+      auto answer = sides_[index].ask({.kind = SideRequest::Kind::check,
+                                       .elapsed = schedule_.elapsed(),
+                                       .shortest = schedule_.shortest_of(index),
+                                       .shortest_of_baseline = schedule_.shortest_of(baseline),
+                                       .median_of_baseline = figures.baseline,
+                                       .speedup = figures.speedups.at(index)});
+      problems.push_back(answer.read<std::string>());
+      answer >> findings.max_abs_errors[index];
+      const auto notes = answer.read<std::vector<std::string>>();
+      findings.notes.insert(findings.notes.end(), notes.begin(), notes.end());
+      if (answer.read<bool>()) findings.keeps.push_back(index);
+      Unasked question{.index = index};
+      answer >> question.what >> question.advice;
+      if (!question.what.empty()) findings.unasked.push_back(std::move(question));
+      if (const auto on_new_values = answer.read<SpeedupSummary>(); on_new_values.observations > 0)
+        findings.on_new_values.push_back({index, on_new_values});
+      repetitions.push_back(answer.read<std::vector<Repetitions>>());
+    }
+    const auto place_of_baseline = static_cast<std::size_t>(std::ranges::find(timed, baseline) - timed.begin());
+    for (std::size_t place = 0; place < timed.size(); ++place) {
+      auto& problem = problems[place];
+      if (problem.empty() && place != place_of_baseline)
+        problem = describe_repetitions(repetitions[place_of_baseline], repetitions[place]);
+      if (!problem.empty()) findings.dropped.push_back({timed[place], Outcome::wrong, std::move(problem)});
+    }
+    // A baseline alone has nothing to be compared with.
+    const bool others_remain = findings.dropped.size() + 1 < timed.size();
+    findings.measure_again = !findings.dropped.empty() && others_remain;
+    return findings;
+  }
+
+ private:
+  const Prepared& prepared_;
+  const Sides& sides_;
+  AuditSchedule schedule_;
+};
+
+/// Lets the process of an implementation make its first calls, and enters what it answers. Throws Error if the clock
+/// does not show the same time in both processes.
+inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t index, int& cpu, Verified& verified) {
+  const Nanoseconds before = clock.now();
+  auto answer = side.ask({.kind = SideRequest::Kind::verify, .cpu = cpu});
+  auto& row = verified.result.implementations[index];
+  std::vector<std::string> notes;
+  std::int64_t most_calls = 0;
+  timing::LeastTraffic traffic;
+  answer >> cpu >> row.outcome >> row.message >> row.checked >> row.uncompared >> row.max_abs_error >> row.first_call >>
+      row.counts >> row.why_uncounted >> row.context.repeats_outputs >> row.context.keeps >> row.context.unproven >>
+      row.context.beyond_tolerance >> notes >> most_calls >> traffic;
+  if (const auto there = answer.read<Nanoseconds>(); there < before || there > clock.now())
+    throw Error("comparison '" + verified.result.name + "': --isolate sides: the " + clock.name() +
+                " clock shows another time in another process; expected the wall clock");
+  for (const auto& note : notes) add_once(verified.result.notes, note);
+  auto& most = verified.options.max_iterations;
+  if (most_calls > 0) most = most > 0 ? std::min(most, most_calls) : most_calls;
+  if (index == verified.participants.baseline()) verified.traffic = traffic;
+  if (row.outcome == Outcome::measured)
+    verified.participants.admit(index);
+  else
+    verified.participants.drop(index, row.outcome, row.message);
+}
+
+/// Lets each side make its first calls, one after the other and the baseline first. The thread of the clock then leaves
+/// the CPU of the sides.
+[[nodiscard]] inline Verified verify_sides(timing::Clock& clock, const Prepared& prepared, const Sides& sides,
+                                           const OffCpu& clocks_place) {
+  Verified verified{.participants = prepared.participants, .result = prepared.result, .options = prepared.options};
+  auto& participants = verified.participants;
+  const std::size_t baseline = participants.baseline();
+  std::vector<std::size_t> order{baseline};
+  for (std::size_t index = 0; index < prepared.implementations.size(); ++index)
+    if (index != baseline) order.push_back(index);
+  int cpu = -1;
+  for (const std::size_t index : order) {
+    if (!participants.pending(index)) continue;
+    if (index != baseline && !participants.remains(baseline)) {
+      participants.drop_without_baseline(index);
+    } else if (time_left(clock).count() <= 0) {
+      participants.drop(index, Outcome::unreached, deadline_reason());
+    } else {
+      try {
+        verify_side(clock, sides[index], index, cpu, verified);
+      } catch (const ImplementationThrew& thrown) {
+        participants.drop_failed(index, thrown.failure);
+      }
+    }
+    if (index == baseline) clocks_place.leave(cpu);
+  }
+  sides.keep(participants);
+  return verified;
+}
+
+/// Returns the median time of a sample of no calls: what the two processes take to see what the other one has written.
+[[nodiscard]] inline Nanoseconds time_handshake(timing::Clock& clock, std::span<timing::Subject* const> subjects) {
+  constexpr int samples_of_each = 15;
+  std::vector<double> times;
+  for (int i = 0; i < samples_of_each; ++i)
+    for (auto* subject : subjects) times.push_back(timing::take_sample(clock, *subject, 0, 0).count());
+  return Nanoseconds(stats::median(stats::sorted(std::move(times))));
+}
+
+/// Largest share of a sample that the handshake may take without being remarkable. Samples are made so long, if calls
+/// and budget allow that.
+inline constexpr double largest_handshake_share = 0.01;
+
+[[nodiscard]] inline std::string note_on_sides(Nanoseconds handshake, const Samples& samples) {
+  std::string note = "Each implementation ran in a process of its own (--isolate sides). A sample of no calls takes " +
+                     format_time(handshake) + " there, which is a part of every sample";
+  Nanoseconds shortest(std::numeric_limits<double>::infinity());
+  for (std::size_t place = 0; place < samples.timed.size(); ++place) {
+    std::vector<double> times;
+    for (const Nanoseconds time : samples.of(place, 0)) times.push_back(time.count());
+    if (times.empty()) continue;
+    shortest = std::min(shortest, static_cast<double>(samples.iterations) *
+                                      Nanoseconds(stats::median(stats::sorted(std::move(times)))));
+  }
+  if (handshake > largest_handshake_share * shortest)
+    note += ": " + format_percent(handshake / shortest) +
+            " of those of the fastest one, so that speed-ups look that much nearer to 1 than they are";
+  return note +
+         ". Memory lies differently in each process, by which identical code differs by some tenths of a percent: "
+         "a limit that close is decided by several processes (--processes).";
+}
+
+/// One pass over the sides that are left, as measure_once() for those in one process.
+[[nodiscard]] inline Measurement measure_sides_once(timing::Clock& clock, std::span<const gate::Stated> stated,
+                                                    const gate::Rates& rates, const Prepared& prepared,
+                                                    const Sides& sides, Verified& verified, Participants left) {
+  Measurement pass{.participants = std::move(left)};
+  auto& participants = pass.participants;
+  const auto timed = participants.remaining();
+  try {
+    if (time_left(clock).count() <= 0) return participants.run_out_of_time(deadline_reason()), pass;
+    std::vector<timing::Subject*> subjects;
+    for (const std::size_t index : timed) {
+      (void)sides[index].ask({.kind = SideRequest::Kind::begin_pass});
+      subjects.push_back(prepared.implementations[index].get());
+    }
+    const Nanoseconds handshake = time_handshake(clock, subjects);
+    auto& shortest = verified.options.min_sample;
+    shortest = std::max<Nanoseconds>(shortest, handshake / largest_handshake_share);
+
+    auto& gated = pass.gate;
+    auto panels = watch_expectations(prepared, parts_of_iteration(prepared), timed, stated, rates);
+    const auto cycles = fewest_cycles(panels, timed.size() - 1, prepared.options.confidence, rates);
+    gated.calibration = calibrate(clock, prepared, verified, timed, cycles, /*gated=*/!panels.empty());
+    if (gated.calibration.iterations == 0) return participants.run_out_of_time(deadline_reason()), pass;
+    SideAudits audits(clock, prepared, sides);
+    gated.samples = take_samples(clock, prepared, gated.calibration, std::move(panels), audits, nullptr);
+    gated.baseline_cores = cores_in_rounds(gated.samples, participants.baseline());
+
+    auto findings = audits.check(audits.found() ? RoundFigures() : figures_of(gated.samples, prepared));
+    participants.drop(findings.dropped);
+    pass.notes = std::move(findings.notes);
+    pass.notes.push_back(note_on_sides(handshake, gated.samples));
+    pass.keeps = std::move(findings.keeps);
+    pass.unasked = std::move(findings.unasked);
+    gated.on_new_values = std::move(findings.on_new_values);
+    pass.max_abs_errors = std::move(findings.max_abs_errors);
+    pass.again = findings.measure_again && !participants.empty();
+  } catch (...) {
+    enter_exception(clock, participants);
+    pass.again = !participants.empty();
+  }
+  sides.keep(participants);
+  return pass;
+}
+
+/// Runs all stages of a comparison for Isolate::sides. `own_clock` and `given` as for run_comparison(), `family_alpha`
+/// and `rates` as for measure(). Throws Error for what cannot run in processes of its own: see refuse_for_sides().
+[[nodiscard]] inline Measured measure_sides(timing::Clock& own_clock, const ComparisonPlan& given,
+                                            std::span<const gate::Stated> stated, double family_alpha,
+                                            const gate::Rates& rates) {
+  refuse_for_sides(own_clock, given);
+  const ExitGuard no_exit("inside the comparison '" + given.name + "'");
+  ComparisonPlan plan = given;
+  // All processes check by the same seed, which the result has.
+  if (plan.options.check_seed == 0) plan.options.check_seed = draw_seed();
+  Sides sides(own_clock, plan);
+  SidesClock clock(own_clock, sides.all());
+
+  ComparisonPlan remote = plan;
+  remote.reference = nullptr;
+  for (std::size_t index = 0; index < remote.implementations.size(); ++index)
+    if (auto& planned = remote.implementations[index]; planned.make != nullptr)
+      planned.make = [&sides, index](const OperandSets& operands) {
+        return std::make_unique<RemoteImplementation>(operands, sides.start(index));
+      };
+  // The operands of the samples are in the processes of the sides, so that here only the number of sets matters.
+  remote.options.operands = OperandPolicy::shared;
+  Prepared prepared = prepare(clock, remote);
+  prepared.options.alpha = family_alpha;
+  prepared.options.operands = plan.options.operands;
+  if (plan.options.operands != OperandPolicy::shared)
+    prepared.operands->sets.resize(std::max<std::size_t>(sides.all().size(), 1));
+
+  const OffCpu clocks_place;
+  Verified verified = verify_sides(clock, prepared, sides, clocks_place);
+  Measurement measurement{.participants = verified.participants, .again = !verified.participants.empty()};
+  while (measurement.again)
+    measurement =
+        measure_sides_once(clock, stated, rates, prepared, sides, verified, std::move(measurement.participants));
+  return {summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels),
+          verified.traffic};
+}
+
+}  // namespace pace::detail

@@ -1,0 +1,245 @@
+// SideWorker: what the process of one implementation does: it checks it, runs its samples, and audits it.
+#pragma once
+
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/audit/checker.hpp"
+#include "pace/audit/verify.hpp"
+#include "pace/audit/witness.hpp"
+#include "pace/isolate/message.hpp"
+#include "pace/isolate/process.hpp"
+#include "pace/measure/calibrate.hpp"
+#include "pace/os/activity.hpp"
+#include "pace/subject/implementation.hpp"
+#include "pace/subject/plan.hpp"
+#include "pace/subject/prepare.hpp"
+#include "pace/timing/clock.hpp"
+
+namespace pace::detail {
+
+/// Returns `plan` without the implementations that are neither the baseline nor that of index `own`, whose places stay.
+[[nodiscard]] inline ComparisonPlan plan_of_side(const ComparisonPlan& plan, std::size_t own) {
+  ComparisonPlan of_side = plan;
+  for (std::size_t index = 0; index < of_side.implementations.size(); ++index) {
+    auto& planned = of_side.implementations[index];
+    if (index == own || planned.is_baseline) continue;
+    planned.make = nullptr;
+    planned.refusal = "has a process of its own";
+  }
+  return of_side;
+}
+
+/// Serves the requests of the process that has the clock, in the process of the implementation `own`. There the
+/// baseline runs as well, for the outputs and the times that the checks compare with; no sample of it counts.
+class SideWorker {
+ public:
+  SideWorker(timing::Clock& clock, const ComparisonPlan& plan, std::size_t own, SideMemory& memory, int socket)
+      : clock_(clock), plan_(plan_of_side(plan, own)), own_(own), memory_(memory), socket_(socket) {}
+
+  /// Returns when there are no requests any more.
+  void serve() {
+    activity() = &memory_.activity;
+    SideRequest request;
+    while (read(request)) {
+      if (request.kind == SideRequest::Kind::sample)
+        take_sample(request);
+      else
+        answer_to(request);
+    }
+  }
+
+ private:
+  using Kind = SideRequest::Kind;
+
+  [[nodiscard]] bool read(SideRequest& request) const {
+    ssize_t got;
+    do got = ::recv(socket_, &request, sizeof request, MSG_WAITALL);
+    while (got < 0 && errno == EINTR);
+    return got == static_cast<ssize_t>(sizeof request);
+  }
+
+  void send(const std::string& bytes) const {
+    MessageWriter message;
+    message << bytes;
+    const std::string& all = message.bytes();
+    for (std::size_t sent = 0; sent < all.size();) {
+      const ssize_t now = ::send(socket_, all.data() + sent, all.size() - sent, MSG_NOSIGNAL);
+      if (now < 0 && errno == EINTR) continue;
+      if (now <= 0) ::_exit(EXIT_FAILURE);
+      sent += static_cast<std::size_t>(now);
+    }
+  }
+  /// For the exception being handled.
+  void send_failure() const {
+    const Failure failure = current_failure();
+    MessageWriter message;
+    message << SideAnswer::failure << failure.message << failure.out_of_memory;
+    send(message.bytes());
+  }
+
+  void answer_to(const SideRequest& request) {
+    try {
+      MessageWriter answer;
+      answer << SideAnswer::result;
+      switch (request.kind) {
+        case Kind::verify:
+          verify_own(request.cpu, answer);
+          break;
+        case Kind::begin_pass:
+          begin_pass();
+          break;
+        case Kind::begin_rounds:
+          integrity_->begin_rounds(timed(), request.iterations);
+          break;
+        case Kind::audit:
+          audit(answer);
+          break;
+        case Kind::check:
+          check(request, answer);
+          break;
+        case Kind::sample:
+          break;
+      }
+      send(answer.bytes());
+    } catch (const Error& error) {
+      // What an implementation throws in its first calls is in its row; the rest is the comparison's.
+      if (request.kind != Kind::verify) return send_failure();
+      MessageWriter message;
+      message << SideAnswer::error << std::string(error.what());
+      send(message.bytes());
+    } catch (...) {
+      send_failure();
+    }
+  }
+
+  /// All sides run on one CPU, so that a difference between CPUs makes none between implementations. The scheduler has
+  /// chosen that of the first one.
+  [[nodiscard]] static int stay_on(int cpu) {
+    if (cpu < 0) cpu = ::sched_getcpu();
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    if (cpu < 0 || cpu >= CPU_SETSIZE) return -1;
+    CPU_SET(static_cast<std::size_t>(cpu), &only);
+    return ::sched_setaffinity(0, sizeof only, &only) == 0 ? cpu : -1;
+  }
+
+  void verify_own(int cpu, MessageWriter& answer) {
+    const int stays_on = stay_on(cpu);
+    // Nothing that a candidate has done can slow the samples of a baseline in another process. Those on new values are
+    // the ones of this process.
+    if (plan_.implementations[own_].is_baseline)
+      witness_.emplace();
+    else
+      witness_.emplace(clock_, plan_, BaselineWitness::Of::new_values);
+    prepared_.emplace(prepare(clock_, plan_));
+    make_as_many_operands_as_others();
+    integrity_.emplace(clock_, *prepared_);
+    const Verified verified = verify(clock_, *prepared_, *integrity_, *witness_, plan_.check);
+    verified_options_ = verified.options;
+    Result result = verified.result;
+    verified.participants.enter(result);
+    const auto& row = result.implementations[own_];
+    answer << stays_on << row.outcome << row.message << row.checked << row.uncompared << row.max_abs_error
+           << row.first_call << row.counts << row.why_uncounted << row.context.repeats_outputs << row.context.keeps
+           << row.context.unproven << row.context.beyond_tolerance << result.notes << verified.options.max_iterations
+           << verified.traffic << clock_.now();
+  }
+
+  /// The process of a candidate has two sets of operands, one for the baseline. More memory is slower, so that the
+  /// process of the baseline, in which nothing else is called, has a second one, too.
+  void make_as_many_operands_as_others() {
+    OperandSets& operands = *prepared_->operands;
+    if (own_ != prepared_->participants.baseline() || operands.sets.size() != 1) return;
+    if (prepared_->options.operands == OperandPolicy::shared) return;
+    operands.sets.push_back(prepared_->given->clone());
+    operands.tensors.push_back(operands.sets.back()->tensors());
+  }
+
+  void begin_pass() {
+    integrity_->begin_pass();
+    Calibration own{.subjects = {&implementation()}, .options = verified_options_};
+    touch_spares(*prepared_->operands, own);
+  }
+
+  void audit(MessageWriter& answer) {
+    // An output of a sample may have shown a fault before.
+    answer << (integrity_->found() ? integrity_->check({}).dropped.at(0).message : integrity_->audit_one(own_));
+  }
+
+  void check(const SideRequest& request, MessageWriter& answer) {
+    const std::size_t baseline = prepared_->participants.baseline();
+    if (own_ != baseline) {
+      integrity_->take_times(request.elapsed, {request.shortest_of_baseline, request.shortest});
+      // The checks look at the last output of the baseline, too, of which no sample was taken here.
+      (void)timing::take_sample(clock_, prepared_->baseline(), 0, 1);
+    }
+    RoundFigures figures{.baseline = request.median_of_baseline};
+    figures.speedups.resize(prepared_->implementations.size());
+    figures.speedups.at(own_) = request.speedup;
+    figures.of_phases.resize(prepared_->implementations.size());
+    const IntegrityFindings findings = integrity_->check(std::move(figures));
+    std::string problem;
+    for (const auto& each : findings.dropped)
+      if (problem.empty() || each.index == own_)
+        problem = each.index == own_ ? each.message : "in its process the baseline is not what it was: " + each.message;
+    const auto* const unasked = first_unasked(findings.unasked, own_);
+    const Unasked question = unasked != nullptr ? *unasked : Unasked();
+    answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keeps.empty() << question.what
+           << question.advice
+           << (findings.on_new_values.empty() ? SpeedupSummary() : findings.on_new_values.front().speedup)
+           << (integrity_->draws_anew() ? integrity_->repetitions_of(own_) : std::vector<Repetitions>());
+  }
+
+  void take_sample(const SideRequest& request) {
+    auto& subject = implementation();
+    const std::size_t set = request.set % prepared_->operands->sets.size();
+    try {
+      prepared_->operands->kept_call = request.kept_call;
+      prepared_->operands->round_seed = integrity_->draws_anew() ? request.round_seed : std::nullopt;
+      integrity_->sample_started();
+      subject.prepare(set);
+      memory_.ready.store(request.number, std::memory_order_release);
+      while (memory_.go.load(std::memory_order_acquire) != request.number) wait_a_moment();
+      if (memory_.iterations > 0) subject.run(set, memory_.iterations);
+      memory_.done.store(request.number, std::memory_order_release);
+      subject.finish();
+      integrity_->sample_ended(timed().size() - 1);
+      integrity_->judge_timed_outputs();
+    } catch (...) {
+      send_failure();
+      memory_.failed.store(true, std::memory_order_release);
+    }
+    memory_.used = clock_.thread_counters().value_or(timing::ThreadCounters());
+    memory_.finished.store(request.number, std::memory_order_release);
+  }
+
+  [[nodiscard]] std::vector<std::size_t> timed() const {
+    const std::size_t baseline = prepared_->participants.baseline();
+    return own_ == baseline ? std::vector{own_} : std::vector{baseline, own_};
+  }
+  [[nodiscard]] Implementation& implementation() const { return *prepared_->implementations[own_]; }
+
+  timing::Clock& clock_;
+  ComparisonPlan plan_;
+  std::size_t own_;
+  SideMemory& memory_;
+  int socket_;
+  std::optional<BaselineWitness> witness_;
+  std::optional<Prepared> prepared_;
+  std::optional<IntegrityChecker> integrity_;
+  Options verified_options_ = {};
+};
+
+}  // namespace pace::detail

@@ -1,0 +1,153 @@
+// MachineWatch: records the conditions of the machine during the rounds of one comparison.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "pace/result/conditions.hpp"
+#include "pace/stats/quantile.hpp"
+#include "pace/stats/sorted.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/gpu_reading.hpp"
+#include "pace/timing/machine_counters.hpp"
+#include "pace/timing/rounds.hpp"
+
+namespace pace::detail {
+
+/// Records from its construction on. With a clock without counters, such as a fake one, the conditions are empty.
+class MachineWatch final : public timing::RoundObserver {
+ public:
+  /// Takes memory for `most_cycles` of `implementations`, so that none is allocated between samples.
+  MachineWatch(timing::Clock& clock, std::size_t most_cycles, std::size_t implementations) : clock_(clock) {
+    cycles_.reserve(most_cycles);
+    if (clock.thread_counters()) sides_.resize(implementations);
+    rates_.resize(sides_.size());
+    stretches_.resize(sides_.size());
+    for (auto& each : rates_) each.reserve(most_cycles * implementations);
+    for (auto& each : stretches_) each.reserve(most_cycles * implementations);
+    before_ = clock.timed_counters();
+  }
+
+  /// Reads the counters of the thread around each sample, so that they are known for each implementation.
+  void sample_started() override {
+    if (sides_.empty()) return;
+    sample_began_ = clock_.now();
+    thread_before_ = clock_.thread_counters().value_or(timing::ThreadCounters{});
+  }
+  void sample_ended(std::size_t implementation) override {
+    if (sides_.empty()) return;
+    const auto thread = clock_.thread_counters().value_or(timing::ThreadCounters{});
+    const Nanoseconds took = clock_.now() - sample_began_;
+    auto& side = sides_[implementation];
+    side.sampled += took;
+    side.off += took - (thread.cpu - thread_before_.cpu);
+    side.process_cpu += thread.process_cpu - thread_before_.process_cpu;
+    side.process_cpu_step = thread.process_cpu_step;
+    const auto sample = clock_.last_sample();
+    if (auto& rates = rates_[implementation];
+        sample.ticks > 0 && sample.by_clock.count() > 0 && rates.size() < rates.capacity()) {
+      const double clock = sample.by_clock.count();
+      rates.push_back({(sample.ticks - sample.tick_error) / clock, (sample.ticks + sample.tick_error) / clock});
+      stretches_[implementation].push_back(sample.by_clock.count() / std::max(sample.stretches, 1.0));
+    }
+    side.involuntary_switches += thread.involuntary_switches - thread_before_.involuntary_switches;
+    side.voluntary_switches += thread.voluntary_switches - thread_before_.voluntary_switches;
+  }
+
+  void cycle_ended(const timing::Rounds& so_far) override {
+    const Nanoseconds elapsed = so_far.elapsed;
+    if (cycles_.size() < cycles_.capacity()) cycles_.push_back((elapsed - last_).count());
+    last_ = elapsed;
+    if (const auto* modes = clock_.modes()) look_at_gpu(*modes, elapsed);
+  }
+
+  /// The time of the samples so far in which the measuring thread had to wait for a core.
+  [[nodiscard]] Nanoseconds waited() const {
+    Nanoseconds all{};
+    for (const auto& side : sides_) all += side.waited();
+    return all;
+  }
+
+  [[nodiscard]] Conditions finish() {
+    Conditions conditions;
+    if (const auto after = clock_.timed_counters(); before_ && after)
+      conditions = timing::conditions_between(*before_, *after);
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      if (rates_[i].size() < fewest_rates) continue;
+      const double lowest = median_of(rates_[i], &Rates::lowest), highest = median_of(rates_[i], &Rates::highest);
+      auto& side = sides_[i];
+      side.ticks_per_nanosecond = (lowest + highest) / 2;
+      // The clock stands still between its steps. A clock that takes long to be read must not thereby excuse itself.
+      const double step = clock_.resolution().count() / stats::quantile(stats::sorted(std::move(stretches_[i])), 0.5);
+      side.tick_error = std::min((highest - lowest) / (highest + lowest) + step, limits::most_tick_error);
+    }
+    conditions.sides = std::move(sides_);
+    if (gpu_.readings > 0) {
+      conditions.gpu = gpu_;
+      conditions.gpu->slowed /= static_cast<double>(gpu_.readings);
+      conditions.gpu->power_limited /= static_cast<double>(gpu_.readings);
+    }
+    if (cycles_.empty()) return conditions;
+    const auto cycles = stats::sorted(std::move(cycles_));
+    conditions.shortest_cycle = Nanoseconds(cycles.front());
+    conditions.longest_cycle = Nanoseconds(cycles.back());
+    conditions.median_cycle = Nanoseconds(cycles[cycles.size() / 2]);
+    return conditions;
+  }
+
+ private:
+  /// Fewest samples of which the rate of the clock is known.
+  static constexpr std::size_t fewest_rates = 5;
+  /// Ticks of the CPU's counter in a nanosecond of the clock: bounds of what one sample shows.
+  struct Rates {
+    double lowest = 0, highest = 0;
+  };
+  [[nodiscard]] static double median_of(const std::vector<Rates>& rates, double Rates::* bound) {
+    std::vector<double> values;
+    values.reserve(rates.size());
+    for (const auto& each : rates) values.push_back(each.*bound);
+    return stats::quantile(stats::sorted(std::move(values)), 0.5);
+  }
+
+  /// Shortest time between two readings of the GPU, each of which takes up to a millisecond.
+  static constexpr Nanoseconds between_looks = std::chrono::milliseconds(20);
+
+  void look_at_gpu(const timing::ModeClock& clock, Nanoseconds elapsed) {
+    ++cycles_since_look_;
+    if (gpu_.readings > 0 && elapsed - last_look_ < between_looks) return;
+    last_look_ = elapsed;
+    const auto now = clock.look_at_gpu();
+    if (!now) return;
+    const bool first = gpu_.readings++ == 0;
+    gpu_.lowest_clock = first ? now->clock : std::min(gpu_.lowest_clock, now->clock);
+    gpu_.highest_clock = std::max(gpu_.highest_clock, now->clock);
+    gpu_.hottest = std::max(gpu_.hottest, now->celsius);
+    gpu_.most_power = std::max(gpu_.most_power, now->watts);
+    gpu_.slowed += now->slowed;
+    gpu_.power_limited += now->power_limited;
+    if (!first && now->clock != last_clock_) gpu_.suspect_cycles += cycles_since_look_;
+    last_clock_ = now->clock;
+    cycles_since_look_ = 0;
+  }
+
+  timing::Clock& clock_;
+  std::optional<timing::TimedCounters> before_;
+  Nanoseconds last_{};
+  std::vector<double> cycles_;
+  Nanoseconds sample_began_{};
+  timing::ThreadCounters thread_before_;
+  std::vector<SideConditions> sides_;
+  /// One for each sample of each side: its rates, and the mean length of its stretches in nanoseconds.
+  std::vector<std::vector<Rates>> rates_;
+  std::vector<std::vector<double>> stretches_;
+  /// `slowed` and `power_limited` count readings until the end.
+  GpuConditions gpu_;
+  Nanoseconds last_look_{};
+  double last_clock_ = 0;
+  std::size_t cycles_since_look_ = 0;
+};
+
+}  // namespace pace::detail

@@ -1,0 +1,233 @@
+// Rounds: interleaved samples of all participants, with their observers and their stopping rule.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/gate/evidence.hpp"
+#include "pace/gate/panel.hpp"
+#include "pace/measure/auditor.hpp"
+#include "pace/measure/calibrate.hpp"
+#include "pace/measure/controls.hpp"
+#include "pace/measure/machine_watch.hpp"
+#include "pace/result/conditions.hpp"
+#include "pace/result/progress.hpp"
+#include "pace/stats/cycle.hpp"
+#include "pace/stats/median_interval.hpp"
+#include "pace/stats/multiplicity.hpp"
+#include "pace/stats/quantile.hpp"
+#include "pace/stats/sorted.hpp"
+#include "pace/subject/prepare.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/rounds.hpp"
+#include "pace/timing/schedule.hpp"
+#include "pace/verify/verified.hpp"
+
+namespace pace::detail {
+
+/// Measurements of the rounds.
+struct Samples {
+  /// Indices of the implementations that were timed, in the order of the samples in `rounds`.
+  std::vector<std::size_t> timed = {};
+  /// Number of calls of each sample.
+  std::int64_t iterations = 0;
+  /// Times per iteration by implementation, phase and round; why they ended.
+  timing::Rounds rounds = {};
+  Conditions conditions = {};
+  /// Results of the controls; empty unless Options::controls is set.
+  std::vector<ControlSummary> controls = {};
+  /// Tests of the expectations, which have got all cycles.
+  std::vector<gate::Panel> panels = {};
+  /// Whether expectations were tested during the rounds and may have ended them.
+  bool watched = false;
+
+  /// Returns the number of consecutive samples of an implementation in one crossover cycle.
+  [[nodiscard]] std::size_t rounds_per_cycle() const { return timed.size(); }
+  /// Returns the samples of the implementation at index `place` of `timed`; `part` is 0 for the whole, from 1 on a
+  /// phase.
+  [[nodiscard]] const std::vector<Nanoseconds>& of(std::size_t place, std::size_t part) const {
+    return rounds.samples[part * timed.size() + place];
+  }
+};
+
+/// CPU seconds that the implementation `index` used in a second of its samples; 0: unknown.
+[[nodiscard]] inline double cores_in_rounds(const Samples& samples, std::size_t index) {
+  const auto& sides = samples.conditions.sides;
+  const auto place = static_cast<std::size_t>(std::ranges::find(samples.timed, index) - samples.timed.begin());
+  return place < sides.size() ? sides[place].cores() : 0;
+}
+
+/// Returns what the rounds have shown of the implementations of the comparison.
+[[nodiscard]] inline RoundFigures figures_of(const Samples& samples, const Prepared& prepared) {
+  const auto baseline = static_cast<std::size_t>(std::ranges::find(samples.timed, prepared.participants.baseline()) -
+                                                 samples.timed.begin());
+  const auto median_speedup = [&](std::size_t place, std::size_t part) {
+    auto log_ratios =
+        stats::paired_log_ratios(samples.of(baseline, part), samples.of(place, part), samples.rounds_per_cycle());
+    return log_ratios.empty() ? 0 : std::exp(stats::median(stats::sorted(std::move(log_ratios))));
+  };
+  const auto* const phases = prepared.baseline().phases();
+  RoundFigures found;
+  found.speedups.resize(prepared.implementations.size());
+  found.of_phases.resize(prepared.implementations.size());
+  for (std::size_t place = 0; place < samples.timed.size(); ++place) {
+    const std::size_t index = samples.timed[place];
+    found.speedups[index] = median_speedup(place, 0);
+    for (std::size_t i = 0; phases != nullptr && i < phases->names().size(); ++i)
+      found.of_phases[index].push_back(median_speedup(place, i + 1));
+  }
+  const auto median_time_of_baseline = [&](std::size_t part) {
+    std::vector<double> times;
+    for (const Nanoseconds time : samples.of(baseline, part)) times.push_back(time.count());
+    return times.empty() ? Nanoseconds() : Nanoseconds(stats::median(stats::sorted(std::move(times))));
+  };
+  found.baseline = median_time_of_baseline(0);
+  for (std::size_t i = 0; phases != nullptr && i < phases->names().size(); ++i)
+    found.baseline_phases.push_back(median_time_of_baseline(i + 1));
+  return found;
+}
+
+/// Returns the parts of the samples of the clock of the comparison, in their order: the whole and each phase.
+[[nodiscard]] inline std::vector<std::string> parts_of_iteration(const Prepared& prepared) {
+  std::vector<std::string> parts{""};
+  if (const auto* phases = prepared.baseline().phases())
+    parts.insert(parts.end(), phases->names().begin(), phases->names().end());
+  return parts;
+}
+
+/// Returns the expectations that rounds of `timed` can decide: a panel for each of `parts`, which are the phases
+/// (Result::phase) that the samples are about, of which something was stated.
+[[nodiscard]] inline std::vector<gate::Panel> watch_expectations(const Prepared& prepared,
+                                                                 const std::vector<std::string>& parts,
+                                                                 const std::vector<std::size_t>& timed,
+                                                                 std::span<const gate::Stated> stated,
+                                                                 const gate::Rates& rates) {
+  std::vector<gate::Panel> panels;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    auto panel = gate::watch_all(prepared.result, timed, stated, rates, parts[part], part * timed.size());
+    if (!panel.empty()) panels.push_back(std::move(panel));
+  }
+  return panels;
+}
+
+/// Returns the smallest number of cycles for an interval of each median or a verdict of each panel.
+[[nodiscard]] inline std::size_t fewest_cycles(const std::vector<gate::Panel>& panels, std::size_t candidates,
+                                               double confidence, const gate::Rates& rates) {
+  std::size_t fewest = stats::fewest_for_median_interval(stats::simultaneous_confidence(confidence, candidates));
+  for (const auto& panel : panels)
+    fewest = std::max(fewest,
+                      gate::fewest_for_verdict(std::min(rates.alpha, rates.beta) / static_cast<double>(panel.size())));
+  return fewest;
+}
+
+/// Rounds end when every panel is decided by all cycles so far, but not before the least duration; with nothing
+/// expected, the budget is spent. It is, too, where the figures are wanted as well as the verdict, and then what is
+/// past it is for the verdict alone. And they end when an audit finds something wrong, for the samples taken beside it
+/// are worth nothing.
+class StopWhenDecided final : public timing::StoppingRule {
+ public:
+  StopWhenDecided(std::vector<gate::Panel>& panels, const Calibration& calibration, const Auditor& integrity,
+                  const MachineWatch& machine)
+      : panels_(panels), calibration_(calibration), integrity_(integrity), machine_(machine) {}
+
+  [[nodiscard]] bool enough(const timing::Rounds& so_far) override {
+    const std::size_t per_cycle = calibration_.timed.size();
+    const Options& options = calibration_.options;
+    bool decided = !panels_.empty();
+    for (auto& panel : panels_) {
+      panel.add_cycle(so_far.samples, so_far.rounds - per_cycle, per_cycle, calibration_.iterations);
+      decided = decided && panel.decided();
+    }
+    decided = decided && so_far.elapsed >= options.least_duration;
+    const bool budget_spent =
+        so_far.elapsed >= options.budget && so_far.rounds < calibration_.fewest_cycles * per_cycle;
+    return integrity_.found() || (decided && (options.stop == StopPolicy::decided || budget_spent));
+  }
+
+  /// Without expectations there is no verdict to wait for. On a machine that is busier than this, four budgets do not
+  /// help either.
+  [[nodiscard]] Nanoseconds not_counted() const override {
+    constexpr double most_budgets = 3;
+    const Options& options = calibration_.options;
+    if (panels_.empty() || options.stop == StopPolicy::budget) return {};
+    return std::min<Nanoseconds>(machine_.waited(), most_budgets * options.budget);
+  }
+
+ private:
+  std::vector<gate::Panel>& panels_;
+  const Calibration& calibration_;
+  const Auditor& integrity_;
+  const MachineWatch& machine_;
+};
+
+/// Reports how much of the budget the rounds have spent, a few times a second at most. Where a cycle takes longer, the
+/// display is written to between two cycles, and the time that takes is shorter than the clock of the rounds resolves.
+class ProgressOfRounds final : public timing::RoundObserver {
+ public:
+  /// `display` gets the steps of rounds with these options.
+  ProgressOfRounds(Progress& display, const Options& options) : display_(display), budget_(options.budget) {
+    display_.step({.what = "rounds", .share = 0, .left = budget_});
+  }
+
+  void cycle_ended(const timing::Rounds& so_far) override {
+    if (so_far.elapsed < next_) return;
+    next_ = so_far.elapsed + interval;
+    const double share = std::min(1.0, so_far.elapsed / budget_);
+    // Past the budget, the rounds last until there is a verdict.
+    display_.step({.what = "rounds", .share = share, .left = std::max(Nanoseconds(0), budget_ - so_far.elapsed)});
+  }
+
+ private:
+  static constexpr Nanoseconds interval = std::chrono::milliseconds(200);
+
+  Progress& display_;
+  Nanoseconds budget_, next_ = interval;
+};
+
+/// Runs the rounds. `values` gives the operands other values for each round; null: they keep theirs. Throws
+/// ImplementationThrew.
+[[nodiscard]] inline Samples take_samples(timing::Clock& clock, const Prepared& prepared,
+                                          const Calibration& calibration, std::vector<gate::Panel> panels,
+                                          Auditor& integrity, timing::RoundObserver* values) {
+  const Options& options = calibration.options;
+  const std::size_t count = calibration.timed.size();
+  timing::Schedule schedule(count, options.operands, options.seed);
+
+  integrity.begin_rounds(calibration.timed, calibration.iterations);
+  std::optional<Controls> controls;
+  if (options.controls)
+    controls.emplace(clock, prepared.baseline(), prepared.operands->sets.size(), calibration.iterations, options);
+  MachineWatch machine(clock, std::max<std::size_t>(1, options.max_rounds / count), count);
+  std::vector<timing::RoundObserver*> observers;
+  if (values != nullptr) observers.push_back(values);
+  observers.push_back(&integrity);
+  if (controls) observers.push_back(&*controls);
+  observers.push_back(&machine);
+  std::optional<ProgressOfRounds> shown;
+  if (progress() != nullptr) observers.push_back(&shown.emplace(*progress(), options));
+
+  StopWhenDecided rule(panels, calibration, integrity, machine);
+  Samples samples{.timed = calibration.timed, .iterations = calibration.iterations};
+  samples.rounds = timing::run_rounds(clock, calibration.subjects, calibration.iterations, schedule,
+                                      calibration.fewest_cycles, options, observers, &rule);
+  samples.conditions = machine.finish();
+  if (controls) samples.controls = controls->summarize(options.alpha, options.confidence);
+
+  auto& ended = samples.rounds.stop_reason;
+  samples.watched = !panels.empty() && (options.stop == StopPolicy::decided || ended == StopReason::rule);
+  const bool too_few_for_verdict = !panels.empty() && samples.rounds.rounds < calibration.fewest_cycles * count;
+  samples.panels = std::move(panels);
+  const bool too_short = samples.rounds.elapsed < prepared.options.budget;
+  if (ended == StopReason::budget && (too_short || too_few_for_verdict)) ended = StopReason::deadline;
+  return samples;
+}
+
+}  // namespace pace::detail

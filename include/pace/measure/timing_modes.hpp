@@ -1,0 +1,230 @@
+// Timing modes on a GPU (cold, hot, graph, host): selection of the mode of the gate, and timing by the other modes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/result/options.hpp"
+#include "pace/result/result.hpp"
+#include "pace/stats/median_interval.hpp"
+#include "pace/stats/multiplicity.hpp"
+#include "pace/stats/summary.hpp"
+#include "pace/subject/implementation.hpp"
+#include "pace/subject/participants.hpp"
+#include "pace/subject/prepare.hpp"
+#include "pace/subject/time_left.hpp"
+#include "pace/timing/calibrate.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/timing/rounds.hpp"
+#include "pace/timing/schedule.hpp"
+#include "pace/verify/verified.hpp"
+
+namespace pace::detail {
+
+/// By index: the implementations that cannot be timed in the mode that is selected, and why.
+[[nodiscard]] inline std::map<std::size_t, Failure> find_untimeable(timing::ModeClock& clock, const Prepared& prepared,
+                                                                    const std::vector<std::size_t>& candidates) {
+  std::map<std::size_t, Failure> found;
+  for (const std::size_t index : candidates) {
+    try {
+      (void)timing::take_sample(clock, *prepared.implementations[index], 0, 1);
+    } catch (const ImplementationThrew& thrown) {
+      if (!clock.usable()) throw;
+      found.emplace(thrown.index, thrown.failure);
+    }
+  }
+  return found;
+}
+
+/// Mode in which the rounds time calls.
+struct GateMode {
+  std::string clock = {};
+  Nanoseconds resolution{};
+  /// Implementations that cannot be timed in this mode.
+  std::vector<Drop> dropped = {};
+  std::vector<std::string> notes = {};
+};
+
+/// Selects the mode of the gate for a clock with several modes. The automatic choice is the graph, or the stream if
+/// iterations have phases, since training launches every step, or if the baseline cannot be captured. A candidate that
+/// cannot be captured is dropped if something is expected of times (`gated`): it must not change what the others are
+/// gated on. With nothing expected, all implementations are timed by the stream then. If the mode is chosen explicitly,
+/// implementations that cannot be timed in it are dropped.
+[[nodiscard]] inline GateMode select_mode(timing::Clock& clock, const Prepared& prepared,
+                                          const std::vector<std::size_t>& timed, bool gated) {
+  GateMode selected;
+  if (auto* const modes = clock.modes()) {
+    const bool automatic = prepared.options.clock == ClockChoice::automatic;
+    const bool phases = prepared.baseline().phases() != nullptr;
+    modes->select(!automatic ? prepared.options.clock : phases ? ClockChoice::hot : ClockChoice::graph);
+    const auto untimeable = find_untimeable(*modes, prepared, timed);
+    const bool dropping = !automatic || (gated && !untimeable.contains(prepared.participants.baseline()));
+    for (const auto& [index, failure] : untimeable) {
+      if (dropping) {
+        selected.dropped.push_back(
+            {index, failure.out_of_memory ? Outcome::out_of_memory : Outcome::refused,
+             "it cannot be timed by the " + clock.name() + " clock" +
+                 (automatic && !phases
+                      ? ", by which the others are gated (--clock event times all by events in the stream)"
+                      : "") +
+                 ": " + failure.message});
+        continue;
+      }
+      const std::size_t baseline = prepared.participants.baseline();
+      const bool of_baseline = untimeable.contains(baseline);
+      const std::size_t named = of_baseline ? baseline : index;
+      selected.notes.push_back("Timed by events in the stream, since '" + prepared.result.implementations[named].name +
+                               "' cannot be captured in a CUDA graph: " + untimeable.at(named).message);
+      modes->select(ClockChoice::hot);
+      modes->forget();
+      break;
+    }
+  }
+  selected.clock = clock.name();
+  selected.resolution = clock.resolution();
+  return selected;
+}
+
+/// Selects the time of the host, for gates on it beside those by the mode of the gate.
+[[nodiscard]] inline GateMode select_host(timing::ModeClock& clock) {
+  clock.forget();
+  clock.select(ClockChoice::host);
+  return {.clock = clock.name(), .resolution = clock.resolution()};
+}
+
+/// What one mode has to report of each implementation, by its index; of the whole, and of each phase.
+struct ModeTimings {
+  std::string name;
+  /// It is the gate's own: its times are those of the rounds.
+  bool of_gate = false;
+  std::vector<std::map<std::size_t, ModeSummary>> parts = {};
+
+  /// Where nothing is known yet of an implementation: why it has no time in this mode.
+  void add_missing(const std::vector<std::size_t>& indices, const std::string& reason) {
+    for (auto& part : parts)
+      for (const std::size_t index : indices) part.try_emplace(index, ModeSummary{.name = name, .missing = reason});
+  }
+};
+
+/// Timing by the modes other than the gate's, and counts of one call on the device.
+struct OtherTimings {
+  std::vector<ModeTimings> modes = {};
+  std::map<std::size_t, std::optional<DeviceCounts>> device_counts = {};
+};
+
+/// Adds timings in the selected mode of those among `remaining` that can be timed in it.
+inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const Options& asked,
+                      const std::vector<std::size_t>& remaining, ModeTimings& timings) {
+  std::vector<std::size_t> able = remaining;
+  for (const auto& [index, failure] : find_untimeable(clock, prepared, remaining)) {
+    std::erase(able, index);
+    timings.add_missing({index}, failure.message);
+  }
+  if (able.empty()) return;
+  std::vector<timing::Subject*> subjects;
+  std::vector<Nanoseconds> estimates;
+  for (const std::size_t index : able) {
+    subjects.push_back(prepared.implementations[index].get());
+    estimates.push_back(timing::take_sample(clock, *subjects.back(), 0, 1));
+  }
+  const std::size_t sets = prepared.operands->sets.size();
+  const double confidence = stats::simultaneous_confidence(asked.confidence, std::max<std::size_t>(2, able.size()) - 1);
+  const std::size_t fewest = stats::fewest_for_median_interval(confidence);
+  Options options = asked;
+  options.budget = std::min(options.mode_share * options.budget, time_left(clock));
+  if (options.budget.count() <= 0) return;
+  // Half for its own sake, half for what happens between samples, which a cold cache makes the larger part.
+  const Nanoseconds longest = 0.5 * options.budget / static_cast<double>(fewest * able.size() * able.size());
+  const auto calibration = timing::calibrate(clock, subjects, estimates, sets, longest, options);
+  // As many operand sets as implementations take part, so that they change hands in every cycle.
+  const auto policy = able.size() == sets ? options.operands : OperandPolicy::shared;
+  timing::Schedule schedule(able.size(), policy, options.seed);
+  const auto rounds = timing::run_rounds(clock, subjects, calibration.iterations, schedule, fewest, options);
+  const std::size_t baseline_index = prepared.participants.baseline();
+  const auto baseline = std::find(able.begin(), able.end(), baseline_index);
+  for (std::size_t part = 0; part < timings.parts.size(); ++part) {
+    const auto samples_of = [&](std::size_t i) -> const auto& { return rounds.samples[part * able.size() + i]; };
+    for (std::size_t i = 0; i < able.size(); ++i) {
+      ModeSummary mode{.name = timings.name};
+      mode.time = stats::summarize_times(samples_of(i), options.confidence);
+      if (able[i] != baseline_index && baseline != able.end()) {
+        const auto& reference = samples_of(static_cast<std::size_t>(baseline - able.begin()));
+        const auto ratios = stats::paired_log_ratios(reference, samples_of(i), able.size());
+        if (!ratios.empty()) mode.speedup = stats::summarize_speedup(ratios, confidence);
+      }
+      timings.parts[part].emplace(able[i], std::move(mode));
+    }
+  }
+}
+
+/// After the gates' own, by a clock that has modes: cold, hot, graph and host for each of those that remain. What gates
+/// were about is not measured again: the mode `of_gate`, and if `host_gated` the host's. Then, if the options request
+/// it, one call is counted on the device. An implementation that throws meanwhile is at fault in `participants`, and
+/// what follows is done without it; on a lost device nothing follows.
+[[nodiscard]] inline OtherTimings time_other_modes(timing::Clock& clock, const Prepared& prepared,
+                                                   const Options& options, ClockChoice of_gate, bool host_gated,
+                                                   Participants& participants) {
+  OtherTimings found;
+  auto* const modes = clock.modes();
+  if (modes == nullptr) return found;
+  std::vector<std::size_t> remaining = participants.remaining();
+  const auto enter = [&](const std::string& when) {
+    if (const auto index = enter_exception_beside_rounds(clock, when, participants)) std::erase(remaining, *index);
+    if (participants.device_lost()) remaining.clear();
+  };
+  const auto* const phases = prepared.baseline().phases();
+  const std::size_t parts = 1 + (phases != nullptr ? phases->names().size() : 0);
+  for (const auto mode : {ClockChoice::cold, ClockChoice::hot, ClockChoice::graph, ClockChoice::host}) {
+    if (mode == ClockChoice::host && host_gated) continue;
+    modes->select(mode);
+    ModeTimings timings{.name = clock.name(), .of_gate = mode == of_gate};
+    timings.parts.resize(parts);
+    bool timed = timings.of_gate || options.mode_share <= 0;
+    while (!timed && !remaining.empty()) {
+      try {
+        time_mode(*modes, prepared, options, remaining, timings);
+        timed = true;
+      } catch (...) {
+        // The time by the mode of the gate remains valid.
+        const Failure failure = current_failure();
+        const auto concerned = remaining;
+        timed = failure.out_of_memory && modes->usable();
+        if (!timed) enter("after the rounds, by the " + clock.name() + " clock: ");
+        for (const std::size_t index : concerned)
+          if (timed || std::find(remaining.begin(), remaining.end(), index) == remaining.end())
+            timings.add_missing({index}, failure.message);
+      }
+      if (!participants.device_lost()) modes->forget();
+    }
+    found.modes.push_back(std::move(timings));
+  }
+  modes->select(of_gate);
+
+  // This comes last, since a profiler may slow down later calls.
+  if (options.device_counts)
+    for (const std::size_t index : std::vector(remaining)) {
+      if (participants.device_lost()) break;
+      auto& implementation = *prepared.implementations[index];
+      const auto call = [&] {
+        try {
+          (void)implementation.call(0);
+        } catch (...) {
+          implementation.failed();
+        }
+      };
+      try {
+        prepared.operands->restore_all(0);
+        found.device_counts[index] = modes->device_counts_of(call);
+      } catch (...) {
+        enter("after the rounds, when a call was counted: ");
+      }
+    }
+  return found;
+}
+
+}  // namespace pace::detail

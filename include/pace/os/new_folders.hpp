@@ -1,0 +1,59 @@
+// NewFolders: folders that are made for files, and go again if none is written.
+#pragma once
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <ranges>
+#include <string>
+#include <vector>
+
+#include "pace/base/error.hpp"
+#include "pace/os/unfinished.hpp"
+
+namespace pace {
+
+/// Makes a folder, with those above it; the destructor removes what of this it made and is empty by then, and so does a
+/// signal that ends the process, where take_back_when_ended() was called.
+class NewFolders {
+ public:
+  /// An empty path makes none. Throws InputError if the folder is not there and cannot be made.
+  explicit NewFolders(const std::filesystem::path& folder) {
+    std::filesystem::path place;
+    int reason = 0;
+    for (const auto& part : folder) {
+      place /= part;
+      if (::mkdir(place.c_str(), 0777) == 0)
+        add(place);
+      else if (errno != EEXIST)
+        reason = errno;  // of one that is there, too, such as on a read-only file system
+    }
+    struct stat info{};
+    const bool there = ::stat(folder.c_str(), &info) == 0;
+    if (folder.empty() || (there && S_ISDIR(info.st_mode))) return;
+    remove();
+    throw InputError({folder.string()},
+                     std::string("the folder cannot be made: ") + std::strerror(there ? ENOTDIR : reason));
+  }
+  NewFolders(const NewFolders&) = delete;
+  NewFolders& operator=(const NewFolders&) = delete;
+  ~NewFolders() { remove(); }
+
+ private:
+  void add(const std::filesystem::path& made) {
+    made_.push_back(made);
+    unfinished_.emplace_back(TakeBack::remove_folder, made.string());
+  }
+
+  void remove() {
+    for (const auto& folder : std::views::reverse(made_)) ::rmdir(folder.c_str());
+  }
+
+  std::vector<std::filesystem::path> made_;
+  std::vector<Unfinished> unfinished_;
+};
+
+}  // namespace pace

@@ -1,0 +1,404 @@
+// OutputFile: an output file that is complete after every write, or reports an error.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "pace/base/error.hpp"
+#include "pace/os/file_descriptor.hpp"
+#include "pace/os/same_file.hpp"
+#include "pace/os/unfinished.hpp"
+
+namespace pace {
+
+/// An output file by a file descriptor rather than a stream: each change is one system call, so that a killed process
+/// leaves either the old content or the new one, and a full disk is reported by that call rather than in a destructor.
+/// The file is locked (flock) as long as it is open: a second writer, by any name and in any process, is refused. If
+/// only a head was written and close() was not called, such as after a failed start, the destructor restores the
+/// earlier state: no file, an empty one, or the old content. So does a signal that ends the process after
+/// take_back_when_ended().
+class OutputFile {
+ public:
+  /// Function with the parameters and results of flock(2); tests pass one that fails.
+  using Lock = int (*)(int, int);
+  /// Function with the parameters and results of pread(2).
+  using Read = ssize_t (*)(int, void*, std::size_t, off_t);
+
+  /// Opens the file, and creates it if there is none. What it held stays until the first change. Throws Error with the
+  /// path and the reason: the system's; that something else writes to the file; that files cannot be locked there; that
+  /// the standard output goes there; that nothing reads from a pipe. If `replaces`, what is there under that name stays
+  /// until replace() is called.
+  explicit OutputFile(std::string path, bool replaces = false, Lock lock = &::flock)
+      : OutputFile(std::move(path), lock) {
+    if (replaces && !is_no_file(path_))
+      open_beside();
+    else
+      open_itself();
+  }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile() {
+    if (!under_name_)
+      ::unlink(name_beside().c_str());
+    else if (!changed_ && descriptor_)
+      pace::take_back(undo_, target_.c_str(), descriptor_.get());
+  }
+
+  /// Returns the path as given to the constructor.
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// Replaces the file of that name by the written file, atomically. Must not be called after close(), which releases
+  /// the lock, so that another run could take the name. Throws Error, also for errors that closing reports.
+  void replace() {
+    if (under_name_) return;
+    // Closing a copy writes what is pending (on network file systems), and the lock stays.
+    if (FileDescriptor copy(::dup(descriptor_.get())); !copy || !copy.close()) fail("cannot write", errno);
+    if (std::rename(name_beside().c_str(), target_.c_str()) != 0) fail("cannot replace", errno);
+    under_name_ = true;
+    set_changed();
+    guard_ = FileDescriptor();
+  }
+
+  /// Keeps the old content, so that append() writes behind it. Must be called before anything is written.
+  void keep() {
+    holds_old_ = false;
+    // A pipe has no position, so that seeking fails.
+    if (const off_t end = ::lseek(descriptor_.get(), 0, SEEK_END); end > 0) size_ = end;
+  }
+
+  /// Keeps the old content as keep() does, except for a last line without a line end, which is an addition that was cut
+  /// off. Throws Error if the file cannot be read or shortened.
+  void keep_lines(Read read = &::pread) {
+    keep();
+    if (size_ == 0) return;
+    const FileDescriptor reader(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (!reader) fail("cannot read", errno);
+    off_t end = size_;
+    for (char last = '\0'; end > 0;) {
+      const ssize_t count = read(reader.get(), &last, 1, end - 1);
+      if (count < 0 && errno == EINTR) continue;
+      if (count != 1) fail("cannot read", count < 0 ? errno : EIO);
+      if (last == '\n') break;
+      --end;
+    }
+    if (end == size_) return;
+    if (::ftruncate(descriptor_.get(), end) != 0 || ::lseek(descriptor_.get(), end, SEEK_SET) < 0)
+      fail("cannot shorten", errno);
+    set_changed();
+    size_ = end;
+  }
+
+  /// Removes the old content now, as the first change does otherwise. Throws Error.
+  void clear() { start(); }
+
+  /// Sets the head of the file. It is written now if the file is empty, and otherwise with the first change or by
+  /// close(), so that a run that fails without a result keeps the old content. `rewritten` announces calls of
+  /// replace_tail(), which a pipe does not allow. Throws Error.
+  void begin_with(std::string_view head, bool rewritten = false) {
+    if (holds_old_)
+      head_ = head;
+    else if (rewritten)
+      write_over("", head);
+    else
+      write_behind(head);
+  }
+
+  /// Appends `text`. On an error the addition is removed, and Error is thrown. The first addition, with the head before
+  /// it, replaces the old content unless keep() was called.
+  void append(std::string_view text) {
+    change([&] {
+      if (holds_old_)
+        take_place_of_old(head_ + std::string(text));
+      else
+        write_behind(text);
+    });
+  }
+
+  /// Replaces the last `old_tail.size()` bytes, which must be `old_tail`, by `text`. On an error they are restored, and
+  /// Error is thrown. The file must allow seeking, unlike a pipe or a terminal.
+  void replace_tail(std::string_view old_tail, std::string_view text) {
+    change([&] {
+      if (holds_old_)
+        take_place_of_old(head_.substr(0, head_.size() - old_tail.size()) + std::string(text));
+      else
+        write_over(old_tail, text);
+    });
+  }
+
+  /// Closes the file, which then stays. Throws Error if closing reports an error, as network file systems do, or if its
+  /// name is no longer that of the file that was written.
+  void close() {
+    if (!head_.empty()) start();
+    require_name();
+    changed_ = true;
+    unfinished_.finish();
+    if (!descriptor_.close()) fail("cannot close", errno);
+  }
+
+ private:
+  /// Sets the members. Since it completes the object, the destructor runs if the delegating constructor throws.
+  OutputFile(std::string path, Lock lock) : path_(std::move(path)), target_(path_), lock_(lock) {}
+
+  struct Opened {
+    FileDescriptor descriptor{};
+    bool is_regular = false, is_empty = false;
+    /// Whether the file did not exist before.
+    bool is_new = false;
+  };
+
+  /// Calls `write`, after which the file stays. If nothing could be written, the file is treated as one with a head
+  /// alone.
+  template <class Write>
+  void change(const Write& write) {
+    const bool was_changed = changed_;
+    // Before it is written: a signal must not remove a result.
+    set_changed();
+    try {
+      write();
+    } catch (...) {
+      changed_ = was_changed;
+      throw;
+    }
+  }
+
+  /// Throws Error if something has removed, moved or replaced the file since it was opened: what was written to it is
+  /// then not under its name.
+  void require_name() const {
+    struct stat own{}, named{};
+    if (!under_name_ || ::fstat(descriptor_.get(), &own) != 0 || !S_ISREG(own.st_mode)) return;
+    if (::stat(target_.c_str(), &named) == 0 && same_file(own, named)) return;
+    throw Error(
+        "cannot write '" + path_ +
+        "': the file was removed, moved or replaced while it was written, so that what was written is not there");
+  }
+
+  /// Overwrites what the file held and cuts off the rest. On an error the overwritten bytes are put back: a file that
+  /// was emptied first would hold neither the old results nor the new one where the disk is full.
+  void take_place_of_old(const std::string& text) {
+    struct stat info{};
+    const bool has_size = ::fstat(descriptor_.get(), &info) == 0;
+    const std::string old = beginning(text.size());
+    if (const int reason = write_at(0, text); reason != 0) {
+      write_at(0, old);
+      if (has_size) cut_back_to(info.st_size);
+      fail("cannot write", reason);
+    }
+    holds_old_ = false;
+    head_.clear();
+    size_ = static_cast<off_t>(text.size());
+    if (::ftruncate(descriptor_.get(), size_) != 0 || ::lseek(descriptor_.get(), size_, SEEK_SET) < 0)
+      fail("cannot shorten", errno);
+  }
+
+  /// At most so many bytes from the beginning of the file; none where it cannot be read.
+  [[nodiscard]] std::string beginning(std::size_t most) const {
+    const FileDescriptor reader(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    std::string text(reader ? most : 0, '\0');
+    std::size_t done = 0;
+    while (done < text.size()) {
+      const ssize_t count = ::pread(reader.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) break;
+      done += static_cast<std::size_t>(count);
+    }
+    text.resize(done);
+    return text;
+  }
+
+  void write_behind(std::string_view text) {
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const ssize_t written = ::write(descriptor_.get(), rest.data(), rest.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) {
+        const int reason = errno;
+        cut_back_to(size_);
+        fail("cannot write", reason);
+      }
+      rest.remove_prefix(static_cast<std::size_t>(written));
+    }
+    size_ += static_cast<off_t>(text.size());
+  }
+
+  void write_over(std::string_view old_tail, std::string_view text) {
+    const off_t begin = size_ - static_cast<off_t>(old_tail.size());
+    if (const int reason = write_at(begin, text); reason != 0) {
+      // In this order: on a full disk, blocks that were given back might not be had again.
+      write_at(begin, old_tail);
+      cut_back_to(size_);
+      fail("cannot write", reason);
+    }
+    size_ = begin + static_cast<off_t>(text.size());
+  }
+
+  /// 0, or the errno of what went wrong.
+  int write_at(off_t offset, std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t written = ::pwrite(descriptor_.get(), text.data(), text.size(), offset);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return errno;
+      offset += written;
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return 0;
+  }
+
+  void cut_back_to(off_t size) const {
+    // A device cannot be cut; the error that led here is the one to report.
+    if (::ftruncate(descriptor_.get(), size) != 0) return;
+    ::lseek(descriptor_.get(), size, SEEK_SET);
+  }
+
+  /// What the file held goes.
+  void start() {
+    if (!std::exchange(holds_old_, false)) return;
+    if (::ftruncate(descriptor_.get(), 0) != 0) fail("cannot empty", errno);
+    set_changed();
+    if (const std::string head = std::exchange(head_, ""); !head.empty()) write_behind(head);
+  }
+
+  void set_changed() {
+    changed_ = true;
+    // A file beside another one goes until it has taken its place.
+    if (under_name_) unfinished_.finish();
+  }
+
+  void open_itself() {
+    auto opened = open_locked(path_, O_WRONLY | O_CREAT | O_EXCL);
+    if (!opened.descriptor && errno == EEXIST) opened = open_locked(path_, O_WRONLY | O_CREAT);
+    if (!opened.descriptor) fail("cannot open", errno);
+    descriptor_ = std::move(opened.descriptor);
+    target_ = real_path(path_);
+    if (opened.is_regular && opened.is_empty) undo_ = opened.is_new ? TakeBack::remove_file : TakeBack::empty_file;
+    if (undo_ != TakeBack::nothing) unfinished_ = Unfinished(undo_, target_, descriptor_.get());
+    holds_old_ = opened.is_regular && !opened.is_empty;
+  }
+
+  /// A file beside the one that it will replace; both are locked.
+  void open_beside() {
+    // For writing: NFS gives no exclusive lock otherwise.
+    guard_ = open_locked(path_, O_WRONLY).descriptor;
+    if (!guard_ && errno != ENOENT) fail("cannot open", errno);
+    if (guard_) target_ = real_path(path_);
+    const auto fail_beside = [&](const std::string& why) {
+      throw Error("cannot open '" + name_beside() + "': " + why);
+    };
+    for (;;) {
+      auto opened = open_locked(name_beside(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+      if (opened.descriptor) {
+        descriptor_ = std::move(opened.descriptor);
+        break;
+      }
+      if (errno != EEXIST) fail_beside(std::strerror(errno));
+      // What no other run has locked, a killed one left.
+      const auto left = open_locked(name_beside(), O_WRONLY | O_NOFOLLOW);
+      if (!left.descriptor && errno == ENOENT) continue;
+      if (!left.descriptor) fail_beside(std::strerror(errno));
+      if (!left.is_regular) fail_beside("is no regular file");
+      if (::unlink(name_beside().c_str()) != 0) fail_beside(std::strerror(errno));
+    }
+    under_name_ = false;
+    unfinished_ = Unfinished(TakeBack::remove_beside, name_beside(), descriptor_.get());
+    if (struct stat old{}; guard_ && ::fstat(guard_.get(), &old) == 0)
+      static_cast<void>(::fchmod(descriptor_.get(), old.st_mode & 0777));
+  }
+
+  /// Where links lead, so that the file behind them is replaced or removed and they stay.
+  [[nodiscard]] static std::string real_path(const std::string& name) {
+    char* const real = ::realpath(name.c_str(), nullptr);
+    if (real == nullptr) return name;
+    std::string path = real;
+    std::free(real);
+    return path;
+  }
+
+  /// Returns none, with errno set, where the system does not open it. Throws Error where something else writes to the
+  /// file, or where that cannot be known: without a lock, two runs would write over each other's results unseen.
+  [[nodiscard]] Opened open_locked(const std::string& name, int flags) const {
+    for (;;) {
+      // O_NONBLOCK: opening a pipe would wait for a reader.
+      Opened opened{FileDescriptor(::open(name.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666))};
+      if (!opened.descriptor) return opened;
+      const int number = opened.descriptor.get();
+      ::fcntl(number, F_SETFL, ::fcntl(number, F_GETFL) & ~O_NONBLOCK);
+      struct stat info{};
+      if (::fstat(number, &info) != 0) return opened;
+      constexpr unsigned memory_devices = 1;  // /dev/null, /dev/full
+      if (S_ISCHR(info.st_mode) && major(info.st_rdev) == memory_devices) return opened;
+      opened.is_regular = S_ISREG(info.st_mode);
+      opened.is_new = (flags & O_EXCL) != 0;
+      const auto refuse = [&](const std::string& why) { throw Error("cannot write '" + path_ + "': " + why); };
+      const int problem = locking_problem(number);
+      if (problem == EWOULDBLOCK)
+        refuse("another run, or another option of this one, writes to it; expected a file of its own for each");
+      // A pipe or a terminal keeps nothing that could be written over.
+      if (!opened.is_regular) return opened;
+      if (problem != 0) {
+        if (opened.is_new) ::unlink(name.c_str());
+        refuse(std::string("it cannot be locked (") + std::strerror(problem) +
+               "), and two runs could write to it at once; expected a file where files can be locked, such as on a "
+               "local disk");
+      }
+      for (const int standard : {STDOUT_FILENO, STDERR_FILENO})
+        if (struct stat other{}; ::fstat(standard, &other) == 0 && same_file(info, other))
+          refuse("the standard output or the standard error goes there; expected a file of its own");
+      // Between opening and locking, another run may have written to the file, replaced it, or removed it.
+      opened.is_empty = ::fstat(number, &info) == 0 && info.st_size == 0;
+      if (struct stat now{}; ::stat(name.c_str(), &now) == 0 && same_file(info, now)) return opened;
+    }
+  }
+
+  /// 0, or the errno of locking.
+  [[nodiscard]] int locking_problem(int number) const {
+    while (lock_(number, LOCK_EX | LOCK_NB) != 0)
+      if (errno != EINTR) return errno;
+    return 0;
+  }
+
+  [[noreturn]] void fail(const char* what, int reason) const {
+    const char* hint = "";
+    if (reason == ESPIPE) hint = "; a regular file was expected, not a pipe or a terminal";
+    if (reason == ENXIO) hint = "; no program reads from this pipe";
+    throw Error(std::string(what) + " '" + path_ + "': " + std::strerror(reason) + hint);
+  }
+
+  [[nodiscard]] std::string name_beside() const { return target_ + ".new"; }
+  /// Such as /dev/null, which must not be replaced.
+  [[nodiscard]] static bool is_no_file(const std::string& path) {
+    struct stat info{};
+    return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  }
+
+  std::string path_;
+  /// Without links; what replace() replaces.
+  std::string target_;
+  Lock lock_;
+  bool under_name_ = true;
+  FileDescriptor descriptor_;
+  /// Holds the lock on the file that will be replaced, if there is one.
+  FileDescriptor guard_;
+  off_t size_ = 0;
+  /// What the file held when it was opened is in it still.
+  bool holds_old_ = false;
+  /// How to go back to what was there. The old content, if there is any, is there until the first change.
+  TakeBack undo_ = TakeBack::nothing;
+  Unfinished unfinished_;
+  /// More than a head was to be written, or the file was closed.
+  bool changed_ = false;
+  std::string head_;
+};
+
+}  // namespace pace

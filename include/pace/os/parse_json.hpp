@@ -1,0 +1,39 @@
+// parse_json: parses JSON from files of any origin, with a limit to its depth.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "pace/base/error.hpp"
+#include "pace/os/read_file.hpp"
+
+namespace pace {
+
+/// Levels of arrays and objects. What pace writes has about ten.
+inline constexpr int deepest_json = 100;
+
+/// The value of `text`; `Json` is a type of nlohmann's library. Throws what that throws for text that is no JSON, and
+/// Error for text that is nested more than `deepest_json` levels deep: copying, comparing and writing a value recurse
+/// into its levels, and enough of them exhaust the stack.
+template <class Json>
+[[nodiscard]] Json parse_json(std::string_view text) {
+  return Json::parse(text, [](int depth, auto /*event*/, Json& /*value*/) {
+    if (depth > deepest_json) throw Error("is JSON nested more than " + std::to_string(deepest_json) + " levels deep");
+    return true;
+  });
+}
+
+/// The value in the file at `path`. Throws InputError, which names the file and what was `expected`, if it cannot be
+/// read (see read_file) or is no JSON.
+template <class Json>
+[[nodiscard]] Json read_json_file(const std::string& path, const std::string& expected) {
+  const std::string text = read_file(path, expected);
+  try {
+    return parse_json<Json>(text);
+  } catch (const std::exception& error) {
+    throw InputError({path}, std::string(error.what()) + "; expected " + expected);
+  }
+}
+
+}  // namespace pace

@@ -1,0 +1,104 @@
+// The program that makes pages of results: where it is, and how it is run.
+#pragma once
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <unistd.h>
+
+#include "pace/base/error.hpp"
+#include "pace/base/random.hpp"
+#include "pace/os/bazel.hpp"
+#include "pace/os/process.hpp"
+
+namespace pace {
+
+/// Set to the program of tools/report, for programs that do not have it among their runfiles.
+inline constexpr const char* report_variable = "PACE_REPORT";
+
+namespace detail {
+
+/// Returns the absolute path by which this process was started; empty if it was found by the PATH. The working
+/// directory must still be that of the start.
+[[nodiscard]] inline std::filesystem::path path_started_by() {
+  std::ifstream words("/proc/self/cmdline", std::ios::binary);
+  std::string first;
+  std::getline(words, first, '\0');
+  std::error_code none;
+  return first.find('/') == std::string::npos ? std::filesystem::path() : std::filesystem::absolute(first, none);
+}
+
+}  // namespace detail
+
+/// Returns the program that makes pages: the one that PACE_REPORT names, or else the one that a pace_test, a
+/// pace_binary or a program of tools/ has among its runfiles; empty if there is neither. Throws InputError if
+/// PACE_REPORT names no program.
+[[nodiscard]] inline std::string report_program() {
+  if (const auto given = environment_variable(report_variable); !given.empty()) {
+    const std::string path = user_path(given);
+    if (std::filesystem::is_directory(path) || ::access(path.c_str(), X_OK) != 0)
+      throw InputError({}, std::string(report_variable) + '=' + given +
+                               ": is no program that can be run; expected the program of pace's tools/report");
+    return path;
+  }
+  const std::string name = "tools/report/report";
+  std::string beside = shipped_file(name);
+  if (::access(beside.c_str(), X_OK) == 0) return beside;
+  // A program that is started by its path has its runfiles next to it: next to its file, or to the link of a
+  // pace_binary's name, by which it was started.
+  std::error_code none;
+  for (const auto& self : {std::filesystem::read_symlink("/proc/self/exe", none), detail::path_started_by()}) {
+    std::string own = self.string() + ".runfiles/pace/" + name;
+    if (!self.empty() && ::access(own.c_str(), X_OK) == 0) return own;
+  }
+  return "";
+}
+
+/// Throws Error if a page cannot be put at `path`, an absolute one: its folder is missing or cannot be written to, or
+/// the path is that of a folder.
+inline void require_place_of_page(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  if (!std::filesystem::is_directory(folder) || ::access(folder.c_str(), W_OK) != 0)
+    throw Error(path + ": there is no folder " + folder.string() + " that can be written to");
+  if (std::filesystem::is_directory(path)) throw Error(path + ": is a folder; expected a file name");
+}
+
+/// Returns a name beside `page` that no file has, for results that are kept until the page is made of them. 64 bits of
+/// it are drawn by the operating system, so that neither a file of the user nor another run has the name later. Throws
+/// Error if no number can be drawn.
+[[nodiscard]] inline std::string fresh_results_name(const std::string& page) {
+  for (;;) {
+    std::array<char, 32> number{};
+    std::snprintf(number.data(), number.size(), "%016" PRIx64, draw_seed());
+    std::string name = page + ".results-" + number.data() + ".json";
+    if (::access(name.c_str(), F_OK) != 0) return name;
+  }
+}
+
+/// Makes the page `page` of the results in `files` by `program`, the result of report_program(). Returns why there is
+/// no page; empty if there is one.
+[[nodiscard]] inline std::string make_page(const std::string& program, const std::vector<std::string>& files,
+                                           const std::string& page) {
+  std::string printed;
+  try {
+    std::vector<std::string> words{program};
+    words.insert(words.end(), files.begin(), files.end());
+    words.insert(words.end(), {"--output", page});
+    const auto status = detail::run_process(
+        words, [&](std::string_view line) { printed += (printed.empty() ? "" : " ") + std::string(line); });
+    if (status.ok()) return "";
+    return program + ' ' + status.to_string() + (printed.empty() ? "" : ": " + printed);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+}  // namespace pace

@@ -1,0 +1,484 @@
+// Result: the measurements of one comparison as plain values, without printing, judging and storing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pace/base/error.hpp"
+#include "pace/base/units.hpp"
+#include "pace/result/conditions.hpp"
+#include "pace/result/suite_budget.hpp"
+#include "pace/result/verdict.hpp"
+
+namespace pace {
+
+/// How the check and the measurement of one implementation ended.
+enum class Outcome {
+  measured,       ///< timed, and its outputs, if checked, agree with the baseline's
+  wrong,          ///< its outputs differ from the baseline's; it has no speed-up, timed or not
+  threw,          ///< ended with an exception; has its figures if it did so after the rounds, in another timing mode
+  refused,        ///< could not be made or run here, such as for lack of a kernel, a package or memory
+  unreached,      ///< not run, since the time of the whole program was spent
+  crashed,        ///< ended the whole process
+  timed_out,      ///< ran for longer than allowed, so that its process was ended
+  out_of_memory,  ///< needed more memory than was available
+};
+
+/// Quantiles of the time per iteration over all samples of one implementation.
+struct TimeSummary {
+  std::size_t samples = 0;  ///< number of samples
+  Nanoseconds min{};        ///< shortest time
+  Nanoseconds q20{};        ///< quantile 0.2
+  Nanoseconds median{};     ///< quantile 0.5
+  Nanoseconds q80{};        ///< quantile 0.8
+  Nanoseconds max{};        ///< longest time
+  Nanoseconds q99{};        ///< quantile 0.99 of the samples
+  Nanoseconds mean{};       ///< mean of the samples
+  /// Confidence interval of the median by order statistics; absent if there are too few samples for the confidence.
+  std::optional<Interval<Nanoseconds>> interval{};
+  /// Median absolute deviation, scaled to a standard deviation, divided by the median: 0.01 is 1 %.
+  double spread = 0;
+};
+
+/// Quantiles of the speed-up (baseline time / candidate time) over paired rounds.
+struct SpeedupSummary {
+  /// Number of crossover cycles, each of which is one paired observation.
+  std::size_t observations = 0;
+  /// Number of observations in which both sides took exactly the same time.
+  std::size_t ties = 0;
+  double q20 = 0;     ///< quantile 0.2
+  double median = 0;  ///< quantile 0.5
+  double q80 = 0;     ///< quantile 0.8
+  double mean = 0;    ///< the baseline's mean time over the own one; 0: unknown
+  /// Confidence interval of the median, simultaneous over all candidates of the comparison; absent if there are too few
+  /// observations.
+  std::optional<Interval<double>> interval{};
+  /// Whether the interval is valid at every stopping time, also if expectations ended the rounds; false: valid only if
+  /// the number of rounds did not depend on the figures.
+  bool anytime = false;
+};
+
+/// Measurement of the baseline against itself inside a comparison, where the true speed-up is known.
+struct ControlSummary {
+  /// True speed-up: 1 for the same calls, below 1 with calls added.
+  double injected = 1;
+  SpeedupSummary speedup = {};  ///< measured speed-up
+  bool proven_slower = false;   ///< whether a speed-up below 1 is proven at the comparison's alpha
+  bool proven_faster = false;   ///< whether a speed-up above 1 is proven at the comparison's alpha
+};
+
+/// Properties of a comparison that a gate needs to judge one of its rows.
+struct GateContext {
+  /// Name of the baseline; empty: unknown.
+  std::string baseline = {};
+  /// Samples of the baseline, in the order of rounds; null: unknown, as in a row that was read from a file.
+  std::shared_ptr<const std::vector<Nanoseconds>> baseline_samples = {};
+  /// Number of consecutive samples of one crossover cycle.
+  std::size_t rounds_per_cycle = 1;
+  /// Number of iterations of each sample; 0: unknown.
+  std::int64_t iterations = 0;
+  /// Time from the start of one cycle to the start of the next one, with the samples of all implementations; 0:
+  /// unknown.
+  Nanoseconds cycle{};
+  /// Share of Options::alpha for one gate on this row. With `budget`: share of what the comparison's expectations
+  /// spend; 0 if nothing was stated of times.
+  double alpha = 1e-3;
+  double beta = 1e-2;  ///< share of Options::beta for one gate on this row
+  /// Name of the comparison; empty: unknown.
+  std::string comparison = {};
+  /// Result::inputs of the comparison; empty: unknown.
+  std::string inputs = {};
+  /// Name of the clock that verdicts are about, such as `graph`, where calls are timed by several; empty otherwise.
+  std::string clock = {};
+  /// Why no verdict may be based on the figures (see Conditions); empty: there is no reason.
+  std::string disturbance = {};
+  /// Whether outputs repeat elements in memory, so that fewer are written than they have.
+  bool repeats_outputs = false;
+  /// Whether what is derived from an operand is kept from call to call, so that the operand need not be read.
+  bool keeps = false;
+  /// Why the figures cannot be true, so that there is no verdict and every gate closes; empty: there is no reason.
+  std::string impossible = {};
+  /// Why no claim about times is proven, whatever the figures are; empty: there is no reason.
+  std::string unproven = {};
+  /// Whether outputs were wrong by a finite difference for the operands given, which another tolerance could allow.
+  bool beyond_tolerance = false;
+  /// What was not asked of the implementation, why, and what to do, so that a claim about times that the figures prove
+  /// is undecided; empty: nothing.
+  std::string unasked = {};
+  /// By which factor the speed-up of the rounds is larger than the largest one that is likely on values which no call
+  /// has seen; 1: it is not proven to be larger.
+  double excess_in_rounds = 1;
+  /// By which factor it is larger than the median there, if that counts, whether that is proven or not; 1: it is not.
+  double likely_excess_in_rounds = 1;
+  /// Why the rounds ended early; empty: they did not.
+  std::string cut_short = {};
+  /// Why the rounds were too brief for a verdict (Options::least_duration); empty: they were not.
+  std::string too_brief = {};
+  /// Part of the comparison in the error budget of the run (`--suite-alpha`), of which matchers spend; null: each
+  /// matcher has `alpha`.
+  std::shared_ptr<ComparisonBudget> budget = {};
+};
+
+/// Exact counts of one call, taken outside of the timed rounds.
+struct CallCounts {
+  /// Calls of operators through LibTorch's dispatcher, without calls from inside of operators.
+  std::int64_t operator_calls = 0;
+  std::int64_t allocations = 0;      ///< blocks taken from LibTorch's allocators
+  std::int64_t bytes_allocated = 0;  ///< bytes of these blocks; on a GPU as the allocator rounds them
+
+  /// Returns whether all counts are equal.
+  [[nodiscard]] bool operator==(const CallCounts&) const = default;
+  /// Returns the counts of so many equal calls.
+  [[nodiscard]] friend CallCounts operator*(std::int64_t calls, const CallCounts& one) {
+    return {calls * one.operator_calls, calls * one.allocations, calls * one.bytes_allocated};
+  }
+};
+
+/// Instructions of one call, of which the fewest and the most of several counts are kept; these are equal if the counts
+/// agree.
+struct InstructionCount {
+  std::int64_t low = 0;   ///< fewest instructions of one call
+  std::int64_t high = 0;  ///< most instructions of one call
+  /// Least ratio of the own instructions to the baseline's; absent for the baseline.
+  std::optional<double> ratio_low = {};
+  std::optional<double> ratio_high = {};  ///< largest ratio; absent for the baseline
+  std::string counter = {};               ///< what counted: `callgrind` or `perf`
+};
+
+/// Times of the same calls by one clock of a GPU comparison.
+struct ModeSummary {
+  std::string name;                      ///< name of the clock: `cold`, `hot`, `graph` or `host`
+  std::optional<TimeSummary> time = {};  ///< time per iteration; absent if it was not measured
+  /// Speed-up over the baseline; absent for the baseline, and if the baseline has no time by this clock.
+  std::optional<SpeedupSummary> speedup = {};
+  /// Why `time` is absent; empty otherwise.
+  std::string missing = {};
+};
+
+/// Exact counts of one call on a GPU, taken outside of the timed rounds.
+struct DeviceCounts {
+  std::int64_t kernels = 0;           ///< kernels that ran
+  std::int64_t launches = 0;          ///< kernels and graphs that the host launched
+  std::int64_t synchronisations = 0;  ///< waits of the host for the device
+  /// Nodes of the CUDA graph of the call: kernels, copies, fills; absent if the call cannot be captured.
+  std::optional<std::int64_t> graph_nodes = {};
+
+  /// Returns whether all counts are equal.
+  [[nodiscard]] bool operator==(const DeviceCounts&) const = default;
+};
+
+/// Memory of a GPU that one call takes, by the statistics of LibTorch's allocator.
+struct DeviceMemory {
+  std::int64_t peak = 0;                ///< largest number of allocated bytes beyond those before the call
+  std::int64_t reserved = 0;            ///< bytes that the allocator took from the driver during the call
+  std::int64_t allocations = 0;         ///< blocks that the call requested
+  std::int64_t driver_allocations = 0;  ///< requests to the driver, each of which waits for the device
+};
+
+/// What matchers have looked at in one row of a result. A failure that no matcher has looked at fails the run (see
+/// RunAccount), since no assertion of the test can have reported it.
+struct Examined {
+  bool outcome = false;     ///< whether the implementation ran and was correct
+  bool judgements = false;  ///< the judgements of the comparison's expectations
+  bool shown = false;       ///< a table beside Catch2's messages has the judgements' messages already
+};
+
+/// Why nothing was compared of outputs that were to be compared.
+enum class Uncompared {
+  varies,        ///< the baseline does not repeat itself
+  only_nan,      ///< the outputs are NaN throughout
+  empty,         ///< the outputs have no elements
+  empty_or_nan,  ///< some outputs have no elements, and the others are NaN throughout
+  no_output,     ///< the function returns nothing, and writes to no operand tensor that is compared
+};
+
+/// Measurements and judgements of one implementation: a row of a Result.
+struct ImplementationResult {
+  std::string name;                    ///< name of the implementation
+  bool is_baseline = false;            ///< whether it is the baseline of the comparison
+  Outcome outcome = Outcome::refused;  ///< how its check and its measurement ended
+  /// Why `outcome` is not `measured`; empty otherwise.
+  std::string message;
+  /// Whether the outputs were compared; those of the baseline are compared between its calls.
+  bool checked = false;
+  /// Why outputs that were to be compared were not, by which no claim about times is proven (GateContext::unproven);
+  /// absent where they were compared, or were not to be.
+  std::optional<Uncompared> uncompared = {};
+  /// Largest absolute difference from the baseline's outputs that the check found.
+  double max_abs_error = 0;
+
+  /// Time of the first call, with loading, lazy initialisation and compilation on demand.
+  Nanoseconds first_call{};
+  std::int64_t warm_up_iterations = 0;  ///< number of iterations of the warm-up
+  /// Whether two blocks of the warm-up agreed before its time was spent.
+  bool warmed_up = false;
+
+  /// Time per iteration of each sample, in the order of rounds.
+  std::vector<Nanoseconds> samples;
+  std::optional<TimeSummary> time;  ///< summary of `samples`; absent if nothing was timed
+  /// ln(baseline time / own time), one per crossover cycle; empty for the baseline.
+  std::vector<double> log_ratios;
+  std::optional<SpeedupSummary> speedup;  ///< summary of `log_ratios`; absent for the baseline
+  /// Speed-up over the baseline by further samples, after the rounds, in which no call has seen its values before;
+  /// absent for the baseline, on a GPU, and where there was no time for it.
+  std::optional<SpeedupSummary> on_new_values;
+  GateContext context;  ///< properties of the comparison that a gate needs
+  /// Times by all four clocks of a GPU, including the clock of the gate; empty on the CPU.
+  std::vector<ModeSummary> modes;
+  std::optional<DeviceMemory> device_memory;  ///< memory of one call on a GPU; absent on the CPU
+  /// Counts of one call on a GPU (Options::device_counts); absent unless two calls have equal counts.
+  std::optional<DeviceCounts> device_counts;
+
+  /// Counts of one call; absent unless two calls on equal operands have equal counts.
+  std::optional<CallCounts> counts;
+  std::string why_uncounted;  ///< why `counts` is absent; empty otherwise
+  /// Instructions of one call; absent unless they were counted in place of times.
+  std::optional<InstructionCount> instructions;
+
+  /// Verdicts of the comparison's expectations on this implementation, in the order in which they were stated.
+  std::vector<Judgement> judgements;
+
+  /// Shared by all copies of the row, so that the matchers of a test mark what was published; never null.
+  std::shared_ptr<Examined> examined = std::make_shared<Examined>();
+
+  std::optional<double> bytes;  ///< bytes that one iteration moves, if declared (Comparison::bytes)
+  std::optional<double> flops;  ///< floating-point operations of one iteration, if declared (Comparison::flops)
+  /// Share of the measured peak bandwidth or peak computing rate that the implementation reaches, the larger one;
+  /// absent if neither is known, and on the CPU outside of the operator bench.
+  std::optional<double> share_of_peak;
+
+  /// Returns whether the implementation was measured and every judgement is acceptable.
+  [[nodiscard]] bool acceptable() const {
+    if (outcome != Outcome::measured) return false;
+    for (const auto& judgement : judgements)
+      if (!judgement.acceptable) return false;
+    return true;
+  }
+
+  /// Returns the bandwidth at the median time in GB/s (10^9 bytes, not 2^30); absent without `bytes` or `time`.
+  [[nodiscard]] std::optional<double> gigabytes_per_second() const { return rate(bytes); }
+  /// Returns the computing rate at the median time in GFLOP/s; absent without `flops` or `time`.
+  [[nodiscard]] std::optional<double> gigaflops_per_second() const { return rate(flops); }
+
+ private:
+  // Units per nanosecond are giga-units per second.
+  [[nodiscard]] std::optional<double> rate(const std::optional<double>& amount) const {
+    if (!amount || !time || time->median.count() <= 0) return std::nullopt;
+    return *amount / time->median.count();
+  }
+};
+
+/// Result::phase of a result about the time that each call takes the host until it returns, on a GPU.
+inline constexpr const char* host_phase = "host";
+
+/// Why the rounds ended.
+enum class StopReason {
+  not_started,  ///< no implementation could be timed
+  budget,       ///< Options::budget was spent
+  max_rounds,   ///< Options::max_rounds was reached
+  rule,         ///< the stopping rule was met, such as when every expectation is decided
+  deadline,     ///< the time of the whole program was spent
+};
+
+/// Exception of a result that was passed over (Result::passed_over), where a figure is asked of it. It ends the test
+/// case. It is no std::exception, so that no handler of errors in a test takes it for one.
+struct PassedOver {
+  std::string what;  ///< the comparison and the reason
+};
+
+/// Measurements of one comparison.
+struct Result {
+  std::string name;  ///< name of the comparison
+  /// Name of the phase of each iteration that the result is about, or host_phase; empty: the whole iteration.
+  std::string phase;
+  /// Rows of the implementations in the order in which they were added; exactly one is the baseline.
+  std::vector<ImplementationResult> implementations;
+
+  std::int64_t iterations = 0;                       ///< iterations per sample, equal for all implementations
+  std::size_t rounds = 0;                            ///< number of timed rounds
+  StopReason stop_reason = StopReason::not_started;  ///< why the rounds ended
+  Nanoseconds elapsed{};                             ///< time of the rounds, with all work between samples
+  std::string clock;                                 ///< name of the clock, such as `wall` or `graph`
+  Nanoseconds clock_resolution{};                    ///< smallest step of the clock
+  /// Name of the GPU whose time was measured, such as `NVIDIA H200`; empty: the time of the host.
+  std::string device;
+  /// Types and sizes of the operands, such as `Float[16, 1024]`, and numbers; empty: unknown.
+  std::string inputs;
+  /// Whether comparisons of this process had this name with several inputs, this one included.
+  bool repeats_name = false;
+  double confidence = 0;   ///< Options::confidence of the comparison
+  std::uint64_t seed = 0;  ///< Options::seed of the comparison
+  /// Options::check_seed of the comparison, or the one that it drew.
+  std::uint64_t check_seed = 0;
+  /// Options::audit of the comparison: `off`, `standard` or `strict`; empty: unknown.
+  std::string audit;
+  /// Place of the comparison among those of the run that spend the error budget of `--suite-alpha`, from 1; 0: there is
+  /// no such budget, or nothing was stated of times.
+  std::size_t gate_number = 0;
+  /// Load and state of the machine during the rounds.
+  Conditions conditions;
+  /// Baseline against itself, and against itself with calls added; empty unless Options::controls is set.
+  std::vector<ControlSummary> controls;
+  /// Requested device that does not exist, which is a failure of the infrastructure; empty otherwise.
+  std::string missing_device;
+  /// How this process lost a device, so that nothing more can run on it; empty otherwise.
+  std::string lost_device;
+  /// Whether the result is of an earlier process of this run and was not measured again.
+  bool recalled = false;
+  /// Why nothing of the comparison was measured although nothing failed, such as in a dry run (RunContext::cases);
+  /// empty: it was measured. Matchers take such a result as met, and it is published nowhere.
+  std::string passed_over;
+  /// Remarks on the figures, in full sentences.
+  std::vector<std::string> notes;
+  /// Results for the phases of each iteration, if they were timed apart; this result is then about their sum. If gates
+  /// are about the host's time on a GPU, a result for that (host_phase) comes last.
+  std::vector<Result> phases;
+
+  /// Returns the result for the phase `wanted`. Throws Error with the known names if there is no such phase, and
+  /// PassedOver.
+  [[nodiscard]] const Result& in_phase(std::string_view wanted) const {
+    require_measured();
+    std::string known;
+    for (const auto& each : phases) {
+      if (each.phase == wanted) return each;
+      known += known.empty() ? each.phase : ", " + each.phase;
+    }
+    throw Error("result '" + name + "' has no phase '" + std::string(wanted) +
+                "'; it has: " + (known.empty() ? "none" : known));
+  }
+
+  /// Returns the row of the baseline. Throws Error if there is none, and PassedOver.
+  [[nodiscard]] const ImplementationResult& baseline() const {
+    require_measured();
+    for (const auto& each : implementations)
+      if (each.is_baseline) return each;
+    throw Error("result '" + name + "' has no baseline");
+  }
+
+  /// Returns the row of `implementation`. Throws Error with the known names if there is no such implementation, and
+  /// PassedOver.
+  [[nodiscard]] const ImplementationResult& operator[](std::string_view implementation) const {
+    require_measured();
+    std::string known;
+    for (const auto& each : implementations) {
+      if (each.name == implementation) return each;
+      known += known.empty() ? each.name : ", " + each.name;
+    }
+    throw Error("result '" + name + "' has no implementation '" + std::string(implementation) + "'; it has: " + known);
+  }
+
+  /// Returns whether there are implementations and each of them was measured.
+  [[nodiscard]] bool all_measured() const {
+    for (const auto& each : implementations)
+      if (each.outcome != Outcome::measured) return false;
+    return !implementations.empty();
+  }
+
+ private:
+  void require_measured() const {
+    if (!passed_over.empty()) throw PassedOver{"comparison '" + name + "': " + passed_over};
+  }
+};
+
+/// Returns the name that tells a comparison of the inputs `inputs` from others called `name`, as `--case` takes it.
+[[nodiscard]] inline std::string name_with_inputs(const std::string& name, const std::string& inputs) {
+  return inputs.empty() ? name : name + ' ' + inputs;
+}
+
+/// Returns the name of the comparison for tables and messages: with its inputs if the name alone is ambiguous.
+[[nodiscard]] inline std::string case_name(const Result& result) {
+  return result.repeats_name ? name_with_inputs(result.name, result.inputs) : result.name;
+}
+
+/// Returns the name of the enumerator, with spaces for underscores.
+[[nodiscard]] inline const char* to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::measured:
+      return "measured";
+    case Outcome::wrong:
+      return "wrong";
+    case Outcome::threw:
+      return "threw";
+    case Outcome::refused:
+      return "refused";
+    case Outcome::unreached:
+      return "unreached";
+    case Outcome::crashed:
+      return "crashed";
+    case Outcome::timed_out:
+      return "timed out";
+    case Outcome::out_of_memory:
+      return "out of memory";
+  }
+  return "?";
+}
+/// Prints to_string() of the value.
+inline std::ostream& operator<<(std::ostream& out, Outcome outcome) { return out << to_string(outcome); }
+
+/// Returns whether the implementation ran and failed, that is, was neither measured nor refused nor left out for lack
+/// of time.
+[[nodiscard]] inline bool at_fault(Outcome outcome) {
+  return outcome != Outcome::measured && outcome != Outcome::refused && outcome != Outcome::unreached;
+}
+
+/// Returns the name of the enumerator, with spaces for underscores.
+[[nodiscard]] inline const char* to_string(StopReason reason) {
+  switch (reason) {
+    case StopReason::not_started:
+      return "not started";
+    case StopReason::budget:
+      return "budget";
+    case StopReason::max_rounds:
+      return "max rounds";
+    case StopReason::rule:
+      return "rule";
+    case StopReason::deadline:
+      return "deadline";
+  }
+  return "?";
+}
+/// Returns the name of the enumerator, with spaces for underscores.
+[[nodiscard]] inline const char* to_string(Uncompared reason) {
+  switch (reason) {
+    case Uncompared::varies:
+      return "varies";
+    case Uncompared::only_nan:
+      return "only nan";
+    case Uncompared::empty:
+      return "empty";
+    case Uncompared::empty_or_nan:
+      return "empty or nan";
+    case Uncompared::no_output:
+      return "no output";
+  }
+  return "?";
+}
+/// Prints to_string() of the value.
+inline std::ostream& operator<<(std::ostream& out, Uncompared reason) { return out << to_string(reason); }
+/// Returns the reason as the end of a sentence about outputs.
+[[nodiscard]] inline const char* describe(Uncompared reason) {
+  switch (reason) {
+    case Uncompared::varies:
+      return "the baseline does not repeat itself";
+    case Uncompared::only_nan:
+      return "they are NaN throughout";
+    case Uncompared::empty:
+      return "they have no elements";
+    case Uncompared::empty_or_nan:
+      return "they have no elements, or are NaN throughout";
+    case Uncompared::no_output:
+      return "nothing is returned, and no operand tensor that is compared is written to. Return what is computed or "
+             "write it to an operand tensor, or declare that nothing is compared (check::CheckOptions::Method::none)";
+  }
+  return "?";
+}
+/// Prints to_string() of the value.
+inline std::ostream& operator<<(std::ostream& out, StopReason reason) { return out << to_string(reason); }
+
+}  // namespace pace

@@ -1,0 +1,154 @@
+// RunContext: the options of a test binary and the listeners to its results.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "pace/base/error.hpp"
+#include "pace/result/options.hpp"
+#include "pace/result/planned_case.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/suite_budget.hpp"
+
+namespace pace {
+
+/// State of the process that the fixtures in tests share. A global object is needed since bodies of tests have no other
+/// access to the command line. Not thread-safe; fixtures run on the main thread.
+class RunContext {
+ public:
+  RunContext() = default;
+  ~RunContext() { clear_listeners(); }
+  RunContext(const RunContext&) = delete;
+  RunContext& operator=(const RunContext&) = delete;
+
+  /// Options of every comparison that sets none.
+  Options options;
+
+  /// Whether the main function is pace's, which prepares the process, shows the results and returns the exit code.
+  /// Otherwise the first comparison prepares the process, and pace/catch2.hpp does the rest.
+  bool has_runner = false;
+
+  /// Time at which measuring must end.
+  struct Deadline {
+    Nanoseconds time{};       ///< time by the clock of the comparisons (timing::Clock::now)
+    std::string reason = {};  ///< source of the deadline, for messages
+  };
+  /// Deadline of the run; absent: there is none.
+  std::optional<Deadline> deadline;
+
+  /// Error budget of all gates of the run together (`--suite-alpha`); null: each comparison has Options::alpha.
+  std::shared_ptr<SuiteBudget> suite_budget;
+
+  /// Whether several processes decide the gates together, so that comparisons defer their judgements
+  /// (Judgement::deferred).
+  bool defers_judgements = false;
+
+  /// Decides which comparisons are measured; null: all of them.
+  CaseSelection* cases = nullptr;
+
+  /// Failure of an implementation that ended an earlier process of this run.
+  struct PriorFailure {
+    /// Index of the implementation in the comparison; below 0: the process ended while the comparison was being made.
+    std::int64_t implementation = -1;
+    Outcome outcome = Outcome::crashed;  ///< outcome to report for the implementation
+    std::string message = {};            ///< message to report for the implementation
+  };
+  /// Access to the results and failures of earlier processes of this run.
+  struct Checkpoint {
+    virtual ~Checkpoint() = default;
+    /// Is called inside of a test before anything of a comparison is made.
+    virtual void comparison_begins() {}
+    /// Returns whether recall() or next_fate() would return true for `name`.
+    [[nodiscard]] virtual bool knows(const std::string& name) const = 0;
+    /// Stores the next result of the comparison `name` in `result` and removes it; returns false if there is none.
+    virtual bool recall(const std::string& name, Result& result) = 0;
+    /// Stores the next failure in the next comparison `name` in `fate` and removes it; returns false if there is none.
+    virtual bool next_fate(const std::string& name, PriorFailure& fate) = 0;
+  };
+  /// Source of earlier results, used before anything is measured; null: everything is measured.
+  Checkpoint* recollection = nullptr;
+  /// Begins a comparison: does the same as Checkpoint::recall(), after Checkpoint::comparison_begins(). Throws
+  /// InputError if the earlier result was measured with other `inputs`; empty: unknown.
+  [[nodiscard]] bool recall(const std::string& name, const std::string& inputs, Result& result) const {
+    if (recollection == nullptr) return false;
+    recollection->comparison_begins();
+    if (!recollection->recall(name, result)) return false;
+    if (!result.inputs.empty() && !inputs.empty() && result.inputs != inputs)
+      throw InputError({}, "--resume: the earlier run measured '" + name + "' with other inputs (" + result.inputs +
+                               " there, " + inputs + " here); give the inputs of that run, or write to another file");
+    return true;
+  }
+
+  /// Names a listener for remove_listener().
+  using ListenerId = const void*;
+
+  /// Adds a listener: `listener(const Result&)` is called for every comparison that ends. Returns its name.
+  template <class F>
+  ListenerId on_result(F listener) {
+    struct OfResult : Listener {
+      explicit OfResult(F function) : function_(std::move(function)) {}
+      void hear_result(const Result& result) override { function_(result); }
+      F function_;
+    };
+    return add(new OfResult(std::move(listener)));
+  }
+  /// Removes the listener that on_result() gave this name, if it is still there.
+  void remove_listener(ListenerId id) {
+    for (Listener** each = &first_; *each != nullptr; each = &(*each)->next)
+      if (*each == id) {
+        delete std::exchange(*each, (*each)->next);
+        return;
+      }
+  }
+  /// Adds to results what a program knows of its comparisons.
+  struct Completion {
+    virtual ~Completion() = default;
+    /// Adds figures to `result`; names, outcomes and judgements stay.
+    virtual void complete(Result& result) = 0;
+  };
+  /// Completes each result before the listeners hear it; null: there is nothing to add.
+  Completion* completion = nullptr;
+  /// Calls all listeners with `result`, completed, in the order in which they were added.
+  void publish(const Result& result) const {
+    if (completion == nullptr) return hear(result);
+    Result completed = result;
+    completion->complete(completed);
+    hear(completed);
+  }
+  /// Removes all listeners.
+  void clear_listeners() {
+    while (first_ != nullptr) delete std::exchange(first_, first_->next);
+  }
+  /// Exchanges the listeners with those of `other`.
+  void swap_listeners(RunContext& other) { std::swap(first_, other.first_); }
+
+ private:
+  // A hand-written list, since a vector of std::function would take a quarter of the time to compile this header.
+  struct Listener {
+    virtual ~Listener() = default;
+    virtual void hear_result(const Result&) = 0;
+    Listener* next = nullptr;
+  };
+  void hear(const Result& result) const {
+    for (auto* each = first_; each != nullptr; each = each->next) each->hear_result(result);
+  }
+  /// Appends `listener`, so that listeners are called in the order in which they were added.
+  ListenerId add(Listener* listener) {
+    Listener** end = &first_;
+    while (*end != nullptr) end = &(*end)->next;
+    *end = listener;
+    return listener;
+  }
+
+  Listener* first_ = nullptr;
+};
+
+/// Returns the context of this process.
+inline RunContext& run_context() {
+  static RunContext context;
+  return context;
+}
+
+}  // namespace pace

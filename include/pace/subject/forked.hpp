@@ -1,0 +1,64 @@
+// Forked processes: where a fork is safe, and what a forked process does first.
+#pragma once
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+
+#include <ATen/detail/CUDAHooksInterface.h>
+
+#include "pace/os/activity.hpp"
+#include "pace/result/run_context.hpp"
+#include "pace/subject/background.hpp"
+
+namespace at {
+// Declared in <ATen/Parallel.h>, which would cost a second to include.
+TORCH_API int get_num_threads();
+}  // namespace at
+
+namespace pace::detail {
+
+/// Returns why a copy of this process would not work, as a clause; empty if it would. Threads of a pool do not exist in
+/// a forked process, which would wait for them for ever, whoever made them: GNU's OpenMP does so. CUDA does not work
+/// there.
+[[nodiscard]] inline std::string reason_not_to_fork() {
+  if (const std::size_t all = threads_in("/proc/self/task").size(); all > 1)
+    return "this process has " + std::to_string(all - 1) + (all > 2 ? " other threads" : " other thread") +
+           ", such as a pool of OpenMP's, for which a copy of it would wait for ever; expected none before the first "
+           "call of an implementation";
+  if (const int threads = at::get_num_threads(); threads > 1)
+    return "an operator may use " + std::to_string(threads) +
+           " threads, which a copy of this process would wait for; expected one (--threads 1)";
+  const auto& cuda = at::detail::getCUDAHooks();
+  if (!cuda.hasCUDA()) return {};
+  for (c10::DeviceIndex device = 0; device < cuda.deviceCount(); ++device)
+    if (cuda.hasPrimaryContext(device))
+      return "this program has used GPU " + std::to_string(device) +
+             ", which a copy of it could not; expected a program that has used none before";
+  return {};
+}
+
+/// To be called first in a process that `parent` forked: it ends with its parent, uses none of the streams that are
+/// `silenced`, reports nothing to a supervisor, and handles no signal.
+inline void begin_forked_process(pid_t parent, std::initializer_list<int> silenced) {
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(0);
+  // A framework of tests would report a signal a second time.
+  for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+    (void)::signal(each, SIG_DFL);
+  const rlimit none{};
+  (void)::setrlimit(RLIMIT_CORE, &none);
+  if (const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC); null >= 0)
+    for (const int standard : silenced) (void)::dup2(null, standard);
+  static Activity unwatched;
+  activity() = &unwatched;
+  run_context().recollection = nullptr;
+}
+
+}  // namespace pace::detail

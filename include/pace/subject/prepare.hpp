@@ -1,0 +1,197 @@
+// Prepare: makes operands, implementations and rows from a plan.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pace/base/format.hpp"
+#include "pace/base/random.hpp"
+#include "pace/os/memory.hpp"
+#include "pace/result/options.hpp"
+#include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
+#include "pace/subject/implementation.hpp"
+#include "pace/subject/operands.hpp"
+#include "pace/subject/participants.hpp"
+#include "pace/subject/plan.hpp"
+#include "pace/timing/clock.hpp"
+
+namespace pace::detail {
+
+/// What OnOtherValues says of the values that the user's function has written.
+inline constexpr std::string_view renewed_values = "the function of .renew_each_round() wrote them",
+                                  remedy_of_renewed_values = "let that function write values that have it";
+
+/// Input of all later stages. Later only the memory of the operands and the members of `operands` change.
+struct Prepared {
+  /// Options of the plan, adapted to the available memory and to several processes that decide together.
+  Options options;
+  /// Original operands, to which no implementation has access.
+  std::shared_ptr<const OperandSet> given;
+  /// Writes other values for each round; null: the values are the same in all rounds.
+  RenewOperands renew;
+  /// Implementations refer to it.
+  std::unique_ptr<OperandSets> operands;
+  /// As many as rows of the result; null if refused.
+  std::vector<std::unique_ptr<Implementation>> implementations = {};
+  /// Separate float64 reference; null: the baseline is the reference.
+  std::unique_ptr<Implementation> reference = {};
+  /// Whether outputs of each implementation are declared to be read before the next call.
+  std::vector<bool> reusing = {};
+  Participants participants;
+  /// Result with a row for each implementation, which has only its name.
+  Result result = {};
+
+  [[nodiscard]] Implementation& baseline() const { return *implementations[participants.baseline()]; }
+  [[nodiscard]] bool reuses_outputs(std::size_t index) const { return reusing[index]; }
+};
+
+/// Takes the failures of implementations, by index, that ended earlier processes of this run out of the checkpoint, so
+/// that a later comparison of the same name does not get them. These implementations are not called again.
+[[nodiscard]] inline std::map<std::size_t, RunContext::PriorFailure> take_prior_failures(
+    const std::string& comparison) {
+  std::map<std::size_t, RunContext::PriorFailure> found;
+  RunContext::PriorFailure failure;
+  auto* const earlier = run_context().recollection;
+  while (earlier != nullptr && earlier->next_fate(comparison, failure))
+    found[static_cast<std::size_t>(std::max<std::int64_t>(failure.implementation, 0))] = failure;
+  return found;
+}
+
+/// Adds a note for each option that has no effect for calls on the CPU. It is no error, since other comparisons of the
+/// program may run on a GPU.
+inline void note_options_for_gpu(const Options& options, Result& result) {
+  for (const auto& option : options_for_gpu(options))
+    result.notes.push_back(option + " has no effect here: it is for calls on a GPU, and these are timed by the " +
+                           result.clock + " clock.");
+}
+
+/// Makes a set of operands for each implementation, or one for all if the options request it, more would not fit,
+/// or many of large operands would take much memory.
+/// `available` is the free memory of the operands' device in bytes, if it is known.
+inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> available) {
+  const auto able =
+      static_cast<std::size_t>(std::count_if(prepared.implementations.begin(), prepared.implementations.end(),
+                                             [](const auto& each) { return each != nullptr; }));
+  OperandSets& operands = *prepared.operands;
+  std::size_t sets = prepared.options.operands == OperandPolicy::shared ? 1 : std::max<std::size_t>(able, 1);
+  operands.pristine = prepared.given->tensors();
+  const double bytes = bytes_of(operands.pristine);
+  // Half of the free memory, which leaves the rest for outputs and for the memory of the implementations.
+  const bool fits = !available || bytes * static_cast<double>(sets) <= 0.5 * static_cast<double>(*available);
+  constexpr std::size_t most_large_sets = 3;
+  const bool few = sets <= most_large_sets || prepared.options.audit == Audit::strict || !are_large(operands.pristine);
+  if (sets > 1 && !(fits && few)) {
+    prepared.result.notes.push_back(
+        "All implementations share one set of operands: " +
+        (fits ? std::to_string(sets) + " copies of " + format_significant(1e-6 * bytes) + " MB would take much memory."
+              : std::string("copies for each would not fit in memory.")));
+    sets = 1;
+    prepared.options.operands = OperandPolicy::shared;
+  }
+  for (std::size_t set = 0; set < sets; ++set) {
+    operands.sets.push_back(prepared.given->clone());
+    operands.tensors.push_back(operands.sets.back()->tensors());
+  }
+}
+
+/// Whether so many more copies of the operands leave half of the free memory to the implementations.
+[[nodiscard]] inline bool copies_fit(timing::Clock& clock, const Prepared& prepared, double copies) {
+  const auto* const modes = clock.modes();
+  const auto available = modes != nullptr ? modes->available_memory() : available_memory();
+  return !available || copies * bytes_of(prepared.operands->pristine) <= 0.5 * static_cast<double>(*available);
+}
+
+/// Where memory does not suffice for the operands, no participant is left.
+[[nodiscard]] inline Prepared prepare(timing::Clock& clock, const ComparisonPlan& plan) {
+  std::vector<std::string> names;
+  std::size_t baseline = 0;
+  for (const auto& planned : plan.implementations) {
+    if (planned.is_baseline) baseline = names.size();
+    names.push_back(planned.name);
+  }
+  Prepared prepared{.options = plan.options,
+                    .given = plan.operands,
+                    .renew = plan.renew,
+                    .operands = std::make_unique<OperandSets>(),
+                    .participants = Participants(std::move(names), baseline)};
+  if (prepared.options.check_seed == 0) prepared.options.check_seed = draw_seed();
+  prepared.operands->scratch = plan.scratch;
+  prepared.operands->keeps = plan.keeps;
+  prepared.options.device_counts = plan.options.device_counts ||
+                                   std::any_of(plan.stated.begin(), plan.stated.end(),
+                                               [](const auto& each) { return each.expectation.needs_device_counts(); });
+  // Rounds that end as soon as a gate looks proven have a centre that is biased away from the limit.
+  if (run_context().defers_judgements) prepared.options.stop = StopPolicy::budget;
+  Result& result = prepared.result;
+  result.name = plan.name;
+  result.inputs = plan.describe_inputs();
+  result.device = clock.device_name();
+  result.clock = clock.name();
+  result.clock_resolution = clock.resolution();
+  result.confidence = plan.options.confidence;
+  result.seed = plan.options.seed;
+  result.check_seed = prepared.options.check_seed;
+  result.audit = to_string(plan.options.audit);
+
+  const auto failures = take_prior_failures(plan.name);
+  for (std::size_t index = 0; index < plan.implementations.size(); ++index) {
+    const auto& planned = plan.implementations[index];
+    auto& row = result.implementations.emplace_back();
+    row.name = planned.name;
+    row.is_baseline = planned.is_baseline;
+    row.context.comparison = plan.name;
+    row.context.inputs = result.inputs;
+    const bool declared = std::ranges::find(plan.reuse_outputs, planned.name) != plan.reuse_outputs.end();
+    prepared.reusing.push_back(plan.reuses_outputs || declared);
+    auto& implementation = prepared.implementations.emplace_back();
+    if (const auto failure = failures.find(index); failure != failures.end()) {
+      prepared.participants.drop(index, failure->second.outcome, failure->second.message);
+    } else if (planned.make == nullptr) {
+      prepared.participants.drop(index, planned.outcome, planned.refusal);
+    } else {
+      implementation = planned.make(*prepared.operands);
+      implementation->index = index;
+      if (declared && !plan.reuses_outputs)
+        result.notes.push_back("Later calls of '" + planned.name +
+                               "' may overwrite its earlier outputs, as declared (reuses_outputs).");
+    }
+  }
+
+  if (auto declared = check::declaration_text(plan.check); !declared.empty())
+    result.notes.push_back(std::move(declared));
+  if (!plan.scratch.empty())
+    result.notes.push_back("What calls leave in operand tensor " + listed(plan.scratch) +
+                           " (counted from 0) is not compared, as declared (scratch).");
+  if (!plan.keeps.empty())
+    result.notes.push_back(
+        "What implementations derive from operand tensor " + listed(plan.keeps) +
+        " (counted from 0) may be kept between calls, as declared (keeps): times are those of calls between which it "
+        "does not change.");
+  if (plan.reuses_outputs)
+    result.notes.push_back("Later calls may overwrite the outputs of earlier ones, as declared (reuses_outputs).");
+  if (plan.renew)
+    result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
+  const auto* const modes = clock.modes();
+  if (modes == nullptr) note_options_for_gpu(plan.options, result);
+  try {
+    copy_operands(prepared, modes != nullptr ? modes->available_memory() : available_memory());
+    if (plan.reference) {
+      prepared.reference = plan.reference(*prepared.operands);
+      prepared.reference->index = baseline;
+    }
+  } catch (...) {
+    enter_out_of_memory(prepared.participants);
+  }
+  return prepared;
+}
+
+}  // namespace pace::detail

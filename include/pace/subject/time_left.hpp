@@ -1,0 +1,25 @@
+// The time that is left for a comparison.
+#pragma once
+
+#include <limits>
+#include <string>
+
+#include "pace/base/units.hpp"
+#include "pace/result/run_context.hpp"
+#include "pace/timing/clock.hpp"
+
+namespace pace::detail {
+
+/// Returns the time until the deadline of the whole program; infinite without one.
+[[nodiscard]] inline Nanoseconds time_left(timing::Clock& clock) {
+  const auto& deadline = run_context().deadline;
+  return deadline ? deadline->time - clock.now() : Nanoseconds(std::numeric_limits<double>::infinity());
+}
+
+/// Returns the source of the deadline (RunContext::Deadline::reason); empty without one.
+[[nodiscard]] inline std::string deadline_reason() {
+  const auto& deadline = run_context().deadline;
+  return deadline ? deadline->reason : "";
+}
+
+}  // namespace pace::detail

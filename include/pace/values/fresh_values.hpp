@@ -1,0 +1,983 @@
+// Fresh values: other inputs for the same buffers, which no call has seen before, so that an answer kept from earlier
+// values is found out.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/complex.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/unique_dim.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+
+#include "pace/base/random.hpp"
+#include "pace/check/clone_input.hpp"
+#include "pace/check/raw_memory.hpp"
+#include "pace/check/restore.hpp"
+#include "pace/subject/operands.hpp"
+#include "pace/subject/write_values.hpp"
+#include "pace/values/padding.hpp"
+#include "pace/values/quantized_values.hpp"
+#include "pace/values/related_integers.hpp"
+#include "pace/values/repeated_draws.hpp"
+#include "pace/values/value_structure.hpp"
+
+namespace pace::detail {
+
+/// How other values are made from the given ones. Integers and bools stay as they are but for the first kinds: they may
+/// be indices, offsets or masks, of which few others are valid.
+enum class Renewal {
+  /// As replace_all; and signs change as in vary_signs.
+  replace_all_signs,
+  /// As rearrange_all; and one in eight of the whole numbers takes the value of another one, and one in eight of the
+  /// bools
+  /// the other value (see replace_dim()), so that counts, sums and sorted orders change as well.
+  replace_all,
+  /// As rearrange_all; and signs change as in vary_signs.
+  rearrange_all_signs,
+  /// As rearrange; and integers and bools are rolled along a dimension by a random number of places, unless they look
+  /// as
+  /// if their places mattered (see place_free_dim()).
+  rearrange_all,
+  /// As rearrange; and signs change as in vary_signs.
+  rearrange_signs,
+  /// As vary; but a tensor with special values gets others with the same structure (see rearrange_values()), and is
+  /// scaled
+  /// as a whole only where there are none.
+  rearrange,
+  /// As rearrange; and one in eight of the whole numbers that have changed places takes the value of another one, for
+  /// what
+  /// does not depend on places, such as a sort.
+  resample,
+  /// As vary; and where a real tensor without special values has both signs, one value in eight gets the other sign;
+  /// complex values are turned by a random angle of their own.
+  vary_signs,
+  /// Every floating-point value is multiplied by a random factor of its own in [1/2, 1). Signs, zeros and ranges such
+  /// as
+  /// [0, 1] and [-1, 1] stay. A tensor with special values (see has_special_values()) is scaled as a whole instead.
+  vary,
+  /// All floating-point values are multiplied by one random factor in [1/2, 1). This keeps order, ties, symmetry,
+  /// positive definiteness and ratios as well.
+  scale,
+  /// ... by another power of two for each tensor: for what depends on ratios only.
+  scale_each,
+  /// Every floating-point tensor keeps its values, but in other places: for what does not depend on scale at all, such
+  /// as a normalisation.
+  rotate,
+  /// There is nothing to renew, or what there is changes no output and no places.
+  none,
+};
+
+[[nodiscard]] inline const char* to_string(Renewal renewal) {
+  switch (renewal) {
+    case Renewal::replace_all_signs:
+      return "varied at random within their structure, signs too, some whole numbers replaced by others, and "
+             "integers in other places";
+    case Renewal::replace_all:
+      return "varied at random within their structure, some whole numbers replaced by others, and integers in other "
+             "places";
+    case Renewal::rearrange_all_signs:
+      return "varied at random within their structure, signs too, and integers in other places";
+    case Renewal::rearrange_all:
+      return "varied at random within their structure, and integers in other places";
+    case Renewal::rearrange_signs:
+      return "varied at random within their structure, signs too";
+    case Renewal::rearrange:
+      return "varied at random within their structure";
+    case Renewal::resample:
+      return "varied at random within their structure, and some whole numbers replaced by others";
+    case Renewal::vary_signs:
+      return "varied at random, signs too";
+    case Renewal::vary:
+      return "varied at random";
+    case Renewal::scale:
+      return "scaled by a random factor";
+    case Renewal::scale_each:
+      return "each scaled by a power of two";
+    case Renewal::rotate:
+      return "in another order";
+    case Renewal::none:
+      break;
+  }
+  return "unchanged";
+}
+
+/// Whether values of this kind have other signs.
+[[nodiscard]] inline bool changes_signs(Renewal renewal) {
+  return renewal == Renewal::replace_all_signs || renewal == Renewal::rearrange_all_signs ||
+         renewal == Renewal::rearrange_signs || renewal == Renewal::vary_signs;
+}
+
+/// Whether values of this kind that have no special ones among them are multiplied by random factors so that no draw
+/// has those of another one. One factor for all values may come again where it has few digits: float32 has 2^23 of
+/// them.
+[[nodiscard]] inline bool has_random_factors(Renewal renewal, at::ScalarType dtype) {
+  return renewal <= Renewal::vary || (renewal == Renewal::scale && dtype == at::kDouble);
+}
+
+/// Whether whole numbers and bools of this kind are replaced by others that occur.
+[[nodiscard]] inline bool replaces(Renewal renewal) { return renewal <= Renewal::replace_all; }
+
+/// Whether integers and bools change places in values of this kind.
+[[nodiscard]] inline bool moves_integers(Renewal renewal) { return renewal <= Renewal::rearrange_all; }
+
+/// The memory under `tensor`, gaps included, as a 1-D tensor of its dtype that may be written to.
+[[nodiscard]] inline at::Tensor flat_memory(const at::Tensor& tensor) {
+  const auto span = check::detail::byte_span(tensor);
+  const auto item = static_cast<std::int64_t>(tensor.element_size());
+  return check::detail::over_storage(tensor, tensor.storage(), tensor.scalar_type(), span.begin / item,
+                                     {(span.end - span.begin) / item}, {1});
+}
+
+/// Whether values of this tensor can be changed in place.
+[[nodiscard]] inline bool renewable(const at::Tensor& tensor) {
+  return tensor.defined() && check::detail::is_plain(tensor) && tensor.numel() > 0 &&
+         (tensor.is_floating_point() || tensor.is_complex());
+}
+
+/// Calls `change(position)` for the tensors that `chosen` returns true for, for memory that several of them share once
+/// only.
+template <class Chosen, class Change>
+void renew_each_if(const std::vector<at::Tensor>& tensors, const Chosen& chosen, Change&& change) {
+  std::vector<std::size_t> begins, ends;  // addresses of what is done
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!chosen(i)) continue;
+    const auto span = check::detail::byte_span(tensors[i]);
+    const auto base = reinterpret_cast<std::uintptr_t>(tensors[i].storage().data());
+    const std::size_t begin = base + static_cast<std::size_t>(span.begin);
+    const std::size_t end = base + static_cast<std::size_t>(span.end);
+    bool seen = false;
+    for (std::size_t other = 0; other < begins.size(); ++other)
+      seen = seen || (begin < ends[other] && begins[other] < end);
+    if (seen) continue;
+    begins.push_back(begin);
+    ends.push_back(end);
+    change(i);
+  }
+}
+
+/// Calls `change(flat memory, position)` for the renewable tensors, for memory that several of them share once only.
+template <class Change>
+void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
+  renew_each_if(
+      tensors, [&](std::size_t i) { return renewable(tensors[i]); },
+      [&](std::size_t i) {
+        at::Tensor memory = flat_memory(tensors[i]);
+        change(memory, i);
+      });
+}
+
+/// The structure of a tensor's values; that of a dtype without arithmetic has something that only a common factor
+/// keeps.
+[[nodiscard]] inline ValueStructure structure_or_unknown(const at::Tensor& tensor) {
+  try {
+    return structure_of(tensor);
+  } catch (...) {
+    return {.infinite = true};
+  }
+}
+
+/// Whether the values of a tensor have a property that factors of their own would take away.
+[[nodiscard]] inline bool has_special_values(const at::Tensor& tensor) {
+  return structure_or_unknown(tensor).needs_common_factor();
+}
+
+/// A random factor in [1/2, 1).
+[[nodiscard]] inline double draw_factor(SplitMix64& random) {
+  return 0.5 + 0.5 * static_cast<double>(random() >> 11) / static_cast<double>(std::uint64_t{1} << 53);
+}
+
+/// Calls `use(first, count, part)` for parts that cover `total` values: `part` is `count` of the numbers that `draw()`
+/// returns. So many are drawn that a few values do not show the period, and each repetition of them starts at another
+/// random place. Drawing one for each value would take longer than most calls do.
+template <class Draw, class Use>
+void draw_in_parts(std::int64_t total, SplitMix64& random, const at::TensorOptions& options, Draw&& draw, Use&& use) {
+  constexpr std::int64_t longest_period = 65521;  // a prime, so that rows do not repeat
+  if (total <= 0) return;
+  const std::int64_t period = std::min(total, longest_period);
+  std::vector<double> drawn(static_cast<std::size_t>(period));
+  for (auto& each : drawn) each = draw(random);
+  // Twice, so that what starts anywhere in the first half is a view.
+  if (total > period) drawn.insert(drawn.end(), drawn.begin(), drawn.end());
+  const at::Tensor numbers = at::from_blob(drawn.data(), {static_cast<std::int64_t>(drawn.size())}, at::kDouble)
+                                 .to(options, /*non_blocking=*/false, /*copy=*/true);
+  for (std::int64_t first = 0; first < total; first += period) {
+    const std::int64_t count = std::min(period, total - first);
+    const std::int64_t start =
+        total > period ? static_cast<std::int64_t>(random.below(static_cast<std::size_t>(period))) : 0;
+    use(first, count, numbers.narrow(0, start, count));
+  }
+}
+
+/// Multiplies each of `values`, a 1-D view, by a random factor in [1/2, 1) of its own, which is negative for one in
+/// eight if `signs`.
+inline void multiply_each(at::Tensor values, SplitMix64& random, bool signs) {
+  const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
+  // The product of one factor in [sqrt(1/2), 1) that other values share and one that others of the values do.
+  draw_in_parts(
+      values.numel(), random, real,
+      [&](SplitMix64& from) {
+        const double size = std::sqrt(draw_factor(from));
+        return signs && from.below(8) == 0 ? -size : size;
+      },
+      [&](std::int64_t first, std::int64_t count, const at::Tensor& part) {
+        values.narrow(0, first, count).mul_(part.mul(std::sqrt(draw_factor(random))));
+      });
+}
+
+/// Multiplies each of `values`, a 1-D view of complex numbers, by a random number of length 1 of its own.
+inline void turn_each(at::Tensor values, SplitMix64& random) {
+  const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
+  constexpr double full_turn = 6.283185307179586;
+  draw_in_parts(
+      values.numel(), random, real, [&](SplitMix64& from) { return full_turn * draw_factor(from); },
+      [&](std::int64_t first, std::int64_t count, const at::Tensor& part) {
+        // Twice a factor in [1/2, 1) covers a whole turn.
+        const at::Tensor angles = part.mul(2).add(full_turn * draw_factor(random));
+        values.narrow(0, first, count).mul_(at::complex(angles.cos(), angles.sin()));
+      });
+}
+
+/// Returns `count` bools of which about one in eight, and at least one, is true.
+[[nodiscard]] inline at::Tensor choose_eighth(std::int64_t count, SplitMix64& random, at::Device device) {
+  const auto options = at::TensorOptions().device(device).dtype(at::kBool);
+  at::Tensor chosen = at::empty({count}, options);
+  draw_in_parts(
+      count, random, options, [](SplitMix64& from) { return from.below(8) == 0 ? 1.0 : 0.0; },
+      [&](std::int64_t first, std::int64_t size, const at::Tensor& part) {
+        chosen.narrow(0, first, size).copy_(part);
+      });
+  if (count > 0)
+    chosen.narrow(0, static_cast<std::int64_t>(random.below(static_cast<std::size_t>(count))), 1).fill_(true);
+  return chosen;
+}
+
+/// A random order of `count` places that is not the given one, by Fisher and Yates. `count` is at least 2.
+[[nodiscard]] inline at::Tensor draw_order(std::int64_t count, SplitMix64& random, at::Device device) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  if (std::is_sorted(order.begin(), order.end())) std::rotate(order.begin(), order.begin() + 1, order.end());
+  return at::from_blob(order.data(), {count}, at::kLong).to(at::TensorOptions().device(device), false, /*copy=*/true);
+}
+
+/// Whether all elements along each diagonal of matrices are equal.
+[[nodiscard]] inline bool is_toeplitz(const at::Tensor& values) {
+  if (values.dim() < 2) return false;
+  const std::int64_t height = values.size(-2), width = values.size(-1);
+  const auto inner = [&](std::int64_t first) {
+    return values.narrow(-1, first, width - 1).narrow(-2, first, height - 1);
+  };
+  return height > 1 && width > 1 && inner(0).eq(inner(1)).all().item<bool>();
+}
+
+/// The values on the diagonals of Toeplitz matrices, from the lower left to the upper right, as rows.
+[[nodiscard]] inline at::Tensor diagonals_of(const at::Tensor& values) {
+  return at::cat({values.select(-1, 0).flip(-1), values.select(-2, 0).narrow(-1, 1, values.size(-1) - 1)}, -1);
+}
+
+/// Writes the Toeplitz matrices of these diagonals to `values`.
+inline void write_diagonals(at::Tensor& values, const at::Tensor& diagonals) {
+  const std::int64_t height = values.size(-2), width = values.size(-1);
+  const auto options = values.options().dtype(at::kLong).requires_grad(false);
+  const at::Tensor places = at::arange(width, options).sub(at::arange(height, options).unsqueeze(1)).add(height - 1);
+  values.copy_(diagonals.index_select(-1, places.flatten()).view(values.sizes()));
+}
+
+/// Gives rows in order other steps between their ends.
+inline void vary_steps(const at::Tensor& rows, SplitMix64& random) {
+  const std::int64_t width = rows.size(-1);
+  const at::Tensor given = rows.to(at::kDouble), first = given.narrow(-1, 0, 1);
+  const at::Tensor last = given.narrow(-1, width - 1, 1), steps = given.diff();
+  at::Tensor varied = steps.contiguous().flatten();
+  multiply_each(varied, random, /*signs=*/false);
+  at::Tensor sums = varied.view(steps.sizes()).cumsum(-1);
+  const at::Tensor total = sums.narrow(-1, width - 2, 1);
+  sums = first.add(sums.mul(last.sub(first).div(total).nan_to_num(1, 1, 1)));
+  // Rounding must not lead beyond the ends.
+  rows.narrow(-1, 1, width - 1).copy_(sums.minimum(first.maximum(last)).maximum(first.minimum(last)));
+}
+
+/// Multiplies the diagonals of symmetric Toeplitz matrices by factors in (0, 1) that are a positive definite function
+/// of the distance from the main diagonal, a mixture of exp(c (cos t - 1)) for c in [1/2, 1) and the angle t that is a
+/// whole turn for all n diagonals, so that circulant matrices stay so. The product of positive definite matrices by
+/// elements is positive definite (Schur).
+inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix64& random) {
+  constexpr int terms = 4;
+  constexpr double full_turn = 6.283185307179586;
+  const std::int64_t width = values.size(-1);
+  const at::Tensor heights = at::arange(width, at::kDouble).mul(full_turn / static_cast<double>(width)).cos().sub(1);
+  at::Tensor factors = at::zeros({width}, at::kDouble);
+  for (int i = 0; i < terms; ++i) factors.add_(heights.mul(draw_factor(random)).exp(), factor / terms);
+  const at::Tensor both = at::cat({factors.flip(0), factors.narrow(0, 1, width - 1)});
+  const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
+  at::Tensor matrix = at::empty({width, width}, real);
+  write_diagonals(matrix, both.to(real));
+  values.mul_(matrix);
+}
+
+/// Whether rows, which have the length 1, are orthogonal to each other, by the first ones of them.
+[[nodiscard]] inline bool orthogonal_rows(const at::Tensor& values) {
+  constexpr std::int64_t most_rows = 64;
+  if (values.dim() < 2 || values.size(-2) < 2 || values.size(-2) > values.size(-1)) return false;
+  const at::Tensor some = values.narrow(-2, 0, std::min(values.size(-2), most_rows)).to(at::kDouble);
+  const at::Tensor products = some.matmul(some.transpose(-1, -2));
+  return products.sub(at::eye(some.size(-2), products.options())).abs().lt(1e-2).all().item<bool>();
+}
+
+/// Multiplies the values of rows of length 1 or with the sum 1 by random factors of their own, and then rows as wholes,
+/// so that they keep that property. Returns false, and leaves them, where that would take another one away: orthogonal
+/// rows, columns of the sum 1, order, ties unless all are equal. Log-probabilities are normalised after factors of
+/// their own; those with ties or in order, after one factor for all of them, which keeps both.
+[[nodiscard]] inline bool vary_unit_rows(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
+  const bool equal = values.eq(values.flatten().narrow(0, 0, 1)).all().item<bool>();
+  const bool keeps_order = (structure.ties || structure.sorted) && !equal;
+  if (structure.whole || (keeps_order && !structure.log_probabilities) || !structure.has_unit_rows()) return false;
+  const at::Tensor given = values.to(at::kDouble);
+  const auto has_unit_columns = [&](const at::Tensor& shares) {
+    return values.dim() >= 2 && shares.sum(-2).sub(1).abs().lt(1e-2).all().item<bool>();
+  };
+  if (structure.log_probabilities) {
+    if (has_unit_columns(given.exp())) return false;
+    at::Tensor varied = given.clone().flatten();
+    if (keeps_order)
+      varied.mul_(draw_factor(random));
+    else
+      multiply_each(varied, random, /*signs=*/false);
+    values.copy_(with_unit_rows(varied.view(given.sizes()), structure));
+    return true;
+  }
+  if (structure.unit_sums && has_unit_columns(given)) return false;
+  if (structure.unit_rows && orthogonal_rows(values)) return false;
+  const auto size_of = [&](const at::Tensor& rows) {
+    return structure.unit_sums ? rows.sum(-1, true) : rows.square().sum(-1, true).sqrt();
+  };
+  at::Tensor varied = given.clone().flatten();
+  multiply_each(varied, random, /*signs=*/false);
+  varied = varied.view(given.sizes());
+  // Rows of zeros stay what they are.
+  values.copy_(varied.mul(size_of(given).div(size_of(varied)).nan_to_num(1, 1, 1)));
+  return true;
+}
+
+/// Whether the dimension may be that of the coordinates of points or boxes, each of which has a meaning of its own: the
+/// last one of several, with up to four elements.
+[[nodiscard]] inline bool has_coordinates(const at::Tensor& values, std::int64_t dim) {
+  constexpr std::int64_t most = 4;
+  return values.dim() > 1 && dim == values.dim() - 1 && values.size(dim) <= most && values.size(dim) < values.numel();
+}
+
+/// Gives `values`, a view of what is to be renewed, other ones in place that have the structure that `structure` says.
+/// Returns false, and leaves them, where there are none but scaled ones.
+///
+/// - Symmetric matrices become B = D A D for a diagonal matrix D of random numbers in [0.7, 1), which keeps signs,
+///   zeros and positive definiteness. Without zeros off the diagonal they become (1 - c) B + c P B P^T for a random
+///   permutation P and c in [0.1, 0.2), whose inverse is no scaled one of A; a constant diagonal gets its values back
+///   by another D. Where that would take a property away, they become P A P^T. A multiple of the identity becomes
+///   another diagonal matrix.
+/// - Toeplitz matrices get other values on each diagonal, symmetric ones as in vary_symmetric_toeplitz(). Those of
+///   whole numbers, and those of zeros and one other value, stay.
+/// - Rows in order get other steps between equal ends; equal neighbours stay equal. Whole numbers in order get the same
+///   steps in another order.
+/// - Rows of length 1, with the sum 1 or of log-probabilities get other values as in vary_unit_rows().
+/// - Rows or columns with the sum 0 get factors of their own for each value, and their means are taken away.
+/// - Whole numbers, ties, and rows that vary_unit_rows() leaves get other places: slices of each dimension are
+///   permuted. Triangular matrices stay.
+[[nodiscard]] inline bool rearrange_values(at::Tensor& values, const ValueStructure& structure, double factor,
+                                           SplitMix64& random) {
+  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
+  const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
+  if (values.dim() == 0) return false;
+  // Logarithms of zeros are infinite, and stay so.
+  if (structure.infinite) return structure.log_probabilities && vary_unit_rows(values, structure, random);
+  const std::int64_t width = values.size(-1);
+  const bool unit = structure.has_unit_rows();
+  const bool toeplitz = is_toeplitz(values);
+  // A mask, or the same value everywhere.
+  const auto has_one_value = [&] {
+    const at::Tensor sizes = values.abs();
+    return all(sizes.eq(0).logical_or(values.eq(values.flatten().select(0, sizes.argmax().item<std::int64_t>()))));
+  };
+  if (structure.symmetric) {
+    if (toeplitz) {
+      const at::Tensor diagonal = values.diagonal(0, -2, -1);
+      const at::Tensor off = at::eye(width, values.options().dtype(at::kBool)).logical_not();
+      if (all(values.masked_select(off).eq(0)) && !all(diagonal.eq(0))) {
+        at::Tensor factors = at::ones({width}, real);
+        multiply_each(factors, random, /*signs=*/false);
+        diagonal.mul_(factors);
+        return true;
+      }
+      if (structure.whole || unit || has_one_value()) return false;
+      vary_symmetric_toeplitz(values, factor, random);
+      return true;
+    }
+    const at::Tensor given = values.clone(), diagonal = given.diagonal(0, -2, -1);
+    const at::Tensor order = draw_order(width, random, values.device());
+    const auto moved = [&](const at::Tensor& from) { return from.index_select(-1, order).index_select(-2, order); };
+    const bool constant = all(diagonal.eq(diagonal.narrow(-1, 0, 1)));
+    // What is zero off the diagonal would not stay so.
+    const bool dense = all(given.ne(0).logical_or(at::eye(width, given.options().dtype(at::kBool))));
+    if (structure.whole || unit || (constant && !dense)) {
+      values.copy_(moved(given));
+      return !all(values.eq(given));
+    }
+    std::vector<double> drawn(static_cast<std::size_t>(width));
+    for (auto& each : drawn) each = std::sqrt(draw_factor(random));
+    const at::Tensor d = at::from_blob(drawn.data(), {width}, at::kDouble);
+    // The same product on both sides of the diagonal.
+    values.mul_(d.unsqueeze(1).mul(d).to(real));
+    if (dense) {
+      const double share = 0.2 * draw_factor(random);
+      values.add_(moved(values), share / (1 - share)).mul_(1 - share);
+    }
+    if (constant && !all(diagonal.eq(0))) {
+      const at::Tensor scale = diagonal.div(values.diagonal(0, -2, -1)).nan_to_num(1, 1, 1).sqrt();
+      values.mul_(scale.unsqueeze(-1).mul(scale.unsqueeze(-2)));
+      values.diagonal(0, -2, -1).copy_(diagonal);
+    }
+    return true;
+  }
+  if (values.is_complex()) return false;
+  if (toeplitz && (structure.sorted || !structure.whole)) {
+    if (structure.whole || unit || has_one_value()) return false;
+    at::Tensor diagonals = diagonals_of(values).contiguous();
+    const at::Tensor steps = diagonals.diff();
+    if (all(steps.ge(0)) || all(steps.le(0))) {
+      vary_steps(diagonals, random);
+    } else {
+      // Those of a circulant matrix repeat each other.
+      const bool circulant = values.size(-2) == width &&
+                             all(diagonals.narrow(-1, 0, width - 1).eq(diagonals.narrow(-1, width, width - 1)));
+      at::Tensor flat = diagonals.view({-1});
+      multiply_each(flat, random, /*signs=*/false);
+      if (circulant) diagonals.narrow(-1, 0, width - 1).copy_(diagonals.narrow(-1, width, width - 1));
+    }
+    write_diagonals(values, diagonals);
+    return true;
+  }
+  if (structure.sorted) {
+    if (unit) return vary_unit_rows(values, structure, random);
+    const at::Tensor steps = values.diff();
+    if (all(steps.eq(0))) return false;
+    if (!structure.whole) {
+      vary_steps(values, random);
+      return true;
+    }
+    if (width < 3 || all(steps.eq(steps.narrow(-1, 0, 1)))) return false;
+    const at::Tensor given = values.clone();
+    const at::Tensor order = draw_order(width - 1, random, values.device());
+    values.narrow(-1, 1, width - 1)
+        .copy_(given.to(at::kDouble).diff().index_select(-1, order).cumsum(-1).add(given.narrow(-1, 0, 1)));
+    return !all(values.eq(given));
+  }
+  const at::Tensor reference = values.flatten().narrow(0, 0, 1);
+  if (all(values.eq(reference))) return false;
+  if (values.dim() >= 2 && (all(values.eq(values.tril())) || all(values.eq(values.triu())))) return false;
+  if (vary_unit_rows(values, structure, random)) return true;
+  if (structure.is_centred() && !structure.ties) {
+    at::Tensor varied = values.to(at::kDouble).contiguous().clone().flatten();
+    multiply_each(varied, random, /*signs=*/false);
+    values.copy_(centred(varied.view(values.sizes()), structure));
+    return true;
+  }
+  for (std::int64_t dim = 0; dim < values.dim(); ++dim)
+    if (values.size(dim) > 1 && !has_coordinates(values, dim))
+      values.copy_(values.index_select(dim, draw_order(values.size(dim), random, values.device())));
+  if (!structure.whole && !unit) values.mul_(factor);
+  return true;
+}
+
+/// Whether whole numbers may take each other's values without a loss of structure.
+[[nodiscard]] inline bool may_repeat(const ValueStructure& structure) {
+  return structure.whole && !structure.zeros && !structure.infinite && !structure.sorted && !structure.symmetric &&
+         !structure.has_unit_rows();
+}
+
+/// The longest dimension of `values`, which has one.
+[[nodiscard]] inline std::int64_t longest_dim(const at::Tensor& values) {
+  return std::max_element(values.sizes().begin(), values.sizes().end()) - values.sizes().begin();
+}
+
+/// Returns the longest dimension of one-hot rows but their own; nothing for other values, and where each row occurs
+/// once, as in a permutation matrix.
+[[nodiscard]] inline std::optional<std::int64_t> one_hot_dim(const at::Tensor& values) {
+  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
+  if (values.dim() < 2 || values.is_complex() || values.size(-1) < 2 || values.numel() < 3 * values.size(-1))
+    return std::nullopt;
+  if (values.scalar_type() != at::kBool && !all(values.eq(0).logical_or(values.eq(1)))) return std::nullopt;
+  const at::Tensor rows = values.reshape({-1, values.size(-1)}).to(at::kFloat);
+  if (!all(rows.sum(1).eq(1)) || all(rows.sum(0).le(1))) return std::nullopt;
+  const auto sizes = values.sizes().slice(0, static_cast<std::size_t>(values.dim() - 1));
+  return std::max_element(sizes.begin(), sizes.end()) - sizes.begin();
+}
+
+/// Gives about one in eight of the slices of `values` along `dim` the values of another one, so that what belongs
+/// together in a slice stays together.
+inline void resample_slices(at::Tensor& values, std::int64_t dim, SplitMix64& random) {
+  const std::int64_t size = values.size(dim);
+  if (size < 2) return;
+  const at::Tensor chosen = choose_eighth(size, random, values.device());
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(values.dim()), 1);
+  shape[static_cast<std::size_t>(dim)] = size;
+  const auto shift = 1 + static_cast<std::int64_t>(random.below(static_cast<std::size_t>(size - 1)));
+  values.copy_(at::where(chosen.view(shape), values.roll(shift, dim), values));
+}
+
+/// As resample_slices(); but of bools, which may belong to others in any way, one in eight takes the other value.
+inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& random) {
+  if (values.scalar_type() == at::kBool)
+    values.logical_xor_(choose_eighth(values.numel(), random, values.device()).view(values.sizes()));
+  else
+    resample_slices(values, dim, random);
+}
+
+/// Whether whole numbers or bools may be replaced as resample_values() does along `dim` without a loss of structure.
+/// They stay where none occurs twice in a line along `dim`, as in a permutation; where the few numbers of a slice, such
+/// as the ends of an edge, occur together once only; and where all lines have one sum, as one-hot rows have. A single
+/// bool that differs from all others stays as well.
+[[nodiscard]] inline bool may_replace(const at::Tensor& values, std::int64_t dim) {
+  constexpr std::int64_t most_looked_at = 1 << 18, few = 4;
+  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
+  const auto equal_sums = [&](std::int64_t along) {
+    const at::Tensor sums = values.sum(along).flatten();
+    return sums.numel() > 1 && all(sums.eq(sums.narrow(0, 0, 1)));
+  };
+  const std::int64_t size = values.size(dim), lines = values.numel() / std::max<std::int64_t>(size, 1);
+  if (values.scalar_type() == at::kBool) {
+    for (std::int64_t each = 0; each < values.dim(); ++each)
+      if (equal_sums(each)) return false;
+    const auto count = values.sum().item<std::int64_t>();
+    return count > 1 && count < values.numel() - 1;
+  }
+  if (size < 3 || equal_sums(dim)) return false;
+  const at::Tensor slices = values.movedim(dim, 0).reshape({size, lines});
+  const at::Tensor some = slices.narrow(0, 0, std::min(size, most_looked_at))
+                              .narrow(1, 0, std::clamp<std::int64_t>(most_looked_at / size, 1, lines));
+  if (all(std::get<0>(some.sort(0)).diff(1, 0).ne(0))) return false;
+  return lines == 1 || lines > few || std::get<0>(at::unique_dim(slices, 0)).size(0) < size;
+}
+
+/// Whether LibTorch computes with integers or bools of this type. It makes and copies those of UInt16, UInt32 and
+/// UInt64, and little more, so their values stay as they are given.
+[[nodiscard]] inline bool is_computed_integral(at::ScalarType type) {
+  return c10::isIntegralType(type, /*includeBool=*/true) && type != at::kUInt16 && type != at::kUInt32 &&
+         type != at::kUInt64;
+}
+
+/// Returns the dimension along which integers or bools may change places: the longest one along which no line of three
+/// or more is in order, as offsets and padding are, and not all of them before their padding; nothing for other dtypes,
+/// and where values may be addresses (large) or markers (all negative ones are equal), are equal, or point back or
+/// ahead only, as those of a tree may. The last dimension is none if it has few integers, which may be coordinates.
+[[nodiscard]] inline std::optional<std::int64_t> place_free_dim(const at::Tensor& tensor) {
+  if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.numel() < 3 ||
+      !is_computed_integral(tensor.scalar_type()))
+    return std::nullopt;
+  try {
+    const at::Tensor values = check::detail::distinct_values_of(tensor).to(at::kLong);
+    const std::int64_t least = values.min().item<std::int64_t>(), most = values.max().item<std::int64_t>();
+    if (least < std::numeric_limits<std::int32_t>::min() || most > std::numeric_limits<std::int32_t>::max() ||
+        least == most)
+      return std::nullopt;
+    if (least < 0 && !values.lt(0).logical_and(values.ne(least)).any().item<bool>()) return std::nullopt;
+    // Pointers name elements of the tensor, and reach a good part of them, which ids, lengths and masks hardly do.
+    if (values.dim() == 1 && least >= 0 && most < values.numel() && most >= values.numel() / 4 && most > 1) {
+      const at::Tensor ahead = values.sub(at::arange(values.numel(), values.options()));
+      if (ahead.le(0).all().item<bool>() || ahead.ge(0).all().item<bool>()) return std::nullopt;
+    }
+    const bool mask = tensor.scalar_type() == at::kBool;
+    std::optional<std::int64_t> found;
+    for (std::int64_t dim = 0; dim < values.dim(); ++dim) {
+      if (!mask && (has_coordinates(values, dim) || ascends_before_padding(values, dim))) continue;
+      if (values.size(dim) < 3 || (found && values.size(dim) <= values.size(*found))) continue;
+      const at::Tensor steps = values.diff(1, dim);
+      if (!steps.ge(0).all(dim).logical_or(steps.le(0).all(dim)).any().item<bool>()) found = dim;
+    }
+    return found;
+  } catch (...) {  // a dtype without arithmetic
+    return std::nullopt;
+  }
+}
+
+/// Returns the dimension along which whole numbers, or bools, of a tensor may be replaced: the one of place_free_dim()
+/// for integers and bools, and the longest one of floating-point values of `structure`; that of one_hot_dim() for
+/// one-hot rows; nothing where may_replace() forbids it.
+[[nodiscard]] inline std::optional<std::int64_t> replace_dim(const at::Tensor& tensor, const ValueStructure& structure,
+                                                             std::optional<std::int64_t> place_free) {
+  try {
+    std::optional<std::int64_t> dim = place_free;
+    if (place_free || (structure.whole && !structure.symmetric && !structure.sorted))
+      if (const auto rows = one_hot_dim(check::detail::distinct_values_of(tensor))) return rows;
+    if (!dim && may_repeat(structure) && tensor.dim() > 0) dim = longest_dim(check::detail::distinct_values_of(tensor));
+    return dim && may_replace(check::detail::distinct_values_of(tensor), *dim) ? dim : std::nullopt;
+  } catch (...) {  // a dtype without arithmetic
+    return std::nullopt;
+  }
+}
+
+/// Draws fresh values from given ones, by numbers that cannot be foreseen without the seed.
+class FreshValues {
+ public:
+  /// Looks at the given values once. `known`: what integers may add up to, or be bounded by.
+  FreshValues(std::vector<at::Tensor> given, std::uint64_t seed, const KnownSizes& known = {})
+      : given_(std::move(given)), random_(seed), drawn_(given_) {
+    for (std::size_t i = 0; i < given_.size(); ++i) {
+      quantized_.push_back(is_renewable_quantized(given_[i]));
+      renewable_.push_back(quantized_[i] || renewable(given_[i]));
+      structures_.push_back(renewable_[i] && !quantized_[i] ? structure_or_unknown(given_[i]) : ValueStructure{});
+      special_.push_back(structures_[i].needs_common_factor());
+      dims_.push_back(place_free_dim(given_[i]));
+      replace_dims_.push_back(replace_dim(given_[i], structures_[i], dims_[i]));
+      one_hot_.push_back(replace_dims_[i] && one_hot_dim(check::detail::distinct_values_of(given_[i])));
+      signs_.push_back(renewable_[i] && !special_[i] && structures_[i].both_signs);
+      same_as_.push_back(i);
+      for (std::size_t earlier = 0; earlier < i && given_[i].defined(); ++earlier)
+        if (given_[earlier].defined() && given_[earlier].sizes() == given_[i].sizes() &&
+            given_[earlier].scalar_type() == given_[i].scalar_type() &&
+            given_[earlier].device() == given_[i].device() && unchanged(given_[earlier], given_[i])) {
+          same_as_[i] = same_as_[earlier];
+          break;
+        }
+      related_.push_back(false);
+      for (std::size_t earlier = 0; earlier < i; ++earlier)
+        if (follows_from(given_[earlier], given_[i]) || follows_from(given_[i], given_[earlier]))
+          related_[earlier] = related_[i] = true;
+    }
+    for (std::size_t i = 0; i < given_.size(); ++i) {
+      integers_.push_back(integers_of(i, known));
+      if (related_[i]) {
+        dims_[i].reset();
+        one_hot_[i] = false;
+      }
+      if (related_[i] || integers_[i].successors || integers_[i].segments) replace_dims_[i].reset();
+    }
+    for (std::size_t i = 0; i < given_.size(); ++i) keep_padding(i);
+  }
+
+  /// Returns a source of other values that does not advance this one.
+  [[nodiscard]] FreshValues with_seed(std::uint64_t seed) const {
+    FreshValues other = *this;
+    other.random_ = SplitMix64(seed);
+    return other;
+  }
+
+  /// Whether there is anything to renew by values of this kind that simpler kinds leave.
+  [[nodiscard]] bool any(Renewal renewal) const {
+    const auto is_set = [](const auto& flags) { return std::find(flags.begin(), flags.end(), true) != flags.end(); };
+    const auto has = [](const auto& dims) {
+      return std::any_of(dims.begin(), dims.end(), [](const auto& dim) { return dim.has_value(); });
+    };
+    if (changes_signs(renewal) && !is_set(signs_)) return false;
+    switch (renewal) {
+      case Renewal::replace_all_signs:
+      case Renewal::replace_all:
+        return has(replace_dims_);
+      case Renewal::rearrange_all_signs:
+      case Renewal::rearrange_all:
+        return has(dims_);
+      case Renewal::resample:
+        for (std::size_t i = 0; i < given_.size(); ++i)
+          if (renewable_[i] && may_repeat(structures_[i])) return true;
+        return false;
+      case Renewal::rearrange:
+      case Renewal::vary_signs:
+        return is_set(special_);
+      default:
+        return is_set(renewable_);
+    }
+  }
+  /// Whether values of this kind are in other places than the given ones, so that they may be fresh though no output
+  /// shows it.
+  [[nodiscard]] bool changes_places(Renewal renewal) const {
+    return (moves_integers(renewal) && any(Renewal::rearrange_all)) ||
+           (renewal < Renewal::vary_signs && any(Renewal::rearrange));
+  }
+  /// Positions of the tensors whose values the last draw has renewed.
+  [[nodiscard]] std::vector<std::size_t> positions() const { return renewed_by(last_); }
+  /// Whether values of this kind renew tensor `i`.
+  [[nodiscard]] bool renews(Renewal renewal, std::size_t i) const {
+    return renewable_[i] || (moves_integers(renewal) && dims_[i]);
+  }
+  /// Positions of the tensors whose values a draw of this kind renews.
+  [[nodiscard]] std::vector<std::size_t> renewed_by(Renewal renewal) const {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < renewable_.size(); ++i)
+      if (renews(renewal, i)) found.push_back(i);
+    return found;
+  }
+  /// Whether integers or bools of tensor `i` may change places.
+  [[nodiscard]] bool moves(std::size_t i) const { return dims_[i].has_value(); }
+  /// Whether the integers of tensor `i` stay, since those of another tensor follow from them (see follows_from()), or
+  /// since they describe the padding of another one (see relation_to_padding()).
+  [[nodiscard]] bool is_related(std::size_t i) const { return related_[i]; }
+  /// Whether other integers or bools of tensor `i` must have the sum, or the largest number, of those given.
+  [[nodiscard]] bool keeps_sum(std::size_t i) const { return integers_[i].keeps_sum; }
+  [[nodiscard]] bool keeps_largest(std::size_t i) const { return integers_[i].keeps_largest; }
+  /// Index of the first tensor with the values of tensor `i`.
+  [[nodiscard]] std::size_t same_as(std::size_t i) const { return same_as_[i]; }
+  /// Structure of the given values of tensor `i`; none for integers and bools.
+  [[nodiscard]] const ValueStructure& structure(std::size_t i) const { return structures_[i]; }
+  /// Returns a seed that cannot be foreseen either.
+  [[nodiscard]] std::uint64_t draw_seed() { return random_(); }
+
+  /// Writes values into `tensors`, which are like the given ones, that differ from those of all earlier draws; given
+  /// ones that are equal stay equal. Tensors of the indices `kept` are not touched, not even read. Throws c10::Error
+  /// for dtypes that have no arithmetic.
+  void draw(Renewal renewal, const std::vector<at::Tensor>& tensors, std::span<const std::size_t> kept = {}) {
+    const c10::NoGradGuard no_grad;
+    const auto stays = [&](std::size_t i) { return std::ranges::find(kept, i) != kept.end(); };
+    for (std::size_t i = 0; i < given_.size(); ++i)
+      if (!stays(i)) check::restore_tensor(given_[i], tensors[i]);
+    last_ = renewal;
+    const double factor = draw_factor(random_);
+    const std::uint64_t seed = random_();
+    const bool rearranges = renewal < Renewal::vary_signs;
+    const std::size_t places = 2 + random_.below(1 << 16);
+    // Memory that several tensors share is renewed once, so that it is looked at for the first of them alone.
+    const auto look_at = [&](std::size_t i) {
+      if (!special_[i] && has_random_factors(renewal, tensors[i].scalar_type())) drawn_.look_at(i, tensors[i]);
+    };
+    renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
+      if (stays(i) || !renewable_[i]) return;
+      switch (renewal) {
+        case Renewal::replace_all_signs:
+        case Renewal::replace_all:
+        case Renewal::rearrange_all_signs:
+        case Renewal::rearrange_all:
+        case Renewal::rearrange_signs:
+        case Renewal::rearrange:
+        case Renewal::resample:
+        case Renewal::vary_signs:
+        case Renewal::vary: {
+          SplitMix64 own(seed + same_as_[i]);
+          if (!special_[i]) {
+            const bool signs = changes_signs(renewal) && signs_[i];
+            multiply_each(memory, own, signs && !memory.is_complex());
+            if (signs && memory.is_complex()) turn_each(memory, own);
+            look_at(i);
+            return;
+          }
+          at::Tensor values = check::detail::distinct_values_of(tensors[i]);
+          if (!rearranges || !rearrange_values(values, structures_[i], factor, own))
+            memory.mul_(factor);
+          else if ((replaces(renewal) && replace_dims_[i]) ||
+                   (renewal == Renewal::resample && may_repeat(structures_[i])))
+            resample_values(values, replace_dims_[i].value_or(longest_dim(values)), own);
+          return;
+        }
+        case Renewal::scale:
+          memory.mul_(factor);
+          look_at(i);
+          return;
+        case Renewal::scale_each:
+          memory.mul_(1.0 / static_cast<double>(2 << ((i + places) % 3)));
+          return;
+        case Renewal::rotate:
+          // What lies in the gaps of a strided view is no value.
+          if (tensors[i].is_non_overlapping_and_dense())
+            memory.copy_(
+                memory.roll(1 + static_cast<std::int64_t>(places) % std::max<std::int64_t>(memory.numel() - 1, 1)));
+          return;
+        case Renewal::none:
+          return;
+      }
+    });
+    for (std::size_t i = 0; i < given_.size(); ++i)
+      if (quantized_[i] && !stays(i) && renewal != Renewal::none)
+        renew_quantized(renewal, tensors[i], factor, places, SplitMix64(seed + same_as_[i]));
+    if (!moves_integers(renewal)) return;
+    renew_each_if(
+        tensors, [&](std::size_t i) { return !stays(i) && dims_[i].has_value(); },
+        [&](std::size_t i) {
+          at::Tensor values = check::detail::distinct_values_of(tensors[i]);
+          // By as many places in all dimensions of one size, since lengths may belong to rows.
+          move_integers(i, values, SplitMix64(seed), replaces(renewal));
+        });
+  }
+
+  /// Returns a tensor whose values were drawn a second time, or were left as they are given, once: something has
+  /// changed the operators by which they are drawn. Nothing if there is none.
+  [[nodiscard]] std::optional<std::size_t> take_repeated_draw() { return drawn_.take(); }
+
+  /// Changes values by a few units in their last places, as rounding does: in way 0 by halves of a tensor, in any other
+  /// way each value up or down, by a pattern of its own. Whole numbers have no last places: what is computed from them
+  /// may jump.
+  void perturb(const std::vector<at::Tensor>& tensors, std::uint32_t way = 0) const {
+    const c10::NoGradGuard no_grad;
+    renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
+      if (structures_[i].whole) return;
+      const double few = 4 * epsilon_of(memory.scalar_type());
+      if (way > 0) {
+        const auto place = at::arange(memory.numel(), memory.options().dtype(at::kLong));
+        const auto up = place.add(way).mul(2654435761 * std::int64_t{way}).bitwise_right_shift(20).bitwise_and(1);
+        memory.mul_(up.to(c10::toRealValueType(memory.scalar_type())).mul(2 * few).add(1 - few));
+        return;
+      }
+      if (!special_[i]) memory.mul_(1 + few);
+      memory.narrow(0, 0, (memory.numel() + 1) / 2).mul_(1 - few);
+    });
+  }
+
+ private:
+  /// What other integers of a tensor must keep.
+  struct Integers {
+    bool successors = false;
+    std::optional<at::Tensor> segments = {};
+    bool keeps_sum = false, keeps_largest = false;
+    /// The value of padding, which others do not take, and whether rows change places with their padding.
+    std::optional<std::int64_t> padding = {};
+    bool moves_rows = false;
+  };
+  [[nodiscard]] Integers integers_of(std::size_t i, const KnownSizes& known) const {
+    constexpr std::int64_t most_looked_at = 1 << 20;
+    Integers found;
+    const at::Tensor& given = given_[i];
+    if (!given.defined() || !check::detail::is_plain(given) || given.numel() < 2 || given.numel() > most_looked_at ||
+        !is_computed_integral(given.scalar_type()))
+      return found;
+    found.keeps_sum = known.has_sum_of(given);
+    if (given.scalar_type() == at::kBool) return found;
+    found.keeps_largest = known.has_largest_of(given);
+    if (!dims_[i]) return found;
+    found.successors = is_successors(given);
+    const auto range = given.max().item().toLong() - given.min().item().toLong() + 1;
+    for (std::size_t other = 0; other < given_.size() && !found.segments && !found.successors; ++other)
+      if (other != i && range <= most_looked_at) found.segments = ascending_segments(given, given_[other]);
+    return found;
+  }
+
+  /// Looks for padding in tensor `i`, which other values have as well. What describes it stays; rows change places with
+  /// it where no other tensor says anything of it and their lengths are not in order.
+  void keep_padding(std::size_t i) {
+    try {
+      const auto padding = padding_of(given_[i]);
+      if (!padding) return;
+      bool alone = true;
+      for (std::size_t other = 0; other < given_.size(); ++other) {
+        const auto relation = other == i ? PaddingRelation::none : relation_to_padding(given_[other], *padding);
+        alone = alone && relation == PaddingRelation::none;
+        if (relation == PaddingRelation::description) leave(other);
+      }
+      if (!dims_[i]) return;
+      const at::Tensor values = check::detail::distinct_values_of(given_[i]).to(at::kCPU, at::kLong);
+      const at::Tensor steps = padding->lengths.diff();
+      const bool in_order = steps.ge(0).all().item<bool>() || steps.le(0).all().item<bool>();
+      integers_[i].padding = padding->value;
+      integers_[i].moves_rows = alone && values.dim() == 2 && !in_order;
+      // Parts of a sum might be the value of padding.
+      const bool replaced =
+          !integers_[i].keeps_sum && may_replace(values.masked_select(padding->places.logical_not()), 0);
+      replace_dims_[i] = replaced ? std::optional<std::int64_t>(0) : std::nullopt;
+    } catch (...) {  // a dtype without arithmetic
+    }
+  }
+
+  /// Leaves the values of tensor `i` as they are given.
+  void leave(std::size_t i) {
+    related_[i] = true;
+    renewable_[i] = special_[i] = signs_[i] = one_hot_[i] = false;
+    dims_[i].reset();
+    replace_dims_[i].reset();
+  }
+
+  [[nodiscard]] static at::Tensor rolled(const at::Tensor& values, std::int64_t dim, SplitMix64& random) {
+    const auto size = static_cast<std::size_t>(values.size(dim));
+    return values.roll(1 + static_cast<std::int64_t>(random.below(size - 1)), dim);
+  }
+
+  void move_integers(std::size_t i, at::Tensor& values, SplitMix64 random, bool replace) const {
+    const auto& kept = integers_[i];
+    if (kept.successors) return rename_successors(values, draw_order(values.numel(), random, values.device()));
+    if (kept.segments) {
+      const auto range = values.max().item().toLong() - values.min().item().toLong() + 1;
+      return renew_in_segments(values, *kept.segments, draw_order(range, random, at::kCPU));
+    }
+    if (!kept.padding) return move_along(i, *dims_[i], values, random, replace);
+    if (kept.moves_rows) values.copy_(rolled(values, 0, random));
+    const at::Tensor places = values.ne(*kept.padding);
+    at::Tensor others = values.masked_select(places);
+    move_along(i, 0, others, random, replace);
+    values.masked_scatter_(places, others);
+  }
+
+  void move_along(std::size_t i, std::int64_t dim, at::Tensor& values, SplitMix64& random, bool replace) const {
+    const auto& kept = integers_[i];
+    values.copy_(rolled(values, dim, random));
+    if (!replace || !replace_dims_[i]) return;
+    if (one_hot_[i]) return resample_slices(values, *replace_dims_[i], random);
+    if (kept.keeps_sum) return move_sum(values, kept.keeps_largest, random);
+    const at::Tensor before = values.clone();
+    resample_values(values, *replace_dims_[i], random);
+    if (kept.keeps_largest) values.copy_(before.where(before.eq(before.max()), values));
+  }
+
+  [[nodiscard]] static double epsilon_of(at::ScalarType type) {
+    switch (c10::toRealValueType(type)) {
+      case at::kDouble:
+        return 2.2e-16;
+      case at::kFloat:
+        return 1.2e-7;
+      case at::kHalf:
+        return 9.8e-4;
+      default:
+        return 7.8e-3;
+    }
+  }
+
+  static void renew_quantized(Renewal renewal, const at::Tensor& tensor, double factor, std::size_t places,
+                              SplitMix64 random) {
+    if (renewal == Renewal::rotate) {
+      at::Tensor stored = stored_integers_of(tensor);
+      stored.copy_(stored.roll(1 + static_cast<std::int64_t>(places) % std::max<std::int64_t>(stored.numel() - 1, 1)));
+      return;
+    }
+    const auto options = at::TensorOptions().dtype(at::kDouble).device(tensor.device());
+    at::Tensor factors = at::ones(renewal <= Renewal::vary ? tensor.sizes() : at::IntArrayRef({}), options);
+    if (renewal <= Renewal::vary) {
+      at::Tensor flat = factors.view({-1});
+      multiply_each(flat, random, /*signs=*/false);
+    } else {
+      factors.fill_(factor);
+    }
+    multiply_quantized(tensor, factors);
+  }
+
+  std::vector<at::Tensor> given_;
+  SplitMix64 random_;
+  RepeatedDraws drawn_;
+  std::vector<bool> renewable_, special_;
+  /// Whether values are quantized, and renewed by others of the same scale.
+  std::vector<bool> quantized_ = {};
+  std::vector<ValueStructure> structures_ = {};
+  /// For integers and bools, the dimension along which they may change places.
+  std::vector<std::optional<std::int64_t>> dims_ = {};
+  std::vector<bool> related_ = {};
+  std::vector<Integers> integers_ = {};
+  /// The dimension along which whole numbers or bools may be replaced by others.
+  std::vector<std::optional<std::int64_t>> replace_dims_ = {};
+  /// Whether values are one-hot rows that may be replaced.
+  std::vector<bool> one_hot_ = {};
+  /// Whether values may change their signs.
+  std::vector<bool> signs_ = {};
+  Renewal last_ = Renewal::none;
+  /// Index of the first tensor with the same values.
+  std::vector<std::size_t> same_as_;
+};
+
+}  // namespace pace::detail

@@ -1,0 +1,326 @@
+// Answers: whether a call computes the correct outputs, for the given values and for others.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include "pace/base/format.hpp"
+#include "pace/check/chunks.hpp"
+#include "pace/check/clone_input.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/check/learned_tolerance.hpp"
+#include "pace/check/outputs.hpp"
+#include "pace/os/activity.hpp"
+#include "pace/subject/implementation.hpp"
+#include "pace/subject/operands.hpp"
+#include "pace/values/fresh_values.hpp"
+#include "pace/verify/expected.hpp"
+#include "pace/verify/observed_call.hpp"
+#include "pace/verify/rounding.hpp"
+#include "pace/verify/shortcuts.hpp"
+
+namespace pace::detail {
+
+/// Adds what a float64 reference computes on these operands, if there is one.
+using AddReference = std::function<void(Expected&, const OperandSet&)>;
+
+/// Completes the remark of OnOtherValues for values that are drawn.
+inline constexpr const char* remedy_for_drawn_values =
+    "draw others or none: check::CheckOptions::fresh_values = scaled or none. Beside none, valid values for each round "
+    "can be written by .renew_each_round(function)";
+/// ... and for those of CheckOptions::edge_values.
+inline constexpr const char* remedy_for_edge_values = "leave such values out: check::CheckOptions::edge_values = false";
+
+/// What the baseline answers on other values than those given; nothing if it takes no others.
+struct FreshAnswers {
+  Renewal renewal = Renewal::none;
+  std::shared_ptr<OperandSet> operands = {};
+  /// Those in `operands`.
+  std::vector<at::Tensor> values = {};
+  /// Seed of the random numbers that calls on these values draw.
+  std::uint64_t seed = 0;
+  Expected expected = {};
+  /// Calls of the baseline that it took to find them.
+  std::int64_t calls = 0;
+  /// Whether outputs may have fewer elements than on the given values, as where sizes and counts are smaller.
+  bool may_shrink = false;
+  /// For OnOtherValues.
+  std::string which = {}, remedy = remedy_for_drawn_values;
+
+  /// To be kept while calls are made on these values.
+  [[nodiscard]] OnOtherValues in_use() const { return {which, remedy}; }
+};
+/// Describes the values that a draw of this kind gives to operands, as a clause.
+[[nodiscard]] inline std::string describe_draw(const FreshValues& source, Renewal renewal) {
+  return "pace drew others for operand tensor " + listed(source.renewed_by(renewal)) + " (" + to_string(renewal) + ')';
+}
+
+/// Returns the number of elements of all floating-point tensors in a value that are finite, or not.
+[[nodiscard]] inline std::int64_t count_elements(const c10::IValue& value, bool finite) {
+  std::int64_t count = 0;
+  check::for_each_tensor(value, [&](const at::Tensor& tensor) {
+    if (!renewable(tensor)) return;
+    for (check::detail::Chunks pieces{tensor.detach()}; pieces.next();)
+      count += pieces[0].isfinite().eq(finite).sum().item<std::int64_t>();
+  });
+  return count;
+}
+
+/// Takes what the baseline answers on `fresh.values`. Returns whether the baseline takes them: it writes to no other
+/// operands than on the given values, and its answers are as finite as `given_expected`. Throws what the baseline
+/// throws.
+[[nodiscard]] inline bool answer_fresh_values(Implementation& baseline, const OperandSets& operands,
+                                              const Expected& given_expected, FreshAnswers& fresh) {
+  fresh.expected = {};
+  fresh.expected.random = given_expected.random;
+  {
+    const OnOtherValues other = fresh.in_use();
+    fresh.expected.output =
+        observe_call(baseline, operands, &fresh.values, fresh.seed, given_expected.output).at_return;
+  }
+  for (std::size_t i = 0; i < fresh.values.size(); ++i) {
+    const auto& now = operands.tensors[0][i];
+    const bool written = !unchanged(fresh.values[i], now);
+    if (written && !operands.may_change(i)) return false;
+    // Values of the caller's may change later; its own ones are never an operand of a call.
+    const bool kept = !written && fresh.operands != nullptr;
+    fresh.expected.operands.push_back(kept ? fresh.values[i] : check::clone_input(written ? now : fresh.values[i]));
+  }
+  const auto &now = fresh.expected.output, &before = given_expected.output;
+  if (fresh.may_shrink) return count_elements(now, /*finite=*/false) <= count_elements(before, /*finite=*/false);
+  return count_elements(now, /*finite=*/true) >= count_elements(before, /*finite=*/true);
+}
+
+/// Returns what was learned of the outputs of `known`, for the outputs of `expected` in their places.
+[[nodiscard]] inline check::LearnedTolerances learned_for(const Expected& expected, const Expected& known) {
+  check::LearnedTolerances learned;
+  const auto add = [&](const std::vector<at::Tensor>& now, const std::vector<at::Tensor>& before) {
+    for (std::size_t i = 0; i < std::min(now.size(), before.size()); ++i)
+      if (const auto* each = check::find_learned(&known.learned, before[i]);
+          each != nullptr && now[i].sizes() == before[i].sizes())
+        learned.push_back({.output = now[i], .terms = each->terms, .slack = each->slack});
+  };
+  add(check::tensors_of(expected.output), check::tensors_of(known.output));
+  add(expected.operands, known.operands);
+  for (const auto& each : known.learned)
+    if (each.number) learned.push_back(each);
+  return learned;
+}
+
+/// By the first kind of other values that the baseline takes, and by which its outputs change at all; if there is none,
+/// by the first one that changes places, or by any where outputs are compared as random numbers: the distribution of
+/// these may be the same for all values, and numbers that were drawn ahead for some are not.
+[[nodiscard]] inline FreshAnswers find_fresh_answers(Implementation& baseline, const OperandSets& operands,
+                                                     const OperandSet& given, const Expected& given_expected,
+                                                     const check::CheckOptions& check, FreshValues& source,
+                                                     const AddReference& add_reference) {
+  const auto options = without_reference(check);
+  const auto differs = [&](const c10::IValue& before, const c10::IValue& now) {
+    return !check::outputs_match(before, now, options).correct;
+  };
+  const auto changes = [&](const FreshAnswers& fresh) {
+    if (!given_expected.output.isNone() && differs(given_expected.output, fresh.expected.output)) return true;
+    for (std::size_t i = 0; i < fresh.values.size(); ++i)
+      if (operands.may_change(i) && differs(given_expected.operands[i], fresh.expected.operands[i])) return true;
+    return false;
+  };
+  FreshAnswers unchanged;
+  std::int64_t calls = 0;
+  for (const Renewal renewal :
+       {Renewal::replace_all_signs, Renewal::replace_all, Renewal::rearrange_all_signs, Renewal::rearrange_all,
+        Renewal::rearrange_signs, Renewal::rearrange, Renewal::resample, Renewal::vary_signs, Renewal::vary,
+        Renewal::scale, Renewal::scale_each, Renewal::rotate}) {
+    const bool varies = renewal <= Renewal::vary;
+    if (!source.any(renewal) || (varies && check.fresh_values != check::CheckOptions::FreshValues::varied)) continue;
+    // Few values that were replaced may change an output, or not.
+    const int draws = replaces(renewal) ? 3 : 1;
+    for (int i = 0; i < draws; ++i) {
+      FreshAnswers fresh{.renewal = renewal, .which = describe_draw(source, renewal)};
+      fresh.operands = given.clone();
+      fresh.values = fresh.operands->tensors();
+      fresh.seed = source.draw_seed();
+      try {
+        source.draw(fresh.renewal, fresh.values);
+        ++calls;
+        if (!answer_fresh_values(baseline, operands, given_expected, fresh)) break;
+        if (!changes(fresh)) {
+          // A sort has the same output for other places, and what has kept an order has not.
+          const bool counts = check.method == check::CheckOptions::Method::random || source.changes_places(renewal);
+          if (counts && unchanged.renewal == Renewal::none) unchanged = std::move(fresh);
+          continue;
+        }
+        add_reference(fresh.expected, *fresh.operands);
+        fresh.calls = calls;
+        return fresh;
+      } catch (...) {
+        if (current_failure().device != Failure::Device::fine) throw;
+        // No valid input, or a dtype that has no arithmetic.
+        break;
+      }
+    }
+  }
+  if (unchanged.renewal != Renewal::none) add_reference(unchanged.expected, *unchanged.operands);
+  unchanged.calls = calls;
+  return unchanged;
+}
+
+/// Which operand of `set` no longer holds what `values` hold, though the baseline leaves it alone; empty if none.
+[[nodiscard]] inline std::string changed_operand(const OperandSets& operands, const std::vector<at::Tensor>& values,
+                                                 std::size_t set) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!operands.may_change(i) && !unchanged(values[i], operands.tensors[set][i])) return describe_changed_operand(i);
+  return {};
+}
+
+/// Bit for bit, by however many elements: a number is no tensor.
+[[nodiscard]] inline bool unchanged_output(const c10::IValue& before, const c10::IValue& after) {
+  check::CheckOptions bitwise;
+  bitwise.method = check::CheckOptions::Method::bitwise;
+  return check::outputs_match(before, after, bitwise).mismatches == 0;
+}
+
+/// Learned from the baseline; judges the calls of all.
+class Answers {
+ public:
+  Answers(const OperandSets& operands, Expected on_given, FreshAnswers on_fresh, const check::CheckOptions& how)
+      : given(std::move(on_given)), options(how), operands_(operands), fresh_(std::move(on_fresh)) {}
+
+  /// On the operands as the user gave them.
+  const Expected given;
+  const check::CheckOptions options;
+
+  [[nodiscard]] bool checks() const { return options.method != check::CheckOptions::Method::none; }
+  /// Whether there are other values than those given that the baseline takes.
+  [[nodiscard]] bool renews() const { return fresh_.renewal != Renewal::none; }
+  /// Those of the last draw. Null: there are none.
+  [[nodiscard]] const std::vector<at::Tensor>* fresh_values() const { return renews() ? &fresh_.values : nullptr; }
+  [[nodiscard]] const FreshAnswers& fresh() const { return fresh_; }
+
+  /// Whether the baseline can be asked about other values again. A float64 reference is computed for the first fresh
+  /// values alone.
+  [[nodiscard]] bool can_ask() const { return renews() && !fresh_.expected.reference; }
+
+  /// Draws values that no call has seen before, so that the next calls on fresh values cannot be answered by what
+  /// earlier ones have left. The last ones stay if the baseline cannot be asked about others, or does not take them.
+  /// Large ones are drawn in their place, several times if need be; then there are none if the baseline takes no
+  /// others.
+  void draw(Implementation& baseline, FreshValues& source) {
+    if (!can_ask()) return;
+    const bool in_place = are_large(fresh_.values);
+    const int attempts = in_place ? 3 : 1;
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+      FreshAnswers next{.renewal = fresh_.renewal,
+                        .operands = in_place ? fresh_.operands : fresh_.operands->clone(),
+                        .seed = source.draw_seed(),
+                        .which = fresh_.which};
+      next.values = next.operands->tensors();
+      try {
+        source.draw(next.renewal, next.values);
+      } catch (...) {
+        if (current_failure().device != Failure::Device::fine) throw;
+        continue;  // as where it does not take them
+      }
+      if (answer(baseline, next)) {
+        fresh_ = std::move(next);
+        return;
+      }
+    }
+    if (in_place) fresh_ = {};
+  }
+
+  /// Returns what the baseline answers on `values`, as far as can_ask(); nothing if it does not take them.
+  [[nodiscard]] std::optional<FreshAnswers> ask(Implementation& baseline, const std::vector<at::Tensor>& values,
+                                                std::uint64_t seed) const {
+    FreshAnswers asked{.renewal = fresh_.renewal, .values = values, .seed = seed, .which = fresh_.which};
+    return answer(baseline, asked) ? std::optional<FreshAnswers>(std::move(asked)) : std::nullopt;
+  }
+
+  /// What the baseline does with its output, others may do as well.
+  void imitate(const ObservedCall& made) { shortcuts_ = shortcuts_of_each(made, operands_.tensors[0]); }
+
+  /// Whether the output of a call on the fresh values, and nothing else of it, differs from the right one.
+  [[nodiscard]] bool only_output_differs(const ObservedCall& made, std::size_t set) const {
+    return changed_operand(operands_, fresh_.expected.operands, set).empty() &&
+           !match_outputs(fresh_.expected, made.at_return, options).correct;
+  }
+
+  /// What is wrong with the output of a call on the values of `asked`, and with `tensors`, the operands of the call
+  /// after it; empty if nothing is.
+  [[nodiscard]] std::string judge_output(const c10::IValue& output, const std::vector<at::Tensor>& tensors,
+                                         const FreshAnswers& asked) const {
+    const Agreement agreement = agree_with(asked.expected, output, operands_, &tensors, options);
+    return agreement.correct ? std::string() : explain(agreement, output, asked.renewal);
+  }
+
+  /// Whether `tensors`, the operands of a call on the values of `asked`, are right after it.
+  [[nodiscard]] bool operands_agree(const std::vector<at::Tensor>& tensors, const FreshAnswers& asked) const {
+    return agree_with(asked.expected, asked.expected.output, operands_, &tensors, without_reference(options)).correct;
+  }
+
+  /// What is wrong with a call on set `set`, made on the given values or, if `renewed`, on the fresh ones; empty if
+  /// nothing is.
+  [[nodiscard]] std::string judge(const ObservedCall& made, bool renewed, std::size_t set = 0) const {
+    const Expected& expected = renewed ? fresh_.expected : given;
+    const Agreement agreement = agree(expected, made.at_return, operands_, set, options);
+    if (!agreement.correct) {
+      // This is reported first, since a changed operand makes the outputs of later calls wrong.
+      if (auto problem = changed_operand(operands_, expected.operands, set); !problem.empty()) return problem;
+      return renewed ? explain(agreement, made.at_return, fresh_.renewal) : agreement.message;
+    }
+    const auto shortcuts = shortcuts_of_each(made, operands_.tensors[set]);
+    if (auto problem = describe_shortcuts(shortcuts_, shortcuts, options); !problem.empty()) return problem;
+    // Comparing took a while, in which an honest output stayed as it was.
+    if (!unchanged_output(made.at_return, made.output))
+      return "its output was still being written after the call had returned";
+    return {};
+  }
+
+ private:
+  /// Returns whether the baseline takes the values of `asked`, with its answers and the tolerances for them.
+  [[nodiscard]] bool answer(Implementation& baseline, FreshAnswers& asked) const {
+    try {
+      if (!answer_fresh_values(baseline, operands_, given, asked)) return false;
+    } catch (...) {
+      if (current_failure().device != Failure::Device::fine) throw;
+      // It took other values of this kind before, so that these are at fault.
+      return false;
+    }
+    // Learning tolerances takes more calls than there is time for between rounds; those of the first values are about
+    // as large, and where they are not, IntegrityChecker looks closer.
+    asked.expected.learned = learned_for(asked.expected, fresh_.expected);
+    return true;
+  }
+
+  /// What is wrong with an output on renewed values that does not agree with the baseline's; empty if it may differ.
+  [[nodiscard]] std::string explain(const Agreement& agreement, const c10::IValue& output, Renewal renewal) const {
+    const bool stale =
+        !output.isNone() && check::outputs_match(given.output, output, without_reference(options)).correct;
+    // These may take away what an implementation rightly relies on.
+    const bool usual = renewal <= Renewal::scale;
+    if (!usual && !stale) return {};
+    const std::string changed =
+        std::string("other values in the same memory (the operands ") + to_string(renewal) + ")";
+    if (stale)
+      return "it returned the answer for values that had been overwritten by " + changed +
+             ", so the answer was kept, not computed: " + agreement.message;
+    return "it is right for the operands given, but not for " + changed + ": " + agreement.message +
+           ". If it relies on what is special about the operands, choose other values or none "
+           "(check::CheckOptions::fresh_values)";
+  }
+
+  const OperandSets& operands_;
+  FreshAnswers fresh_;
+  std::vector<std::int64_t> shortcuts_ = {};
+};
+
+}  // namespace pace::detail

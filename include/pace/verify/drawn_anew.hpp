@@ -1,0 +1,142 @@
+// DrawnAnew: whether outputs that are declared as random numbers are other ones in each call, and each element has the
+// mean that the baseline's has.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/GradMode.h>
+
+#include "pace/check/clone_input.hpp"
+#include "pace/check/mean_difference.hpp"
+#include "pace/check/structure.hpp"
+#include "pace/check/text.hpp"
+#include "pace/subject/implementation.hpp"
+#include "pace/subject/random_state.hpp"
+
+namespace pace::detail {
+
+/// Compares the outputs of calls between which the default generators get other seeds. Where the baseline's differ each
+/// time, so must a candidate's, whatever generator it draws from, and the means of its elements must be the baseline's.
+class DrawnAnew {
+ public:
+  /// `operands` must outlive it.
+  /// `calls`: how many calls in a row each output is that of the last one of.
+  DrawnAnew(OperandSets& operands, std::uint64_t seed, std::int64_t calls)
+      : operands_(operands), seed_(seed), calls_in_a_row_(calls) {}
+
+  /// `baseline` must outlive it. Throws what the baseline throws.
+  void learn(Implementation& baseline) {
+    baseline_ = &baseline;
+    most_equal_.clear();
+    moments_ = {};
+    for (const auto& shares : equal_shares(baseline, moments_)) {
+      const double most = *std::max_element(shares.begin(), shares.end());
+      most_equal_.push_back(most < 1 ? std::optional(most) : std::nullopt);
+    }
+  }
+
+  /// What is wrong with the random numbers of an implementation; empty if nothing is. Throws what the calls throw.
+  [[nodiscard]] std::string examine(Implementation& implementation) const {
+    check::ElementMoments moments;
+    const auto all = equal_shares(implementation, moments);
+    for (std::size_t i = 0; i < std::min(all.size(), most_equal_.size()); ++i) {
+      if (!most_equal_[i]) continue;
+      // Few elements may all be equal by chance, but hardly in all calls; among many, hardly more than half of those
+      // that change are. A candidate with a few outputs in turn has some pairs of equal ones.
+      const bool few = elements_[i] < fewest_elements;
+      const double limit = few ? 1 : (1 + *most_equal_[i]) / 2;
+      const auto repeated = std::count_if(all[i].begin(), all[i].end(),
+                                          [&](double share) { return few ? share >= limit : share > limit; });
+      const auto most = few ? static_cast<std::ptrdiff_t>(all[i].size()) : std::ptrdiff_t{4};
+      if (repeated >= most)
+        return "its random numbers are not drawn anew in each call: output tensor " + std::to_string(i) + " repeats " +
+               check::detail::rounded_text(100 * *std::max_element(all[i].begin(), all[i].end())) +
+               " % of its elements in calls for which the generators have other seeds, the baseline's at most " +
+               check::detail::rounded_text(100 * *most_equal_[i]) + " %";
+    }
+    return find_other_means(implementation, moments);
+  }
+
+ private:
+  static constexpr std::uint64_t calls = 8;
+  static constexpr std::int64_t fewest_elements = 8;
+
+  /// Copies of the tensors that a call returns or writes to, for which the generators have the seed of number `draw`.
+  [[nodiscard]] std::vector<at::Tensor> draw(Implementation& implementation, std::uint64_t number) const {
+    operands_.restore_all(0);
+    reset_random_state(seed_ + 101 * (number + 1));
+    const auto output = call_in_a_row(implementation, operands_, calls_in_a_row_);
+    const c10::NoGradGuard no_grad;
+    std::vector<at::Tensor> drawn;
+    for (const auto& tensor : check::detail::tensors_in_order(output))
+      drawn.push_back(check::clone_input(tensor).detach());
+    for (const std::size_t i : operands_.mutated) drawn.push_back(check::clone_input(operands_.tensors[0][i]).detach());
+    return drawn;
+  }
+
+  /// How the means of elements differ from the baseline's, as text; empty if they do not.
+  [[nodiscard]] std::string find_other_means(Implementation& implementation,
+                                             const check::ElementMoments& moments) const {
+    check::MeanDifference difference(moments_, moments,
+                                     [&](std::size_t i) { return i >= most_equal_.size() || !most_equal_[i]; });
+    std::uint64_t number = calls;
+    while (difference.open()) {
+      // Draws of the two sides by one seed would not be independent.
+      const auto expected = draw(*baseline_, number++);
+      difference.add(expected, draw(implementation, number++));
+    }
+    operands_.restore_all(0);
+    return difference.problem();
+  }
+
+  /// For each tensor that a call returns or writes to, the shares of elements that are equal in each pair of calls; 1
+  /// where they cannot be compared. Adds the draws to `moments`.
+  [[nodiscard]] std::vector<std::vector<double>> equal_shares(Implementation& implementation,
+                                                              check::ElementMoments& moments) const {
+    std::vector<std::vector<at::Tensor>> drawn;
+    for (std::uint64_t call = 0; call < calls; ++call) {
+      drawn.push_back(draw(implementation, call));
+      moments.add(drawn.back());
+    }
+    operands_.restore_all(0);
+    const c10::NoGradGuard no_grad;
+    elements_.clear();
+    std::vector<std::vector<double>> shares;
+    for (std::size_t i = 0; i < drawn.front().size(); ++i) {
+      shares.emplace_back();
+      elements_.push_back(drawn.front()[i].numel());
+      for (std::size_t one = 0; one < drawn.size(); ++one)
+        for (std::size_t other = 0; other < one; ++other)
+          shares.back().push_back(
+              i < drawn[one].size() && i < drawn[other].size() ? equal_share(drawn[one][i], drawn[other][i]) : 1);
+    }
+    return shares;
+  }
+
+  [[nodiscard]] static double equal_share(const at::Tensor& one, const at::Tensor& other) {
+    if (one.layout() != at::kStrided || one.is_nested() || one.numel() == 0) return 1;
+    if (one.sizes() != other.sizes() || one.scalar_type() != other.scalar_type()) return 0;
+    const at::Tensor nan = one.ne(one).logical_and(other.ne(other));
+    return one.eq(other).logical_or(nan).to(at::kDouble).mean().item<double>();
+  }
+
+  OperandSets& operands_;
+  std::uint64_t seed_;
+  std::int64_t calls_in_a_row_;
+  Implementation* baseline_ = nullptr;
+  /// The draws of the baseline.
+  check::ElementMoments moments_ = {};
+  /// For each tensor, the largest share of elements that two calls of the baseline have in common; nothing where all
+  /// are.
+  std::vector<std::optional<double>> most_equal_ = {};
+  /// Elements of each tensor in the last calls.
+  mutable std::vector<std::int64_t> elements_ = {};
+};
+
+}  // namespace pace::detail

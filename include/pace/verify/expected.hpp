@@ -1,0 +1,273 @@
+// Expected: the outputs of the baseline, and the agreement of other outputs with them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include "pace/check/clone.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/check/learned_tolerance.hpp"
+#include "pace/check/outputs.hpp"
+#include "pace/check/poison.hpp"
+#include "pace/check/ties.hpp"
+#include "pace/result/result.hpp"
+#include "pace/subject/implementation.hpp"
+#include "pace/subject/random_state.hpp"
+#include "pace/subject/write_values.hpp"
+
+namespace pace::detail {
+
+/// Outputs of one call of the baseline on operands with their first values.
+struct Expected {
+  c10::IValue output;
+  /// Values of every operand tensor after the call.
+  std::vector<at::Tensor> operands;
+  /// Whether the call drew random numbers, so that the next call may have other correct outputs.
+  bool random = false;
+  /// Outputs of the float64 reference, if there is one.
+  std::optional<c10::IValue> reference;
+  /// What calls on nearly these operands have shown of the tensors of `output` and `operands`.
+  check::LearnedTolerances learned;
+  /// Whether each tensor of `output` requires gradients, in their order.
+  std::vector<bool> with_graph;
+};
+
+[[nodiscard]] inline bool unchanged(const std::vector<at::Tensor>& before, const std::vector<at::Tensor>& after) {
+  if (before.size() != after.size()) return false;
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (!unchanged(before[i], after[i])) return false;
+  return true;
+}
+
+/// Makes one call on operands with their first values and with poisoned memory for allocations. Returns a copy of the
+/// output, which later calls do not overwrite, and writes to `with_graph` which of its tensors require gradients.
+[[nodiscard]] inline c10::IValue checked_call(Implementation& implementation, OperandSets& operands, std::size_t set,
+                                              std::uint64_t seed, std::vector<bool>& with_graph) {
+  operands.restore_all(set);
+  reset_random_state(seed);
+  const check::PoisonedAllocations poisoned;
+  const c10::IValue output = implementation.call(set);
+  with_graph.clear();
+  check::for_each_tensor(output, [&](const at::Tensor& tensor) { with_graph.push_back(tensor.requires_grad()); });
+  return check::clone_ivalue(output);
+}
+
+/// Returns which output lacks the autograd graph that the baseline's has, as text; empty if none does.
+[[nodiscard]] inline std::string lost_graph(const std::vector<bool>& baseline, const std::vector<bool>& candidate) {
+  for (std::size_t i = 0; i < std::min(baseline.size(), candidate.size()); ++i)
+    if (baseline[i] && !candidate[i])
+      return "output tensor " + std::to_string(i) +
+             " has no autograd graph (requires_grad is false), and the baseline's has one: its gradients are lost. If "
+             "none are needed, call both under c10::NoGradGuard, or switch this check off "
+             "(check::CheckOptions::check_autograd)";
+  return {};
+}
+
+/// Runs the baseline once, and returns its outputs and the operands that it writes to.
+[[nodiscard]] inline Expected expected_of(Implementation& baseline, OperandSets& operands, std::uint64_t seed) {
+  Expected expected;
+  reset_random_state(seed);
+  const auto state_before = random_state();
+  expected.output = checked_call(baseline, operands, 0, seed, expected.with_graph);
+  expected.random = !unchanged(state_before, random_state());
+  operands.mutated.clear();
+  for (std::size_t i = 0; i < operands.pristine.size(); ++i) {
+    const bool changed = !unchanged(operands.pristine[i], operands.tensors[0][i]);
+    if (changed && !operands.is_scratch(i)) operands.mutated.push_back(i);
+    expected.operands.push_back(changed ? check::clone_input(operands.tensors[0][i]) : operands.pristine[i]);
+  }
+  return expected;
+}
+
+struct Agreement {
+  bool correct = true;
+  /// Whether there were outputs to compare.
+  bool compared = false;
+  /// Outputs that were not compared: see check::Match.
+  std::int64_t only_nan = 0, empty = 0;
+  std::string message;
+  double max_abs_error = 0;
+  /// Whether they are wrong by a finite difference that no declaration excuses, and another tolerance could allow.
+  bool beyond_tolerance = false;
+
+  /// Returns why nothing was compared, of outputs that were to be compared and agree.
+  [[nodiscard]] Uncompared why_uncompared() const {
+    if (only_nan > 0) return empty > 0 ? Uncompared::empty_or_nan : Uncompared::only_nan;
+    return empty > 0 ? Uncompared::empty : Uncompared::no_output;
+  }
+};
+
+/// Enters why outputs that were to be compared were not, and that no claim about the times of the row is proven.
+inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
+  row.uncompared = why;
+  row.context.unproven = std::string("its outputs were not compared: ") + describe(why);
+}
+
+/// Compares an output alone with what was expected.
+[[nodiscard]] inline check::Match match_outputs(const Expected& expected, const c10::IValue& output,
+                                                const check::CheckOptions& options) {
+  const auto match = [&](const c10::IValue& e, const c10::IValue& a) {
+    return check::outputs_match(e, a, options, expected.reference ? &*expected.reference : nullptr, &expected.learned);
+  };
+  if (options.method != check::CheckOptions::Method::ties) return match(expected.output, output);
+  const at::Tensor& values = expected.operands.at(options.ties_operand);
+  const auto found_in = [&](const c10::IValue& value) { return check::detail::Found(values, options.ties_dim, value); };
+  const auto same_shapes = [&] {
+    const auto es = check::tensors_of(expected.output), as = check::tensors_of(output);
+    return std::equal(es.begin(), es.end(), as.begin(), as.end(),
+                      [](const auto& e, const auto& a) { return e.sizes() == a.sizes(); });
+  };
+  if (!same_shapes()) return match(expected.output, output);
+  const auto e = found_in(expected.output), a = found_in(output);
+  if (e.valid() && !a.valid()) {
+    auto found = match(expected.output, output);
+    found.correct = false;
+    found.message = "indices are out of range of operand tensor " + std::to_string(options.ties_operand) +
+                    " (counted from 0), or occur twice, and the baseline's do not: " + found.message;
+    return found;
+  }
+  return match(check::detail::with_clones(expected.output, e), check::detail::with_clones(output, a));
+}
+
+/// Returns what may make one of two outputs float64 and the other one not, as a sentence; empty if they are alike.
+[[nodiscard]] inline std::string float64_hint(const c10::IValue& expected, const c10::IValue& output) {
+  const auto known = check::tensors_of(expected), found = check::tensors_of(output);
+  const auto is_double = [](const at::Tensor& tensor) {
+    return tensor.defined() && tensor.scalar_type() == at::kDouble;
+  };
+  for (std::size_t i = 0; i < std::min(known.size(), found.size()); ++i)
+    if (is_double(known[i]) != is_double(found[i]))
+      return ". The baseline is called in float64, too, which shows what rounding does: memory that it keeps from call "
+             "to call has to be made anew for another dtype. Stated tolerances (rtol, atol) do without these calls";
+  return {};
+}
+
+/// Returns whether tensors of real numbers differ by less than a thousandth of their magnitude: another order makes
+/// larger differences, and sorting hides as small ones.
+[[nodiscard]] inline bool is_nearly_right(const c10::IValue& expected, const c10::IValue& output) {
+  constexpr double share = 1e-3;
+  const auto known = check::tensors_of(expected), found = check::tensors_of(output);
+  const auto is_near = [&](const at::Tensor& a, const at::Tensor& b) {
+    if (!a.defined() || !b.defined() || a.sizes() != b.sizes() || a.layout() != at::kStrided ||
+        b.layout() != at::kStrided || !a.is_floating_point() || !b.is_floating_point())
+      return false;
+    const at::Tensor wide = a.to(at::kDouble);
+    return wide.sub(b.to(wide.options())).abs().le(wide.abs().max().mul(share)).all().item<bool>();
+  };
+  for (std::size_t i = 0; i < std::min(known.size(), found.size()); ++i)
+    if (found[i].defined() && found[i].numel() > 0 && !is_near(known[i], found[i])) return false;
+  return true;
+}
+
+/// Returns by which declaration outputs that differ would agree, as a sentence; empty if by none.
+[[nodiscard]] inline std::string declaration_hint(const Expected& expected, const c10::IValue& output,
+                                                  const check::CheckOptions& options) {
+  using Method = check::CheckOptions::Method;
+  if (options.method != Method::allclose) return {};
+  if (auto hint = float64_hint(expected.output, output); !hint.empty()) return hint;
+  // Sorting large outputs would take longer than the advice is worth.
+  constexpr std::int64_t most_elements = 1 << 20;
+  std::int64_t elements = 0;
+  check::for_each_tensor(expected.output, [&](const at::Tensor& tensor) { elements += tensor.numel(); });
+  if (elements > most_elements) return {};
+  const auto agrees_by = [&](Method method) {
+    check::CheckOptions declared = options;
+    declared.method = method;
+    try {
+      check::validate_outputs(declared, expected.output, expected.operands);
+      return match_outputs(expected, output, declared).correct;
+    } catch (...) {
+      return false;
+    }
+  };
+  if (agrees_by(Method::ties))
+    return ". If equal values may be found in any order, declare it: .ties() (//benches/files: --check ties)";
+  if (agrees_by(Method::order_free) && !is_nearly_right(expected.output, output))
+    return ". If rows may come in any order, declare it: .order_free() (//benches/files: --check order_free)";
+  if (agrees_by(Method::sign_free))
+    return ". If vectors are determined up to their signs, declare it: .sign_free() (//benches/files: --check "
+           "sign_free)";
+  if (expected.random && agrees_by(Method::random))
+    return ". If its random numbers are its own, declare that they are compared as a distribution: .random() "
+           "(//benches/files: --check random)";
+  return {};
+}
+
+[[nodiscard]] inline std::string scratch_hint(std::size_t operand) {
+  return ". If that is a workspace, declare it: .scratch(" + std::to_string(operand) +
+         "), counted from 0 (//benches/files: --scratch " + std::to_string(operand) + ')';
+}
+
+/// What is wrong with an implementation that writes to an operand tensor as the baseline does not.
+[[nodiscard]] inline std::string describe_changed_operand(std::size_t operand) {
+  return "it changes operand tensor " + std::to_string(operand) + ", which the baseline leaves alone" +
+         scratch_hint(operand);
+}
+
+/// Compares an output with what was expected, and `tensors` as well unless they are null: the operands that the call
+/// got.
+[[nodiscard]] inline Agreement agree_with(const Expected& expected, const c10::IValue& output,
+                                          const OperandSets& operands, const std::vector<at::Tensor>* tensors,
+                                          const check::CheckOptions& options) {
+  Agreement agreement;
+  if (options.method == check::CheckOptions::Method::none) return agreement;
+  const auto look_at = [&](const check::Match& match, check::CheckOptions::Method method, const std::string& prefix) {
+    agreement.compared = agreement.compared || match.compared > 0;
+    agreement.only_nan += match.only_nan;
+    agreement.empty += match.empty;
+    agreement.max_abs_error = std::max(agreement.max_abs_error, match.max_abs_error);
+    if (match.correct || !agreement.correct) return;
+    agreement.correct = false;
+    agreement.message = prefix + match.message;
+    // Other dtypes and shapes count as infinite errors, and unwritten elements have any values.
+    agreement.beyond_tolerance = check::has_tolerance(method) && !match.unwritten && match.max_abs_error > 0 &&
+                                 std::isfinite(match.max_abs_error);
+  };
+  if (!expected.output.isNone() || !output.isNone())
+    look_at(match_outputs(expected, output, options), options.method, "");
+  if (!agreement.correct) {
+    const auto hint = declaration_hint(expected, output, options);
+    agreement.message += hint;
+    agreement.beyond_tolerance = agreement.beyond_tolerance && hint.empty();
+  }
+  if (tensors == nullptr) return agreement;
+  // The reference has no values for operands, the user's function is about outputs, and operands are no indices.
+  using Method = check::CheckOptions::Method;
+  check::CheckOptions direct = options;
+  if (options.method == Method::float64_reference || options.method == Method::custom || options.method == Method::ties)
+    direct.method = Method::allclose;
+  auto next_mutated = operands.mutated.begin();
+  for (std::size_t i = 0; i < expected.operands.size(); ++i) {
+    const at::Tensor& now = (*tensors)[i];
+    if (next_mutated != operands.mutated.end() && *next_mutated == i) {
+      ++next_mutated;
+      const bool was_correct = agreement.correct;
+      look_at(check::outputs_match(expected.operands[i], now, direct, nullptr, &expected.learned), direct.method,
+              "operand tensor " + std::to_string(i) + ", which the baseline writes to: ");
+      if (was_correct && !agreement.correct) agreement.message += scratch_hint(i);
+    } else if (!operands.is_scratch(i) && !unchanged(expected.operands[i], now)) {
+      agreement.compared = true;
+      if (agreement.correct) agreement.message = describe_changed_operand(i);
+      agreement.correct = false;
+    }
+  }
+  return agreement;
+}
+
+/// Compares an output as above, and the operands of set `set` if one is given: after many timed calls of several
+/// implementations it would be unknown which one changed an operand.
+[[nodiscard]] inline Agreement agree(const Expected& expected, const c10::IValue& output, const OperandSets& operands,
+                                     std::optional<std::size_t> set, const check::CheckOptions& options) {
+  return agree_with(expected, output, operands, set ? &operands.tensors[*set] : nullptr, options);
+}
+
+}  // namespace pace::detail

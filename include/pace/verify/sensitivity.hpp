@@ -1,0 +1,376 @@
+// Sensitivity: how far the outputs of the baseline move with the last bits of its operands, and how many values of the
+// operands they depend on. Tolerances follow from that, whatever the operator is.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_ops.h>
+#include <c10/core/GradMode.h>
+
+#include "pace/check/check_options.hpp"
+#include "pace/check/clone.hpp"
+#include "pace/check/ivalue.hpp"
+#include "pace/check/learned_tolerance.hpp"
+#include "pace/check/raw_memory.hpp"
+#include "pace/check/structure.hpp"
+#include "pace/check/tolerance.hpp"
+#include "pace/os/activity.hpp"
+#include "pace/subject/implementation.hpp"
+#include "pace/subject/operands.hpp"
+#include "pace/subject/random_state.hpp"
+#include "pace/subject/write_values.hpp"
+#include "pace/verify/expected.hpp"
+
+namespace pace::detail {
+
+/// Whether the elements of `tensor` are real or complex numbers that can be computed with in place.
+[[nodiscard]] inline bool has_real_values(const at::Tensor& tensor) {
+  return tensor.defined() && check::detail::is_plain(tensor) && tensor.numel() > 0 &&
+         (tensor.is_floating_point() || tensor.is_complex()) && !c10::isFloat8Type(tensor.scalar_type());
+}
+
+/// Calls `change(values, numbers)` for each operand of real values: the values to be changed in place, and as many
+/// random numbers from [0, 1), which are the same for equal seeds and may be changed, too. Those of a large operand
+/// repeat after a prime number of them, since drawing one for each value would take longer than most calls do. If
+/// `elementwise`, large tensors are changed in pieces of one dimension.
+template <class Change>
+void change_values(const std::vector<at::Tensor>& tensors, std::uint64_t seed, const Change& change,
+                   bool elementwise = false) {
+  constexpr std::int64_t longest_period = 65521;
+  const c10::NoGradGuard no_grad;
+  const at::Generator generator = at::detail::createCPUGenerator(seed);
+  for (const auto& tensor : tensors) {
+    if (!has_real_values(tensor)) continue;
+    at::Tensor values = check::detail::distinct_values_of(tensor);
+    const std::int64_t count = values.numel(), period = std::min(count, longest_period);
+    at::Tensor numbers =
+        values.new_empty({period}, at::TensorOptions().dtype(at::kFloat).device(at::kCPU)).uniform_(0, 1, generator);
+    if (elementwise && values.is_cpu() && values.is_contiguous()) {
+      // What `change` makes of all values at once takes several times their memory.
+      at::Tensor flat = values.view({-1});
+      for (std::int64_t start = 0; start < count; start += period) {
+        const std::int64_t length = std::min(period, count - start);
+        at::Tensor piece = flat.narrow(0, start, length);
+        change(piece, numbers.narrow(0, 0, length).clone());
+      }
+      continue;
+    }
+    if (count > period) numbers = numbers.repeat({(count + period - 1) / period}).narrow(0, 0, count);
+    change(values, numbers.view(values.sizes()).to(values.device()));
+  }
+}
+
+/// Makes each value smaller by up to three units in the last place, by one in 16-bit types. Zeros, signs and ranges
+/// such as [0, 1] stay.
+inline void shrink_slightly(const std::vector<at::Tensor>& tensors, std::uint64_t seed) {
+  change_values(
+      tensors, seed,
+      [](at::Tensor& values, const at::Tensor& numbers) {
+        const check::detail::Precision precision = check::detail::precision_of(values.scalar_type());
+        const int most = precision.epsilon > precision.accumulator_epsilon ? 1 : 3;
+        // Exact in float32 for its own type and narrower ones.
+        const at::ScalarType real = c10::toRealValueType(values.scalar_type());
+        const at::Tensor wide = real == at::kDouble ? numbers.to(at::kDouble) : numbers;
+        values.mul_(wide.mul_(most + 1).floor_().mul_(-precision.epsilon).add_(1).to(real));
+      },
+      /*elementwise=*/true);
+}
+
+/// Makes a share of the values, chosen at random, smaller by a quarter.
+inline void shrink_some(const std::vector<at::Tensor>& tensors, double share, std::uint64_t seed) {
+  change_values(
+      tensors, seed,
+      [&](at::Tensor& values, const at::Tensor& numbers) {
+        values.mul_(numbers.lt(share).to(c10::toRealValueType(values.scalar_type())).mul(-0.25).add(1));
+      },
+      /*elementwise=*/true);
+}
+
+/// Converts floating-point tensors to float64, each within itself: a callable takes them by their static types. Those
+/// of one dtype that share memory share it afterwards, too.
+inline void convert_to_float64(std::vector<at::Tensor> tensors) {
+  std::vector<at::Tensor> wide(tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const at::Tensor& tensor = tensors[i];
+    if (!tensor.is_floating_point()) continue;
+    const auto shares = [&](std::size_t j) {
+      return j != i && tensors[j].defined() && tensors[j].scalar_type() == tensor.scalar_type() &&
+             check::detail::is_plain(tensor) && check::detail::is_plain(tensors[j]) && tensors[j].is_alias_of(tensor);
+    };
+    std::size_t first = 0;
+    while (first < tensors.size() && !shares(first)) ++first;
+    if (first == tensors.size()) {
+      wide[i] = tensor.to(at::kDouble);
+      continue;
+    }
+    const auto elements = static_cast<std::int64_t>(tensor.storage().nbytes() / tensor.element_size());
+    const at::Tensor all =
+        first < i ? at::Tensor() : at::empty({0}, tensor.options()).set_(tensor.storage(), 0, {elements});
+    wide[i] = (first < i ? wide[first] : all.to(at::kDouble))
+                  .as_strided(tensor.sizes(), tensor.strides(), tensor.storage_offset());
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (wide[i].defined()) tensors[i].set_data(wide[i]);
+}
+
+/// Returns the output of a call with `operands` converted to float64, and throws what the call throws. The additional
+/// set of operands is removed again, so that it is no part of the rounds.
+[[nodiscard]] inline c10::IValue call_in_float64(Implementation& implementation, OperandSets& sets,
+                                                 const OperandSet& operands, std::uint64_t seed) {
+  struct Removed {
+    OperandSets& sets;
+    ~Removed() { sets.sets.resize(sets.tensors.size()); }
+  } const removed{sets};
+  auto as_double = operands.clone();
+  convert_to_float64(as_double->tensors());
+  sets.sets.push_back(std::move(as_double));
+  reset_random_state(seed);
+  return check::clone_ivalue(implementation.call(sets.sets.size() - 1));
+}
+
+/// Learns the tolerances of the baseline's outputs for one set of values by some calls on nearly these values.
+class Sensitivity {
+ public:
+  /// `values` are those for which `expected` was computed. All must outlive it.
+  /// `number_dtype`: see check::CheckOptions.
+  Sensitivity(Implementation& baseline, OperandSets& operands, const OperandSet& values, std::uint64_t seed,
+              std::int64_t reduction_length, at::ScalarType number_dtype)
+      : baseline_(baseline),
+        operands_(operands),
+        values_(values),
+        seed_(seed),
+        reduction_length_(static_cast<double>(reduction_length)),
+        number_dtype_(number_dtype) {}
+
+  /// Adds to `expected` what is learned; nothing if the baseline takes no other values. `terms` are known numbers of
+  /// terms, in the order of the results, from earlier values. Returns those in use.
+  std::vector<double> learn(Expected& expected, std::vector<double> terms) {
+    const c10::NoGradGuard no_grad;
+    const OnOtherValues other("pace made some values of all operands smaller, to learn tolerances",
+                              "state tolerances: check::CheckOptions::rtol and atol");
+    expected.learned.clear();
+    try {
+      const auto results = results_of(expected.output, expected.operands, nullptr);
+      const std::size_t first_number = results.size() - check::detail::numbers_in_order(expected.output).size();
+      if (terms.size() != results.size()) terms = count_terms(results);
+      auto moves = moves_of(results);
+      for (std::size_t i = 0; i < results.size(); ++i)
+        if (moves[i]) expected.learned.push_back({results[i], terms[i], slack_of(results[i], *moves[i], terms[i])});
+      if (!expected.random && baseline_.phases() == nullptr) add_errors_of_baseline(results, expected.learned);
+      for (auto& each : expected.learned)
+        for (std::size_t i = first_number; i < results.size() && !each.number; ++i)
+          if (results[i].is_same(each.output))
+            each = {.terms = each.terms, .slack = each.slack, .number = i - first_number};
+    } catch (...) {
+      // The values that were tried are no valid operands, or memory is short: default tolerances hold.
+    }
+    operands_.restore_all(0);
+    return terms;
+  }
+
+ private:
+  /// The tensors of an output, the operands that the baseline writes to, and the numbers of the output as 0-d tensors.
+  /// Numbers have the types of those in `like`, the results on the values of the operands, if it is not null.
+  [[nodiscard]] std::vector<at::Tensor> results_of(const c10::IValue& output, const std::vector<at::Tensor>& operands,
+                                                   const std::vector<at::Tensor>* like) const {
+    auto results = check::tensors_of(output);
+    for (const std::size_t i : operands_.mutated) results.push_back(operands.at(i));
+    for (const auto& number : check::detail::numbers_in_order(output)) {
+      const bool known = like != nullptr && results.size() < like->size();
+      results.push_back(
+          as_tensor(number, known ? std::optional(like->at(results.size()).scalar_type()) : std::nullopt));
+    }
+    return results;
+  }
+
+  /// A number as a 0-d tensor of type `dtype` or, without one, of the type that it was computed in.
+  [[nodiscard]] at::Tensor as_tensor(const c10::IValue& number, std::optional<at::ScalarType> dtype) const {
+    const bool real = number.isDouble();
+    const std::complex<double> value =
+        real ? std::complex<double>(number.toDouble()) : std::complex<double>(number.toComplexDouble());
+    if (!dtype) {
+      const at::ScalarType of_parts = check::detail::number_dtype(value, number_dtype_);
+      dtype = real ? of_parts : c10::toComplexType(of_parts);
+    }
+    const at::Tensor tensor = at::_ops::empty_memory_format::call({}, real ? at::kDouble : at::kComplexDouble,
+                                                                  at::kStrided, at::kCPU, std::nullopt, std::nullopt);
+    if (real)
+      *static_cast<double*>(tensor.mutable_data_ptr()) = value.real();
+    else
+      *static_cast<std::complex<double>*>(tensor.mutable_data_ptr()) = value;
+    return tensor.to(*dtype);
+  }
+
+  template <class Change>
+  [[nodiscard]] std::vector<at::Tensor> results_after(const std::vector<at::Tensor>& results, const Change& change) {
+    const auto changed = values_.clone();
+    const auto tensors = changed->tensors();
+    change(tensors);
+    write_values(tensors, operands_.tensors[0]);
+    reset_random_state(seed_);
+    const auto output = check::clone_ivalue(call_as_given());
+    std::vector<at::Tensor> after;
+    for (const auto& tensor : operands_.tensors[0]) after.push_back(check::clone_input(tensor));
+    return results_of(output, after, &results);
+  }
+
+  [[nodiscard]] static bool comparable(const at::Tensor& result, const at::Tensor& other) {
+    return has_real_values(result) && other.defined() && other.sizes() == result.sizes() &&
+           other.scalar_type() == result.scalar_type();
+  }
+
+  /// How many values an element depends on, from the share of elements that change when a share of the values does:
+  /// 1 - (1 - share)^n. Some values have no effect, as half of those that relu gets, so twice that is returned.
+  [[nodiscard]] std::vector<double> count_terms(const std::vector<at::Tensor>& results) {
+    constexpr std::array shares{0x1p-3, 0x1p-8};
+    constexpr std::int64_t fewest_elements = 64;
+    double values = 0;
+    for (const auto& tensor : values_.tensors())
+      if (has_real_values(tensor)) values += static_cast<double>(tensor.numel());
+    const double most = std::min(values + 1, reduction_length_);
+    std::vector<double> terms(results.size(), most);
+    constexpr double fewest_changes = 8;
+    for (const double share : shares) {
+      // Where hardly a value changes, no result says what it depends on.
+      if (share * values < fewest_changes) break;
+      const auto now = results_after(results, [&](const auto& tensors) { shrink_some(tensors, share, seed_ + 1); });
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        if (terms[i] < most || i >= now.size() || !comparable(results[i], now[i])) continue;
+        const auto numbers = results[i].eq(results[i]);
+        const auto count = numbers.sum().item<std::int64_t>();
+        if (count < fewest_elements) continue;
+        const auto changed = results[i].ne(now[i]).logical_and(numbers).sum().item<std::int64_t>();
+        const double part = static_cast<double>(changed) / static_cast<double>(count);
+        if (part < 0.98) terms[i] = std::clamp(2 * std::log1p(-part) / std::log1p(-share), 1.0, most);
+      }
+      if (std::none_of(terms.begin(), terms.end(), [&](double each) { return each >= most; })) break;
+    }
+    return terms;
+  }
+
+  /// How far each element moves at most when the operands change in their last places; nothing for results without real
+  /// values, or of other shapes.
+  [[nodiscard]] std::vector<std::optional<at::Tensor>> moves_of(const std::vector<at::Tensor>& results) {
+    std::vector<std::optional<at::Tensor>> moves(results.size());
+    const auto wide = [](const at::Tensor& tensor) {
+      return tensor.resolve_conj().resolve_neg().to(tensor.is_complex() ? at::kComplexDouble : at::kDouble);
+    };
+    const auto is_whole = [](const at::Tensor& values) {
+      return !values.is_complex() && values.eq(values.round()).all().item<bool>();
+    };
+    // With the first values among them: a sum that is zero but for rounding may be zero for the others.
+    std::vector<bool> whole(results.size());
+    std::vector<at::Tensor> wide_results(results.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!comparable(results[i], results[i])) continue;
+      wide_results[i] = wide(results[i]);
+      whole[i] = is_whole(wide_results[i]);
+    }
+    constexpr std::uint64_t trials = 2;
+    for (std::uint64_t trial = 0; trial < trials; ++trial) {
+      const auto now =
+          results_after(results, [&](const auto& tensors) { shrink_slightly(tensors, seed_ + 2 + trial); });
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        if (i >= now.size() || !comparable(results[i], now[i])) continue;
+        const auto values = wide(now[i]);
+        whole[i] = whole[i] && is_whole(values);
+        auto move = values.sub(wide_results[i]).abs().nan_to_num_(0, 0, 0);
+        moves[i] = moves[i] ? moves[i]->maximum(move) : std::move(move);
+      }
+    }
+    // Whole numbers, as of floor or sign, jump: that is no rounding.
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (whole[i] && moves[i]) moves[i]->zero_();
+    return moves;
+  }
+
+  /// Honest implementations differ by some such moves: sums of n terms by up to sqrt(n) of them, since the errors of a
+  /// plain loop add up. At most what the default tolerance is for values as large as the operands and their products.
+  [[nodiscard]] at::Tensor slack_of(const at::Tensor& result, const at::Tensor& move, double terms) const {
+    const check::detail::Precision precision = check::detail::precision_of(result.scalar_type());
+    const bool rounded = precision.epsilon > precision.accumulator_epsilon;
+    const double factor = 4 * (rounded ? 1 : std::sqrt(terms));
+    auto slack = move.clamp_min(check::typical_magnitude(move)).mul_(factor).clamp_max_(most_slack(result));
+    return slack.to(result.scalar_type() == at::kDouble || result.scalar_type() == at::kComplexDouble ? at::kDouble
+                                                                                                      : at::kFloat);
+  }
+
+  [[nodiscard]] double most_slack(const at::Tensor& result) const {
+    const check::detail::Precision precision = check::detail::precision_of(result.scalar_type());
+    double operand = 0;
+    for (const auto& tensor : values_.tensors())
+      if (has_real_values(tensor)) operand = std::max(operand, check::typical_magnitude(tensor));
+    const double magnitude = std::max({check::typical_magnitude(result), operand, operand * operand});
+    const double relative = precision.epsilon > precision.accumulator_epsilon
+                                ? 16 * precision.epsilon
+                                : std::max(precision.rtol, 16 * precision.epsilon * std::sqrt(reduction_length_));
+    return relative * magnitude;
+  }
+
+  /// An implementation that is more accurate than the baseline differs from it by the baseline's error, which a call in
+  /// float64 shows. Without one, and where it computes something else, nothing is added.
+  void add_errors_of_baseline(const std::vector<at::Tensor>& results, check::LearnedTolerances& learned) {
+    const auto tensors = values_.tensors();
+    if (std::none_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
+          return tensor.is_floating_point() && tensor.scalar_type() != at::kDouble;
+        }))
+      return;
+    std::vector<at::Tensor> exact;
+    try {
+      const c10::IValue output = call_in_float64(baseline_, operands_, values_, seed_);
+      exact = check::tensors_of(output);
+      const auto numbers = check::detail::numbers_in_order(output);
+      // What the baseline writes to operands in float64 is not looked at.
+      exact.resize(results.size() - std::min(numbers.size(), results.size()));
+      for (const auto& number : numbers)
+        exact.push_back(as_tensor(number, number.isDouble() ? at::kDouble : at::kComplexDouble));
+    } catch (...) {
+      return;
+    }
+    for (auto& each : learned) {
+      std::size_t i = 0;
+      while (!results[i].is_same(each.output)) ++i;
+      if (i >= exact.size() || !exact[i].defined() || exact[i].scalar_type() != at::kDouble ||
+          exact[i].sizes() != each.output.sizes() || exact[i].device() != each.output.device())
+        continue;
+      // In place where the memory is not the output's own, since these are twice as wide as most outputs.
+      auto error = each.output.to(at::kDouble).sub(exact[i]).abs_().nan_to_num_(0, 0, 0);
+      const auto rms = [](const at::Tensor& tensor) {
+        return tensor.norm().template item<double>() / std::sqrt(static_cast<double>(tensor.numel()));
+      };
+      const double typical = rms(error);
+      if (!(typical <= 0.01 * rms(exact[i].nan_to_num_(0, 0, 0)))) continue;
+      const auto slack = error.mul_(2).add_(4 * typical).clamp_max_(most_slack(each.output));
+      each.slack = each.slack.maximum(slack.to(each.slack.scalar_type()));
+    }
+  }
+
+  /// Gradients are recorded as in the first calls, since the baseline may take some.
+  [[nodiscard]] c10::IValue call_as_given() {
+    const c10::AutoGradMode as_given(gradients_);
+    return baseline_.call(0);
+  }
+
+  bool gradients_ = c10::GradMode::is_enabled();
+  Implementation& baseline_;
+  OperandSets& operands_;
+  const OperandSet& values_;
+  std::uint64_t seed_;
+  double reduction_length_;
+  at::ScalarType number_dtype_;
+};
+
+}  // namespace pace::detail

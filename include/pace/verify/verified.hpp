@@ -1,0 +1,68 @@
+// Verified: what the first calls return, and the state from which all timed calls start.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "pace/base/format.hpp"
+#include "pace/result/options.hpp"
+#include "pace/result/result.hpp"
+#include "pace/subject/operands.hpp"
+#include "pace/subject/participants.hpp"
+#include "pace/subject/prepare.hpp"
+#include "pace/timing/host_bandwidth.hpp"
+#include "pace/verify/expected.hpp"
+
+namespace pace::detail {
+
+/// Result of the first calls.
+struct Verified {
+  /// Implementations whose outputs are correct.
+  Participants participants;
+  /// Rows with the first call, the agreement of the outputs, the counts and the memory of each implementation.
+  Result result;
+  /// Options of Prepared, with the largest number of calls of a sample.
+  Options options;
+  /// What every correct call reads and writes at least; empty if the clock knows no bandwidths of the machine.
+  timing::LeastTraffic traffic = {};
+};
+
+/// Operands of one set with its spares, in bytes at most: calls on larger operands take so long that a sample needs no
+/// more than one or two of them. And calls of a sample at most: a restored copy costs about as much as a short call.
+inline constexpr double most_spare_bytes = 16 << 20;
+inline constexpr double most_calls_on_spares = 256;
+/// On a GPU, where captured calls have a graph for each copy, and a few calls make up a sample.
+inline constexpr double most_calls_on_gpu_spares = 16;
+
+/// Makes every timed call start from the same state. If the baseline writes to operands, each call of a sample gets a
+/// copy of its own, restored before the sample; if it draws random numbers, the generators are reset before the sample.
+/// None of that is timed, and notes say what is done.
+inline void start_calls_alike(const Prepared& prepared, const Expected& expected, Verified& verified) {
+  OperandSets& operands = *prepared.operands;
+  operands.random = expected.random;
+  operands.seed = prepared.options.seed;
+  if (operands.random)
+    verified.result.notes.push_back("It draws random numbers: the generators are reset before each sample, untimed.");
+  if (operands.mutated.empty()) return;
+  const double bytes = std::max(1.0, bytes_of(operands.pristine));
+  const bool on_gpu = operands.pristine.front().is_cuda();
+  const double most_calls = on_gpu ? most_calls_on_gpu_spares : most_calls_on_spares;
+  const auto calls = static_cast<std::int64_t>(std::clamp(most_spare_bytes / bytes, 1.0, most_calls));
+  auto& most = verified.options.max_iterations;
+  most = most > 0 ? std::min(most, calls) : calls;
+  operands.spares.resize(operands.sets.size());
+  operands.spare_tensors.resize(operands.sets.size());
+  for (std::size_t set = 0; set < operands.sets.size(); ++set)
+    for (std::int64_t call = 1; call < most; ++call) {
+      operands.spares[set].push_back(prepared.given->clone());
+      operands.spare_tensors[set].push_back(operands.spares[set].back()->tensors());
+    }
+  verified.result.notes.push_back("It writes to operand tensor " + listed(operands.mutated) +
+                                  ": every call of a sample (" + std::to_string(most) +
+                                  " at most) gets a copy of its own, restored before the sample, "
+                                  "untimed.");
+}
+
+}  // namespace pace::detail

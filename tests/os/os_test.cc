@@ -1,0 +1,83 @@
+#include <sys/resource.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "pace/os/bazel.hpp"
+#include "pace/os/memory.hpp"
+#include "pace/os/report_program.hpp"
+#include "pace/os/same_file.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("a file of pace is found in the runfiles of pace and of another workspace, by one name") {
+  const pace::test::Scratch scratch;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(scratch.path);
+  CHECK(pace::shipped_file("a/b.txt") == "a/b.txt");
+  (void)scratch.write("external/pace/a/b.txt", "");
+  CHECK(pace::shipped_file("a/b.txt") == "external/pace/a/b.txt");
+  CHECK(pace::same_file("external/pace/a/b.txt", "./external/../external/pace/a/b.txt"));
+  CHECK_FALSE(pace::same_file("a/b.txt", "a/b.txt"));
+  (void)scratch.write("a/b.txt", "");
+  CHECK(pace::shipped_file("a/b.txt") == "a/b.txt");
+  CHECK_FALSE(pace::same_file("a/b.txt", "external/pace/a/b.txt"));
+  std::filesystem::current_path(before);
+}
+
+TEST_CASE("prints where the program that makes pages is", "[.]") { std::cout << '<' << pace::report_program() << '>'; }
+
+TEST_CASE("a program that a link starts by its path finds the program that makes pages beside the link") {
+  const pace::test::Scratch scratch;
+  const std::filesystem::path link = scratch / "linked";
+  std::filesystem::create_symlink(std::filesystem::read_symlink("/proc/self/exe"), link);
+  const std::string program = scratch.write("linked.runfiles/pace/tools/report/report", "#!/bin/sh\n");
+  const auto printed = [&](const std::string& name) {
+    const std::string words =
+        "cd '" + scratch.path.string() + "' && env -i " + name + " 'prints where the program that makes pages is' >out";
+    CHECK(std::system(words.c_str()) == 0);
+    return scratch.read("out");
+  };
+  CHECK_THAT(printed("./linked"), ContainsSubstring("<>"));  // it cannot be run
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  CHECK_THAT(printed("./linked"), ContainsSubstring("linked.runfiles/pace/tools/report/report>"));
+  CHECK_THAT(printed("'" + link.string() + "'"), ContainsSubstring('<' + program + '>'));
+}
+
+TEST_CASE("this machine has memory left") {
+  const auto available = pace::available_memory();
+  REQUIRE(available);
+  CHECK(*available > 1 << 20);
+}
+
+TEST_CASE("a limit on the address space is a limit on memory") {
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_AS, &before) == 0);
+  const auto left_with = [&](rlim_t limit) {
+    rlimit changed = before;
+    changed.rlim_cur = limit;
+    REQUIRE(::setrlimit(RLIMIT_AS, &changed) == 0);
+    const auto left = pace::detail::left_of_address_space();
+    REQUIRE(::setrlimit(RLIMIT_AS, &before) == 0);
+    return left;
+  };
+  CHECK_FALSE(left_with(RLIM_INFINITY));
+  constexpr rlim_t first = rlim_t{1} << 40;
+  const auto more = left_with(2 * first), less = left_with(first);
+  REQUIRE(more);
+  REQUIRE(less);
+  CHECK(*more - *less > static_cast<std::int64_t>(first) - (1 << 20));
+  CHECK(*less < static_cast<std::int64_t>(first));
+  REQUIRE(::setrlimit(RLIMIT_AS, &before) == 0);
+}
+
+}  // namespace
