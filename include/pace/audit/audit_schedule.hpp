@@ -21,7 +21,7 @@
 
 namespace pace::detail {
 
-/// What IntegrityChecker and SideAudits have in common: moments of audits that cannot be foreseen, and the times of the
+/// What AuditDriver and SideAudits have in common: moments of audits that cannot be foreseen, and the times of the
 /// rounds that the questions after them are measured by.
 class AuditSchedule {
  public:

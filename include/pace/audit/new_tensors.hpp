@@ -7,14 +7,19 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "pace/audit/check.hpp"
+#include "pace/audit/context.hpp"
+#include "pace/base/format.hpp"
 #include "pace/base/units.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
+#include "pace/subject/time_left.hpp"
 #include "pace/subject/write_values.hpp"
 #include "pace/timing/clock.hpp"
 
@@ -99,4 +104,55 @@ class NewTensorTimes {
   std::vector<std::unique_ptr<OperandSet>> made_ = {};
 };
 
+/// Finds candidates that are fast only on the tensors of the rounds.
+class NewTensors final : public Check {
+ public:
+  /// `audit` must outlive it.
+  explicit NewTensors(AuditContext& audit) : audit_(audit) {}
+  [[nodiscard]] std::string find_fault(Implementation& implementation) override;
+  /// What is kept for an operand is made once more for another one.
+  [[nodiscard]] bool is_explained_by_kept_operand() const override { return true; }
+
+ private:
+  AuditContext& audit_;
+};
+
+/// Whether single calls take as long on tensors that no call has had as on those of the rounds, where the values are
+/// new to both: see NewTensorTimes. Large operands would take too long to be copied.
+inline std::string NewTensors::find_fault(Implementation& implementation) {
+  constexpr int tries = 12, for_all_but_one = 11;
+  constexpr double slack_in_resolutions = 40, most_bytes = 64 << 20;
+  const Nanoseconds usual = audit_.shortest_of(implementation.index) + audit_.shortest_of(audit_.baseline_index);
+  // On values that are known, what is kept for them would be made anew on new tensors alone. A step of a training has
+  // its tensors from the model.
+  if (audit_.clock.modes() != nullptr || !audit_.operands.keeps.empty() || audit_.prepared.renew ||
+      !audit_.answers->renews() || audit_.operands.pristine.empty() ||
+      bytes_of(audit_.operands.pristine) > most_bytes || implementation.phases() != nullptr ||
+      4 * usual > AuditContext::audit_share * audit_.options.budget)
+    return {};
+  const Nanoseconds start = audit_.clock.now(), slack = slack_in_resolutions * audit_.clock.resolution();
+  NewTensorTimes::Times own, of_baseline;
+  int slower = 0;
+  {
+    const OnOtherValues other = audit_.on_fresh_values();
+    NewTensorTimes times(audit_.clock, audit_.operands, *audit_.prepared.given,
+                         [&](const std::vector<at::Tensor>& tensors) {
+                           audit_.source->draw(audit_.answers->fresh().renewal, tensors, {});
+                         });
+    for (int i = 0; i < tries && slower >= i - (tries - for_all_but_one); ++i) {
+      // Work on new tensors alone may have taken the time.
+      if (i > 0 && audit_.clock.now() - start > audit_.longest_of_rounds()) break;
+      if (time_left(audit_.clock).count() <= 0) break;
+      of_baseline = times.take(audit_.baseline());
+      own = times.take(implementation);
+      slower += NewTensorTimes::is_slow(own, of_baseline, slack);
+    }
+  }
+  audit_.repair(0);
+  if (slower < for_all_but_one) return {};
+  return "a call on tensors that none has had takes " + format_time(own.on_new) + ", and one on those of the rounds " +
+         format_time(own.on_known) + ", both on new values; those of the baseline take " +
+         format_time(of_baseline.on_new) + " and " + format_time(of_baseline.on_known) +
+         ": it is fast on the tensors of the rounds alone. " + AuditContext::keeps_hint();
+}
 }  // namespace pace::detail

@@ -8,7 +8,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/audit/checker.hpp"
+#include "pace/audit/audit_driver.hpp"
 #include "pace/base/random.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/subject/operands.hpp"
@@ -25,8 +25,8 @@ namespace pace::detail {
 class RoundValues final : public timing::RoundObserver {
  public:
   /// All must outlive it, and `prepared.renew` must not be null.
-  RoundValues(timing::Clock& clock, const Prepared& prepared, IntegrityChecker& integrity)
-      : clock_(clock), prepared_(prepared), operands_(*prepared.operands), integrity_(integrity) {}
+  RoundValues(timing::Clock& clock, const Prepared& prepared, AuditDriver& audit)
+      : clock_(clock), prepared_(prepared), operands_(*prepared.operands), audit_(audit) {}
 
   /// Throws what the user's function throws, and Error if it makes tensors of other shapes, strides or types.
   void round_started(std::size_t round) override {
@@ -50,7 +50,7 @@ class RoundValues final : public timing::RoundObserver {
   /// Detects changed operands before it restores the first values.
   void cycle_ended(const timing::Rounds&) override {
     const Nanoseconds start = clock_.now();
-    integrity_.look_at_operands();
+    audit_.look_at_operands();
     put_back();
     took_ += clock_.now() - start;
   }
@@ -75,7 +75,7 @@ class RoundValues final : public timing::RoundObserver {
   timing::Clock& clock_;
   const Prepared& prepared_;
   OperandSets& operands_;
-  IntegrityChecker& integrity_;
+  AuditDriver& audit_;
   /// Values of the round, in memory to which no implementation has access.
   std::unique_ptr<OperandSet> own_;
   std::optional<OnOtherValues> other_;

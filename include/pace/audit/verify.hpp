@@ -13,7 +13,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/audit/checker.hpp"
+#include "pace/audit/audit_driver.hpp"
+#include "pace/audit/check.hpp"
 #include "pace/audit/each_operand.hpp"
 #include "pace/audit/least_traffic.hpp"
 #include "pace/audit/new_value_norm.hpp"
@@ -61,9 +62,8 @@ inline constexpr double most_bytes_to_keep = 64 << 20;
 /// Makes the first calls, one implementation after the other.
 class FirstCalls {
  public:
-  FirstCalls(timing::Clock& clock, const Prepared& prepared, IntegrityChecker& integrity,
-             const check::CheckOptions& check)
-      : clock_(clock), prepared_(prepared), integrity_(integrity), check_(check) {
+  FirstCalls(timing::Clock& clock, const Prepared& prepared, AuditDriver& audit, const check::CheckOptions& check)
+      : clock_(clock), prepared_(prepared), audit_(audit), check_(check) {
     if (prepared.options.audit == Audit::off) check_.fresh_values = check::CheckOptions::FreshValues::none;
     if (!check_.number_dtype) check_.number_dtype = check::detail::widest_floating_type(prepared.operands->pristine);
   }
@@ -114,7 +114,7 @@ class FirstCalls {
       verified.participants.drop(index, Outcome::unreached, deadline_reason());
     else
       try_to_make(index, verified);
-    if (!verified.participants.device_lost()) integrity_.finish();
+    if (!verified.participants.device_lost()) audit_.finish();
   }
 
  private:
@@ -144,8 +144,8 @@ class FirstCalls {
     auto& row = result.implementations[index];
     const auto call = [&] { return implementation.call(0); };
 
-    integrity_.repair(0);
-    integrity_.start();
+    audit_.repair(0);
+    audit_.start();
     row.first_call = clock_.time([&] { (void)call(); });
     if (is_baseline) {
       expected_ = expected_of(implementation, operands, seed);
@@ -180,12 +180,12 @@ class FirstCalls {
       learns_ =
           check::compares_values(check_.method) && !check_.rtol && !check_.atol && took <= longest_call_to_learn_by;
       learn_tolerances(expected_, *prepared_.given);
-      integrity_.learn(implementation, expected_, check_, [&](Expected& expected, const OperandSet& fresh) {
+      audit_.learn(implementation, expected_, check_, [&](Expected& expected, const OperandSet& fresh) {
         add_reference(prepared_, expected, fresh, check_, result);
         learn_tolerances(expected, fresh);
       });
     }
-    Examination examination = integrity_.examine(implementation);
+    Examination examination = audit_.examine(implementation);
     row.counts = examination.counts;
     row.why_uncounted = std::move(examination.why_uncounted);
     row.context.repeats_outputs = examination.repeats_outputs;
@@ -302,7 +302,7 @@ class FirstCalls {
 
   timing::Clock& clock_;
   const Prepared& prepared_;
-  IntegrityChecker& integrity_;
+  AuditDriver& audit_;
   check::CheckOptions check_;
   Expected expected_ = {};
   Nanoseconds longest_call_{};
@@ -318,15 +318,29 @@ class FirstCalls {
   std::optional<DrawnInARow> draws_in_a_row_ = {};
 };
 
+/// Repeats after the rounds the checks beside the first calls.
+class FirstChecksAgain final : public Check {
+ public:
+  explicit FirstChecksAgain(std::shared_ptr<FirstCalls> first) : first_(std::move(first)) {}
+  [[nodiscard]] std::string find_fault(Implementation& candidate) override {
+    auto problem = first_->ask_for_graph(candidate);
+    if (problem.empty()) problem = first_->ask_elsewhere(candidate);
+    return problem.empty() ? problem : "correct at first, but not after the rounds: " + problem;
+  }
+
+ private:
+  std::shared_ptr<FirstCalls> first_;
+};
+
 /// Makes the first calls of all implementations, the baseline first, since the others are compared with it.
 /// Implementations that are wrong or throw are dropped. The reference is moved out of `prepared`, since it is not
-/// called again. `integrity` asks `witness` again after the rounds.
-[[nodiscard]] inline Verified verify(timing::Clock& clock, Prepared& prepared, IntegrityChecker& integrity,
+/// called again. `audit` asks `witness` again after the rounds.
+[[nodiscard]] inline Verified verify(timing::Clock& clock, Prepared& prepared, AuditDriver& audit,
                                      BaselineWitness& witness, const check::CheckOptions& check) {
   Verified verified{.participants = prepared.participants, .result = prepared.result, .options = prepared.options};
   auto& participants = verified.participants;
   const std::size_t baseline = participants.baseline();
-  const auto shared = std::make_shared<FirstCalls>(clock, prepared, integrity, check);
+  const auto shared = std::make_shared<FirstCalls>(clock, prepared, audit, check);
   FirstCalls& first_calls = *shared;
   try {
     if (participants.pending(baseline)) first_calls.make(baseline, verified);
@@ -338,16 +352,16 @@ class FirstCalls {
     if (participants.remains(baseline) && first_calls.checks() && varied && limited) {
       verified.traffic = find_least_traffic(clock, prepared.baseline(), *prepared.operands, *prepared.given,
                                             first_calls.expected().output, prepared.options);
-      integrity.repair(0);
+      audit.repair(0);
     }
     if (participants.remains(baseline)) {
       start_calls_alike(prepared, first_calls.expected(), verified);
-      if (prepared.options.audit == Audit::strict) integrity.learn_norm_on_new_values(verified.options);
-      integrity.ask_untouched_by([&witness](const NewValueQuestion& question, Nanoseconds longest) {
+      if (prepared.options.audit == Audit::strict) audit.speed_on_new_values().learn_norm(verified.options);
+      audit.speed_on_new_values().ask_untouched_by([&witness](const NewValueQuestion& question, Nanoseconds longest) {
         return witness.time_on_new_values(question, longest);
       });
       witness.before_candidates(clock, prepared, verified.options, first_calls.expected().output);
-      integrity.finish();
+      audit.finish();
     }
     for (std::size_t index = 0; index < prepared.implementations.size(); ++index) {
       if (!participants.pending(index)) continue;
@@ -359,11 +373,7 @@ class FirstCalls {
   } catch (...) {
     enter_out_of_memory(participants);
   }
-  if (first_calls.can_ask_again())
-    integrity.ask_again_by([shared](Implementation& implementation) {
-      auto problem = shared->ask_for_graph(implementation);
-      return problem.empty() ? shared->ask_elsewhere(implementation) : problem;
-    });
+  if (first_calls.can_ask_again()) audit.add_first_after_rounds(std::make_unique<FirstChecksAgain>(shared));
   return verified;
 }
 

@@ -16,8 +16,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
+#include "pace/audit/audit_driver.hpp"
 #include "pace/audit/baseline_alone.hpp"
-#include "pace/audit/checker.hpp"
 #include "pace/audit/new_value_norm.hpp"
 #include "pace/audit/time_pairs.hpp"
 #include "pace/audit/untouched_process.hpp"
@@ -79,7 +79,7 @@ class LoneBaseline {
   check::CheckOptions check_;
   Expected expected_;
   std::vector<std::int64_t> bytes_of_outputs_;
-  std::optional<IntegrityChecker> on_new_values_;
+  std::optional<AuditDriver> on_new_values_;
 };
 
 /// What the untouched process is asked for: a burst, or samples on new values.

@@ -1,4 +1,4 @@
-// The stages of a comparison: prepare, verify, calibrate, run rounds, check integrity, judge, publish. Each
+// The stages of a comparison: prepare, verify, calibrate, run rounds, check audit, judge, publish. Each
 // stage is a function in the file of its name, which takes values and returns one.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 #include <c10/core/Device.h>
 
-#include "pace/audit/checker.hpp"
+#include "pace/audit/audit_driver.hpp"
 #include "pace/audit/round_values.hpp"
 #include "pace/audit/verify.hpp"
 #include "pace/audit/witness.hpp"
@@ -54,10 +54,10 @@
 namespace pace::detail {
 
 /// Calibrates the implementations `timed`, runs their rounds by the clock as it is selected, and checks their
-/// integrity. `parts` are the phases of the result that the samples are about. False if no time was left for any round.
+/// audit. `parts` are the phases of the result that the samples are about. False if no time was left for any round.
 [[nodiscard]] inline bool run_gated_rounds(timing::Clock& clock, std::span<const gate::Stated> stated,
                                            const gate::Rates& rates, const Prepared& prepared, const Verified& verified,
-                                           const std::vector<std::string>& parts, IntegrityChecker& integrity,
+                                           const std::vector<std::string>& parts, AuditDriver& audit,
                                            BaselineWitness& witness, const std::vector<std::size_t>& timed,
                                            GatedRounds& gated, Measurement& pass) {
   auto panels = watch_expectations(prepared, parts, timed, stated, rates);
@@ -65,9 +65,9 @@ namespace pace::detail {
   gated.calibration = calibrate(clock, prepared, verified, timed, cycles, /*gated=*/!panels.empty());
   if (gated.calibration.iterations == 0) return false;
   std::optional<RoundValues> values;
-  if (prepared.renew) values.emplace(clock, prepared, integrity);
+  if (prepared.renew) values.emplace(clock, prepared, audit);
   gated.samples =
-      take_samples(clock, prepared, gated.calibration, std::move(panels), integrity, values ? &*values : nullptr);
+      take_samples(clock, prepared, gated.calibration, std::move(panels), audit, values ? &*values : nullptr);
 
   // The host's time does not depend on the clock of the GPU.
   auto* const modes = clock.modes();
@@ -80,12 +80,12 @@ namespace pace::detail {
   if (gated.baseline_cores <= 0 && modes == nullptr)
     gated.baseline_cores = cores_in_rounds(gated.samples, prepared.participants.baseline());
   // A fault in the first rounds leaves no figures.
-  const RoundFigures figures = integrity.found() ? RoundFigures() : figures_of(gated.samples, prepared);
-  if (!integrity.found())
+  const RoundFigures figures = audit.found() ? RoundFigures() : figures_of(gated.samples, prepared);
+  if (!audit.found())
     gated.slowed_baseline = witness.after_rounds(clock, prepared, verified.options, timed, figures.baseline);
 
   report_step({.what = "checks after the rounds"});
-  auto findings = integrity.check(figures);
+  auto findings = audit.check(figures);
   pass.participants.drop(findings.dropped);
   pass.notes.insert(pass.notes.end(), findings.notes.begin(), findings.notes.end());
   pass.keeps.insert(pass.keeps.end(), findings.keeps.begin(), findings.keeps.end());
@@ -102,7 +102,7 @@ namespace pace::detail {
 /// valid whatever happens: an implementation that throws here is at fault and keeps its figures there, and the others
 /// are measured again without it.
 inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stated> stated, const gate::Rates& rates,
-                            const Prepared& prepared, const Verified& verified, IntegrityChecker& integrity,
+                            const Prepared& prepared, const Verified& verified, AuditDriver& audit,
                             BaselineWitness& witness, Measurement& pass) {
   auto& participants = pass.participants;
   auto timed = participants.remaining();
@@ -110,8 +110,7 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   pass.host->mode = select_host(clock);
   while (!watch_expectations(prepared, parts, timed, stated, rates).empty()) {
     try {
-      if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts, integrity, witness, timed, *pass.host,
-                            pass))
+      if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts, audit, witness, timed, *pass.host, pass))
         pass.host->samples.rounds.stop_reason = StopReason::deadline;
       return;
     } catch (...) {
@@ -127,26 +126,26 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
 /// become values: an implementation that throws is dropped, and the others are to be measured again without it.
 [[nodiscard]] inline Measurement measure_once(timing::Clock& clock, std::span<const gate::Stated> stated,
                                               const gate::Rates& rates, const Prepared& prepared,
-                                              const Verified& verified, IntegrityChecker& integrity,
-                                              BaselineWitness& witness, Participants left) {
+                                              const Verified& verified, AuditDriver& audit, BaselineWitness& witness,
+                                              Participants left) {
   Measurement pass{.participants = std::move(left)};
   auto& participants = pass.participants;
   auto* const modes = clock.modes();
   if (gate::expects_in_phase(stated, host_phase)) pass.host.emplace();
   try {
-    integrity.begin_pass();
+    audit.begin_pass();
     if (modes != nullptr) modes->forget();
     if (time_left(clock).count() <= 0) return participants.run_out_of_time(deadline_reason()), pass;
     pass.gate.mode = select_mode(clock, prepared, participants.remaining(), gate::expects_on_device(stated));
     participants.drop(pass.gate.mode.dropped);
     if (participants.empty()) return pass;
-    if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts_of_iteration(prepared), integrity, witness,
+    if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts_of_iteration(prepared), audit, witness,
                           participants.remaining(), pass.gate, pass))
       return participants.run_out_of_time(deadline_reason()), pass;
     if (modes == nullptr || pass.again || participants.empty()) return pass;
 
     const ClockChoice of_gate = modes->selected();
-    if (pass.host) run_host_rounds(*modes, stated, rates, prepared, verified, integrity, witness, pass);
+    if (pass.host) run_host_rounds(*modes, stated, rates, prepared, verified, audit, witness, pass);
     if (pass.again || participants.empty() || participants.device_lost()) return pass;
     report_step({.what = "other timing modes"});
     pass.other = time_other_modes(clock, prepared, verified.options, of_gate, pass.host.has_value(), participants);
@@ -170,13 +169,13 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   Prepared prepared = prepare(clock, plan);
   prepared.options.alpha = family_alpha;
   const ExitGuard no_exit("inside the comparison '" + plan.name + "'");
-  IntegrityChecker integrity(clock, prepared);
-  const Verified verified = verify(clock, prepared, integrity, witness, plan.check);
+  AuditDriver audit(clock, prepared);
+  const Verified verified = verify(clock, prepared, audit, witness, plan.check);
   if (are_large(prepared.operands->pristine)) return_freed_memory();
   Measurement measurement{.participants = verified.participants, .again = !verified.participants.empty()};
   if (gate::expects_in_phase(stated, host_phase)) measurement.host.emplace();
   while (measurement.again)
-    measurement = measure_once(clock, stated, rates, prepared, verified, integrity, witness, measurement.participants);
+    measurement = measure_once(clock, stated, rates, prepared, verified, audit, witness, measurement.participants);
   Measured measured{summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels),
                     verified.traffic};
   if (measurement.host) std::ranges::move(measurement.host->samples.panels, std::back_inserter(measured.panels));

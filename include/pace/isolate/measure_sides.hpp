@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "pace/audit/audit_driver.hpp"
 #include "pace/audit/audit_schedule.hpp"
-#include "pace/audit/checker.hpp"
 #include "pace/audit/repeated_numbers.hpp"
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
@@ -123,7 +123,7 @@ class Sides {
 };
 
 /// Audits the sides between the cycles of the rounds, each in its process, and asks them for their findings afterwards.
-/// It does for all sides what IntegrityChecker does for the implementations of one process, at the same moments.
+/// It does for all sides what AuditDriver does for the implementations of one process, at the same moments.
 class SideAudits final : public Auditor {
  public:
   /// All must outlive it.
@@ -148,9 +148,9 @@ class SideAudits final : public Auditor {
   [[nodiscard]] bool found() const override { return schedule_.found(); }
 
   /// After the rounds: the findings of all sides. If some are dropped, the rest is to be measured again, since what
-  /// they did may have taken time from all. `figures` as for IntegrityChecker::check().
-  [[nodiscard]] IntegrityFindings check(const RoundFigures& figures) {
-    IntegrityFindings findings;
+  /// they did may have taken time from all. `figures` as for AuditDriver::check().
+  [[nodiscard]] AuditFindings check(const RoundFigures& figures) {
+    AuditFindings findings;
     findings.max_abs_errors.resize(prepared_.implementations.size());
     if (findings.take(schedule_.take_fault())) return findings;
     const std::size_t baseline = prepared_.participants.baseline();

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/audit/checker.hpp"
+#include "pace/audit/audit_driver.hpp"
 #include "pace/audit/verify.hpp"
 #include "pace/audit/witness.hpp"
 #include "pace/isolate/message.hpp"
@@ -101,7 +101,7 @@ class SideWorker {
           begin_pass();
           break;
         case Kind::begin_rounds:
-          integrity_->begin_rounds(timed(), request.iterations);
+          audit_->begin_rounds(timed(), request.iterations);
           break;
         case Kind::audit:
           audit(answer);
@@ -145,8 +145,8 @@ class SideWorker {
       witness_.emplace(clock_, plan_, BaselineWitness::Of::new_values);
     prepared_.emplace(prepare(clock_, plan_));
     make_as_many_operands_as_others();
-    integrity_.emplace(clock_, *prepared_);
-    const Verified verified = verify(clock_, *prepared_, *integrity_, *witness_, plan_.check);
+    audit_.emplace(clock_, *prepared_);
+    const Verified verified = verify(clock_, *prepared_, *audit_, *witness_, plan_.check);
     verified_options_ = verified.options;
     Result result = verified.result;
     verified.participants.enter(result);
@@ -168,20 +168,20 @@ class SideWorker {
   }
 
   void begin_pass() {
-    integrity_->begin_pass();
+    audit_->begin_pass();
     Calibration own{.subjects = {&implementation()}, .options = verified_options_};
     touch_spares(*prepared_->operands, own);
   }
 
   void audit(MessageWriter& answer) {
     // An output of a sample may have shown a fault before.
-    answer << (integrity_->found() ? integrity_->check({}).dropped.at(0).message : integrity_->audit_one(own_));
+    answer << (audit_->found() ? audit_->check({}).dropped.at(0).message : audit_->audit_one(own_));
   }
 
   void check(const SideRequest& request, MessageWriter& answer) {
     const std::size_t baseline = prepared_->participants.baseline();
     if (own_ != baseline) {
-      integrity_->take_times(request.elapsed, {request.shortest_of_baseline, request.shortest});
+      audit_->take_times(request.elapsed, {request.shortest_of_baseline, request.shortest});
       // The checks look at the last output of the baseline, too, of which no sample was taken here.
       (void)timing::take_sample(clock_, prepared_->baseline(), 0, 1);
     }
@@ -189,7 +189,7 @@ class SideWorker {
     figures.speedups.resize(prepared_->implementations.size());
     figures.speedups.at(own_) = request.speedup;
     figures.of_phases.resize(prepared_->implementations.size());
-    const IntegrityFindings findings = integrity_->check(std::move(figures));
+    const AuditFindings findings = audit_->check(std::move(figures));
     std::string problem;
     for (const auto& each : findings.dropped)
       if (problem.empty() || each.index == own_)
@@ -199,7 +199,7 @@ class SideWorker {
     answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keeps.empty() << question.what
            << question.advice
            << (findings.on_new_values.empty() ? SpeedupSummary() : findings.on_new_values.front().speedup)
-           << (integrity_->draws_anew() ? integrity_->repetitions_of(own_) : std::vector<Repetitions>());
+           << (audit_->draws_anew() ? audit_->repetitions_of(own_) : std::vector<Repetitions>());
   }
 
   void take_sample(const SideRequest& request) {
@@ -207,16 +207,16 @@ class SideWorker {
     const std::size_t set = request.set % prepared_->operands->sets.size();
     try {
       prepared_->operands->kept_call = request.kept_call;
-      prepared_->operands->round_seed = integrity_->draws_anew() ? request.round_seed : std::nullopt;
-      integrity_->sample_started();
+      prepared_->operands->round_seed = audit_->draws_anew() ? request.round_seed : std::nullopt;
+      audit_->sample_started();
       subject.prepare(set);
       memory_.ready.store(request.number, std::memory_order_release);
       while (memory_.go.load(std::memory_order_acquire) != request.number) wait_a_moment();
       if (memory_.iterations > 0) subject.run(set, memory_.iterations);
       memory_.done.store(request.number, std::memory_order_release);
       subject.finish();
-      integrity_->sample_ended(timed().size() - 1);
-      integrity_->judge_timed_outputs();
+      audit_->sample_ended(timed().size() - 1);
+      audit_->judge_timed_outputs();
     } catch (...) {
       send_failure();
       memory_.failed.store(true, std::memory_order_release);
@@ -238,7 +238,7 @@ class SideWorker {
   int socket_;
   std::optional<BaselineWitness> witness_;
   std::optional<Prepared> prepared_;
-  std::optional<IntegrityChecker> integrity_;
+  std::optional<AuditDriver> audit_;
   Options verified_options_ = {};
 };
 

@@ -13,7 +13,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/audit/checker.hpp"
+#include "pace/audit/audit_driver.hpp"
 #include "pace/audit/new_value_speed.hpp"
 #include "pace/audit/verify.hpp"
 #include "pace/audit/witness.hpp"
@@ -61,7 +61,7 @@ struct Measurement {
   std::optional<GatedRounds> host = {};
   /// Largest absolute errors of the outputs of timed calls, by implementation.
   std::vector<double> max_abs_errors = {};
-  /// What the checks of integrity add to the result, and the implementations that keep what they derive from an
+  /// What the audit adds to the result, and the implementations that keep what they derive from an
   /// operand.
   std::vector<std::string> notes = {};
   std::vector<std::size_t> keeps = {};

@@ -9,7 +9,7 @@
 
 namespace pace::detail {
 
-/// An observer of the rounds that looks for faults between cycles. IntegrityChecker does so where the implementations
+/// An observer of the rounds that looks for faults between cycles. AuditDriver does so where the implementations
 /// run in this process, SideAudits where each has a process of its own.
 class Auditor : public timing::RoundObserver {
  public:

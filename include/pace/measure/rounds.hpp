@@ -18,6 +18,7 @@
 #include "pace/measure/calibrate.hpp"
 #include "pace/measure/controls.hpp"
 #include "pace/measure/machine_watch.hpp"
+#include "pace/measure/round_figures.hpp"
 #include "pace/result/conditions.hpp"
 #include "pace/result/progress.hpp"
 #include "pace/stats/cycle.hpp"
@@ -134,9 +135,9 @@ struct Samples {
 /// are worth nothing.
 class StopWhenDecided final : public timing::StoppingRule {
  public:
-  StopWhenDecided(std::vector<gate::Panel>& panels, const Calibration& calibration, const Auditor& integrity,
+  StopWhenDecided(std::vector<gate::Panel>& panels, const Calibration& calibration, const Auditor& auditor,
                   const MachineWatch& machine)
-      : panels_(panels), calibration_(calibration), integrity_(integrity), machine_(machine) {}
+      : panels_(panels), calibration_(calibration), auditor_(auditor), machine_(machine) {}
 
   [[nodiscard]] bool enough(const timing::Rounds& so_far) override {
     const std::size_t per_cycle = calibration_.timed.size();
@@ -149,7 +150,7 @@ class StopWhenDecided final : public timing::StoppingRule {
     decided = decided && so_far.elapsed >= options.least_duration;
     const bool budget_spent =
         so_far.elapsed >= options.budget && so_far.rounds < calibration_.fewest_cycles * per_cycle;
-    return integrity_.found() || (decided && (options.stop == StopPolicy::decided || budget_spent));
+    return auditor_.found() || (decided && (options.stop == StopPolicy::decided || budget_spent));
   }
 
   /// Without expectations there is no verdict to wait for. On a machine that is busier than this, four budgets do not
@@ -164,7 +165,7 @@ class StopWhenDecided final : public timing::StoppingRule {
  private:
   std::vector<gate::Panel>& panels_;
   const Calibration& calibration_;
-  const Auditor& integrity_;
+  const Auditor& auditor_;
   const MachineWatch& machine_;
 };
 
@@ -196,25 +197,25 @@ class ProgressOfRounds final : public timing::RoundObserver {
 /// ImplementationThrew.
 [[nodiscard]] inline Samples take_samples(timing::Clock& clock, const Prepared& prepared,
                                           const Calibration& calibration, std::vector<gate::Panel> panels,
-                                          Auditor& integrity, timing::RoundObserver* values) {
+                                          Auditor& auditor, timing::RoundObserver* values) {
   const Options& options = calibration.options;
   const std::size_t count = calibration.timed.size();
   timing::Schedule schedule(count, options.operands, options.seed);
 
-  integrity.begin_rounds(calibration.timed, calibration.iterations);
+  auditor.begin_rounds(calibration.timed, calibration.iterations);
   std::optional<Controls> controls;
   if (options.controls)
     controls.emplace(clock, prepared.baseline(), prepared.operands->sets.size(), calibration.iterations, options);
   MachineWatch machine(clock, std::max<std::size_t>(1, options.max_rounds / count), count);
   std::vector<timing::RoundObserver*> observers;
   if (values != nullptr) observers.push_back(values);
-  observers.push_back(&integrity);
+  observers.push_back(&auditor);
   if (controls) observers.push_back(&*controls);
   observers.push_back(&machine);
   std::optional<ProgressOfRounds> shown;
   if (progress() != nullptr) observers.push_back(&shown.emplace(*progress(), options));
 
-  StopWhenDecided rule(panels, calibration, integrity, machine);
+  StopWhenDecided rule(panels, calibration, auditor, machine);
   Samples samples{.timed = calibration.timed, .iterations = calibration.iterations};
   samples.rounds = timing::run_rounds(clock, calibration.subjects, calibration.iterations, schedule,
                                       calibration.fewest_cycles, options, observers, &rule);

@@ -296,7 +296,7 @@ class Answers {
       return false;
     }
     // Learning tolerances takes more calls than there is time for between rounds; those of the first values are about
-    // as large, and where they are not, IntegrityChecker looks closer.
+    // as large, and where they are not, AuditDriver looks closer.
     asked.expected.learned = learned_for(asked.expected, fresh_.expected);
     return true;
   }

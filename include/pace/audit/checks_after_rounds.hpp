@@ -1,0 +1,148 @@
+// ChecksAfterRounds: the checks of a candidate in which no audit between the rounds has found a fault.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/audit/after_pauses.hpp"
+#include "pace/audit/check.hpp"
+#include "pace/audit/context.hpp"
+#include "pace/audit/kept_answers.hpp"
+#include "pace/audit/new_tensors.hpp"
+#include "pace/audit/same_speed.hpp"
+#include "pace/audit/speed_on_new_values.hpp"
+#include "pace/base/format.hpp"
+#include "pace/result/result.hpp"
+#include "pace/subject/implementation.hpp"
+#include "pace/subject/operands.hpp"
+#include "pace/subject/prepare.hpp"
+#include "pace/subject/time_left.hpp"
+
+namespace pace::detail {
+
+/// Makes the checks of Audit::strict one after the other, until one finds a fault. It keeps the time limit, repeats the
+/// checks where memory ran out or the baseline threw, and gives the operands their values again.
+class ChecksAfterRounds {
+ public:
+  /// Both must outlive it.
+  ChecksAfterRounds(AuditContext& audit, SpeedOnNewValues& speed) : audit_(audit) {
+    checks_.push_back(std::make_unique<SameSpeed>(audit));
+    checks_.push_back(std::make_unique<AfterPauses>(audit));
+    // Before the calls on new values, whose tensors may lie in the same places.
+    checks_.push_back(std::make_unique<NewTensors>(audit));
+    checks_.push_back(std::make_unique<KeptAnswers>(audit, speed));
+  }
+
+  /// Makes `check` before all others.
+  void add_first(std::unique_ptr<Check> check) { checks_.insert(checks_.begin(), std::move(check)); }
+
+  /// What is wrong with a candidate, as text; empty if nothing is. Sets `outcome` if it is not Outcome::wrong.
+  [[nodiscard]] std::string find_fault(std::size_t index, Outcome& outcome);
+
+ private:
+  /// What has thrown in a check.
+  struct Thrown {
+    std::string message = {};
+    bool by_baseline = false, by_candidate = false, out_of_memory = false;
+
+    /// The baseline does not take the values either, or memory ran out in none of the candidate's calls: otherwise it
+    /// is the fault of the candidate.
+    [[nodiscard]] bool is_of_candidate() const { return !by_baseline && (by_candidate || !out_of_memory); }
+  };
+  [[nodiscard]] std::string make_checks(Implementation& candidate);
+  [[nodiscard]] Thrown take_exception(std::size_t index);
+  [[nodiscard]] std::string out_of_time(std::size_t index);
+
+  AuditContext& audit_;
+  std::vector<std::unique_ptr<Check>> checks_;
+};
+
+inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& outcome) {
+  auto& implementation = *audit_.prepared.implementations[index];
+  constexpr double copies = 12;
+  if (are_large(audit_.operands.pristine) && !copies_fit(audit_.clock, audit_.prepared, copies)) {
+    audit_.leave_unasked({index,
+                          "for more after the rounds, since " + format_significant(copies) +
+                              " copies of its operands would not fit into memory",
+                          "Give it more memory, or choose --audit standard"});
+    return {};
+  }
+  // Memory may run out once by what others have left, and the baseline need not take what is drawn each time.
+  constexpr int attempts = 3;
+  for (int attempt = 1; attempt <= attempts; ++attempt) {
+    try {
+      return make_checks(implementation);
+    } catch (...) {
+      const Thrown thrown = take_exception(index);
+      if (attempt < attempts && (thrown.by_baseline || thrown.out_of_memory)) continue;
+      if (thrown.is_of_candidate()) {
+        outcome = Outcome::threw;
+        return "after the rounds: " + thrown.message;
+      }
+      audit_.leave_unasked({index,
+                            "for everything after the rounds, since " +
+                                std::string(thrown.by_baseline ? "the baseline threw: " : "") + thrown.message,
+                            thrown.out_of_memory
+                                ? "Give it more memory"
+                                : "If the baseline takes few values, declare which ones it may be given "
+                                  "(check::CheckOptions::fresh_values, .renew_each_round(function))"});
+    }
+  }
+  return {};
+}
+inline std::string ChecksAfterRounds::make_checks(Implementation& candidate) {
+  std::string unless_kept;
+  for (const auto& check : checks_) {
+    if (time_left(audit_.clock).count() <= 0) {
+      if (unless_kept.empty()) return out_of_time(candidate.index);
+      break;
+    }
+    auto problem = check->find_fault(candidate);
+    audit_.repair(0);
+    if (problem.empty()) continue;
+    if (!check->is_explained_by_kept_operand()) return problem;
+    unless_kept = std::move(problem);
+  }
+  return audit_.keeps_something(candidate.index) ? std::string() : unless_kept;
+}
+
+/// What is said of a candidate that cannot be asked for more, since the deadline has passed: a note, or a fault if
+/// calls of its own that no sample timed have taken the time.
+inline std::string ChecksAfterRounds::out_of_time(std::size_t index) {
+  constexpr Nanoseconds long_time = std::chrono::seconds(1);
+  constexpr double times = 100;
+  const Nanoseconds longest = audit_.longest_audits[index],
+                    usual = static_cast<double>(audit_.iterations) * audit_.shortest_of(index);
+  if (usual.count() > 0 && longest > long_time && longest > times * usual)
+    return "calls that no sample timed took " + format_time(longest) + ", and those of a sample about " +
+           format_time(usual) +
+           ", so that it could not be asked for more before the time limit: it is fast only while "
+           "it is timed";
+  audit_.leave_unasked(
+      {index, "for more after the rounds, since the time limit had passed", AuditContext::more_time()});
+  return {};
+}
+/// Takes the exception being handled, from a check after the rounds of the implementation of this index. Rethrows
+/// it if the device is lost.
+inline ChecksAfterRounds::Thrown ChecksAfterRounds::take_exception(std::size_t index) {
+  Thrown found;
+  try {
+    throw;
+  } catch (const ImplementationThrew& thrown) {
+    found.by_baseline = thrown.index == audit_.baseline_index;
+    found.by_candidate = thrown.index == index;
+  } catch (...) {  // its message follows
+  }
+  const Failure failure = current_failure();
+  if (failure.device != Failure::Device::fine) throw;
+  audit_.repair(0);
+  found.message = failure.message;
+  found.out_of_memory = failure.out_of_memory;
+  return found;
+}
+}  // namespace pace::detail

@@ -1,0 +1,270 @@
+// AuditContext: what the checks of one comparison share.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include "pace/audit/audit_schedule.hpp"
+#include "pace/audit/findings.hpp"
+#include "pace/audit/process_watch.hpp"
+#include "pace/base/random.hpp"
+#include "pace/check/restore.hpp"
+#include "pace/check/tolerance.hpp"
+#include "pace/measure/round_figures.hpp"
+#include "pace/os/activity.hpp"
+#include "pace/result/options.hpp"
+#include "pace/subject/implementation.hpp"
+#include "pace/subject/operands.hpp"
+#include "pace/subject/prepare.hpp"
+#include "pace/subject/time_left.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/values/fresh_values.hpp"
+#include "pace/verify/answers.hpp"
+#include "pace/verify/expected.hpp"
+#include "pace/verify/observed_call.hpp"
+#include "pace/verify/rounding.hpp"
+#include "pace/verify/sensitivity.hpp"
+
+namespace pace::detail {
+
+/// The operands of a comparison, the baseline's answers, figures of the rounds, and what checks have found so far. What
+/// functions return as text is a fault; empty text is none.
+struct AuditContext {
+  /// Both must outlive it.
+  AuditContext(timing::Clock& its_clock, const Prepared& its_operands);
+
+  /// Share of the budget that a check after the rounds takes, unless few calls take as long.
+  static constexpr double audit_share = AuditSchedule::share;
+  /// Largest share of the budget, or of longer rounds, that a check takes where few calls take as long.
+  static constexpr double most_share = 0.25;
+  /// Calls may become so many times as fast by what is kept for an operand without a declaration.
+  static constexpr double most_undeclared_effect = 10;
+
+  timing::Clock& clock;
+  const Prepared& prepared;
+  OperandSets& operands;
+  const Options& options;
+  std::size_t baseline_index;
+  /// How candidates are audited: on which set, and by how many calls.
+  SplitMix64 random;
+  AuditSchedule schedule;
+
+  /// Draws unseen values; absent before the baseline was called, as the next one.
+  std::optional<FreshValues> source;
+  std::optional<Answers> answers;
+  ProcessWatch process;
+  /// Indices of the output tensors of the baseline that its later calls overwrite.
+  std::set<std::size_t> reused_by_baseline;
+
+  /// Iterations of a sample of the rounds, the medians of the rounds, and for each implementation the longest time of
+  /// the calls in a row of an audit since they began.
+  std::int64_t iterations = 1;
+  RoundFigures in_rounds;
+  std::vector<Nanoseconds> longest_audits;
+
+  /// A fault that another implementation may have caused, so that all are audited for it.
+  std::string changed_operands;
+  std::vector<std::string> notes;
+  /// Indices of the implementations that keep what they derive from an operand.
+  std::vector<std::size_t> keeps;
+  std::vector<Unasked> unasked;
+
+  [[nodiscard]] Implementation& baseline() const { return *prepared.implementations[baseline_index]; }
+  [[nodiscard]] bool is_strict() const { return options.audit == Audit::strict; }
+
+  // Calls and operands.
+
+  /// Gives the operands of a set their first values, whatever was done to them.
+  void repair(std::size_t set) { repair(operands.sets[set], operands.tensors[set]); }
+  void repair(std::unique_ptr<OperandSet>& set, std::vector<at::Tensor>& tensors);
+  /// A call on set 0 with these values; null: with the values given.
+  [[nodiscard]] ObservedCall call(Implementation& implementation, const std::vector<at::Tensor>* values) {
+    const OnOtherValues other = values != nullptr ? on_fresh_values() : OnOtherValues();
+    return observe_call(implementation, operands, values, seed_of(values != nullptr), answers->given.output);
+  }
+  [[nodiscard]] std::uint64_t seed_of(bool renewed) const {
+    return renewed && answers->renews() ? answers->fresh().seed : options.seed;
+  }
+  /// To be kept while calls are made on unseen values.
+  [[nodiscard]] OnOtherValues on_fresh_values() const {
+    return answers->renews() ? answers->fresh().in_use() : OnOtherValues();
+  }
+  /// Draws values that no call has seen before.
+  void draw_fresh_values();
+  /// Looks for operands of a set that do not hold the values they should, and keeps that as `changed_operands`.
+  void notice_changed_operands(std::size_t set);
+  /// Whether one call more changes what the next one returns: it writes to operands or draws random numbers.
+  [[nodiscard]] bool calls_add_up() const { return !operands.mutated.empty() || answers->given.random; }
+  /// Whether outputs are random numbers of which the distribution alone is compared, so that each round has a seed of
+  /// its own.
+  [[nodiscard]] bool draws_anew() const {
+    return answers->given.random && answers->options.method == check::CheckOptions::Method::random;
+  }
+  /// Whether the baseline takes no other values, which are not excluded, where random numbers are compared by their
+  /// distribution alone, so that no output shows for which values they were drawn.
+  [[nodiscard]] bool lacks_fresh_values() const {
+    return answers->options.method == check::CheckOptions::Method::random && !answers->renews() &&
+           answers->options.fresh_values != check::CheckOptions::FreshValues::none && bytes_of(operands.pristine) > 0;
+  }
+
+  // Faults.
+
+  [[nodiscard]] std::string judge_fresh(const ObservedCall& made, std::size_t set);
+  [[nodiscard]] bool rounding_explains(const c10::IValue& output, const Expected& expected,
+                                       const std::vector<at::Tensor>& values, bool renewed);
+  /// Settings that are changed for all since ProcessWatch::start(); they are restored.
+  [[nodiscard]] std::string settings_changed() { return process.take_settings(repeated_draw()); }
+  /// The same, with kernels of operators and threads that go on.
+  [[nodiscard]] std::string take_disturbance() { return process.take_all(repeated_draw()); }
+  /// Keeps changes that are found before a call of a candidate, and need not be its doing.
+  void note_settings() { process.note_settings(repeated_draw()); }
+  [[nodiscard]] static std::string in_timed_call(const std::string& problem) {
+    return "correct at first, but not in a timed call: " + problem;
+  }
+  [[nodiscard]] static std::string keeps_hint() {
+    return "If it derives something from an operand that stays the same between calls where the code is used, such as "
+           "packed weights, declare that operand, counted from 0: .keeps(operand) (//benches/files: --keeps "
+           "OPERAND)";
+  }
+  [[nodiscard]] std::string note_on_kept_operands(const Implementation& implementation,
+                                                  const std::vector<std::size_t>& kept) const {
+    return '\'' + prepared.result.implementations[implementation.index].name +
+           "' keeps what it derives from operand tensor " + listed(kept) +
+           " (counted from 0): its time is that of calls between which " +
+           (kept.size() == 1 ? "that one does" : "these do") + " not change.";
+  }
+  /// Whether it was found to keep what it derives from an operand.
+  [[nodiscard]] bool keeps_something(std::size_t index) const {
+    return prepared.result.implementations[index].context.keeps || std::ranges::find(keeps, index) != keeps.end();
+  }
+
+  // Time.
+
+  /// The shortest time of a call in a sample of the rounds.
+  [[nodiscard]] Nanoseconds shortest_of(std::size_t index) const { return schedule.shortest_of(index); }
+  [[nodiscard]] Nanoseconds longest_of_rounds() const {
+    return std::max<Nanoseconds>(options.budget, schedule.elapsed());
+  }
+  /// What one check of one implementation may take after the rounds, if it takes longer than audit_share of the budget.
+  /// After short rounds it may take as long as after those of the default budget.
+  [[nodiscard]] Nanoseconds most_time_of_question() const {
+    return std::min<Nanoseconds>(time_by_budget(), time_left(clock));
+  }
+  /// What the shortest form of a check may take, where calls are too long for any other: as long as the rounds, of
+  /// which an interval takes more than this form has calls.
+  [[nodiscard]] Nanoseconds most_time_of_short_question() const {
+    return std::min<Nanoseconds>(short_time_by_budget(), time_left(clock));
+  }
+
+  // What was left out.
+
+  /// Notes a question that an implementation was not asked.
+  void leave_unasked(Unasked question) {
+    notes.push_back('\'' + prepared.result.implementations[question.index].name + "' was not asked " + question.what +
+                    '.');
+    unasked.push_back(std::move(question));
+  }
+  /// Notes that the shortest form of a question, which takes `needed`, takes longer than it may.
+  void leave_too_long(std::size_t index, const std::string& question, Nanoseconds needed) {
+    if (needed > short_time_by_budget())
+      leave_unasked({index, question + ", since that would take too long", "Measure longer (--budget)"});
+    else
+      leave_unasked({index, question + ", since too little time was left for that", more_time()});
+  }
+  [[nodiscard]] static std::string more_time() { return "Give the program more time: " + deadline_reason(); }
+
+ private:
+  /// As for most_time_of_question(), whatever time is left.
+  [[nodiscard]] Nanoseconds time_by_budget() const {
+    return most_share * std::max<Nanoseconds>(Options().budget, longest_of_rounds());
+  }
+  [[nodiscard]] Nanoseconds short_time_by_budget() const {
+    return std::max<Nanoseconds>(time_by_budget(), longest_of_rounds());
+  }
+  /// That unseen values were drawn again, as by an exchanged generator; empty: none were.
+  [[nodiscard]] std::string repeated_draw() {
+    const auto repeated = source ? source->take_repeated_draw() : std::nullopt;
+    if (!repeated) return {};
+    return "what draws new values (operand tensor " + std::to_string(*repeated) + " was given earlier ones again)";
+  }
+};
+
+inline AuditContext::AuditContext(timing::Clock& its_clock, const Prepared& its_operands)
+    : clock(its_clock),
+      prepared(its_operands),
+      operands(*its_operands.operands),
+      options(its_operands.options),
+      baseline_index(its_operands.participants.baseline()),
+      random(its_operands.options.check_seed),
+      schedule(its_clock, random(), its_operands.options.audit),
+      longest_audits(its_operands.implementations.size()) {}
+
+inline void AuditContext::repair(std::unique_ptr<OperandSet>& set, std::vector<at::Tensor>& tensors) {
+  try {
+    operands.restore_all(tensors);
+  } catch (...) {  // of another shape, or without memory
+    set = prepared.given->clone();
+    tensors = set->tensors();
+  }
+}
+
+inline void AuditContext::draw_fresh_values() {
+  if (!answers->renews()) return;
+  // What was done to the operands before is noted, since the values of the draw take its place.
+  notice_changed_operands(0);
+  answers->draw(baseline(), *source);
+  repair(0);
+  if (!answers->renews())
+    notes.push_back("No more calls were made on other values: the baseline took none of those that were drawn last.");
+}
+
+inline void AuditContext::notice_changed_operands(std::size_t set) {
+  if (!changed_operands.empty()) return;
+  const auto changed = changed_operand(operands, operands.values(), set);
+  if (!changed.empty()) changed_operands = in_timed_call(changed);
+}
+
+/// Judges a call on unseen values. What rounding explains is no fault: at values at which the output depends on the
+/// last digits of the operands, correct implementations differ.
+inline std::string AuditContext::judge_fresh(const ObservedCall& made, std::size_t set) {
+  auto problem = answers->judge(made, true, set);
+  const auto& fresh = answers->fresh();
+  if (!problem.empty() && answers->only_output_differs(made, set) &&
+      rounding_explains(made.at_return, fresh.expected, fresh.values, /*renewed=*/true))
+    problem.clear();
+  return problem;
+}
+
+/// See rounding_explains() of rounding.hpp; `expected` is the baseline's on `values`. Tolerances are learned anew for
+/// these values: those of the first unseen values hold for elements that were other numbers then, so that an error of
+/// the baseline itself, as of a vectorised erf where gelu is nearly zero, was allowed at other places.
+inline bool AuditContext::rounding_explains(const c10::IValue& output, const Expected& expected,
+                                            const std::vector<at::Tensor>& values, bool renewed) {
+  const auto& of_check = answers->options;
+  if (!may_be_rounding(output, of_check)) return false;
+  Expected here = expected;
+  if (renewed && !expected.learned.empty()) {
+    const auto set = prepared.given->clone();
+    const auto tensors = set->tensors();
+    for (std::size_t i = 0; i < tensors.size(); ++i) check::restore_tensor(values[i], tensors[i]);
+    const at::ScalarType number_dtype = of_check.number_dtype.value_or(check::detail::widest_floating_type(values));
+    Sensitivity(baseline(), operands, *set, seed_of(renewed), of_check.reduction_length, number_dtype).learn(here, {});
+    if (here.learned.empty()) here.learned = expected.learned;
+  }
+  const bool explains = detail::rounding_explains(output, {values, here, seed_of(renewed)}, baseline(), operands,
+                                                  *prepared.given, *source, of_check);
+  repair(0);
+  return explains;
+}
+
+}  // namespace pace::detail

@@ -1,0 +1,73 @@
+// What the checks of one comparison find.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/audit/new_value_speed.hpp"
+#include "pace/result/result.hpp"
+#include "pace/subject/participants.hpp"
+
+namespace pace::detail {
+
+/// Result of the additional calls of one implementation beside its first calls.
+struct Examination {
+  /// What is wrong, in words; empty if nothing is.
+  std::string problem = {};
+  /// What one call counts; none unless two calls on the same operands counted the same.
+  std::optional<CallCounts> counts = {};
+  std::string why_uncounted = {};
+  /// That it keeps what it derives from operands, which a reader of its time must know; empty if it does not.
+  std::string note = {};
+  /// Whether an output repeats elements in memory.
+  bool repeats_outputs = false;
+};
+
+/// A question that one implementation was not asked.
+struct Unasked {
+  std::size_t index = 0;
+  /// The question, and why it was left out, as the end of a sentence.
+  std::string what = {};
+  /// What makes it possible to ask, as a sentence without its end.
+  std::string advice = {};
+
+  /// Returns all of it, as sentences without the last end.
+  [[nodiscard]] std::string describe() const { return "it was not asked " + what + ". " + advice; }
+};
+
+/// Returns the question that is reported of the implementation `index`, which is the first one that it was not asked;
+/// null if it was asked all.
+[[nodiscard]] inline const Unasked* first_unasked(std::span<const Unasked> all, std::size_t index) {
+  const auto found = std::ranges::find(all, index, &Unasked::index);
+  return found == all.end() ? nullptr : &*found;
+}
+
+/// Result of the audits in the rounds and of the checks after them.
+struct AuditFindings {
+  std::vector<Drop> dropped = {};
+  /// For each implementation of the comparison: of the outputs of its last timed calls.
+  std::vector<double> max_abs_errors = {};
+  /// What readers of the times must know.
+  std::vector<std::string> notes = {};
+  /// Indices of the implementations that keep what they derive from an operand.
+  std::vector<std::size_t> keeps = {};
+  std::vector<Unasked> unasked = {};
+  /// The speed-ups on new values of the candidates that have one.
+  std::vector<NewValueSpeed> on_new_values = {};
+  /// One that was dropped spoilt the samples of the others.
+  bool measure_again = false;
+
+  /// Enters the fault that ended the rounds. Returns whether there is one.
+  bool take(std::optional<Drop> fault) {
+    if (!fault) return false;
+    dropped.push_back(*std::move(fault));
+    return measure_again = true;
+  }
+};
+
+}  // namespace pace::detail

@@ -1,0 +1,408 @@
+// SpeedOnNewValues: the speed-up over the baseline on values that no call has seen.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include "pace/audit/context.hpp"
+#include "pace/audit/kept_operands.hpp"
+#include "pace/audit/new_value_norm.hpp"
+#include "pace/audit/new_value_samples.hpp"
+#include "pace/audit/new_value_speed.hpp"
+#include "pace/audit/novelty.hpp"
+#include "pace/audit/time_pairs.hpp"
+#include "pace/base/error.hpp"
+#include "pace/base/function_ref.hpp"
+#include "pace/base/random.hpp"
+#include "pace/result/options.hpp"
+#include "pace/stats/quantile.hpp"
+#include "pace/stats/sorted.hpp"
+#include "pace/stats/summary.hpp"
+#include "pace/subject/implementation.hpp"
+#include "pace/subject/operands.hpp"
+#include "pace/subject/participants.hpp"
+#include "pace/subject/random_state.hpp"
+#include "pace/subject/time_left.hpp"
+#include "pace/subject/write_values.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/values/fresh_values.hpp"
+
+namespace pace::detail {
+
+/// Times pairs of samples, one of each side, on the same unseen values. A candidate that keeps results has no advantage
+/// there. `judge` holds gates against the figure.
+class SpeedOnNewValues {
+ public:
+  /// Trials of a check on new values, samples of a trial, and attempts: they limit the calls of a sample.
+  static constexpr double fewest_trials = 6, samples_of_trial = 7, attempts = 2;
+
+  /// `audit` must outlive it.
+  explicit SpeedOnNewValues(AuditContext& audit) : audit_(audit) {}
+
+  /// Before any candidate is called, and after the baseline's answers are known: how much longer calls of the baseline
+  /// take on new values than where they are repeated, which is its norm after the rounds. `options`: those that limit
+  /// its samples.
+  void learn_norm(const Options& options);
+  /// Sets how a process in which no candidate was called is asked for the baseline's time on new values.
+  void ask_untouched_by(NewValueNorm::AskUntouched ask) { norm_.ask_untouched_by(std::move(ask)); }
+  /// The median time of a call of the baseline in the rounds.
+  void take_rounds(Nanoseconds baseline) { norm_.take_rounds(baseline); }
+  /// In such a process: the time of a call of the baseline on new values.
+  [[nodiscard]] Nanoseconds time_baseline(const NewValueQuestion& question);
+
+  /// How many calls a sample on new values has, where one call of each side takes `usual` together.
+  [[nodiscard]] double calls_of_sample(Nanoseconds usual) const {
+    const double affordable =
+        AuditContext::audit_share * audit_.options.budget / (samples_of_trial * attempts * fewest_trials * usual);
+    const double fitting = most_bytes / std::max(1.0, bytes_of(audit_.operands.pristine));
+    return std::max(1.0, std::min({affordable, fitting, most_calls}));
+  }
+  /// Whether find_fault() asks for the speed-up of the implementation, and whether it has found that.
+  [[nodiscard]] bool measures(Implementation& implementation) const {
+    if (!(audit_.in_rounds.speedups.at(implementation.index) > 0)) return false;
+    if (audit_.clock.modes() == nullptr) return true;
+    const ClockChoice clock = audit_.clock.modes()->selected();
+    // The wait for the device is a part of the time by its wall clock, and of few calls a larger one.
+    if (clock == ClockChoice::wall) return false;
+    // Other clocks of a device make an untimed step before those of a sample, which would see the values first.
+    return implementation.phases() == nullptr || clock == ClockChoice::graph || clock == ClockChoice::cold;
+  }
+  [[nodiscard]] bool has_figure(std::size_t index) const {
+    const auto found = std::ranges::find(found_, index, &NewValueSpeed::index);
+    return found != found_.end() && found->speedup.interval.has_value();
+  }
+  /// Moves out the speed-ups that were found.
+  [[nodiscard]] std::vector<NewValueSpeed> take_found() { return std::exchange(found_, {}); }
+  /// Measures the speed-up of an implementation, where the operand tensors `kept` have the values given. Returns what
+  /// is wrong with its outputs.
+  [[nodiscard]] std::string find_fault(Implementation& implementation, NewValueSamples& samples,
+                                       std::span<const std::size_t> kept);
+  /// Judges the output of the last sample on new values.
+  [[nodiscard]] std::string find_fault_of_sample(Implementation& implementation, NewValueSamples& samples);
+
+ private:
+  static constexpr double most_calls = 16, most_bytes = 1 << 20;
+
+  /// The state of the pairs of samples on new values of one implementation.
+  struct Pairs {
+    /// What pairs have taken of the time `most`, from `start` on, and what those that were wanted last would take.
+    struct Taken {
+      Nanoseconds start{}, most{}, of_drawing{}, wanted{};
+      std::size_t pairs = 0;
+    };
+    Implementation& implementation;
+    NewValueSamples& samples;
+    Taken all = {};
+    /// What is wrong with outputs, and why no values could be drawn.
+    std::string wrong = {}, not_drawn = {};
+    /// The clock was set back in a sample; no time was left for pairs beside the untouched process.
+    bool untimed = false, cut_short = false;
+  };
+  [[nodiscard]] std::optional<NewValueSpeed> measure(Pairs& pairs, std::span<const std::size_t> keeping);
+  [[nodiscard]] HeldSpeed take_pairs_held(Pairs& pairs, std::span<const std::size_t> keeping, Pairs::Taken& taken,
+                                          FunctionRef<Nanoseconds()> longest);
+  [[nodiscard]] std::optional<PairOnNewValues> take_pair(Pairs& pairs, std::span<const std::size_t> keeping,
+                                                         Pairs::Taken& taken);
+  [[nodiscard]] PhasesInRounds phases_in_rounds(std::size_t index) const;
+  void draw(NewValueSamples& samples, std::span<const std::size_t> keeping);
+  void leave_unasked(const Pairs& pairs, bool has_figure);
+
+  AuditContext& audit_;
+  NewValueNorm norm_;
+  std::vector<NewValueSpeed> found_;
+};
+
+/// Measures the speed-up over the baseline where all values but those of the operand tensors `kept` are new, which is
+/// what remains of that of the rounds without anything that is kept from call to call, whatever it is kept by: address,
+/// version, content, or that calls are repeated. Returns what is wrong with the outputs. Where rounds have values of
+/// the user's, so have these samples. The clock of a device times them as it times those of the rounds, but for its
+/// wall clock.
+inline std::string SpeedOnNewValues::find_fault(Implementation& implementation, NewValueSamples& samples,
+                                                std::span<const std::size_t> kept) {
+  if (!measures(implementation)) return {};
+  std::optional<OnOtherValues> by_user;
+  if (audit_.prepared.renew) by_user.emplace(renewed_values, remedy_of_renewed_values);
+  Pairs pairs{.implementation = implementation,
+              .samples = samples,
+              .all = {.start = audit_.clock.now(), .most = audit_.most_time_of_short_question()}};
+  auto found = measure(pairs, kept);
+  bool open = !found;
+  const auto is_exceeded = [&](const NewValueSpeed& speed) {
+    return speed.is_exceeded_by(audit_.in_rounds.speedups.at(implementation.index),
+                                audit_.in_rounds.of_phases.at(implementation.index));
+  };
+  if (found && is_exceeded(*found)) {
+    // It may keep what it derives from operands, such as packed weights.
+    std::optional<NewValueSpeed> beside_kept;
+    const auto keeps = find_kept_operands(audit_, [&](std::span<const std::size_t> keeping) {
+      const auto again = measure(pairs, keeping);
+      open = open || !again;
+      const bool shows = !again || is_exceeded(*again);
+      if (!shows) beside_kept = again;
+      return shows;
+    });
+    if (!keeps.empty() && pairs.wrong.empty() && beside_kept) {
+      found = beside_kept;
+      open = false;
+      audit_.notes.push_back(audit_.note_on_kept_operands(implementation, keeps));
+      audit_.keeps.push_back(implementation.index);
+    }
+  }
+  if (!pairs.wrong.empty()) return pairs.wrong;
+  if (found) {
+    if (!found->note.empty()) audit_.notes.push_back(found->note);
+    // Where there was no time to look for operands that excuse it, it proves nothing: gates that it does not meet are
+    // undecided.
+    if (open) {
+      found->speedup.interval.reset();
+      found->phases.clear();
+    }
+    found_.push_back(*found);
+  }
+  if (open) leave_unasked(pairs, found.has_value());
+  return {};
+}
+/// Notes why pairs on new values have shown nothing, or, if there is a figure, not whether an operand excuses it.
+inline void SpeedOnNewValues::leave_unasked(const Pairs& pairs, bool has_figure) {
+  const std::size_t index = pairs.implementation.index;
+  const std::string question = has_figure ? "whether an operand that stays excuses that it is slower on new values"
+                                          : "how fast it is on values that no call has seen";
+  const Nanoseconds elapsed = audit_.clock.now() - pairs.all.start;
+  if (!pairs.not_drawn.empty())
+    audit_.leave_unasked({index, question + ", since no values could be drawn: " + pairs.not_drawn,
+                          "Let the function of .renew_each_round() write values as often as it is called"});
+  else if (pairs.untimed)
+    audit_.leave_unasked({index, question + ", since a sample took no time by the clock",
+                          "Expected is a clock that is not set back while it times"});
+  // Where the calls took the time, these may be those of no sample.
+  else if (has_figure || pairs.cut_short || pairs.all.of_drawing < elapsed / 2)
+    audit_.leave_too_long(index, question, std::max(pairs.all.wanted, elapsed));
+  else
+    audit_.notes.push_back('\'' + audit_.prepared.result.implementations[index].name + "' was not asked " + question +
+                           ", since its operands take too long to be drawn (--budget).");
+}
+/// The speed-up on new values but for those of the operand tensors `keeping`; nothing if there was no time for it. The
+/// baseline's time counts as far as its norm.
+inline std::optional<NewValueSpeed> SpeedOnNewValues::measure(Pairs& pairs, std::span<const std::size_t> keeping) {
+  // There is no norm by the clock of a device, beside which no other process could run.
+  if (audit_.clock.modes() != nullptr)
+    return take_pairs_held(pairs, keeping, pairs.all, [] { return NewValueNorm::none; }).speed;
+  auto found = take_pairs_held(pairs, keeping, pairs.all, [&] { return norm_.longest(); });
+  if (!found.decides) return found.speed;
+  // The machine may have become slower, which the untouched process is, too.
+  const NewValueQuestion question(pairs.samples.calls(), keeping);
+  const bool untouched = norm_.ask(question, time_left(audit_.clock)).has_value();
+  Pairs::Taken taken{.start = audit_.clock.now(), .most = pairs.all.most + NewValueNorm::time_beside_untouched};
+  auto beside = take_pairs_held(pairs, keeping, taken, [&] {
+    if (taken.pairs > 0) audit_.clock.pause(pause_between_pairs);
+    const auto there = untouched ? norm_.ask(question, time_left(audit_.clock)) : std::nullopt;
+    return there ? *there : norm_.longest_without_process();
+  });
+  pairs.cut_short = !beside.speed;
+  if (pairs.cut_short) pairs.all.wanted = taken.wanted;
+  if (beside.speed && beside.mostly) beside.speed->note = NewValueNorm::note(untouched);
+  return beside.speed;
+}
+/// The times of the phases of an implementation in the rounds, of which the speed-ups are known; none without phases.
+inline PhasesInRounds SpeedOnNewValues::phases_in_rounds(std::size_t index) const {
+  PhasesInRounds found{.baseline = audit_.in_rounds.baseline_phases};
+  const auto& speedups = audit_.in_rounds.of_phases.at(index);
+  for (std::size_t i = 0; i < std::min(speedups.size(), found.baseline.size()); ++i)
+    found.own.push_back(speedups[i] > 0 ? found.baseline[i] / speedups[i] : Nanoseconds());
+  return found;
+}
+/// The pairs of a measurement that has the time `taken.most`, in which the baseline's time counts up to `longest()`.
+inline HeldSpeed SpeedOnNewValues::take_pairs_held(Pairs& pairs, std::span<const std::size_t> keeping,
+                                                   Pairs::Taken& taken, FunctionRef<Nanoseconds()> longest) {
+  // Drawing the fewest pairs may take so many times the time of a question: large operands have no figure otherwise.
+  constexpr double patience = 4;
+  const std::size_t index = pairs.implementation.index;
+  const double in_rounds = audit_.in_rounds.speedups.at(index);
+  const bool beside_given = pairs.samples.takes_given();
+  const Nanoseconds usual = audit_.shortest_of(audit_.baseline_index), usual_own = audit_.shortest_of(index);
+  std::size_t held = 0;
+  std::vector<double> as_seen;
+  PhasesOnNewValues phases(phases_in_rounds(index));
+  const auto pair = [&]() -> std::optional<PairRatio> {
+    const Nanoseconds most = longest();
+    const auto times = take_pair(pairs, keeping, taken);
+    pairs.untimed = times && !times->is_timed(beside_given);
+    if (!times || pairs.untimed) return std::nullopt;
+    // The baseline's phases count as far as its whole call does beside the rounds.
+    const Nanoseconds of_baseline = audit_.in_rounds.baseline;
+    phases.add(*times, of_baseline.count() > 0 ? most / of_baseline : std::numeric_limits<double>::infinity());
+    // What makes the calls on the values given slower, too, is no doing of new ones.
+    const Nanoseconds limit =
+        beside_given && of_baseline.count() > 0 ? std::max(1.0, times->baseline.on_given / of_baseline) * most : most;
+    const auto log_ratio = [&](Nanoseconds on_new) {
+      CallTimes counted = times->baseline;
+      counted.on_new = on_new;
+      return beside_given ? log_ratio_beside_given(counted, times->own, usual, usual_own, in_rounds)
+                          : log_ratio_in_few_calls(on_new, times->own, usual, usual_own);
+    };
+    as_seen.push_back(log_ratio(times->baseline.on_new));
+    held += times->baseline.on_new > limit;
+    const auto& own_times = times->own;
+    PairRatio ratio{.counted = log_ratio(std::min(times->baseline.on_new, limit)),
+                    .seen = std::log(times->baseline.on_new / own_times.on_new)};
+    if (own_times.on_given.count() > 0) ratio.beside_given = std::log(own_times.on_given / own_times.on_new);
+    return ratio;
+  };
+  const auto time_is_left = [&](std::size_t more) {
+    const Nanoseconds elapsed = audit_.clock.now() - taken.start,
+                      needed = static_cast<double>(more) / static_cast<double>(taken.pairs) * elapsed;
+    const bool few = taken.pairs == 1 && more < stats::fewest_for_median_interval(new_value_confidence) - 1;
+    const bool of_drawing_alone = taken.of_drawing > elapsed / 2;
+    taken.wanted = elapsed + needed;
+    return taken.wanted < (few && of_drawing_alone ? patience : 1) * taken.most && needed < time_left(audit_.clock);
+  };
+  HeldSpeed found;
+  const auto speedup = speed_on_new_values(in_rounds, pair, time_is_left);
+  if (!speedup) return found;
+  found.speed.emplace(NewValueSpeed{.index = index, .speedup = *speedup, .phases = phases.speedups()});
+  found.mostly = 2 * held > as_seen.size();
+  // What the machine became slower by since the rounds may be held against a candidate where the limit alone
+  // makes the figure smaller by what counts.
+  found.decides = held > 0 && looks_excessive(in_rounds, *speedup) &&
+                  looks_excessive(std::exp(stats::median(stats::sorted(as_seen))), *speedup);
+  return found;
+}
+/// Times a sample of each side on the same new values; nothing if none could be drawn, or something is wrong.
+inline std::optional<PairOnNewValues> SpeedOnNewValues::take_pair(Pairs& pairs, std::span<const std::size_t> keeping,
+                                                                  Pairs::Taken& taken) {
+  constexpr std::size_t looked_at = 2;  // the output of one pair of so many
+  // The first reading of an output may take so much more than the baseline's, since their types differ.
+  constexpr Nanoseconds most_afterwards{1e3};
+  const Nanoseconds before = audit_.clock.now();
+  try {
+    draw(pairs.samples, keeping);
+  } catch (...) {
+    if (!audit_.prepared.renew || current_failure().device != Failure::Device::fine) throw;
+    pairs.not_drawn = current_message();
+    return std::nullopt;
+  }
+  taken.of_drawing += audit_.clock.now() - before;
+  PairOnNewValues times;
+  const auto time = [&](Implementation& which, CallTimes& side, std::vector<Nanoseconds>& phases) {
+    side = pairs.samples.take_new(which, keeping);
+    // What writing leaves in a device's cache is no part of a phase's time in the rounds.
+    if (which.phases() != nullptr && audit_.clock.modes() == nullptr) phases = which.phases()->times();
+  };
+  const bool baseline_first = audit_.random.below(2) == 0;
+  if (baseline_first) time(audit_.baseline(), times.baseline, times.baseline_phases);
+  time(pairs.implementation, times.own, times.own_phases);
+  pairs.wrong = audit_.settings_changed();
+  if (pairs.wrong.empty() && audit_.random.below(looked_at) == 0)
+    pairs.wrong = find_fault_of_sample(pairs.implementation, pairs.samples);
+  if (!baseline_first) time(audit_.baseline(), times.baseline, times.baseline_phases);
+  ++taken.pairs;
+  if (!pairs.wrong.empty()) return std::nullopt;
+  // What a call leaves until its output is read is a part of it.
+  times.own.on_new += std::max(times.own.afterwards - times.baseline.afterwards - most_afterwards, Nanoseconds(0));
+  return times;
+}
+/// Draws new values for samples: by the user's function where that writes the values of rounds.
+inline void SpeedOnNewValues::draw(NewValueSamples& samples, std::span<const std::size_t> keeping) {
+  samples.draw_new(keeping, [&](OperandSet& operands, const std::vector<at::Tensor>& tensors) {
+    if (!audit_.prepared.renew) return audit_.source->draw(audit_.answers->fresh().renewal, tensors, keeping);
+    const RandomStateKept generators;
+    write_values(audit_.operands.pristine, tensors);
+    reset_random_state(audit_.random());
+    audit_.prepared.renew(operands);
+  });
+}
+/// Takes a hundredth of the budget, or one sample if that is longer. Where calls are too long for that, those on new
+/// values count as those that are repeated. The function that writes the values of rounds is not called, since it may
+/// have as many values as there are rounds.
+inline void SpeedOnNewValues::learn_norm(const Options& options) {
+  constexpr double share = 0.01, most_iterations = 1 << 10;
+  constexpr int most_samples = 5;
+  if (audit_.clock.modes() != nullptr || audit_.prepared.renew) return;
+  if (!audit_.answers || !audit_.answers->checks() || !audit_.answers->renews()) return;
+  // How many samples there are depends on the time, and must not decide what --check-seed repeats.
+  SplitMix64 random(~audit_.options.check_seed);
+  FreshValues source = audit_.source->with_seed(random());
+  try {
+    (void)timing::take_sample(audit_.clock, audit_.baseline(), 0, 1);
+    const Nanoseconds took = timing::take_sample(audit_.clock, audit_.baseline(), 0, 1),
+                      most = share * audit_.options.budget;
+    if (took.count() <= 0) return;
+    const double limit = options.max_iterations > 0 ? static_cast<double>(options.max_iterations) : most_iterations;
+    const Nanoseconds wanted =
+        std::max<Nanoseconds>(options.min_sample, options.resolutions_per_sample * audit_.clock.resolution());
+    const double repeated = std::clamp(wanted / took, 1.0, std::min(limit, most_iterations));
+    // A step of a training has no spare operands.
+    const double calls = audit_.baseline().phases() != nullptr ? 1 : std::min(calls_of_sample(2 * took), limit);
+    if ((3 * calls + repeated) * took > most) return;
+    // The shortest time of each, which other work on the machine does not make longer.
+    Nanoseconds on_new = NewValueNorm::none, on_known = NewValueNorm::none;
+    int samples = 0;
+    {
+      NewValueSamples taken(audit_.clock, audit_.operands, *audit_.answers->fresh().operands, source,
+                            audit_.answers->fresh().renewal, static_cast<std::size_t>(calls), /*repeated=*/1,
+                            /*warm=*/false, random());
+      const OnOtherValues other = audit_.on_fresh_values();
+      for (const Nanoseconds start = audit_.clock.now();
+           samples < most_samples && (samples == 0 || audit_.clock.now() - start < most); ++samples) {
+        taken.draw_new(audit_.operands.keeps, [&](OperandSet&, const std::vector<at::Tensor>& tensors) {
+          source.draw(audit_.answers->fresh().renewal, tensors, audit_.operands.keeps);
+        });
+        on_new = std::min(on_new, taken.take_new(audit_.baseline(), audit_.operands.keeps).on_new);
+      }
+    }
+    audit_.repair(0);
+    // Last, so that what the baseline keeps from call to call is as the values given leave it.
+    const auto iterations = static_cast<std::int64_t>(repeated);
+    for (int i = 0; i < samples; ++i)
+      on_known = std::min<Nanoseconds>(on_known, timing::take_sample(audit_.clock, audit_.baseline(), 0, iterations) /
+                                                     static_cast<double>(iterations));
+    norm_.learn(on_new, on_known);
+  } catch (...) {
+    // It does not take these values, or memory ran out: after the rounds that has consequences. Until then calls on
+    // new values count as repeated ones.
+    audit_.repair(0);
+  }
+}
+/// The median of some samples, after one by which code and memory are as warm as between those of a pair.
+inline Nanoseconds SpeedOnNewValues::time_baseline(const NewValueQuestion& question) {
+  constexpr int samples = 3;
+  if (!audit_.answers->renews()) throw Error("the baseline takes no new values");
+  const auto kept = question.kept_operands();
+  NewValueSamples taken(audit_.clock, audit_.operands, *audit_.answers->fresh().operands, *audit_.source,
+                        audit_.answers->fresh().renewal, question.calls, /*repeated=*/1, /*warm=*/false,
+                        audit_.random());
+  const auto take = [&] {
+    draw(taken, kept);
+    return taken.take_new(audit_.baseline(), kept).on_new.count();
+  };
+  (void)take();
+  std::vector<double> times;
+  for (int i = 0; i < samples; ++i) times.push_back(take());
+  return Nanoseconds(stats::median(stats::sorted(std::move(times))));
+}
+/// Whether the output of the last sample on new values is right, and what it has written to operands. That of calls
+/// that draw random numbers is not known.
+inline std::string SpeedOnNewValues::find_fault_of_sample(Implementation& implementation, NewValueSamples& samples) {
+  const c10::IValue output = samples.take_output();
+  if (audit_.answers->given.random || !audit_.answers->can_ask() || implementation.index == audit_.baseline_index)
+    return {};
+  const auto asked = audit_.answers->ask(audit_.baseline(), samples.values(), audit_.answers->fresh().seed);
+  if (!asked) return {};
+  const auto problem = audit_.answers->judge_output(output, samples.operands_after(), *asked);
+  if (problem.empty() || (audit_.answers->operands_agree(samples.operands_after(), *asked) &&
+                          audit_.rounding_explains(output, asked->expected, samples.values(), /*renewed=*/true)))
+    return {};
+  return AuditContext::in_timed_call(problem);
+}
+}  // namespace pace::detail
