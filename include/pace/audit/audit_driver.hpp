@@ -12,7 +12,6 @@
 
 #include "pace/audit/call_counts.hpp"
 #include "pace/audit/called_operators.hpp"
-#include "pace/audit/check.hpp"
 #include "pace/audit/checks_after_rounds.hpp"
 #include "pace/audit/context.hpp"
 #include "pace/audit/findings.hpp"
@@ -35,6 +34,7 @@
 #include "pace/timing/rounds.hpp"
 #include "pace/values/fresh_values.hpp"
 #include "pace/verify/answers.hpp"
+#include "pace/verify/check.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
 #include "pace/verify/shortcuts.hpp"

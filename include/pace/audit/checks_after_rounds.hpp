@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "pace/audit/after_pauses.hpp"
-#include "pace/audit/check.hpp"
 #include "pace/audit/context.hpp"
 #include "pace/audit/kept_answers.hpp"
 #include "pace/audit/new_tensors.hpp"
@@ -22,6 +21,7 @@
 #include "pace/subject/operands.hpp"
 #include "pace/subject/prepare.hpp"
 #include "pace/subject/time_left.hpp"
+#include "pace/verify/check.hpp"
 
 namespace pace::detail {
 

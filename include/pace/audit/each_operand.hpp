@@ -29,6 +29,7 @@
 #include "pace/values/special_values.hpp"
 #include "pace/values/value_structure.hpp"
 #include "pace/verify/answers.hpp"
+#include "pace/verify/check.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
 #include "pace/verify/rounding.hpp"
@@ -43,7 +44,7 @@ namespace pace::detail {
 /// Operands that are equal, or share memory, change together, and so do all integers: they may describe each other, as
 /// the first and the last index of a range do. Operands of which a draw keeps what is special, such as equal values,
 /// get others that are not so, each with its equals.
-class EachOperand {
+class EachOperand final : public Check {
  public:
   /// Whether outputs that are compared by `options` can be compared for such values. Declared ratios and orders may
   /// hold between operands.
@@ -55,17 +56,18 @@ class EachOperand {
 
   using Learn = std::function<void(Expected&, const OperandSet&)>;
 
-  /// `seed` is that of the values, and `seed_of_calls` that of the random numbers which calls draw. All must outlive
-  /// it.
+  /// `seed` is that of the values, and `seed_of_calls` that of the random numbers which calls draw. `learn` adds the
+  /// tolerances for other values to what is expected. All must outlive it.
   EachOperand(Implementation& baseline, OperandSets& operands, const OperandSet& original, const Expected& given,
-              const check::CheckOptions& options, std::uint64_t seed, std::uint64_t seed_of_calls)
+              const check::CheckOptions& options, std::uint64_t seed, std::uint64_t seed_of_calls, Learn learn)
       : baseline_(baseline),
         operands_(operands),
         original_(original),
         given_(given),
         options_(options),
         source_(operands.pristine, seed, KnownSizes(operands.pristine, given.output, original.numbers())),
-        seed_of_calls_(seed_of_calls) {}
+        seed_of_calls_(seed_of_calls),
+        learn_tolerances_(std::move(learn)) {}
 
   /// Finds values for each operand by at most about `most_calls` calls of the baseline.
   void learn(std::int64_t most_calls) {
@@ -106,9 +108,8 @@ class EachOperand {
     return text;
   }
 
-  /// What is wrong with an implementation that is right for the given values; empty if nothing is. `learn` adds the
-  /// tolerances for other values to what is expected.
-  [[nodiscard]] std::string examine(Implementation& implementation, const Learn& learn) {
+  /// What is wrong with an implementation that is right for the given values; empty if nothing is.
+  [[nodiscard]] std::string find_fault(Implementation& implementation) override {
     std::string problem;
     for (const auto& question : questions_) {
       std::optional<Asked> asked;
@@ -120,7 +121,7 @@ class EachOperand {
         operands_.restore_all(0);  // The implementation has not been called.
       }
       if (!asked) continue;  // The next draw may be none that the baseline takes.
-      problem = judge(implementation, question, *asked, learn);
+      problem = judge(implementation, question, *asked);
       operands_.restore_all(0);
       if (!problem.empty()) break;
     }
@@ -520,8 +521,7 @@ class EachOperand {
     return least;
   }
 
-  [[nodiscard]] std::string judge(Implementation& implementation, const Question& question, Asked& asked,
-                                  const Learn& learn) {
+  [[nodiscard]] std::string judge(Implementation& implementation, const Question& question, Asked& asked) {
     const std::string where = "operand tensor " + listed(question.group) + " alone " +
                               (question.group.size() == 1 ? "has" : "have") + " other values";
     ObservedCall before, made;
@@ -541,7 +541,7 @@ class EachOperand {
     if (agreement.correct) return {};
     std::vector<at::Tensor> tensors_after;
     for (const auto& each : operands_.tensors[0]) tensors_after.push_back(check::clone_input(each));
-    learn(expected, *asked.after.operands);
+    learn_tolerances_(expected, *asked.after.operands);
     agreement = agree_with(expected, made.at_return, operands_, &tensors_after, options_);
     const auto& after = asked.after;
     // Rounding says nothing of what the call has written to operands.
@@ -576,6 +576,7 @@ class EachOperand {
   const check::CheckOptions& options_;
   FreshValues source_;
   std::uint64_t seed_of_calls_;
+  Learn learn_tolerances_;
   SplitMix64 random_{source_.draw_seed()};
   bool gradients_ = c10::GradMode::is_enabled();
   std::int64_t calls_left_ = 0;

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "pace/audit/check.hpp"
 #include "pace/audit/context.hpp"
 #include "pace/audit/kept_operands.hpp"
 #include "pace/audit/new_value_samples.hpp"
@@ -20,6 +19,7 @@
 #include "pace/subject/operands.hpp"
 #include "pace/subject/time_left.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/verify/check.hpp"
 
 namespace pace::detail {
 

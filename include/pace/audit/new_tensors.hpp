@@ -13,7 +13,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/audit/check.hpp"
 #include "pace/audit/context.hpp"
 #include "pace/base/format.hpp"
 #include "pace/base/units.hpp"
@@ -22,6 +21,7 @@
 #include "pace/subject/time_left.hpp"
 #include "pace/subject/write_values.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/verify/check.hpp"
 
 namespace pace::detail {
 

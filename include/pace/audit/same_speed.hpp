@@ -6,13 +6,13 @@
 #include <limits>
 #include <string>
 
-#include "pace/audit/check.hpp"
 #include "pace/audit/context.hpp"
 #include "pace/audit/persistence.hpp"
 #include "pace/base/format.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/time_left.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/verify/check.hpp"
 
 namespace pace::detail {
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <any>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,13 +15,10 @@
 #include <ATen/core/Tensor.h>
 
 #include "pace/audit/audit_driver.hpp"
-#include "pace/audit/check.hpp"
-#include "pace/audit/each_operand.hpp"
+#include "pace/audit/first_checks.hpp"
 #include "pace/audit/least_traffic.hpp"
 #include "pace/audit/new_value_norm.hpp"
 #include "pace/audit/witness.hpp"
-#include "pace/base/format.hpp"
-#include "pace/base/random.hpp"
 #include "pace/check/clone.hpp"
 #include "pace/result/progress.hpp"
 #include "pace/subject/operands.hpp"
@@ -28,11 +26,8 @@
 #include "pace/subject/prepare.hpp"
 #include "pace/subject/time_left.hpp"
 #include "pace/timing/clock.hpp"
-#include "pace/verify/drawn_anew.hpp"
-#include "pace/verify/drawn_in_a_row.hpp"
-#include "pace/verify/edge_values.hpp"
+#include "pace/verify/check.hpp"
 #include "pace/verify/expected.hpp"
-#include "pace/verify/gradients.hpp"
 #include "pace/verify/sensitivity.hpp"
 #include "pace/verify/verified.hpp"
 
@@ -53,17 +48,18 @@ inline void add_reference(const Prepared& prepared, Expected& expected, const Op
 }
 
 /// Longest call of a baseline that is called some more times to learn its tolerances.
-inline constexpr Nanoseconds longest_call_to_learn_by{2e8};
-
-/// Longest call of a candidate that is asked again after the rounds, and most bytes of the operands of a call.
-inline constexpr Nanoseconds longest_call_to_ask_again{2e7};
-inline constexpr double most_bytes_to_keep = 64 << 20;
+inline constexpr Nanoseconds longest_call_to_learn_by = std::chrono::milliseconds(200);
 
 /// Makes the first calls, one implementation after the other.
 class FirstCalls {
  public:
   FirstCalls(timing::Clock& clock, const Prepared& prepared, AuditDriver& audit, const check::CheckOptions& check)
-      : clock_(clock), prepared_(prepared), audit_(audit), check_(check) {
+      : clock_(clock),
+        prepared_(prepared),
+        audit_(audit),
+        check_(check),
+        further_(clock, prepared, expected_, check_,
+                 [this](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); }) {
     if (prepared.options.audit == Audit::off) check_.fresh_values = check::CheckOptions::FreshValues::none;
     if (!check_.number_dtype) check_.number_dtype = check::detail::widest_floating_type(prepared.operands->pristine);
   }
@@ -73,40 +69,15 @@ class FirstCalls {
   /// Whether outputs are compared: the baseline repeats itself.
   [[nodiscard]] bool checks() const { return check_.method != check::CheckOptions::Method::none; }
 
-  /// Whether candidates can be asked again after the rounds: their calls are short, and what the baseline answered on
-  /// edge values does not take memory that the rounds may need.
-  [[nodiscard]] bool can_ask_again() const {
-    return is_strict() && longest_call_ <= longest_call_to_ask_again &&
-           bytes_of(prepared_.operands->pristine) <= most_bytes_to_keep;
+  /// Whether candidates can be checked once more after the rounds.
+  [[nodiscard]] bool can_be_repeated() const {
+    return limits_of_repetition.allow(prepared_.options, longest_call_, bytes_of(prepared_.operands->pristine));
   }
-  /// Returns what is wrong with an implementation on edge values, with its gradients or its random numbers, or where
-  /// one operand has other values, as text; empty if nothing is.
-  [[nodiscard]] std::string ask_elsewhere(Implementation& implementation) {
-    if (edge_values_)
-      if (auto problem = edge_values_->examine(implementation); !problem.empty()) return problem;
-    if (each_operand_) {
-      const auto learn = [&](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); };
-      if (auto problem = each_operand_->examine(implementation, learn); !problem.empty()) return problem;
-    }
-    if (gradients_)
-      if (auto problem = gradients_->examine(implementation); !problem.empty()) return problem;
-    if (draws_)
-      if (auto problem = draws_->examine(implementation); !problem.empty()) return problem;
-    return draws_in_a_row_ ? draws_in_a_row_->examine(implementation, check_) : std::string();
+  /// Checks a candidate once more: its autograd graphs, and all that FirstChecks has learned.
+  [[nodiscard]] std::string find_fault_again(Implementation& candidate) {
+    auto problem = find_lost_graph(candidate);
+    return problem.empty() ? further_.find_fault(candidate) : problem;
   }
-  /// Returns which autograd graph an output of the implementation lacks, as text; empty if none.
-  [[nodiscard]] std::string ask_for_graph(Implementation& implementation) const {
-    if (!check_.check_autograd || implementation.phases() != nullptr || !checks()) return {};
-    std::vector<bool> with_graph;
-    prepared_.operands->restore_all(0);
-    try {
-      (void)checked_call(implementation, *prepared_.operands, 0, prepared_.options.seed, with_graph);
-    } catch (...) {
-      implementation.failed();
-    }
-    return lost_graph(expected_.with_graph, with_graph);
-  }
-
   /// Makes and times the first call, then checked calls, and admits or drops the implementation.
   void make(std::size_t index, Verified& verified) {
     report_step({.what = "first calls of " + verified.result.implementations[index].name});
@@ -193,21 +164,30 @@ class FirstCalls {
     if (!examination.note.empty()) result.notes.push_back(std::move(examination.note));
     if (!examination.problem.empty()) return examination.problem;
     if (is_baseline) {
-      learn_each_operand(implementation, took, result);
-      learn_edge_values(implementation, took, result);
-      learn_gradients(implementation, took);
-      learn_draws(implementation, took);
-      // What it keeps from call to call is then as the values given leave it, not as those it was asked about.
-      if (learns_ || each_operand_ || edge_values_ || gradients_ || draws_ || draws_in_a_row_)
-        (void)checked_call(implementation, operands, 0, seed, with_graph);
+      const bool made_calls = further_.learn(implementation, took, result.notes);
+      // What it keeps from call to call is then as the values given leave it, not as those of other checks.
+      if (learns_ || made_calls) (void)checked_call(implementation, operands, 0, seed, with_graph);
     }
     if (!is_baseline)
-      if (auto problem = ask_elsewhere(implementation); !problem.empty()) return problem;
+      if (auto problem = further_.find_fault(implementation); !problem.empty()) return problem;
     if (modes != nullptr)
       if (const auto escape = modes->find_escape([&] { (void)call(); })) return *escape;
     implementation.expect_outputs_like(output);
     if (modes != nullptr) row.device_memory = modes->memory_of([&] { return std::any(call()); });
     return {};
+  }
+
+  /// Returns which autograd graph an output of the implementation lacks, as text; empty if none.
+  [[nodiscard]] std::string find_lost_graph(Implementation& implementation) const {
+    if (!check_.check_autograd || implementation.phases() != nullptr || !checks()) return {};
+    std::vector<bool> with_graph;
+    prepared_.operands->restore_all(0);
+    try {
+      (void)checked_call(implementation, *prepared_.operands, 0, prepared_.options.seed, with_graph);
+    } catch (...) {
+      implementation.failed();
+    }
+    return lost_graph(expected_.with_graph, with_graph);
   }
 
   /// Where outputs were to be compared, and nothing was, no claim about the times of the row is proven.
@@ -222,22 +202,6 @@ class FirstCalls {
                              '.');
   }
 
-  /// How many calls in a row are asked for one answer: an unpredictable number, of which all take about a millisecond
-  /// where `took` is the time of one call.
-  [[nodiscard]] std::int64_t calls_in_a_row(Nanoseconds took) const {
-    // What the last of several calls draws depends on what those before it have drawn, which is free but for
-    // `.random()`.
-    return expected_.random && check_.method != check::CheckOptions::Method::random ? 1 : drawing_calls_in_a_row(took);
-  }
-  [[nodiscard]] std::int64_t drawing_calls_in_a_row(Nanoseconds took) const {
-    constexpr Nanoseconds together = std::chrono::milliseconds(1);
-    constexpr double fewest = 2, most = 16;
-    const double affordable = std::clamp(together / std::max(took, Nanoseconds(1)), fewest, most);
-    SplitMix64 random(prepared_.options.check_seed + 2);
-    return static_cast<std::int64_t>(fewest) +
-           static_cast<std::int64_t>(random.below(static_cast<std::size_t>(affordable - fewest + 1)));
-  }
-
   /// Adds the tolerances of outputs on the values of `operands`.
   void learn_tolerances(Expected& expected, const OperandSet& operands) {
     if (!learns_) return;
@@ -245,60 +209,6 @@ class FirstCalls {
                          check_.reduction_length, *check_.number_dtype)
                  .learn(expected, terms_);
   }
-
-  /// `took`: the time of one call. A training step may keep what earlier ones have changed.
-  void learn_each_operand(Implementation& baseline, Nanoseconds took, Result& result) {
-    constexpr double share_of_budget = 0.05, fewest_calls = 32, most_calls = 112;
-    if (!is_strict() || took > longest_call_to_ask_again || baseline.phases() != nullptr ||
-        !EachOperand::applies(check_) || bytes_of(prepared_.operands->pristine) > most_bytes_to_keep)
-      return;
-    each_operand_.emplace(baseline, *prepared_.operands, *prepared_.given, expected_, check_,
-                          SplitMix64(prepared_.options.check_seed + 1)(), prepared_.options.seed);
-    const double affordable = share_of_budget * prepared_.options.budget / std::max(took, Nanoseconds(1));
-    each_operand_->learn(static_cast<std::int64_t>(std::clamp(affordable, fewest_calls, most_calls)));
-    if (auto note = each_operand_->note(); !note.empty()) result.notes.push_back(std::move(note));
-  }
-
-  /// `took`: the time of one call. Steps of a training are left out: what gradient a tie gets is a convention.
-  void learn_edge_values(Implementation& baseline, Nanoseconds took, Result& result) {
-    if (is_off() || took > longest_call_to_learn_by || baseline.phases() != nullptr || !EdgeValues::applies(check_))
-      return;
-    constexpr double copies = 20;
-    const bool large = are_large(prepared_.operands->pristine);
-    if (large && (!is_strict() || !copies_fit(clock_, prepared_, copies))) {
-      result.notes.push_back(
-          "Edge values were not tried, since that takes " + format_significant(copies) +
-          " copies of the operands: " + (is_strict() ? "too little memory is left." : "--audit strict tries them."));
-      return;
-    }
-    edge_values_.emplace(*prepared_.operands, prepared_.options.seed, calls_in_a_row(took), check_);
-    edge_values_->learn(baseline, expected_, *prepared_.given,
-                        [this](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); });
-  }
-
-  /// `took`: the time of one call. A training step takes its gradients itself, and they are compared.
-  void learn_gradients(Implementation& baseline, Nanoseconds took) {
-    const auto& with_graph = expected_.with_graph;
-    if (is_off() || took > longest_call_to_learn_by || baseline.phases() != nullptr || !Gradients::applies(check_) ||
-        std::find(with_graph.begin(), with_graph.end(), true) == with_graph.end())
-      return;
-    gradients_.emplace(*prepared_.operands, prepared_.options.seed, calls_in_a_row(took));
-    gradients_->learn(baseline, *prepared_.given);
-  }
-
-  /// `took`: the time of one call.
-  void learn_draws(Implementation& baseline, Nanoseconds took) {
-    if (is_off() || took > longest_call_to_learn_by) return;
-    const std::int64_t calls = drawing_calls_in_a_row(took);
-    auto& operands = *prepared_.operands;
-    if (check_.method == check::CheckOptions::Method::random)
-      draws_.emplace(operands, prepared_.options.check_seed, calls).learn(baseline);
-    else if (is_strict() && expected_.random && checks() && operands.mutated.empty() && baseline.phases() == nullptr)
-      draws_in_a_row_.emplace(operands, prepared_.options.check_seed, calls).learn(baseline, expected_);
-  }
-
-  [[nodiscard]] bool is_strict() const { return prepared_.options.audit == Audit::strict; }
-  [[nodiscard]] bool is_off() const { return prepared_.options.audit == Audit::off; }
 
   timing::Clock& clock_;
   const Prepared& prepared_;
@@ -311,11 +221,7 @@ class FirstCalls {
   /// Whether tolerances are learned from calls of the baseline, and the number of terms of each of its results.
   bool learns_ = false;
   std::vector<double> terms_ = {};
-  std::optional<EachOperand> each_operand_ = {};
-  std::optional<EdgeValues> edge_values_ = {};
-  std::optional<Gradients> gradients_ = {};
-  std::optional<DrawnAnew> draws_ = {};
-  std::optional<DrawnInARow> draws_in_a_row_ = {};
+  FirstChecks further_;
 };
 
 /// Repeats after the rounds the checks beside the first calls.
@@ -323,8 +229,7 @@ class FirstChecksAgain final : public Check {
  public:
   explicit FirstChecksAgain(std::shared_ptr<FirstCalls> first) : first_(std::move(first)) {}
   [[nodiscard]] std::string find_fault(Implementation& candidate) override {
-    auto problem = first_->ask_for_graph(candidate);
-    if (problem.empty()) problem = first_->ask_elsewhere(candidate);
+    const auto problem = first_->find_fault_again(candidate);
     return problem.empty() ? problem : "correct at first, but not after the rounds: " + problem;
   }
 
@@ -373,7 +278,7 @@ class FirstChecksAgain final : public Check {
   } catch (...) {
     enter_out_of_memory(participants);
   }
-  if (first_calls.can_ask_again()) audit.add_first_after_rounds(std::make_unique<FirstChecksAgain>(shared));
+  if (first_calls.can_be_repeated()) audit.add_first_after_rounds(std::make_unique<FirstChecksAgain>(shared));
   return verified;
 }
 

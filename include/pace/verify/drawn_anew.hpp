@@ -18,12 +18,13 @@
 #include "pace/check/text.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/random_state.hpp"
+#include "pace/verify/check.hpp"
 
 namespace pace::detail {
 
 /// Compares the outputs of calls between which the default generators get other seeds. Where the baseline's differ each
 /// time, so must a candidate's, whatever generator it draws from, and the means of its elements must be the baseline's.
-class DrawnAnew {
+class DrawnAnew final : public Check {
  public:
   /// `operands` must outlive it.
   /// `calls`: how many calls in a row each output is that of the last one of.
@@ -42,7 +43,7 @@ class DrawnAnew {
   }
 
   /// What is wrong with the random numbers of an implementation; empty if nothing is. Throws what the calls throw.
-  [[nodiscard]] std::string examine(Implementation& implementation) const {
+  [[nodiscard]] std::string find_fault(Implementation& implementation) override {
     check::ElementMoments moments;
     const auto all = equal_shares(implementation, moments);
     for (std::size_t i = 0; i < std::min(all.size(), most_equal_.size()); ++i) {

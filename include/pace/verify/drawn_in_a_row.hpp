@@ -14,18 +14,19 @@
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/random_state.hpp"
 #include "pace/verify/answers.hpp"
+#include "pace/verify/check.hpp"
 #include "pace/verify/expected.hpp"
 
 namespace pace::detail {
 
 /// For outputs that depend on a seed alone. A single call after the generators got a seed can be told from one that
 /// comes back to back; the output of a later one is known where each call leaves the generators as the baseline's does.
-class DrawnInARow {
+class DrawnInARow final : public Check {
  public:
-  /// `operands`, which calls do not write to, must outlive it. Asks for the output of the last of `calls` calls, at
-  /// least 2.
-  DrawnInARow(OperandSets& operands, std::uint64_t seed, std::int64_t calls)
-      : operands_(operands), seed_(seed), calls_(calls) {}
+  /// `operands`, which calls do not write to, and `check` must outlive it. Looks at the output of the last of `calls`
+  /// calls, at least 2.
+  DrawnInARow(OperandSets& operands, std::uint64_t seed, std::int64_t calls, const check::CheckOptions& check)
+      : operands_(operands), seed_(seed), calls_(calls), check_(check) {}
 
   /// `given`: what the baseline answers in a single call. Throws what the baseline throws.
   void learn(Implementation& baseline, const Expected& given) {
@@ -43,10 +44,10 @@ class DrawnInARow {
 
   /// What is wrong with the output of an implementation; empty if nothing is, or if it draws in another way. Throws
   /// what the calls throw.
-  [[nodiscard]] std::string examine(Implementation& implementation, const check::CheckOptions& check) const {
+  [[nodiscard]] std::string find_fault(Implementation& implementation) override {
     if (!repeats_ || !unchanged(after_one_call_, state_after_call(implementation))) return {};
     const c10::IValue output = last_output(implementation);
-    const Agreement agreement = agree(expected_, output, operands_, 0, without_reference(check));
+    const Agreement agreement = agree(expected_, output, operands_, 0, without_reference(check_));
     return agreement.correct ? std::string()
                              : "right in a single call, but not in the last of " + std::to_string(calls_) +
                                    " calls in a row that draw random numbers: " + agreement.message;
@@ -73,6 +74,7 @@ class DrawnInARow {
   OperandSets& operands_;
   std::uint64_t seed_;
   std::int64_t calls_;
+  const check::CheckOptions& check_;
   std::vector<at::Tensor> after_one_call_ = {};
   Expected expected_ = {};
   bool repeats_ = false;

@@ -40,6 +40,7 @@
 #include "pace/values/padding.hpp"
 #include "pace/values/value_structure.hpp"
 #include "pace/verify/answers.hpp"
+#include "pace/verify/check.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/rounding.hpp"
 #include "pace/verify/sensitivity.hpp"
@@ -188,7 +189,7 @@ inline void enlarge(const at::Tensor& tensor) {
 }
 
 /// Examines implementations on edge values that the baseline accepts, as learned once from the baseline.
-class EdgeValues {
+class EdgeValues final : public Check {
  public:
   /// Whether outputs that are compared by `options` can be compared for edge values: not by directions or errors as a
   /// whole, which one large element decides, and not for vectors, which equal eigenvalues leave undetermined. A stated
@@ -274,7 +275,7 @@ class EdgeValues {
   }
 
   /// What is wrong with an implementation that is right for the given values; empty if nothing is.
-  [[nodiscard]] std::string examine(Implementation& implementation) {
+  [[nodiscard]] std::string find_fault(Implementation& implementation) override {
     const std::string hint =
         ". If it relies on what is special about the operands, switch this check off "
         "(check::CheckOptions::edge_values)";

@@ -27,6 +27,7 @@
 #include "pace/subject/random_state.hpp"
 #include "pace/subject/write_values.hpp"
 #include "pace/values/value_structure.hpp"
+#include "pace/verify/check.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/sensitivity.hpp"
 
@@ -38,7 +39,7 @@ namespace pace::detail {
 /// They are compared as wholes and with much room, since a backward pass may round in another way than its forward
 /// pass, and since a value near a kink (relu, max) may fall on either side of it: that finds what is wrong or missing,
 /// not the last digits.
-class Gradients {
+class Gradients final : public Check {
  public:
   /// Whether outputs that are compared by `options` have comparable gradients: only those whose elements correspond.
   [[nodiscard]] static bool applies(const check::CheckOptions& options) {
@@ -71,7 +72,7 @@ class Gradients {
   }
 
   /// What is wrong with the gradients of an implementation whose outputs are right; empty if nothing is.
-  [[nodiscard]] std::string examine(Implementation& implementation) const {
+  [[nodiscard]] std::string find_fault(Implementation& implementation) override {
     std::string problem;
     for (const auto& each : learned_) {
       std::string found;

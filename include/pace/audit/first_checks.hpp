@@ -1,0 +1,171 @@
+// FirstChecks: the checks of a candidate beside its first calls, on inputs other than the caller's.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pace/audit/each_operand.hpp"
+#include "pace/base/format.hpp"
+#include "pace/base/random.hpp"
+#include "pace/base/units.hpp"
+#include "pace/check/tolerance.hpp"
+#include "pace/result/options.hpp"
+#include "pace/subject/implementation.hpp"
+#include "pace/subject/operands.hpp"
+#include "pace/subject/prepare.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/verify/check.hpp"
+#include "pace/verify/drawn_anew.hpp"
+#include "pace/verify/drawn_in_a_row.hpp"
+#include "pace/verify/edge_values.hpp"
+#include "pace/verify/expected.hpp"
+#include "pace/verify/gradients.hpp"
+
+namespace pace::detail {
+
+/// From which level on a check is made, and of calls and operands up to which size.
+struct CheckLimits {
+  Audit level = Audit::standard;
+  Nanoseconds longest_call = std::chrono::milliseconds(200);    ///< of the baseline
+  double most_bytes = std::numeric_limits<double>::infinity();  ///< of the operands
+
+  [[nodiscard]] bool allow(const Options& options, Nanoseconds call, double bytes) const {
+    return options.audit >= level && call <= longest_call && bytes <= most_bytes;
+  }
+};
+
+inline constexpr CheckLimits limits_of_edge_values, limits_of_gradients, limits_of_draws;
+inline constexpr CheckLimits limits_of_draws_in_a_row{.level = Audit::strict};
+/// Each operand takes dozens of calls, and keeps copies of the operands until the comparison ends.
+inline constexpr CheckLimits limits_of_each_operand{
+    .level = Audit::strict, .longest_call = std::chrono::milliseconds(20), .most_bytes = 64 << 20};
+/// All checks, made once more after the rounds: what they keep must not take memory that the rounds may need.
+inline constexpr CheckLimits limits_of_repetition = limits_of_each_operand;
+
+/// Learns from the baseline which checks can be made, and makes them of each candidate in turn.
+class FirstChecks {
+ public:
+  /// Adds the tolerances for the values of operands to what is expected there.
+  using LearnTolerances = std::function<void(Expected&, const OperandSet&)>;
+
+  /// All must outlive it.
+  FirstChecks(timing::Clock& clock, const Prepared& prepared, const Expected& expected,
+              const check::CheckOptions& check, LearnTolerances learn_tolerances)
+      : clock_(clock),
+        prepared_(prepared),
+        operands_(*prepared.operands),
+        options_(prepared.options),
+        expected_(expected),
+        check_(check),
+        learn_tolerances_(std::move(learn_tolerances)) {}
+
+  /// Calls the baseline, a call of which takes `took`. Adds to `notes` what cannot be checked. Returns whether there is
+  /// any check.
+  [[nodiscard]] bool learn(Implementation& baseline, Nanoseconds took, std::vector<std::string>& notes) {
+    took_ = took;
+    bytes_ = bytes_of(operands_.pristine);
+    // A training step may keep what earlier ones have changed, and takes its gradients itself.
+    const bool is_step = baseline.phases() != nullptr;
+    if (!is_step) learn_edge_values(baseline, notes);
+    if (!is_step) learn_each_operand(baseline, notes);
+    if (!is_step) learn_gradients(baseline);
+    learn_draws(baseline);
+    return !checks_.empty();
+  }
+
+  /// Returns what is wrong with a candidate, as text; empty if nothing is.
+  [[nodiscard]] std::string find_fault(Implementation& candidate) {
+    for (const auto& check : checks_)
+      if (auto problem = check->find_fault(candidate); !problem.empty()) return problem;
+    return {};
+  }
+
+ private:
+  [[nodiscard]] bool allowed_by(const CheckLimits& limits) const { return limits.allow(options_, took_, bytes_); }
+
+  /// What gradient a tie gets in a step of a training is a convention.
+  void learn_edge_values(Implementation& baseline, std::vector<std::string>& notes) {
+    constexpr double copies = 20;
+    if (!allowed_by(limits_of_edge_values) || !EdgeValues::applies(check_)) return;
+    const bool strict = options_.audit == Audit::strict;
+    if (are_large(operands_.pristine) && (!strict || !copies_fit(clock_, prepared_, copies))) {
+      notes.push_back(
+          "Edge values were not tried, since that takes " + format_significant(copies) +
+          " copies of the operands: " + (strict ? "too little memory is left." : "--audit strict tries them."));
+      return;
+    }
+    auto check = std::make_unique<EdgeValues>(operands_, options_.seed, calls_in_a_row(), check_);
+    check->learn(baseline, expected_, *prepared_.given, learn_tolerances_);
+    checks_.push_back(std::move(check));
+  }
+
+  void learn_each_operand(Implementation& baseline, std::vector<std::string>& notes) {
+    constexpr double share_of_budget = 0.05, fewest_calls = 32, most_calls = 112;
+    if (!allowed_by(limits_of_each_operand) || !EachOperand::applies(check_)) return;
+    auto check = std::make_unique<EachOperand>(baseline, operands_, *prepared_.given, expected_, check_,
+                                               SplitMix64(options_.check_seed + 1)(), options_.seed, learn_tolerances_);
+    const double affordable = share_of_budget * options_.budget / std::max(took_, Nanoseconds(1));
+    check->learn(static_cast<std::int64_t>(std::clamp(affordable, fewest_calls, most_calls)));
+    if (auto note = check->note(); !note.empty()) notes.push_back(std::move(note));
+    checks_.push_back(std::move(check));
+  }
+
+  void learn_gradients(Implementation& baseline) {
+    const auto& with_graph = expected_.with_graph;
+    if (!allowed_by(limits_of_gradients) || !Gradients::applies(check_) ||
+        std::ranges::find(with_graph, true) == with_graph.end())
+      return;
+    auto check = std::make_unique<Gradients>(operands_, options_.seed, calls_in_a_row());
+    check->learn(baseline, *prepared_.given);
+    checks_.push_back(std::move(check));
+  }
+
+  void learn_draws(Implementation& baseline) {
+    const std::int64_t calls = drawing_calls_in_a_row();
+    if (allowed_by(limits_of_draws) && check_.method == check::CheckOptions::Method::random) {
+      auto check = std::make_unique<DrawnAnew>(operands_, options_.check_seed, calls);
+      check->learn(baseline);
+      checks_.push_back(std::move(check));
+    } else if (allowed_by(limits_of_draws_in_a_row) && expected_.random && operands_.mutated.empty() &&
+               check_.method != check::CheckOptions::Method::none && baseline.phases() == nullptr) {
+      auto check = std::make_unique<DrawnInARow>(operands_, options_.check_seed, calls, check_);
+      check->learn(baseline, expected_);
+      checks_.push_back(std::move(check));
+    }
+  }
+
+  /// How many calls in a row are made for one output: an unpredictable number, which takes about a millisecond. What
+  /// the last of several calls draws depends on the draws before it, which are free but for `.random()`.
+  [[nodiscard]] std::int64_t calls_in_a_row() const {
+    return expected_.random && check_.method != check::CheckOptions::Method::random ? 1 : drawing_calls_in_a_row();
+  }
+  [[nodiscard]] std::int64_t drawing_calls_in_a_row() const {
+    constexpr Nanoseconds together = std::chrono::milliseconds(1);
+    constexpr double fewest = 2, most = 16;
+    const double affordable = std::clamp(together / std::max(took_, Nanoseconds(1)), fewest, most);
+    SplitMix64 random(options_.check_seed + 2);
+    return static_cast<std::int64_t>(fewest) +
+           static_cast<std::int64_t>(random.below(static_cast<std::size_t>(affordable - fewest + 1)));
+  }
+
+  timing::Clock& clock_;
+  const Prepared& prepared_;
+  OperandSets& operands_;
+  const Options& options_;
+  const Expected& expected_;
+  const check::CheckOptions& check_;
+  LearnTolerances learn_tolerances_;
+  Nanoseconds took_{};
+  double bytes_ = 0;
+  std::vector<std::unique_ptr<Check>> checks_;
+};
+
+}  // namespace pace::detail
