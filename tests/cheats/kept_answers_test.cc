@@ -435,7 +435,7 @@ TEST_CASE("calls of which few fit into the budget are asked all the same, and th
   REQUIRE(row.judgements.size() == 2);
   INFO(row.judgements[0].message);
   CHECK(row.judgements[0].verdict == pace::Verdict::passed);
-  CHECK(row.context.unasked == "");
+  CHECK(row.context.why(pace::Severity::unchecked) == "");
 }
 
 TEST_CASE("code may have a shorter way for the values given, of a third of the time at least") {
@@ -499,7 +499,7 @@ TEST_CASE("honest noise is as fast on new values, and its claim passes") {
   CHECK(row.acceptable());
   REQUIRE(row.on_new_values);
   CHECK(row.on_new_values->median > 2.9);
-  CHECK(row.context.unasked == "");
+  CHECK(row.context.why(pace::Severity::unchecked) == "");
   cheats::catalogue.accepted += row.acceptable();
 }
 
@@ -531,7 +531,7 @@ TEST_CASE("random numbers of operands that have no other values leave a claim op
   CHECK(row.judgements[0].verdict == (declared ? pace::Verdict::passed : pace::Verdict::undecided));
   CHECK(row.judgements[1].verdict == pace::Verdict::passed);
   const auto says_so = ContainsSubstring(
-      "was not asked whether it keeps answers from call to call, since the baseline "
+      "was not checked whether it keeps answers from call to call, since the baseline "
       "takes no values of its operands but those given");
   CHECK(Catch::Matchers::Contains(says_so).match(result.notes) == !declared);
 }
@@ -772,7 +772,7 @@ TEST_CASE("a guard is open where there was no time to find out whether an operan
     INFO(row.judgements[open].message);
     CHECK(row.judgements[open].verdict == pace::Verdict::undecided);
     CHECK_THAT(row.judgements[open].message,
-               ContainsSubstring("it was not asked whether an operand that stays excuses that it is slower on new "
+               ContainsSubstring("it was not checked whether an operand that stays excuses that it is slower on new "
                                  "values, since that would take too long. Measure longer (--budget)"));
   }
   CHECK(row.judgements[2].verdict == pace::Verdict::passed);
@@ -862,7 +862,7 @@ TEST_CASE("values that run out after the rounds are no fault of a candidate, and
   INFO(row.message << row.judgements.at(0).message);
   CHECK(row.outcome == pace::Outcome::measured);
   CHECK(row.judgements.at(0).verdict == pace::Verdict::undecided);
-  CHECK_THAT(row.context.unasked, ContainsSubstring("the file has no more batches"));
+  CHECK_THAT(row.context.why(pace::Severity::unchecked), ContainsSubstring("the file has no more batches"));
 }
 
 TEST_CASE("where rounds have values of their own, so have the calls on new values") {

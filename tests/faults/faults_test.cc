@@ -243,7 +243,7 @@ void add_broken_files(Faults& faults) {
     faults.push_back(
         {"broken file", "cut off at " + std::to_string(part),
          [=] { return against(whole.substr(0, static_cast<std::size_t>(part * static_cast<double>(whole.size())))); }});
-  for (const std::string text : {"", "null", "[]", "{}", "{\"schema_version\": 2}\n", "\x1f\x8b\x08 gzip"})
+  for (const std::string text : {"", "null", "[]", "{}", "{\"schema_version\": 3}\n", "\x1f\x8b\x08 gzip"})
     faults.push_back({"broken file", '\'' + text + '\'', [=] { return against(text); }});
 }
 
@@ -325,9 +325,9 @@ TEST_CASE(
   const auto result = compare(machine, Subject::fast);
   CHECK(result.stop_reason == pace::StopReason::deadline);
   CHECK(machine.now() - (s + 300 * ms) < 20 * ms);
-  CHECK(result["new"].context.cut_short == "the test's time is over");
-  CHECK(result["new"].context.unasked ==
-        "it was not asked for more after the rounds, since the time limit had passed. Give the program more time: the "
+  CHECK(result["new"].context.why(pace::Severity::cut_short) == "the test's time is over");
+  CHECK(result["new"].context.why(pace::Severity::unchecked) ==
+        "it was not checked further after the rounds, since the time limit had passed. Give the program more time: the "
         "test's time is over");
   CHECK(result["new"].judgements.at(0).verdict == pace::Verdict::undecided);
   CHECK_THAT(result["new"].judgements.at(0).message, !Catch::Matchers::ContainsSubstring("--budget"));

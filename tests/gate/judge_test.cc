@@ -167,7 +167,7 @@ TEST_CASE("three slow cycles that are each ten times beyond the limit decide, ei
 
 TEST_CASE("figures that cannot be true are invalid, whichever side would gain by them") {
   auto row = sampled(1.3, 0.01, 40);
-  row.context.impossible = "it would be 130 % of the peak";
+  row.context.object({pace::Severity::impossible, "it would be 130 % of the peak"});
   const auto claim = SpeedupAtLeast(1.2).judge(row);
   CHECK(claim.verdict == Verdict::invalid);
   CHECK_FALSE(claim.acceptable);
@@ -421,7 +421,8 @@ TEST_CASE("figures that moved across the threshold are judged by all cycles, not
 
 TEST_CASE("a claim that cannot be proven is not, and a guard is judged as ever") {
   auto slower = sampled(1 / 1.5, 0.01, 40), faster = sampled(1.5, 0.01, 40);
-  slower.context.unproven = faster.context.unproven = "its functions have no operand tensors";
+  slower.context.object({pace::Severity::unproven, "its functions have no operand tensors"});
+  faster.context.object({pace::Severity::unproven, "its functions have no operand tensors"});
   const auto claim = SpeedupAtLeast(1.2).judge(faster);
   CHECK(claim.verdict == Verdict::invalid);
   CHECK_FALSE(claim.acceptable);
@@ -431,19 +432,21 @@ TEST_CASE("a claim that cannot be proven is not, and a guard is judged as ever")
   CHECK(NoSlowerThan(1.02).judge(slower).verdict == Verdict::failed);
 }
 
-TEST_CASE(
-    "a claim of an implementation that was not asked for everything is undecided, and a guard is judged as ever") {
+TEST_CASE("a claim of an implementation that was not checked in full is undecided, and a guard is judged as ever") {
   auto slower = sampled(1 / 1.5, 0.01, 40), faster = sampled(1.5, 0.01, 40);
-  slower.context.unasked = faster.context.unasked = "it was not asked whether it keeps answers. Give it time: a limit";
+  slower.context.object(
+      {pace::Severity::unchecked, "it was not checked whether it keeps answers. Give it time: a limit"});
+  faster.context.object(
+      {pace::Severity::unchecked, "it was not checked whether it keeps answers. Give it time: a limit"});
   const auto claim = SpeedupAtLeast(1.2).judge(faster);
   CHECK(claim.verdict == Verdict::undecided);
   CHECK_FALSE(claim.acceptable);
-  CHECK_THAT(claim.message, EndsWith("on which no claim may rest: it was not asked whether it keeps answers. Give it "
+  CHECK_THAT(claim.message, EndsWith("on which no claim may rest: it was not checked whether it keeps answers. Give it "
                                      "time: a limit"));
   // A limit that the advice names is not named twice.
-  faster.context.cut_short = "a limit";
+  faster.context.object({pace::Severity::cut_short, "a limit"});
   CHECK_THAT(SpeedupAtLeast(1.2).judge(faster).message, EndsWith("Give it time: a limit"));
-  faster.context.cut_short = "another";
+  faster.context.object({pace::Severity::cut_short, "another"});
   CHECK_THAT(SpeedupAtLeast(1.2).judge(faster).message, EndsWith("a limit. The rounds ended early: another"));
   CHECK(NoSlowerThan(1.02).judge(faster).verdict == Verdict::passed);
   CHECK(SpeedupAtLeast(1.2).judge(slower).verdict == Verdict::failed);
@@ -490,11 +493,11 @@ TEST_CASE("what the median on new values does not meet is no proof, of claims an
     const auto judgement = expectation.judge(row);
     CHECK(judgement.verdict == Verdict::undecided);
     CHECK_THAT(judgement.message, ContainsSubstring("not so by the median on values that no call has seen"));
-    // What was not asked may be the reason.
-    auto unasked = row;
-    unasked.context.unasked = "it was not asked whether it keeps weights. Give it time";
-    CHECK_THAT(expectation.judge(unasked).message,
-               ContainsSubstring("by the median on values that no call has seen: it was not asked whether it keeps "
+    // What was not checked may be the reason.
+    auto unchecked = row;
+    unchecked.context.object({pace::Severity::unchecked, "it was not checked whether it keeps weights. Give it time"});
+    CHECK_THAT(expectation.judge(unchecked).message,
+               ContainsSubstring("by the median on values that no call has seen: it was not checked whether it keeps "
                                  "weights. Give it time"));
   }
   CHECK(NoSlowerThan(1.1).judge(row).verdict == Verdict::passed);
@@ -553,7 +556,8 @@ TEST_CASE("beside another candidate the figure on new values is the ratio of tho
 
 TEST_CASE("rounds that were too brief give no verdict, whatever the figures say") {
   auto slower = sampled(1 / 1.5, 0.01, 40), faster = sampled(1.5, 0.01, 40);
-  slower.context.too_brief = faster.context.too_brief = "the rounds lasted 2 ms, and a verdict needs 100 ms";
+  slower.context.object({pace::Severity::too_brief, "the rounds lasted 2 ms, and a verdict needs 100 ms"});
+  faster.context.object({pace::Severity::too_brief, "the rounds lasted 2 ms, and a verdict needs 100 ms"});
   for (const auto& row : {slower, faster}) {
     const auto guard = NoSlowerThan(1.02).judge(row), claim = SpeedupAtLeast(1.2).judge(row);
     CHECK(guard.verdict == Verdict::undecided);
@@ -561,7 +565,8 @@ TEST_CASE("rounds that were too brief give no verdict, whatever the figures say"
     CHECK(guard.unresolved);
     CHECK(claim.verdict == Verdict::undecided);
     CHECK_FALSE(claim.acceptable);
-    CHECK_THAT(claim.message, EndsWith("on which no verdict may rest yet: " + row.context.too_brief));
+    CHECK_THAT(claim.message,
+               EndsWith("on which no verdict may rest yet: " + row.context.why(pace::Severity::too_brief)));
   }
 }
 

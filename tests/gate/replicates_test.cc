@@ -57,20 +57,21 @@ TEST_CASE("a guard that the processes do not decide is told apart from one that 
 TEST_CASE("a claim about which one process left out a question is undecided, and a guard is judged as ever") {
   Replicates replicates, slower;
   for (const double speedup : {1.201, 1.199, 1.200, 1.202, 1.198, 1.200, 1.201, 1.199}) {
-    auto asked = claim(1.02, speedup), unasked = claim(1.02, speedup), of_guard = guard(1.02, speedup);
-    unasked.comparison = "unasked";
-    if (replicates.processes() == 3) unasked.unasked = of_guard.unasked = "it was not asked for more. Measure longer";
+    auto checked = claim(1.02, speedup), unchecked = claim(1.02, speedup), of_guard = guard(1.02, speedup);
+    unchecked.comparison = "unchecked";
+    if (replicates.processes() == 3)
+      unchecked.unchecked = of_guard.unchecked = "it was not checked further. Measure longer";
     of_guard.comparison = "guard";
-    replicates.add_process({asked, unasked, of_guard});
-    unasked.demanded.limit = 1.3;
-    slower.add_process({unasked});
+    replicates.add_process({checked, unchecked, of_guard});
+    unchecked.demanded.limit = 1.3;
+    slower.add_process({unchecked});
   }
   REQUIRE(replicates.gates().size() == 3);
   CHECK(replicates.gates()[0].judgement.verdict == Verdict::passed);
   CHECK(replicates.gates()[1].judgement.verdict == Verdict::undecided);
   CHECK_FALSE(replicates.gates()[1].judgement.acceptable);
   CHECK(replicates.gates()[1].judgement.message.ends_with(
-      "on which no claim may rest: it was not asked for more. Measure longer"));
+      "on which no claim may rest: it was not checked for more. Measure longer"));
   CHECK(replicates.gates()[2].judgement.verdict == Verdict::passed);
   CHECK_FALSE(replicates.decided());
   CHECK(slower.gates()[0].judgement.verdict == Verdict::failed);

@@ -826,7 +826,7 @@ TEST_CASE("--html makes a page of all models, of crashed ones too, and --json ke
   CAPTURE(bench.printed);
   const std::string page = bench.scratch.read("p.html");
   CHECK(page == bench.scratch.read("c.json"));
-  CHECK_THAT(page, StartsWith("{\"schema_version\":2"));
+  CHECK_THAT(page, StartsWith("{\"schema_version\":3"));
   CHECK(comparisons_in(page) == Strings{"compares eager measured", "compares torchscript measured",
                                         "crashes eager measured", "crashes torchscript crashed", "good eager measured",
                                         "good torchscript measured", "hangs eager measured",

@@ -84,9 +84,9 @@ Result full() {
   row.context.cycle = Nanoseconds(77);
   row.context.alpha = 0.01;
   row.context.beta = 0.02;
-  row.context.impossible = "too fast";
-  row.context.unasked = "not asked";
-  row.context.cut_short = "no time";
+  row.context.object({pace::Severity::impossible, "too fast"});
+  row.context.object({pace::Severity::unchecked, "it was not checked further", "Measure longer"});
+  row.context.object({pace::Severity::cut_short, "no time"});
   row.modes = {{.name = "cold", .time = time, .speedup = speedup}, {.name = "hot", .missing = "cannot"}};
   row.device_memory = DeviceMemory{1, 2, 3, 4};
   row.device_counts = DeviceCounts{1, 2, 3, 4};
@@ -183,9 +183,9 @@ void same(const GateContext& read, const GateContext& written) {
   CHECK(read.alpha == written.alpha);
   CHECK(read.beta == written.beta);
   CHECK(read.clock == "graph");
-  CHECK(read.impossible == written.impossible);
-  CHECK(read.unasked == written.unasked);
-  CHECK(read.cut_short == written.cut_short);
+  for (const auto severity : {pace::Severity::impossible, pace::Severity::unproven, pace::Severity::too_brief,
+                              pace::Severity::unchecked, pace::Severity::cut_short})
+    CHECK(read.why(severity) == written.why(severity));
 }
 
 void same_on_device(const ImplementationResult& read, const ImplementationResult& written) {

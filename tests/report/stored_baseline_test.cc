@@ -77,18 +77,18 @@ TEST_CASE("files that are none say what was expected") {
       {"{\"schema_version\": 3, \"pace_version\": \"9.1\"}\n",
        "its schema_version is 3 (of pace 9.1); this program (pace " + std::string(pace::version) + ") reads version 2"},
       {"{\"schema_version\": \"2\"}\n", "its schema_version is \"2\""},
-      {"{\"schema_version\": 2}\n", "has no \"environment\""},
-      {"{\"schema_version\": 2, \"environment\": 3}\n", "environment: expected an object, found 3"},
-      {"{\"schema_version\": 2, \"environment\": {\"cores\": -1}}\n",
+      {"{\"schema_version\": 3}\n", "has no \"environment\""},
+      {"{\"schema_version\": 3, \"environment\": 3}\n", "environment: expected an object, found 3"},
+      {"{\"schema_version\": 3, \"environment\": {\"cores\": -1}}\n",
        "environment: cores: expected a whole number from 0 on, found -1"},
       {"", "holds no results: it is empty, or was cut off in its first line"},
-      {"{\"schema_version\":2", "holds no results: it is empty, or was cut off in its first line"},
+      {"{\"schema_version\":3", "holds no results: it is empty, or was cut off in its first line"},
   }));
   CHECK_THROWS_WITH(
       Written(text).read(),
       ContainsSubstring(reason) && ContainsSubstring("expected a file that --json or --save-baseline wrote"));
   CHECK_THROWS_WITH(
-      Written("{\"schema_version\": 2, \"environment\": {\"hostname\": \"h\", \"date_utc\": \"now\"}}\n").read(),
+      Written("{\"schema_version\": 3, \"environment\": {\"hostname\": \"h\", \"date_utc\": \"now\"}}\n").read(),
       ContainsSubstring(":1: date_utc: expected a time such as 2026-11-21T10:00:00Z, found 'now'"));
   CHECK_THROWS_WITH(pace::report::read_results_file("/nonexistent.json"),
                     ContainsSubstring("cannot be read: No such file"));
@@ -255,7 +255,7 @@ TEST_CASE("other inputs, another clock, another device under the same name: inva
 
 TEST_CASE("a file with an endlessly deep environment is refused like any other that is none") {
   const std::string deep = std::string(200000, '[') + std::string(200000, ']');
-  const Written file("{\"schema_version\": 2, \"environment\": {\"cpu\": " + deep + "}}\n");
+  const Written file("{\"schema_version\": 3, \"environment\": {\"cpu\": " + deep + "}}\n");
   CHECK_THROWS_WITH(file.read(), ContainsSubstring("is no results file: is JSON nested more than 100 levels deep"));
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("--html makes a page of the results, and neither leaves nor changes an
   const auto program = run("--html " + out / "a.html", maker(folder, copies));
   INFO(program.err);
   CHECK(program.code == 0);
-  CHECK_THAT(out.read("a.html"), StartsWith("{\"schema_version\":2") && ContainsSubstring("\"name\":\"first\"") &&
+  CHECK_THAT(out.read("a.html"), StartsWith("{\"schema_version\":3") && ContainsSubstring("\"name\":\"first\"") &&
                                      ContainsSubstring("<!-- --output -->"));
   CHECK(out.read("a.html.results.json") == "the user's");
   CHECK(files_like(out, "").size() == 2);

@@ -127,7 +127,7 @@ TEST_CASE("what a process found comes back as it was") {
 }
 
 TEST_CASE("a question that a process left out is a finding of a claim, and no problem; what proves nothing is one") {
-  const std::string path = "unasked.jsonl";
+  const std::string path = "unchecked.jsonl";
   const auto leave = [&](const pace::ImplementationResult& row) {
     {
       pace::runner::ReplicateSink sink(path);
@@ -142,15 +142,15 @@ TEST_CASE("a question that a process left out is a finding of a claim, and no pr
     std::remove(path.c_str());
     return left;
   };
-  auto unasked = measured(0.1);
-  unasked.context.unasked = "it was not asked for more. Measure longer";
-  const auto open = leave(unasked);
+  auto unchecked = measured(0.1);
+  unchecked.context.object({pace::Severity::unchecked, "it was not checked further. Measure longer"});
+  const auto open = leave(unchecked);
   CHECK_THAT(open.problems, Catch::Matchers::IsEmpty());
   CHECK(open.closed == 1);
   REQUIRE(open.findings.size() == 1);
-  CHECK(open.findings[0].unasked == unasked.context.unasked);
-  auto unproven = unasked;
-  unproven.context.unproven = "its outputs were not compared";
+  CHECK(open.findings[0].unchecked == unchecked.context.why(pace::Severity::unchecked));
+  auto unproven = unchecked;
+  unproven.context.object({pace::Severity::unproven, "its outputs were not compared"});
   CHECK(leave(unproven).findings.empty());
   CHECK_THAT(leave(unproven).problems, AnyMatch(ContainsSubstring("is not proven: its outputs were not compared")));
 }

@@ -135,7 +135,7 @@ TEST_CASE("a file without a result, or none at all, is nothing to resume from; w
       results_to_resume(folder.write("unknown.json", "{\"schema_version\":3}\n"), configuration),
       ContainsSubstring("unknown.json:1: is no results file: its schema_version is 3; this program (pace "));
   CHECK_THROWS_WITH(
-      results_to_resume(folder.write("plain.json", "{\"schema_version\":2,\"environment\":{}}\n"), configuration),
+      results_to_resume(folder.write("plain.json", "{\"schema_version\":3,\"environment\":{}}\n"), configuration),
       ContainsSubstring("plain.json:1: --resume: it does not say what was measured with which options"));
   // In the middle, it is not what a run leaves that was cut off.
   auto spoilt = whole;

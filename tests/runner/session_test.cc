@@ -653,7 +653,7 @@ TEST_CASE("--csv and --json write files") {
   CHECK_THAT(folder.read("a.csv"),
              Matches("case,[^]*\nfirst,eager,true[^]*,3,[^\n]*\nfirst,fused,false[^]*,3,[^\n]*\n"));
   const auto json = folder.read("a.json");
-  CHECK_THAT(json, ContainsSubstring("{\"schema_version\":2,\"pace_version\":") &&
+  CHECK_THAT(json, ContainsSubstring("{\"schema_version\":3,\"pace_version\":") &&
                        ContainsSubstring("\"sample\":\"yes\"") && ContainsSubstring("\"libtorch\":\"2.") &&
                        ContainsSubstring("\"name\":\"first\""));
   // By which code that was not committed differs, with the same mark in each process.

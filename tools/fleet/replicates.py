@@ -72,8 +72,8 @@ class Gate:
     without: dict
     # Machines of which a process says that the gate cannot be proven, whatever the numbers of the others are.
     refused: set
-    # Reasons by machine, one for each process that left out a question without which no claim passes.
-    unasked: dict
+    # Reasons by machine, one for each process that left out a check without which no claim passes.
+    unchecked: dict
 
     @property
     def silent(self):
@@ -181,7 +181,7 @@ def _number(result, row):
     # Whether an operand that stays excuses a smaller figure on new values was not found out, as in gate::centre_of().
     on_new = row["speedup_on_new_values"]
     if on_new and not on_new["interval"] and statistics.median(ratios) > math.log(_LEAST_EXCESS * on_new["median"]):
-        return None, row["context"]["unasked"] or "its figure on new values has no interval"
+        return None, schema.objection(row, "unchecked") or "its figure on new values has no interval"
     # What the rounds owe to values that calls had seen is no part of it, as in ReplicateSink.
     return statistics.median(ratios) - math.log(row["context"]["excess_in_rounds"] or 1), ""
 
@@ -189,7 +189,7 @@ def _number(result, row):
 def _impossible(result, row):
     """Returns why the times of a row, or of the baseline that it is compared with, cannot be true."""
     both = (row, *(each for each in result["implementations"] if each["baseline"]))
-    return next((each["context"]["impossible"] for each in both if each["context"]["impossible"]), "")
+    return next(filter(None, (schema.objection(each, "impossible") for each in both)), "")
 
 
 def _refuses(result, row, demand):
@@ -197,8 +197,7 @@ def _refuses(result, row, demand):
     include/pace/runner/replicate_sink.hpp, has the same rule."""
     if row["outcome"] == "refused":
         return f"it was refused: {row['message']}"
-    context = row["context"]
-    why = _impossible(result, row) or ("" if demand.guard else context["unproven"])
+    why = _impossible(result, row) or ("" if demand.guard else schema.objection(row, "unproven"))
     return why or next(
         (
             each["message"] or "its verdict is invalid"
@@ -290,8 +289,8 @@ def _add_without(found, name, demand, why):
 def _add_judgements(found, name, result, row, gates):
     """Adds what a process judges by itself. `gates`: expectations that all processes judge together."""
     at = f"{name}: '{result['name']}': '{row['name']}'"
-    if row["context"]["impossible"]:
-        found.faults.append(f"{at}: {row['context']['impossible']}")
+    if impossible := schema.objection(row, "impossible"):
+        found.faults.append(f"{at}: {impossible}")
     for each in row["expectations"]:
         if each["demanded_speed"] or each["expectation"] in gates:
             continue
@@ -316,8 +315,8 @@ def _add_number(found, name, run, result, row, demand):
     if number is None:
         _add_without(found, name, demand, why)
     else:
-        if row["context"]["unasked"] and not demand.guard:
-            gate.unasked.setdefault(name, []).append(row["context"]["unasked"])
+        if (unchecked := schema.objection(row, "unchecked")) and not demand.guard:
+            gate.unchecked.setdefault(name, []).append(unchecked)
         gate.numbers.setdefault(name, []).append(number)
         found.used.add(run.path)
         found.machines.add(name)
@@ -366,8 +365,8 @@ def judge(gate, spread=None):
     whole = _verdict(layout.whole, demand, 0.5)
     by_machine |= {name: UNDECIDED for name in gate.silent}
     # As Replicates::judge in include/pace/gate: the figures alone are no proof then.
-    by_machine |= {name: UNDECIDED for name in gate.unasked if by_machine[name] == PASSED}
-    if gate.unasked and whole == PASSED:
+    by_machine |= {name: UNDECIDED for name in gate.unchecked if by_machine[name] == PASSED}
+    if gate.unchecked and whole == PASSED:
         whole = UNDECIDED
     verdicts = set(by_machine.values())
     if FAILED in verdicts or whole == FAILED:
@@ -468,9 +467,9 @@ def _without(gate):
             yield f"  without {count} {'process' if count == 1 else 'processes'} of '{name}': {why}"
 
 
-def _unasked(gate):
-    """Returns a line for each question that processes of a machine left out."""
-    for name, reasons in sorted(gate.unasked.items()):
+def _unchecked(gate):
+    """Returns a line for each check that processes of a machine left out."""
+    for name, reasons in sorted(gate.unchecked.items()):
         for why, count in collections.Counter(reasons).items():
             yield f"  no claim rests on {count} {'process' if count == 1 else 'processes'} of '{name}': {why}"
 
@@ -522,7 +521,7 @@ def run(options):
         if judged:
             found.append(judged)
             print("\n".join(lines_of(rows(judged))))
-        for line in [*_without(gate), *_unasked(gate)]:
+        for line in [*_without(gate), *_unchecked(gate)]:
             print(line)
         # What the others found is no answer where one process refuses the gate.
         if not gate.refused:

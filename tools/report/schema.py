@@ -249,22 +249,25 @@ _IMPLEMENTATION = Object(
         absent={
             "rounds_per_cycle": 1,
             "excess_in_rounds": 1,
-            **dict.fromkeys("impossible unproven unasked cut_short too_brief".split(), ""),
         },
         rounds_per_cycle=Number(),
         cycle_ns=Number(),
         alpha=Number(),
         beta=Number(),
-        impossible=Text(),
-        unproven=Text(),
-        unasked=Text(),
+        objections=ListOf(Object(required=("severity", "why"), severity=Text(), why=Text(), remedy=Text())),
         excess_in_rounds=Number(),
-        cut_short=Text(),
-        too_brief=Text(),
     ),
     samples_ns=Numbers(_TIME_FIGURE),
     log_ratios=Numbers(_LOG_RATIO),
 )
+
+def objection(row, severity):
+    """Returns the objection of this severity to the figures of a row as text, with what to do; empty if there is none."""
+    for each in row["context"]["objections"]:
+        if each["severity"] == severity:
+            return f"{each['why']}. {each['remedy']}" if each["remedy"] else each["why"]
+    return ""
+
 
 RESULT = Object(
     required=("name", "implementations"),

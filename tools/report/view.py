@@ -2,7 +2,7 @@
 
 import math
 
-from report import charts, figures, gather, repeat, statistics, svg, sweeps
+from report import charts, figures, gather, repeat, schema, statistics, svg, sweeps
 
 _BADNESS = {"passed": 0, "undecided": 1, "invalid": 2, "failed": 3}
 # Outcomes by which a program fails, as its exit code says (42).
@@ -234,14 +234,9 @@ class View:
                     found.append(
                         (0, self._entry(run, result, row, kind="failed", what=row["outcome"], text=row["message"]))
                     )
-                elif row["context"]["impossible"]:
+                elif impossible := schema.objection(row, "impossible"):
                     found.append(
-                        (
-                            1,
-                            self._entry(
-                                run, result, row, kind="invalid", what="invalid", text=row["context"]["impossible"]
-                            ),
-                        )
+                        (1, self._entry(run, result, row, kind="invalid", what="invalid", text=impossible))
                     )
                 for each in _closed(row):
                     rank = 0 if each["verdict"] == "failed" else 2
@@ -640,11 +635,7 @@ class View:
             check = row["outcome"]
         else:
             check = "correct" if row["checked"] else "unchecked"
-        warnings = [
-            each
-            for key, each in row["context"].items()
-            if key in ("impossible", "unproven", "unasked", "cut_short", "too_brief") and each
-        ]
+        warnings = [schema.objection(row, each["severity"]) for each in row["context"]["objections"]]
         if row["outcome"] == "measured" and row["warm_up_iterations"] and row["warmed_up"] is False:
             warnings.append("Its times had not settled when the warm-up ended.")
         if time and time["mean_ns"] and time["median_ns"]:

@@ -227,7 +227,7 @@ namespace detail {
 [[nodiscard]] inline RowResult result_of(const Result& result, const ImplementationResult& row) {
   if (result.baseline().outcome != Outcome::measured || row.outcome == Outcome::unreached) return RowResult::unmeasured;
   // Without a guard there is no judgement that says so.
-  if (!row.acceptable() || !row.context.impossible.empty()) return RowResult::failed;
+  if (!row.acceptable() || row.context.has(Severity::impossible)) return RowResult::failed;
   for (const auto& judgement : row.judgements)
     if (judgement.unresolved) return RowResult::undecided;
   return RowResult::passed;
@@ -257,9 +257,9 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
   if (!found.judgements.empty()) {
     figures.verdict = to_string(found.judgements.front().verdict);
     row.message = found.judgements.front().message;
-  } else if (!found.context.impossible.empty()) {
+  } else if (found.context.has(Severity::impossible)) {
     figures.verdict = to_string(Verdict::invalid);
-    row.message = "the times cannot be true: " + found.context.impossible;
+    row.message = "the times cannot be true: " + found.context.why(Severity::impossible);
   }
   if (!found.message.empty()) row.message = found.message;
   row.result = result_of(result, found);

@@ -275,7 +275,7 @@ inline AuditFindings AuditDriver::check(RoundFigures figures) {
   if (audit_.options.audit != Audit::off || !audit_.changed_operands.empty()) inspect(findings);
   findings.notes = std::exchange(audit_.notes, {});
   findings.keeps = std::exchange(audit_.keeps, {});
-  findings.unasked = std::exchange(audit_.unasked, {});
+  findings.objections = std::exchange(audit_.objections, {});
   findings.on_new_values = speed_.take_found();
   return findings;
 }

@@ -66,10 +66,10 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
   auto& implementation = *audit_.prepared.implementations[index];
   constexpr double copies = 12;
   if (are_large(audit_.operands.pristine) && !copies_fit(audit_.clock, audit_.prepared, copies)) {
-    audit_.leave_unasked({index,
-                          "for more after the rounds, since " + format_significant(copies) +
-                              " copies of its operands would not fit into memory",
-                          "Give it more memory, or choose --audit standard"});
+    audit_.leave_out(index,
+                     "further after the rounds, since " + format_significant(copies) +
+                         " copies of its operands would not fit into memory",
+                     "Give it more memory, or choose --audit standard");
     return {};
   }
   // Memory may run out once by what others have left, and the baseline need not take what is drawn each time.
@@ -84,13 +84,12 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
         outcome = Outcome::threw;
         return "after the rounds: " + thrown.message;
       }
-      audit_.leave_unasked({index,
-                            "for everything after the rounds, since " +
-                                std::string(thrown.by_baseline ? "the baseline threw: " : "") + thrown.message,
-                            thrown.out_of_memory
-                                ? "Give it more memory"
-                                : "If the baseline takes few values, declare which ones it may be given "
-                                  "(check::CheckOptions::fresh_values, .renew_each_round(function))"});
+      audit_.leave_out(index,
+                       "for everything after the rounds, since " +
+                           std::string(thrown.by_baseline ? "the baseline threw: " : "") + thrown.message,
+                       thrown.out_of_memory ? "Give it more memory"
+                                            : "If the baseline takes few values, declare which ones it may be given "
+                                              "(check::CheckOptions::fresh_values, .renew_each_round(function))");
     }
   }
   return {};
@@ -111,7 +110,7 @@ inline std::string ChecksAfterRounds::make_checks(Implementation& candidate) {
   return audit_.keeps_something(candidate.index) ? std::string() : unless_kept;
 }
 
-/// What is said of a candidate that cannot be asked for more, since the deadline has passed: a note, or a fault if
+/// What is said of a candidate that cannot be checked further, since the time limit has passed: a note, or a fault if
 /// calls of its own that no sample timed have taken the time.
 inline std::string ChecksAfterRounds::out_of_time(std::size_t index) {
   constexpr Nanoseconds long_time = std::chrono::seconds(1);
@@ -121,10 +120,9 @@ inline std::string ChecksAfterRounds::out_of_time(std::size_t index) {
   if (usual.count() > 0 && longest > long_time && longest > times * usual)
     return "calls that no sample timed took " + format_time(longest) + ", and those of a sample about " +
            format_time(usual) +
-           ", so that it could not be asked for more before the time limit: it is fast only while "
+           ", so that it could not be checked further before the time limit: it is fast only while "
            "it is timed";
-  audit_.leave_unasked(
-      {index, "for more after the rounds, since the time limit had passed", AuditContext::more_time()});
+  audit_.leave_out(index, "further after the rounds, since the time limit had passed", AuditContext::more_time());
   return {};
 }
 /// Takes the exception being handled, from a check after the rounds of the implementation of this index. Rethrows

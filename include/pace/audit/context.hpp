@@ -77,7 +77,7 @@ struct AuditContext {
   std::vector<std::string> notes;
   /// Indices of the implementations that keep what they derive from an operand.
   std::vector<std::size_t> keeps;
-  std::vector<Unasked> unasked;
+  std::vector<RowObjection> objections;
 
   [[nodiscard]] Implementation& baseline() const { return *prepared.implementations[baseline_index]; }
   [[nodiscard]] bool is_strict() const { return options.audit == Audit::strict; }
@@ -168,18 +168,19 @@ struct AuditContext {
 
   // What was left out.
 
-  /// Notes a question that an implementation was not asked.
-  void leave_unasked(Unasked question) {
-    notes.push_back('\'' + prepared.result.implementations[question.index].name + "' was not asked " + question.what +
-                    '.');
-    unasked.push_back(std::move(question));
+  /// Enters that a check of an implementation was left out, and notes it. `what` ends "it was not checked ...", with
+  /// the reason; `remedy` is a sentence without its end.
+  void leave_out(std::size_t index, const std::string& what, std::string remedy) {
+    std::string why = "it was not checked " + what;
+    notes.push_back('\'' + prepared.result.implementations[index].name + "': " + why + '.');
+    objections.push_back({index, {Severity::unchecked, std::move(why), std::move(remedy)}});
   }
   /// Notes that the shortest form of a question, which takes `needed`, takes longer than it may.
-  void leave_too_long(std::size_t index, const std::string& question, Nanoseconds needed) {
+  void leave_out_too_long(std::size_t index, const std::string& question, Nanoseconds needed) {
     if (needed > short_time_by_budget())
-      leave_unasked({index, question + ", since that would take too long", "Measure longer (--budget)"});
+      leave_out(index, question + ", since that would take too long", "Measure longer (--budget)");
     else
-      leave_unasked({index, question + ", since too little time was left for that", more_time()});
+      leave_out(index, question + ", since too little time was left for that", more_time());
   }
   [[nodiscard]] static std::string more_time() { return "Give the program more time: " + deadline_reason(); }
 

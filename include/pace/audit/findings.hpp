@@ -1,10 +1,8 @@
 // What the checks of one comparison find.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,24 +26,11 @@ struct Examination {
   bool repeats_outputs = false;
 };
 
-/// A question that one implementation was not asked.
-struct Unasked {
+/// An objection to the figures of one implementation.
+struct RowObjection {
   std::size_t index = 0;
-  /// The question, and why it was left out, as the end of a sentence.
-  std::string what = {};
-  /// What makes it possible to ask, as a sentence without its end.
-  std::string advice = {};
-
-  /// Returns all of it, as sentences without the last end.
-  [[nodiscard]] std::string describe() const { return "it was not asked " + what + ". " + advice; }
+  Objection objection = {};
 };
-
-/// Returns the question that is reported of the implementation `index`, which is the first one that it was not asked;
-/// null if it was asked all.
-[[nodiscard]] inline const Unasked* first_unasked(std::span<const Unasked> all, std::size_t index) {
-  const auto found = std::ranges::find(all, index, &Unasked::index);
-  return found == all.end() ? nullptr : &*found;
-}
 
 /// Result of the audits in the rounds and of the checks after them.
 struct AuditFindings {
@@ -56,7 +41,7 @@ struct AuditFindings {
   std::vector<std::string> notes = {};
   /// Indices of the implementations that keep what they derive from an operand.
   std::vector<std::size_t> keeps = {};
-  std::vector<Unasked> unasked = {};
+  std::vector<RowObjection> objections = {};
   /// The speed-ups on new values of the candidates that have one.
   std::vector<NewValueSpeed> on_new_values = {};
   /// One that was dropped spoilt the samples of the others.

@@ -50,10 +50,9 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
   constexpr auto question = "whether it keeps answers from call to call";
   if (!audit_.answers->renews()) {
     if (audit_.lacks_fresh_values())
-      audit_.leave_unasked(
-          {implementation.index,
-           std::string(question) + ", since the baseline takes no values of its operands but those given",
-           "If these are the only valid ones, declare that: check::CheckOptions::fresh_values = none"});
+      audit_.leave_out(implementation.index,
+                       std::string(question) + ", since the baseline takes no values of its operands but those given",
+                       "If these are the only valid ones, declare that: check::CheckOptions::fresh_values = none");
     return {};
   }
   const Nanoseconds usual = audit_.shortest_of(implementation.index) + audit_.shortest_of(audit_.baseline_index);
@@ -62,7 +61,7 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
   // Few trials can be made of long calls, so that one without an effect ends the question.
   bool one_by_one = attempts * fewest_long_trials * calls_of_trial * usual > most_time;
   if (one_by_one && calls_of_trial * usual > audit_.most_time_of_short_question()) {
-    audit_.leave_too_long(implementation.index, question, calls_of_trial * usual);
+    audit_.leave_out_too_long(implementation.index, question, calls_of_trial * usual);
     return {};
   }
   // A step of a training has no spare operands. Where a device replays calls, samples do not repeat calls as they are
@@ -97,7 +96,7 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
   if (wrong.empty() && one_by_one && each > audit_.most_time_of_short_question()) {
     // Where its own calls on new values alone take the time, these are the answer.
     wrong = describe_slow_calls(implementation, samples, own_at_first, of_baseline_at_first);
-    if (wrong.empty()) audit_.leave_too_long(implementation.index, question, each);
+    if (wrong.empty()) audit_.leave_out_too_long(implementation.index, question, each);
   } else if (wrong.empty()) {
     const bool few = SpeedOnNewValues::fewest_trials * each > most_time;
     const double trials = each.count() > 0 ? time / (attempts * each) : most_trials;

@@ -41,7 +41,7 @@ inline std::string SameSpeed::find_fault(Implementation& implementation) {
   const Nanoseconds of_samples = tries_at_once * static_cast<double>(audit_.iterations) * usual;
   const int samples = 4 * of_samples > audit_.most_time_of_question() ? 1 : 4;
   if (samples * of_samples > audit_.most_time_of_short_question()) {
-    audit_.leave_too_long(implementation.index, "whether it is as fast after the rounds", samples * of_samples);
+    audit_.leave_out_too_long(implementation.index, "whether it is as fast after the rounds", samples * of_samples);
     return {};
   }
   Nanoseconds own{};
@@ -62,10 +62,10 @@ inline std::string SameSpeed::find_fault(Implementation& implementation) {
   };
   const auto persistence = persistence_of(audit_.clock, is_slow, [&] { return time_left(audit_.clock); });
   if (persistence == Persistence::unknown)
-    audit_.leave_unasked({implementation.index,
-                          "whether it stays as slow as it was for a moment after the rounds, since too "
-                          "little time was left for that",
-                          AuditContext::more_time()});
+    audit_.leave_out(implementation.index,
+                     "whether it stays as slow as it was for a moment after the rounds, since too "
+                     "little time was left for that",
+                     AuditContext::more_time());
   if (persistence != Persistence::persists) return {};
   return "its calls take " + format_time(own) + " after the rounds, and took " +
          format_time(audit_.shortest_of(implementation.index)) + " in them: it is fast only while it is timed";

@@ -116,7 +116,7 @@ class SpeedOnNewValues {
                                                          Pairs::Taken& taken);
   [[nodiscard]] PhasesInRounds phases_in_rounds(std::size_t index) const;
   void draw(NewValueSamples& samples, std::span<const std::size_t> keeping);
-  void leave_unasked(const Pairs& pairs, bool has_figure);
+  void leave_out(const Pairs& pairs, bool has_figure);
 
   AuditContext& audit_;
   NewValueNorm norm_;
@@ -170,27 +170,27 @@ inline std::string SpeedOnNewValues::find_fault(Implementation& implementation, 
     }
     found_.push_back(*found);
   }
-  if (open) leave_unasked(pairs, found.has_value());
+  if (open) leave_out(pairs, found.has_value());
   return {};
 }
 /// Notes why pairs on new values have shown nothing, or, if there is a figure, not whether an operand excuses it.
-inline void SpeedOnNewValues::leave_unasked(const Pairs& pairs, bool has_figure) {
+inline void SpeedOnNewValues::leave_out(const Pairs& pairs, bool has_figure) {
   const std::size_t index = pairs.implementation.index;
   const std::string question = has_figure ? "whether an operand that stays excuses that it is slower on new values"
                                           : "how fast it is on values that no call has seen";
   const Nanoseconds elapsed = audit_.clock.now() - pairs.all.start;
   if (!pairs.not_drawn.empty())
-    audit_.leave_unasked({index, question + ", since no values could be drawn: " + pairs.not_drawn,
-                          "Let the function of .renew_each_round() write values as often as it is called"});
+    audit_.leave_out(index, question + ", since no values could be drawn: " + pairs.not_drawn,
+                     "Let the function of .renew_each_round() write values as often as it is called");
   else if (pairs.untimed)
-    audit_.leave_unasked({index, question + ", since a sample took no time by the clock",
-                          "Expected is a clock that is not set back while it times"});
+    audit_.leave_out(index, question + ", since a sample took no time by the clock",
+                     "Expected is a clock that is not set back while it times");
   // Where the calls took the time, these may be those of no sample.
   else if (has_figure || pairs.cut_short || pairs.all.of_drawing < elapsed / 2)
-    audit_.leave_too_long(index, question, std::max(pairs.all.wanted, elapsed));
+    audit_.leave_out_too_long(index, question, std::max(pairs.all.wanted, elapsed));
   else
-    audit_.notes.push_back('\'' + audit_.prepared.result.implementations[index].name + "' was not asked " + question +
-                           ", since its operands take too long to be drawn (--budget).");
+    audit_.notes.push_back('\'' + audit_.prepared.result.implementations[index].name + "': it was not checked " +
+                           question + ", since its operands take too long to be drawn (--budget).");
 }
 /// The speed-up on new values but for those of the operand tensors `keeping`; nothing if there was no time for it. The
 /// baseline's time counts as far as its norm.

@@ -89,7 +89,7 @@ namespace pace::detail {
   pass.participants.drop(findings.dropped);
   pass.notes.insert(pass.notes.end(), findings.notes.begin(), findings.notes.end());
   pass.keeps.insert(pass.keeps.end(), findings.keeps.begin(), findings.keeps.end());
-  pass.unasked.insert(pass.unasked.end(), findings.unasked.begin(), findings.unasked.end());
+  pass.objections.insert(pass.objections.end(), findings.objections.begin(), findings.objections.end());
   gated.on_new_values = std::move(findings.on_new_values);
   pass.max_abs_errors.resize(findings.max_abs_errors.size());
   for (std::size_t i = 0; i < findings.max_abs_errors.size(); ++i)

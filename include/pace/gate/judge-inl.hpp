@@ -185,28 +185,31 @@ struct Ground {
 /// disturbance accounts for a verdict of `failed`.
 inline void conclude(Judgement& judgement, const Demand& demand, const GateContext& context, const std::string& figures,
                      const std::string& rates, std::string open, const Ground& ground = {}, bool stands = false) {
-  if (!context.impossible.empty()) {
+  if (const auto why = context.why(Severity::impossible); !why.empty()) {
     judgement.verdict = Verdict::invalid;
     judgement.acceptable = false;
-    judgement.message = figures + ", which cannot be: " + context.impossible;
+    judgement.message = figures + ", which cannot be: " + why;
     return;
   }
-  if (!context.unproven.empty() && demand.burden == Burden::claim && judgement.verdict == Verdict::passed) {
+  if (const auto why = context.why(Severity::unproven);
+      !why.empty() && demand.burden == Burden::claim && judgement.verdict == Verdict::passed) {
     judgement.verdict = Verdict::invalid;
     judgement.acceptable = false;
-    judgement.message = figures + ", which proves nothing: " + context.unproven;
+    judgement.message = figures + ", which proves nothing: " + why;
     return;
   }
+  const auto too_brief = context.why(Severity::too_brief), unchecked = context.why(Severity::unchecked),
+             cut_short = context.why(Severity::cut_short);
   // The result of the figures is not printed, since it would be read as a verdict.
   const bool disturbed = !context.disturbance.empty();
   if (disturbed && !(stands && judgement.verdict == Verdict::failed)) {
     judgement.verdict = Verdict::undecided;
     open = ", on which no verdict may rest: " + context.disturbance +
            " Measure again when the machine is quieter (--max-interference sets the limit)";
-  } else if (!context.too_brief.empty()) {
+  } else if (!too_brief.empty()) {
     judgement.verdict = Verdict::undecided;
-    open = ", on which no verdict may rest yet: " + context.too_brief;
-    if (!context.cut_short.empty()) open += ". The rounds ended early: " + context.cut_short;
+    open = ", on which no verdict may rest yet: " + too_brief;
+    if (!cut_short.empty()) open += ". The rounds ended early: " + cut_short;
   } else if (!ground.on_new_values.at_best.empty() && judgement.verdict != Verdict::failed) {
     judgement.verdict = Verdict::failed;
     judgement.acceptable = false;
@@ -222,16 +225,16 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
   } else if (ground.on_new_values.doubtful && judgement.verdict == Verdict::passed) {
     judgement.verdict = Verdict::undecided;
     open = ", which is not so by the median on values that no call has seen";
-    open += context.unasked.empty() ? ", of too few or too different samples. Measure longer (--budget), or on a "
-                                      "quieter machine"
-                                    : ": " + context.unasked;
-  } else if (!context.unasked.empty() && demand.burden == Burden::claim && judgement.verdict == Verdict::passed) {
+    open += unchecked.empty() ? ", of too few or too different samples. Measure longer (--budget), or on a "
+                                "quieter machine"
+                              : ": " + unchecked;
+  } else if (!unchecked.empty() && demand.burden == Burden::claim && judgement.verdict == Verdict::passed) {
     judgement.verdict = Verdict::undecided;
-    open = ", on which no claim may rest: " + context.unasked;
-    if (!context.cut_short.empty() && context.unasked.find(context.cut_short) == std::string::npos)
-      open += ". The rounds ended early: " + context.cut_short;
-  } else if (!context.cut_short.empty()) {
-    open += ". The rounds ended early: " + context.cut_short;
+    open = ", on which no claim may rest: " + unchecked;
+    if (!cut_short.empty() && unchecked.find(cut_short) == std::string::npos)
+      open += ". The rounds ended early: " + cut_short;
+  } else if (!cut_short.empty()) {
+    open += ". The rounds ended early: " + cut_short;
   }
   const bool smaller = smaller_is_better(demand);
   const std::string limit = demand.limit_text();
@@ -280,10 +283,11 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
   if (!interval) {
     const auto seen = time ? row.samples.size() : row.speedup ? row.speedup->observations : 0;
     demand.leave_open(judgement);
-    judgement.message = own + "has only " + std::to_string(seen) + (time ? " samples" : " paired observations") +
-                        detail::by_clock(row.context) + ", too few for an interval" +
-                        (row.context.cut_short.empty() ? "; give it a longer budget (--budget)"
-                                                       : ". The rounds ended early: " + row.context.cut_short);
+    judgement.message =
+        own + "has only " + std::to_string(seen) + (time ? " samples" : " paired observations") +
+        detail::by_clock(row.context) + ", too few for an interval" +
+        (!row.context.has(Severity::cut_short) ? "; give it a longer budget (--budget)"
+                                               : ". The rounds ended early: " + row.context.why(Severity::cut_short));
     // Whatever is let through by figures is not let through without any.
     if (seen == 0) judgement.unresolved = judgement.acceptable;
     return judgement;

@@ -21,7 +21,7 @@ PACE_INLINE void Replicates::add_process(const std::vector<Finding>& findings) {
   for (const auto& finding : findings) {
     const std::size_t i = index_of(finding);
     if (std::exchange(last_process_[i], processes_) == processes_) continue;
-    if (gates_[i].unasked.empty()) gates_[i].unasked = finding.unasked;
+    if (gates_[i].unchecked.empty()) gates_[i].unchecked = finding.unchecked;
     if (std::isfinite(finding.centre)) gates_[i].centres.push_back(finding.centre);
     judge(gates_[i]);
   }
@@ -70,7 +70,7 @@ PACE_INLINE void Replicates::judge(ReplicatedGate& gate) {
   const auto evidence = weigh(gate.centres, demand);
   GateContext context;
   context.comparison = gate.first.comparison;
-  context.unasked = gate.unasked;
+  context.object({Severity::unchecked, gate.unchecked});
   gate.judgement = judge_observations(demand, gate.first.implementation, context, gate.centres, evidence,
                                       {demanded.alpha, demanded.beta});
   gate.deviation = gate.centres.size() > 1 ? evidence.deviation : 0;

@@ -19,7 +19,7 @@ struct Finding {
   DemandedSpeed demanded;      ///< demanded speed-up
   /// Median of ln(baseline time / own time) over the crossover cycles; not finite if they do not allow a verdict.
   double centre = 0;
-  std::string unasked = {};  ///< GateContext::unasked of the process: no claim passes by it
+  std::string unchecked = {};  ///< its objection of Severity::unchecked: no claim passes by it
 };
 
 /// Measurements of one gate in all processes, in the order in which the processes ended.
@@ -29,7 +29,7 @@ struct ReplicatedGate {
   Judgement judgement;          ///< joint judgement
   /// Standard deviation of the centres between processes; 0 for one process.
   double deviation = 0;
-  std::string unasked = {};  ///< first Finding::unasked of a process, by which a claim does not pass
+  std::string unchecked = {};  ///< first Finding::unchecked of a process, by which a claim does not pass
 };
 
 /// Judges gates by one observation per process, since the rounds of one process share the effects that differ between

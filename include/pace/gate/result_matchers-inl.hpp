@@ -24,9 +24,9 @@ struct Findings {
     } else if (row.outcome != Outcome::measured) {
       problems += "\n  '" + row.name + "' " + to_string(row.outcome) + ": " + cut_text(row.message);
     } else if (!row.checked) {
-      problems +=
-          "\n  '" + row.name + "' was not checked: " +
-          (row.context.unproven.empty() ? "its outputs hold nothing that can be compared" : row.context.unproven);
+      problems += "\n  '" + row.name + "' was not checked: " +
+                  (row.context.has(Severity::unproven) ? row.context.why(Severity::unproven)
+                                                       : "its outputs hold nothing that can be compared");
     }
   }
   [[nodiscard]] MatchResult match() const {

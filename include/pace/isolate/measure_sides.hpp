@@ -169,9 +169,9 @@ class SideAudits final : public Auditor {
       const auto notes = answer.read<std::vector<std::string>>();
       findings.notes.insert(findings.notes.end(), notes.begin(), notes.end());
       if (answer.read<bool>()) findings.keeps.push_back(index);
-      Unasked question{.index = index};
-      answer >> question.what >> question.advice;
-      if (!question.what.empty()) findings.unasked.push_back(std::move(question));
+      Objection objection{.severity = Severity::unchecked};
+      answer >> objection.why >> objection.remedy;
+      if (!objection.why.empty()) findings.objections.push_back({index, std::move(objection)});
       if (const auto on_new_values = answer.read<SpeedupSummary>(); on_new_values.observations > 0)
         findings.on_new_values.push_back({index, on_new_values});
       repetitions.push_back(answer.read<std::vector<Repetitions>>());
@@ -202,14 +202,16 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
   auto answer = side.ask({.kind = SideRequest::Kind::verify, .cpu = cpu});
   auto& row = verified.result.implementations[index];
   std::vector<std::string> notes;
+  std::string unproven;
   std::int64_t most_calls = 0;
   timing::LeastTraffic traffic;
   answer >> cpu >> row.outcome >> row.message >> row.checked >> row.uncompared >> row.max_abs_error >> row.first_call >>
-      row.counts >> row.why_uncounted >> row.context.repeats_outputs >> row.context.keeps >> row.context.unproven >>
+      row.counts >> row.why_uncounted >> row.context.repeats_outputs >> row.context.keeps >> unproven >>
       row.context.beyond_tolerance >> notes >> most_calls >> traffic;
   if (const auto there = answer.read<Nanoseconds>(); there < before || there > clock.now())
     throw Error("comparison '" + verified.result.name + "': --isolate sides: the " + clock.name() +
                 " clock shows another time in another process; expected the wall clock");
+  row.context.object({Severity::unproven, std::move(unproven)});
   for (const auto& note : notes) add_once(verified.result.notes, note);
   auto& most = verified.options.max_iterations;
   if (most_calls > 0) most = most > 0 ? std::min(most, most_calls) : most_calls;
@@ -314,7 +316,7 @@ inline constexpr double largest_handshake_share = 0.01;
     pass.notes = std::move(findings.notes);
     pass.notes.push_back(note_on_sides(handshake, gated.samples));
     pass.keeps = std::move(findings.keeps);
-    pass.unasked = std::move(findings.unasked);
+    pass.objections = std::move(findings.objections);
     gated.on_new_values = std::move(findings.on_new_values);
     pass.max_abs_errors = std::move(findings.max_abs_errors);
     pass.again = findings.measure_again && !participants.empty();

@@ -65,7 +65,7 @@ struct Measurement {
   /// operand.
   std::vector<std::string> notes = {};
   std::vector<std::size_t> keeps = {};
-  std::vector<Unasked> unasked = {};
+  std::vector<RowObjection> objections = {};
   OtherTimings other = {};
   /// Some left, and spoilt the samples of those that remain, which are to be measured again.
   bool again = false;
@@ -265,8 +265,9 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   for (std::size_t place = 0; place < samples.timed.size(); ++place) {
     const std::size_t index = samples.timed[place];
     auto& context = result.implementations[index].context;
-    context.impossible = find_impossible(gated, place, index == baseline, names);
-    if (!context.impossible.empty()) add_once(result.notes, "The times cannot be true: " + context.impossible + '.');
+    const auto impossible = find_impossible(gated, place, index == baseline, names);
+    context.object({Severity::impossible, impossible});
+    if (!impossible.empty()) add_once(result.notes, "The times cannot be true: " + impossible + '.');
     context.baseline = result.implementations[baseline].name;
     context.rounds_per_cycle = samples.rounds_per_cycle();
     context.iterations = samples.iterations;
@@ -275,10 +276,11 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     context.beta = stats::alpha_share(prepared.options.beta, candidates);
     context.disturbance = disturbance;
     if (several_clocks) context.clock = result.clock;
-    if (result.stop_reason == StopReason::deadline) context.cut_short = deadline_reason();
+    if (result.stop_reason == StopReason::deadline) context.object({Severity::cut_short, deadline_reason()});
     if (!samples.panels.empty() && result.elapsed < prepared.options.least_duration)
-      context.too_brief = "the rounds lasted " + format_time(result.elapsed) + ", and a verdict needs " +
-                          format_time(prepared.options.least_duration) + " (--least-duration)";
+      context.object({Severity::too_brief, "the rounds lasted " + format_time(result.elapsed) +
+                                               ", and a verdict needs " + format_time(prepared.options.least_duration) +
+                                               " (--least-duration)"});
   }
 }
 
@@ -292,11 +294,11 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     row.modes.clear();
     row.time.reset();
     row.speedup.reset();
-    row.context = {.comparison = result.name,
-                   .inputs = result.inputs,
-                   .unproven = row.context.unproven,
-                   .beyond_tolerance = row.context.beyond_tolerance,
-                   .unasked = row.context.unasked};
+    GateContext context{
+        .comparison = result.name, .inputs = result.inputs, .beyond_tolerance = row.context.beyond_tolerance};
+    for (const auto& each : row.context.objections)
+      if (each.severity == Severity::unproven || each.severity == Severity::unchecked) context.object(each);
+    row.context = std::move(context);
   }
   add_calibration(rounds, result);
   add_rounds(rounds, prepared, /*several_clocks=*/true, result);
@@ -306,7 +308,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   for (const std::size_t index : participants.remaining()) {
     auto& row = result.implementations[index];
     row.context.clock = to_string(ClockChoice::host);
-    if (no_time) row.context.cut_short = deadline_reason();
+    if (no_time) row.context.object({Severity::cut_short, deadline_reason()});
     if (whole.implementations[index].samples.empty())
       continue;  // by the clock of the comparison there is no time either
     ModeSummary mode{.name = to_string(ClockChoice::host), .time = row.time, .speedup = row.speedup};
@@ -337,9 +339,10 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   // A note on what a call keeps may stand there since the first calls.
   for (const auto& note : measurement.notes) add_once(result.notes, note);
   for (const std::size_t index : measurement.keeps) result.implementations[index].context.keeps = true;
-  for (std::size_t index = 0; index < result.implementations.size(); ++index)
-    if (const auto* const question = first_unasked(measurement.unasked, index))
-      result.implementations[index].context.unasked = question->describe();
+  for (const auto& [index, objection] : measurement.objections) {
+    auto& context = result.implementations[index].context;
+    if (!context.has(objection.severity)) context.object(objection);
+  }
   for (std::size_t index = 0; index < measurement.max_abs_errors.size(); ++index) {
     auto& error = result.implementations[index].max_abs_error;
     error = std::max(error, measurement.max_abs_errors[index]);
@@ -374,6 +377,8 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
   const std::string why =
       "its functions have no operand tensors to which pace could give other values, so that an answer that is kept "
       "from call to call would not be found out";
+  const std::string remedy =
+      "Pass the tensors to pace::compare(name, tensors...), or declare .captures() (//benches/files: --captures)";
   // A baseline alone is compared with nothing but itself.
   const bool compared =
       std::ranges::any_of(result.implementations, [](const auto& row) { return row.checked && !row.is_baseline; });
@@ -381,16 +386,9 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
     if (compared) result.notes.push_back("As declared (captures), " + why + '.');
     return;
   }
-  if (compared)
-    result.notes.push_back(
-        "No claim about times is proven here: " + why +
-        ". Pass the tensors to pace::compare(name, tensors...), or declare .captures() (//benches/files: --captures).");
+  if (compared) result.notes.push_back("No claim about times is proven here: " + why + ". " + remedy + '.');
   const auto enter = [&](Result& part) {
-    for (auto& row : part.implementations)
-      row.context.unproven =
-          why +
-          ". Pass the tensors to pace::compare(name, tensors...), or declare .captures() (//benches/files: "
-          "--captures)";
+    for (auto& row : part.implementations) row.context.object({Severity::unproven, why, remedy});
   };
   enter(result);
   for (auto& phase : result.phases) enter(phase);

@@ -28,12 +28,13 @@ namespace pace::detail {
 inline void note_too_fast(ImplementationResult& row, const std::string& taken, Nanoseconds time,
                           const std::string& machine, Nanoseconds least, const timing::LeastTraffic& traffic,
                           Result& result) {
-  row.context.impossible = taken + format_time(time) + ", and " + machine + " needs " + format_time(least) +
-                           ", to read the " + format_significant(1e-6 * traffic.read) +
-                           " MB of operands that the outputs depend on and to write the " +
-                           format_significant(1e-6 * traffic.written) +
-                           " MB of outputs that change with them. Is all the work done in each call?";
-  result.notes.push_back('\'' + row.name + "' is too fast: " + row.context.impossible);
+  const std::string why = taken + format_time(time) + ", and " + machine + " needs " + format_time(least) +
+                          ", to read the " + format_significant(1e-6 * traffic.read) +
+                          " MB of operands that the outputs depend on and to write the " +
+                          format_significant(1e-6 * traffic.written) +
+                          " MB of outputs that change with them. Is all the work done in each call?";
+  result.notes.push_back('\'' + row.name + "' is too fast: " + why);
+  row.context.object({Severity::impossible, why});
 }
 
 /// The threads by which calls may move memory: as many as an operator may use, or as an implementation used by itself.
@@ -79,7 +80,7 @@ inline void hold_against_memory(timing::Clock& clock, const timing::LeastTraffic
   auto* const modes = result.lost_device.empty() ? clock.modes() : nullptr;
   if ((bandwidth == nullptr && modes == nullptr) || traffic.empty()) return;
   for (auto& row : result.implementations) {
-    if (!row.time || !row.context.impossible.empty()) continue;
+    if (!row.time || row.context.has(Severity::impossible)) continue;
     timing::LeastTraffic own = traffic;
     if (row.context.repeats_outputs) own.written = 0;
     if (row.context.keeps) own.read = 0;

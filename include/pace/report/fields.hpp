@@ -11,7 +11,7 @@ namespace pace::report {
 
 /// The version in the first line of a results file. It is raised when a reader of the present version would misread the
 /// file; new keys alone do not raise it. Version 1 was one document, not lines.
-inline constexpr int schema_version = 2;
+inline constexpr int schema_version = 3;
 
 /// One key of a JSON object, and the member of `Owner` behind it.
 template <class Owner, class Member>

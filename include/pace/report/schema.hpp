@@ -38,6 +38,12 @@ struct Schema<Uncompared> {
   static constexpr std::array values{Uncompared::varies, Uncompared::only_nan, Uncompared::empty,
                                      Uncompared::empty_or_nan, Uncompared::no_output};
 };
+/// Texts of `severity`.
+template <>
+struct Schema<Severity> {
+  static constexpr std::array values{Severity::impossible, Severity::unproven, Severity::too_brief, Severity::unchecked,
+                                     Severity::cut_short};
+};
 /// Texts of `verdict`.
 template <>
 struct Schema<Verdict> {
@@ -256,6 +262,20 @@ struct Schema<InstructionCount> {
   };
 };
 
+/// A reason against the figures.
+template <>
+struct Schema<Objection> {
+  static constexpr std::string_view name = "objection";
+  static constexpr auto fields = std::tuple{
+      required_field("severity", &Objection::severity,
+                     "what it does to verdicts: `impossible` makes all `invalid`, `unproven` a claim that passed "
+                     "`invalid`, `too_brief` all `undecided`, `unchecked` a claim that passed `undecided`, and "
+                     "`cut_short` explains an `undecided` one"),
+      required_field("why", &Objection::why, "the reason"),
+      field("remedy", &Objection::remedy, "what to do; empty: nothing is known"),
+  };
+};
+
 /// Figures of the comparison that a gate needs.
 template <>
 struct Schema<GateContext> {
@@ -267,15 +287,10 @@ struct Schema<GateContext> {
             "of one gate: rate of false passes of claims and false alarms of guards; 0: nothing was stated of times in "
             "a run with `suite_alpha`"),
       field("beta", &GateContext::beta, "of one gate: rate of false failures of claims and false passes of guards"),
-      field("impossible", &GateContext::impossible, "why the figures cannot be true"),
-      field("unproven", &GateContext::unproven, "why no claim about times is proven"),
-      field("unasked", &GateContext::unasked,
-            "what was not asked, why, and what to do, so that no claim about times passes"),
+      field("objections", &GateContext::objections, "reasons against the figures, at most one of each severity"),
       field("excess_in_rounds", &GateContext::excess_in_rounds,
             "by which factor the speed-up of the rounds is larger than any that is likely on values which no call has "
             "seen; 1: it is not proven to be larger"),
-      field("cut_short", &GateContext::cut_short, "why the rounds ended before their time"),
-      field("too_brief", &GateContext::too_brief, "why the rounds were too brief for a verdict"),
   };
 };
 

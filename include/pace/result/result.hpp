@@ -1,6 +1,7 @@
 // Result: the measurements of one comparison as plain values, without printing, judging and storing.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pace/base/error.hpp"
@@ -73,6 +75,41 @@ struct ControlSummary {
   bool proven_faster = false;   ///< whether a speed-up above 1 is proven at the comparison's alpha
 };
 
+/// What an objection to the figures of a row does to verdicts on them. Of several, the first in this list decides.
+enum class Severity {
+  impossible,  ///< the figures cannot be true: every verdict is `invalid`
+  unproven,    ///< the figures prove nothing about times: a claim that they meet is `invalid`
+  too_brief,   ///< the rounds were too brief (Options::least_duration): every verdict is `undecided`
+  unchecked,   ///< a check was left out: a claim that the figures meet is `undecided`
+  cut_short,   ///< the rounds ended early, which explains a verdict of `undecided`
+};
+
+[[nodiscard]] inline const char* to_string(Severity severity) {
+  switch (severity) {
+    case Severity::impossible:
+      return "impossible";
+    case Severity::unproven:
+      return "unproven";
+    case Severity::too_brief:
+      return "too_brief";
+    case Severity::unchecked:
+      return "unchecked";
+    case Severity::cut_short:
+      return "cut_short";
+  }
+  return "";
+}
+
+/// A reason against the figures of a row.
+struct Objection {
+  Severity severity = Severity::impossible;
+  std::string why = {};     ///< as a clause
+  std::string remedy = {};  ///< what to do, as a sentence without its end; empty: nothing is known
+
+  /// Both as one text, without the last end.
+  [[nodiscard]] std::string describe() const { return remedy.empty() ? why : why + ". " + remedy; }
+};
+
 /// Properties of a comparison that a gate needs to judge one of its rows.
 struct GateContext {
   /// Name of the baseline; empty: unknown.
@@ -102,27 +139,32 @@ struct GateContext {
   bool repeats_outputs = false;
   /// Whether what is derived from an operand is kept from call to call, so that the operand need not be read.
   bool keeps = false;
-  /// Why the figures cannot be true, so that there is no verdict and every gate closes; empty: there is no reason.
-  std::string impossible = {};
-  /// Why no claim about times is proven, whatever the figures are; empty: there is no reason.
-  std::string unproven = {};
+  /// Reasons against the figures, at most one of each severity.
+  std::vector<Objection> objections = {};
   /// Whether outputs were wrong by a finite difference for the operands given, which another tolerance could allow.
   bool beyond_tolerance = false;
-  /// What was not asked of the implementation, why, and what to do, so that a claim about times that the figures prove
-  /// is undecided; empty: nothing.
-  std::string unasked = {};
   /// By which factor the speed-up of the rounds is larger than the largest one that is likely on values which no call
   /// has seen; 1: it is not proven to be larger.
   double excess_in_rounds = 1;
   /// By which factor it is larger than the median there, if that counts, whether that is proven or not; 1: it is not.
   double likely_excess_in_rounds = 1;
-  /// Why the rounds ended early; empty: they did not.
-  std::string cut_short = {};
-  /// Why the rounds were too brief for a verdict (Options::least_duration); empty: they were not.
-  std::string too_brief = {};
   /// Part of the comparison in the error budget of the run (`--suite-alpha`), of which matchers spend; null: each
   /// matcher has `alpha`.
   std::shared_ptr<ComparisonBudget> budget = {};
+
+  /// Returns the text of the objection of this severity; empty if there is none.
+  [[nodiscard]] std::string why(Severity severity) const {
+    const auto found = std::ranges::find(objections, severity, &Objection::severity);
+    return found == objections.end() ? std::string() : found->describe();
+  }
+  [[nodiscard]] bool has(Severity severity) const {
+    return std::ranges::find(objections, severity, &Objection::severity) != objections.end();
+  }
+  /// Enters an objection in place of one of the same severity; one without a reason takes that away.
+  void object(Objection objection) {
+    std::erase_if(objections, [&](const Objection& each) { return each.severity == objection.severity; });
+    if (!objection.why.empty()) objections.push_back(std::move(objection));
+  }
 };
 
 /// Exact counts of one call, taken outside of the timed rounds.
@@ -207,7 +249,7 @@ struct ImplementationResult {
   std::string message;
   /// Whether the outputs were compared; those of the baseline are compared between its calls.
   bool checked = false;
-  /// Why outputs that were to be compared were not, by which no claim about times is proven (GateContext::unproven);
+  /// Why outputs that were to be compared were not, by which no claim about times is proven (Severity::unproven);
   /// absent where they were compared, or were not to be.
   std::optional<Uncompared> uncompared = {};
   /// Largest absolute difference from the baseline's outputs that the check found.

@@ -84,7 +84,7 @@ struct Schema<gate::Finding> {
       required_field("expectation", &Finding::expectation, "what was expected"),
       required_field("demanded", &Finding::demanded, "what was demanded of the speed-up"),
       field("centre", &Finding::centre, "median log ratio; null: no figure"),
-      field("unasked", &Finding::unasked, "what was not asked in that process"),
+      field("unchecked", &Finding::unchecked, "what was not checked in that process"),
   };
 };
 template <>
@@ -163,16 +163,16 @@ class ReplicateSink final : public report::Sink {
   void write(const ImplementationResult& row, const Judgement& judgement) {
     const std::string& comparison = row.context.comparison;
     // What proves nothing in one process proves nothing in several.
-    if (judgement.speed && !judgement.speed->guard && !row.context.unproven.empty())
+    if (judgement.speed && !judgement.speed->guard && row.context.has(Severity::unproven))
       write_problem('\'' + comparison + "': '" + row.name + "': " + judgement.expectation +
-                    " is not proven: " + row.context.unproven);
+                    " is not proven: " + row.context.why(Severity::unproven));
     else if (judgement.speed)
       line({.judged = detail::Judged{.finding = {.comparison = comparison,
                                                  .implementation = row.name,
                                                  .expectation = judgement.expectation,
                                                  .demanded = *judgement.speed,
                                                  .centre = gate::centre_of(row),
-                                                 .unasked = row.context.unasked},
+                                                 .unchecked = row.context.why(Severity::unchecked)},
                                      .acceptable = judgement.acceptable}});
     else if (judgement.unresolved || (!judgement.acceptable && row.outcome == Outcome::unreached))
       line({.open = detail::OpenQuestion{comparison, row.name, judgement.expectation, judgement.acceptable}});

@@ -109,7 +109,7 @@ struct Agreement {
 /// Enters why outputs that were to be compared were not, and that no claim about the times of the row is proven.
 inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
   row.uncompared = why;
-  row.context.unproven = std::string("its outputs were not compared: ") + describe(why);
+  row.context.object({Severity::unproven, std::string("its outputs were not compared: ") + describe(why)});
 }
 
 /// Compares an output alone with what was expected.

@@ -334,7 +334,7 @@ TEST_CASE("a CUDA graph beside what it was captured from: the same times, less o
   REQUIRE(row.outcome == Outcome::measured);
   CHECK(result.clock == "graph");
   // Capturing new copies of operands may take longer than the budget has for that question.
-  CHECK_THAT(result.notes, AllMatch(ContainsSubstring("was not asked whether it keeps answers") ||
+  CHECK_THAT(result.notes, AllMatch(ContainsSubstring("was not checked whether it keeps answers") ||
                                     ContainsSubstring("as declared (reuses_outputs)")));
   CHECK_THAT(result.conditions.disturbances, IsEmpty());
   for (const char* name : {"cold", "hot", "graph", "host"}) CHECK(mode(row, name).missing == "");
@@ -454,7 +454,8 @@ TEST_CASE("faster than the memory allows is invalid") {
                           .bytes(20.0 * 2 * (8 << 20) * sizeof(float))
                           .expect(pace::NoSlowerThan(1.5))
                           .run();
-  CHECK_THAT(result["boastful"].context.impossible, ContainsSubstring("of what this GPU was measured to move"));
+  CHECK_THAT(result["boastful"].context.why(pace::Severity::impossible),
+             ContainsSubstring("of what this GPU was measured to move"));
   CHECK(result["boastful"].judgements.at(0).verdict == pace::Verdict::invalid);
 }
 
@@ -551,11 +552,12 @@ TEST_CASE("what leaves most of its operand unread is faster than the memory, wha
   for (const char* const name : {"sum", "sum of rows"}) {
     INFO(name << ": " << result[name].message);
     CHECK(result[name].outcome == Outcome::measured);
-    CHECK(result[name].context.impossible == "");
+    CHECK(result[name].context.why(pace::Severity::impossible) == "");
   }
   const auto& some = result["sum of some"];
   INFO(some.message);
-  CHECK_THAT(some.context.impossible, ContainsSubstring("from an empty L2") && ContainsSubstring("134 MB of operands"));
+  CHECK_THAT(some.context.why(pace::Severity::impossible),
+             ContainsSubstring("from an empty L2") && ContainsSubstring("134 MB of operands"));
   REQUIRE(some.judgements.size() == 1);
   CHECK(some.judgements[0].verdict == pace::Verdict::invalid);
 }

@@ -12,7 +12,7 @@ clean() { [[ $output$errors != *$'\e'* ]] || complain "an escape character"; }
 # result FILE DATE: one process, in which a candidate, whose name has an escape character, is twice as fast.
 result() {
   cat >"$1" <<EOF
-{"schema_version": 2, "environment": {"hostname": "host", "date_utc": "$2"}}
+{"schema_version": 3, "environment": {"hostname": "host", "date_utc": "$2"}}
 {"name": "case", "implementations": [{"name": "eager", "baseline": true, "outcome": "measured", "checked": true, "time": {"min_ns": 2000, "q20_ns": 2000, "median_ns": 2000, "q80_ns": 2000, "max_ns": 2000}}, {"name": "fused\\u001b[2J", "baseline": false, "outcome": "measured", "checked": true, "time": {"min_ns": 1000, "q20_ns": 1000, "median_ns": 1000, "q80_ns": 1000, "max_ns": 1000}, "speedup": {"median": 2, "q20": 2, "q80": 2}}]}
 EOF
 }

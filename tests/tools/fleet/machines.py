@@ -31,10 +31,10 @@ def comparison(
     seed=1,
     guard=True,
     disturbed="",
-    **context,
+    **objections,
 ):
-    """A comparison whose median log ratio is `centre`, and whose log ratios have this deviation. `context` is why no
-    gate may rest on them, such as `unproven`."""
+    """A comparison whose median log ratio is `centre`, and whose log ratios have this deviation. `objections`
+    are why no gate may rest on them, such as `unproven`."""
     random_ = random.Random(f"{name} {centre} {seed}")
     half = [random_.gauss(0, scatter) for _ in range(20)]
     baseline = made_up.row("by_steps", [time] * 82)
@@ -43,7 +43,7 @@ def comparison(
     own = made_up.row("fused", [time * math.exp(-each) for each in ratios for _ in (1, 2)], baseline)
     own["log_ratios"] = ratios
     own["expectations"] = [made_up.expectation(verdict, limit, guard) for limit in limits]
-    own["context"] |= context
+    own["context"]["objections"] = [made_up.objection(*each) for each in objections.items() if each[1]]
     found = made_up.result(name, [baseline, own], check_seed=seed, stop_reason="budget")
     found["conditions"]["disturbances"] = [disturbed] if disturbed else []
     return found

@@ -255,13 +255,13 @@ class Replicates(unittest.TestCase):
         self.assertEqual(code, 0, out)
 
     def test_a_claim_about_which_a_question_was_left_out_is_undecided_as_with_processes(self):
-        why = "it was not asked for more"
+        why = "it was not checked further"
         for left_out, centre, verdict in ((range(9), 1.0, "undecided"), ([4], 1.0, "undecided"), ([4], 0.1, "failed")):
             with self.subTest(left_out=left_out, centre=centre):
                 shutil.rmtree(self.folder / "gate", ignore_errors=True)
                 for number in range(9):
-                    unasked = why * (number in left_out)
-                    self.write(f"m{number // 3 + 1}", number, centre + 0.001 * number, guard=False, unasked=unasked)
+                    unchecked = why * (number in left_out)
+                    self.write(f"m{number // 3 + 1}", number, centre + 0.001 * number, guard=False, unchecked=unchecked)
                 out, _, code = self.run_on(3, "--speedup-at-least", 1.5)
                 self.assertEqual(code, 42, out)
                 self.assertIn(", 9 processes on 3 machines", out)
@@ -304,7 +304,9 @@ class Replicates(unittest.TestCase):
     def test_a_baseline_whose_times_cannot_be_true_closes(self):
         self.write_all({"m1": 0.0, "m2": 0.0})
         slowed = machines.comparison("add", 0.0, seed=57)
-        slowed["implementations"][0]["context"]["impossible"] = "the baseline was slowed"
+        slowed["implementations"][0]["context"]["objections"] = [
+            made_up.objection("impossible", "the baseline was slowed")
+        ]
         extra = made_up.write(self.folder / "slowed.json", [slowed], machines.header("m2", 57))
         out, _, code = machines.run("replicates", self.folder / "gate", extra, "--machines", 2)
         self.assertEqual(code, 42, out)
@@ -432,10 +434,10 @@ class Replicates(unittest.TestCase):
         def known_values(result):
             row = result["implementations"][1]
             row["speedup_on_new_values"] = {"median": math.exp(row["log_ratios"][-1]) / 1.2, "interval": None}
-            row["context"]["unasked"] = "it was not asked how much it keeps"
+            row["context"]["objections"] = [made_up.objection("unchecked", "it was not checked how much it keeps")]
 
         for change, why in (
-            (known_values, "it was not asked how much it keeps"),
+            (known_values, "it was not checked how much it keeps"),
             (disturb, "other processes used 95 % of the cores"),
             (drop, "its results have no such row"),
             (unreached, "the time was over"),

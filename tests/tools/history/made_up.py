@@ -24,7 +24,7 @@ def header(day=0, **environment):
         **MACHINE,
     }
     return {
-        "schema_version": 2,
+        "schema_version": 3,
         "pace_version": "0.2.0",
         "environment": {**known, **environment},
         "configuration": {},

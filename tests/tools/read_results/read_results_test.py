@@ -47,7 +47,7 @@ class ReadResults(unittest.TestCase):
         self.assertTrue(table.attrs["cut_off"])
         with self.assertRaisesRegex(ValueError, "a.json:1: .*expected schema_version 2, found 3"):
             read_results.read_results(
-                made_up.write(self.folder, "a.json", text.replace('"schema_version": 2', '"schema_version": 3'))
+                made_up.write(self.folder, "a.json", text.replace('"schema_version": 3', '"schema_version": 4'))
             )
 
     def test_the_program_prints_all_files_as_one_table(self):

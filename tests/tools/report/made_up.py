@@ -5,6 +5,11 @@ import math
 import random
 
 
+def objection(severity, why, remedy=""):
+    """A reason against the figures of a row."""
+    return {"severity": severity, "why": why, "remedy": remedy}
+
+
 def _quantile(ascending, share):
     place = share * (len(ascending) - 1)
     low = int(place)
@@ -116,11 +121,7 @@ def row(name, samples, baseline=None, **more):
             "cycle_ns": 1e6,
             "alpha": 0.001,
             "beta": 0.01,
-            "impossible": "",
-            "unproven": "",
-            "unasked": "",
-            "cut_short": "",
-            "too_brief": "",
+            "objections": [],
         },
         "samples_ns": samples,
         "log_ratios": ratios,
@@ -168,7 +169,7 @@ def result(name, rows, **more):
 
 def header(**environment):
     return {
-        "schema_version": 2,
+        "schema_version": 3,
         "pace_version": "0.2.0",
         "environment": {
             "date_utc": "2026-11-26T02:53:58Z",

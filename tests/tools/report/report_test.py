@@ -91,9 +91,9 @@ class Figures(program.ReportCase):
             self.assertIn(f"Exit code {code}:", page.text)
 
     def test_a_row_has_why_no_gate_may_rest_on_its_figures(self):
-        for key in ("impossible", "unproven", "unasked", "cut_short", "too_brief"):
+        for key in ("impossible", "unproven", "unchecked", "cut_short", "too_brief"):
             result = made_up.comparison("a", 1.2, "passed")
-            result["implementations"][1]["context"][key] = f"{key}, for a reason"
+            result["implementations"][1]["context"]["objections"] = [made_up.objection(key, f"{key}, for a reason")]
             page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
             remarks = [each["text"] for each in page.all("tr", css="remark")]
             self.assertTrue(any(f"{key}, for a reason" in each for each in remarks), key)
@@ -694,7 +694,7 @@ class BadInput(program.ReportCase):
         self.alone(self.bad("", "bad.json: is empty; expected a file that --json"))
 
     def test_cut_in_its_first_line(self):
-        self.alone(self.bad('{"schema_version":2,"pace_', "bad.json:1: was cut off in its first line"))
+        self.alone(self.bad('{"schema_version":3,"pace_', "bad.json:1: was cut off in its first line"))
 
     def test_cut_in_its_last_line(self):
         text = self.lines(made_up.comparison("first", 1.2), made_up.comparison("second", 1.2))
