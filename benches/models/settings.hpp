@@ -38,7 +38,7 @@ struct Settings {
 
   // Performance.
   std::int64_t repeat = 30, iterations_per_run = 1, warm_up_iterations = 5;
-  /// New values for every repeat, the same for all back ends.
+  /// Unseen values for every repeat, the same for all back ends.
   bool randomize_input = false;
   /// Under compat: each iteration collects what accuracy runs compare. (Else the last output is always kept.)
   bool collect_outputs = false;

@@ -146,7 +146,7 @@ TEST_CASE("an exponential that overflows for large values is found from standard
 }
 
 TEST_CASE("what keeps answers by their operands' values is found by strict alone") {
-  // It computes for new values and remembers them, by their content: right, but fast in repeated calls only.
+  // It computes for unseen values and remembers them, by their content: right, but fast in repeated calls only.
   FakeClock clock;
   const at::Tensor x = at::randn({4, 64});
   const auto run_at = [&](Audit audit) {

@@ -177,7 +177,7 @@ TEST_CASE("random numbers repeat too often by the baseline's as the norm") {
 
 TEST_CASE("an exception in the questions after the rounds is of one row alone, and the others keep their figures") {
   FakeClock clock;
-  // Audits of the rounds have few other values, and the samples of calls on new values after them have many.
+  // Audits of the rounds have few other values, and the samples of calls on unseen values after them have many.
   const at::Tensor given = at::randn({4, 4});
   constexpr int more_than_audits = 8;
   at::Tensor last = given.clone();
@@ -279,7 +279,7 @@ TEST_CASE("questions that the baseline's exceptions leave out are asked again, a
   CHECK(row.judgements[0].verdict == pace::Verdict::undecided);
   CHECK_THAT(row.context.why(pace::Severity::unchecked),
              StartsWith("it was not checked for everything after the rounds, since the baseline threw: ") &&
-                 ContainsSubstring(out_of_memory ? ". Give it more memory" : "fresh_values"));
+                 ContainsSubstring(out_of_memory ? ". Give it more memory" : "unseen_values"));
 }
 
 TEST_CASE("a device that is lost in the baseline's call on other values is no answer") {
@@ -390,7 +390,7 @@ TEST_CASE("an exception on values which pace made has the values and the remedy 
   const auto tried = GENERATE_COPY(
       Case{[=](const at::Tensor& x) { return !x.equal(given); },
            "pace drew others for operand tensor 0 (varied at random",
-           "about the values given, draw others or none: check::CheckOptions::fresh_values = scaled or none"},
+           "about the values given, draw others or none: check::CheckOptions::unseen_values = scaled or none"},
       Case{[=](const at::Tensor& x) { return x.abs().max().item<double>() > 2 * largest; },
            "pace tried large values (the operands times 64)",
            "about the values given, leave such values out: check::CheckOptions::edge_values = false"});

@@ -40,8 +40,8 @@
 
 #include "pace/audit/process_settings.hpp"
 #include "pace/subject/background.hpp"
-#include "pace/values/fresh_values.hpp"
 #include "pace/values/repeated_draws.hpp"
+#include "pace/values/unseen_values.hpp"
 #include "tests/cheats/rejected.hpp"
 
 namespace {
@@ -276,7 +276,7 @@ TEST_CASE("a kernel that is registered for an operator by which operands are wri
 at::Tensor& left_alone(at::Tensor& self, const at::Tensor&) { return self; }
 at::Tensor sigmoid_by_another_kernel(const at::Tensor& self) { return self.neg().exp().add(1).reciprocal(); }
 
-TEST_CASE("... by which new values are drawn, or that the baseline calls") {
+TEST_CASE("... by which unseen values are drawn, or that the baseline calls") {
   std::optional<torch::Library> library;
   const bool draws = GENERATE(true, false);
   const auto cheat = [&](const at::Tensor& x) {
@@ -311,7 +311,7 @@ TEST_CASE("a draw that leaves the values as they are is found in memory") {
   torch::Library library(torch::Library::IMPL, "aten", c10::DispatchKey::CPU, __FILE__, __LINE__);
   library.impl("mul_.Tensor", &left_alone);
   const std::vector<at::Tensor> given{at::randn({32})};
-  pace::detail::FreshValues source(given, 1);
+  pace::detail::UnseenValues source(given, 1);
   source.draw(pace::detail::Renewal::vary, {given[0].clone()});
   CHECK(source.take_repeated_draw() == 0);
 }
@@ -321,7 +321,7 @@ TEST_CASE("operands that share memory, or keep their values, are not taken for v
   const at::Tensor window = whole.narrow(0, 512, 512);
   const bool same_twice = GENERATE(false, true);
   const std::vector<at::Tensor> given = same_twice ? std::vector{whole, whole} : std::vector{window, whole};
-  pace::detail::FreshValues source(given, 1);
+  pace::detail::UnseenValues source(given, 1);
   const at::Tensor memory = whole.clone();
   const at::Tensor part = memory.narrow(0, 512, 512);
   const std::vector<std::size_t> kept{0};

@@ -1277,9 +1277,9 @@ TEST_CASE("values that a function relies on: as they are, or declared") {
     return normal.t().matmul(normal);
   };
   const auto of_unit_columns = [](const at::Tensor& x) { return x.t().matmul(x); };
-  const auto compare = [&](pace::check::CheckOptions::FreshValues values) {
+  const auto compare = [&](pace::check::CheckOptions::UnseenValues values) {
     pace::check::CheckOptions check;
-    check.fresh_values = values;
+    check.unseen_values = values;
     return pace::compare("cosine", unit)
         .options(cheats::short_run())
         .check(check)
@@ -1287,7 +1287,7 @@ TEST_CASE("values that a function relies on: as they are, or declared") {
         .candidate("of_unit_columns", cheats::costing(clock, 100, of_unit_columns))
         .run(clock);
   };
-  using Values = pace::check::CheckOptions::FreshValues;
+  using Values = pace::check::CheckOptions::UnseenValues;
   // Nor that all values of an operand are equal.
   const auto with_equal = [&](bool edge_values) {
     pace::check::CheckOptions check;
@@ -1303,7 +1303,7 @@ TEST_CASE("values that a function relies on: as they are, or declared") {
   };
   CHECK_THAT(with_equal(true)["by_number"].message, cheats::ContainsSubstring("edge_values"));
   CHECK(with_equal(false)["by_number"].outcome == pace::Outcome::measured);
-  CHECK_THAT(compare(Values::varied)["of_unit_columns"].message, cheats::ContainsSubstring("fresh_values"));
+  CHECK_THAT(compare(Values::varied)["of_unit_columns"].message, cheats::ContainsSubstring("unseen_values"));
   const auto declared = compare(Values::none);
   INFO(declared["of_unit_columns"].message);
   CHECK(declared["of_unit_columns"].outcome == pace::Outcome::measured);

@@ -351,8 +351,7 @@ TEST_CASE(
     clock.advance(pace::Nanoseconds(given(x) ? 3'000 : 3'000 * times));
     return x.mul(3);
   };
-  require_rejected(run_briefly(clock, 3'000, cheat),
-                   "on values that they have not seen, and took 3.00 us in the rounds");
+  require_rejected(run_briefly(clock, 3'000, cheat), "on unseen values, and took 3.00 us in the rounds");
 }
 
 TEST_CASE("fast only where no time passes between calls") {
@@ -449,8 +448,8 @@ TEST_CASE("code may have a shorter way for the values given, of a third of the t
   INFO(row.message);
   CHECK(row.outcome == pace::Outcome::measured);
   // It claims no more than what it is on other values.
-  REQUIRE(row.on_new_values);
-  CHECK(row.on_new_values->median < 1.08);
+  REQUIRE(row.on_unseen_values);
+  CHECK(row.on_unseen_values->median < 1.08);
   CHECK(row.acceptable());
 }
 
@@ -476,7 +475,7 @@ TEST_CASE("random numbers drawn ahead for the values given, whose distribution i
     };
   };
   require_rejected(run_noise(clock, drawn_ahead(1'000)), "on the values given)");
-  cheats::require_claim_refused(run_noise(clock, drawn_ahead(26'000)), "but on values that no call has seen at most");
+  cheats::require_claim_refused(run_noise(clock, drawn_ahead(26'000)), "but on unseen values at most");
 }
 
 TEST_CASE("random numbers drawn ahead for the version of an operand, whose distribution is the same for all values") {
@@ -490,15 +489,15 @@ TEST_CASE("random numbers drawn ahead for the version of an operand, whose distr
   require_rejected(run_noise(clock, cheat), "it keeps answers");
 }
 
-TEST_CASE("honest noise is as fast on new values, and its claim passes") {
+TEST_CASE("honest noise is as fast on unseen values, and its claim passes") {
   cheats::FakeClock clock;
   const auto result =
       run_noise(clock, cheats::costing(clock, 10'000, [](const at::Tensor& x) { return at::empty_like(x).normal_(); }));
   const auto& row = result["cheat"];
   INFO(row.message);
   CHECK(row.acceptable());
-  REQUIRE(row.on_new_values);
-  CHECK(row.on_new_values->median > 2.9);
+  REQUIRE(row.on_unseen_values);
+  CHECK(row.on_unseen_values->median > 2.9);
   CHECK(row.context.why(pace::Severity::unchecked) == "");
   cheats::catalogue.accepted += row.acceptable();
 }
@@ -515,7 +514,7 @@ TEST_CASE("random numbers of operands that have no other values leave a claim op
   };
   pace::check::CheckOptions check;
   check.method = pace::check::CheckOptions::Method::random;
-  if (declared) check.fresh_values = pace::check::CheckOptions::FreshValues::none;
+  if (declared) check.unseen_values = pace::check::CheckOptions::UnseenValues::none;
   const auto result = pace::compare("noise", given)
                           .options(longer_run())
                           .check(check)
@@ -584,7 +583,7 @@ TEST_CASE("answers that are kept for the values given, in operands that leave th
     return x.mul(3);
   };
   const auto result = run_on(clock, cheat, given.clone());
-  cheats::require_claim_refused(result, "but on values that no call has seen at most");
+  cheats::require_claim_refused(result, "but on unseen values at most");
   CHECK(result["cheat"].context.excess_in_rounds > 1.05);
 }
 
@@ -613,7 +612,7 @@ TEST_CASE("answers that are kept for a small part of the time, or by all that ca
     return x.mul(3);
   };
   const auto result = run_on(clock, cheat);
-  cheats::require_claim_refused(result, "but on values that no call has seen at most");
+  cheats::require_claim_refused(result, "but on unseen values at most");
   CHECK(result["cheat"].context.excess_in_rounds > 1.05);
   // The guard allows a hundred times the baseline's time, which it takes on no values.
   CHECK(result["cheat"].judgements.back().verdict == pace::Verdict::passed);
@@ -629,14 +628,14 @@ TEST_CASE("branches that the processor has learned of known values are no kept a
   const auto& row = result["cheat"];
   INFO(row.message);
   CHECK(row.outcome == pace::Outcome::measured);
-  REQUIRE(row.on_new_values);
-  CHECK(row.on_new_values->median < 1.6);
+  REQUIRE(row.on_unseen_values);
+  CHECK(row.on_unseen_values->median < 1.6);
   CHECK(row.acceptable());
   CHECK_FALSE(row.context.keeps);
   cheats::catalogue.accepted += row.acceptable();
 }
 
-TEST_CASE("where there is no speed-up on new values, calls may take twice as long and no more") {
+TEST_CASE("where there is no speed-up on unseen values, calls may take twice as long and no more") {
   cheats::FakeClock clock;
   const auto triple = [](const at::Tensor& x) { return x.mul(3); };
   const auto cheat = [&, watcher = Watcher()](const at::Tensor& x) mutable {
@@ -661,10 +660,10 @@ TEST_CASE("where there is no speed-up on new values, calls may take twice as lon
                           .expect(pace::NoSlowerThan(100))
                           .renew_each_round(renew)
                           .run(clock);
-  require_rejected(result, "times as long on values that it has not seen before");
+  require_rejected(result, "times as long on unseen values");
 }
 
-TEST_CASE("a guard fails by the time on values that no call has seen") {
+TEST_CASE("a guard fails by the time on unseen values") {
   struct Keeper {
     const char* name;
     bool (*keeps)(const Seen&);
@@ -695,12 +694,12 @@ TEST_CASE("a guard fails by the time on values that no call has seen") {
     INFO(judgement.message);
     CHECK(judgement.verdict == pace::Verdict::failed);
     CHECK_FALSE(judgement.acceptable);
-    CHECK_THAT(judgement.message, ContainsSubstring("on values that no call has seen"));
+    CHECK_THAT(judgement.message, ContainsSubstring("on unseen values"));
   }
   CHECK(guarded(pace::NoSlowerThan(2.1))["cheat"].acceptable());
 }
 
-TEST_CASE("a limit on the time itself is held against values that no call has seen") {
+TEST_CASE("a limit on the time itself is held against unseen values") {
   cheats::FakeClock clock;
   const auto cheat = [&, given = Given()](const at::Tensor& x) mutable {
     clock.advance(pace::Nanoseconds(given(x) ? 20'000 : 30'000));
@@ -720,7 +719,8 @@ TEST_CASE("a limit on the time itself is held against values that no call has se
   CHECK(result["cheat"].acceptable() == (limit > 30e3));
 }
 
-TEST_CASE("what is kept of weights for their version is no part of the time on new values, however little it saves") {
+TEST_CASE(
+    "what is kept of weights for their version is no part of the time on unseen values, however little it saves") {
   cheats::FakeClock clock;
   const auto times = [](const at::Tensor& x, const at::Tensor& weights) { return x.mul(weights); };
   const auto packed = [&, of = std::map<const void*, std::int64_t>()](const at::Tensor& x,
@@ -742,8 +742,8 @@ TEST_CASE("what is kept of weights for their version is no part of the time on n
   INFO(row.message << row.judgements.at(0).message);
   CHECK(row.acceptable());
   CHECK(row.context.keeps);
-  REQUIRE(row.on_new_values);
-  CHECK(row.on_new_values->median > 1.2);
+  REQUIRE(row.on_unseen_values);
+  CHECK(row.on_unseen_values->median > 1.2);
   cheats::catalogue.accepted += row.acceptable();
 }
 
@@ -824,7 +824,7 @@ TEST_CASE("calls that write to an operand and keep a part of the answer have no 
                           .expect(pace::SpeedupAtLeast(1.01))
                           .expect(pace::NoSlowerThan(100))
                           .run(clock);
-  cheats::require_claim_refused(result, "but on values that no call has seen at most");
+  cheats::require_claim_refused(result, "but on unseen values at most");
 }
 
 TEST_CASE("a call that takes a while where no sample times it leaves its claim open") {
@@ -865,7 +865,7 @@ TEST_CASE("values that run out after the rounds are no fault of a candidate, and
   CHECK_THAT(row.context.why(pace::Severity::unchecked), ContainsSubstring("the file has no more batches"));
 }
 
-TEST_CASE("where rounds have values of their own, so have the calls on new values") {
+TEST_CASE("where rounds have values of their own, so have the calls on unseen values") {
   // A shorter way for values that the drawn ones are not.
   cheats::FakeClock clock;
   constexpr float marker = 42;
@@ -1037,7 +1037,7 @@ TEST_CASE("... and honest ones whose baseline takes longer on new memory, too") 
                                .run(clock));
 }
 
-TEST_CASE("samples on new values that take far longer now and then count in the mean") {
+TEST_CASE("samples on unseen values that take far longer now and then count in the mean") {
   cheats::FakeClock clock;
   std::set<std::vector<float>> seen;
   pace::SplitMix64 random(1);
@@ -1052,14 +1052,14 @@ TEST_CASE("samples on new values that take far longer now and then count in the 
   };
   auto options = longer_run();
   options.budget = options.hard_limit = pace::Nanoseconds(1e9);
-  cheats::require_claim_refused(run_on(clock, cheat, input(), options), "but on values that no call has seen at most");
+  cheats::require_claim_refused(run_on(clock, cheat, input(), options), "but on unseen values at most");
 }
 
-TEST_CASE("no work on new values counts as what calls take longer beside the rounds") {
+TEST_CASE("no work on unseen values counts as what calls take longer beside the rounds") {
   cheats::FakeClock clock;
-  const auto taking = [&](double on_given, double on_new) {
-    return [&clock, on_given, on_new, given = Given()](const at::Tensor& x) mutable {
-      clock.advance(pace::Nanoseconds(given(x) ? on_given : on_new));
+  const auto taking = [&](double on_given, double on_unseen) {
+    return [&clock, on_given, on_unseen, given = Given()](const at::Tensor& x) mutable {
+      clock.advance(pace::Nanoseconds(given(x) ? on_given : on_unseen));
       return x.mul(3);
     };
   };
@@ -1075,10 +1075,10 @@ TEST_CASE("no work on new values counts as what calls take longer beside the rou
   CHECK(result["cheat"].outcome == pace::Outcome::measured);
   REQUIRE(result["cheat"].judgements.size() == 2);
   CHECK(result["cheat"].judgements[0].verdict == pace::Verdict::failed);
-  CHECK_THAT(result["cheat"].judgements[0].message, ContainsSubstring("but on values that no call has seen at most"));
+  CHECK_THAT(result["cheat"].judgements[0].message, ContainsSubstring("but on unseen values at most"));
 }
 
-TEST_CASE("an answer kept for all but the first two of several new values in a row") {
+TEST_CASE("an answer kept for all but the first two of several unseen values in a row") {
   cheats::FakeClock clock;
   SlowTriple triple(clock);
   const void* last = nullptr;
@@ -1091,11 +1091,10 @@ TEST_CASE("an answer kept for all but the first two of several new values in a r
     version = x._version();
     return is_new && (new_in_a_row < 3 || !triple.has_answer()) ? triple.compute(x) : triple.kept(x);
   };
-  // An audit or the time on new values shows it, whichever comes first.
-  cheats::require_rejected_by(run_on(clock, cheat),
-                              ContainsSubstring("times as long on values that it has not seen before") ||
-                                  ContainsSubstring("not in a timed call") ||
-                                  ContainsSubstring("on tensors that none has had"));
+  // An audit or the time on unseen values shows it, whichever comes first.
+  cheats::require_rejected_by(run_on(clock, cheat), ContainsSubstring("times as long on unseen values") ||
+                                                        ContainsSubstring("not in a timed call") ||
+                                                        ContainsSubstring("on tensors that none has had"));
 }
 
 TEST_CASE("an answer kept for each address and version, which half of the checks' calls are interrupted for") {
@@ -1108,7 +1107,7 @@ TEST_CASE("an answer kept for each address and version, which half of the checks
     if (++calls % 20 == 0) clock.advance(pace::Nanoseconds(40'000));
     return triple.has_answer() ? triple.kept(x) : triple.compute(x);
   };
-  require_rejected(run_on(clock, cheat), "times as long on values that it has not seen before");
+  require_rejected(run_on(clock, cheat), "times as long on unseen values");
 }
 
 TEST_CASE("what is derived from an operand makes calls more than ten times as fast, and is not declared") {
@@ -1221,7 +1220,7 @@ TEST_CASE("an answer cached by content, without any operator that could be count
           .expect(pace::SpeedupAtLeast(1.01))
           .expect(pace::NoSlowerThan(100))
           .run(clock);
-  require_rejected(result, "times as long on values that it has not seen before (25");
+  require_rejected(result, "times as long on unseen values (25");
 }
 
 TEST_CASE("an answer kept while the address stays the same: work in the first call of every sample") {

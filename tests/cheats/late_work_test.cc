@@ -158,7 +158,7 @@ TEST_CASE("the release of the outputs beside it computes an output") {
                        .expect(pace::SpeedupAtLeast(1.01))
                        .expect(pace::NoSlowerThan(100))
                        .run(clock),
-                   "times as long on values that it has not seen before");
+                   "times as long on unseen values");
 }
 
 /// Memory that a handler of SIGSEGV fills when it is read.

@@ -158,8 +158,8 @@ TEST_CASE("a declaration for one implementation holds for no other, and one for 
                     ContainsSubstring("declares that 'other' reuses its outputs, which is not one of its"));
 }
 
-TEST_CASE("a declaration does not spare a candidate the look at calls on new values, whichever they are") {
-  // It is wrong in the second to the fourth of calls in a row on new values that lie elsewhere each time.
+TEST_CASE("a declaration does not spare a candidate the look at calls on unseen values, whichever they are") {
+  // It is wrong in the second to the fourth of calls in a row on unseen values that lie elsewhere each time.
   const auto cheat = [out = at::Tensor(), given = at::Tensor(), before = static_cast<const void*>(nullptr),
                       elsewhere = 0](const at::Tensor& x) mutable {
     if (!out.defined()) out = at::empty_like(x);
@@ -170,7 +170,7 @@ TEST_CASE("a declaration does not spare a candidate the look at calls on new val
     return elsewhere >= 1 && elsewhere <= 3 ? out.zero_() : out;
   };
   const auto declare = [](auto& each) {
-    // Samples of five to ten calls on new values, of which the last one is none of those.
+    // Samples of five to ten calls on unseen values, of which the last one is none of those.
     auto options = short_run();
     options.check_seed = 1;
     options.budget = Nanoseconds(2e7);

@@ -98,7 +98,7 @@ class Given {
 using Times = std::function<double()>;
 
 /// A baseline of 0.1 ms and a candidate of 0.05 ms on the values given, which take longer on others.
-pace::Result compare_on_new_values(FaultyMachine& machine, const Times& of_baseline, const Times& of_candidate) {
+pace::Result compare_on_unseen_values(FaultyMachine& machine, const Times& of_baseline, const Times& of_candidate) {
   pace::Options options;
   options.audit = pace::Audit::strict;
   options.stop = pace::StopPolicy::budget;
@@ -372,7 +372,8 @@ TEST_CASE("a candidate that keeps an answer and slows the baseline on all other 
   const double times = threads == 1 ? 2 : 2.9;
   FaultyMachine machine;
   double of_baseline = 1;
-  const auto result = compare_on_new_values(machine, [&] { return of_baseline; }, [&] { return of_baseline = times; });
+  const auto result =
+      compare_on_unseen_values(machine, [&] { return of_baseline; }, [&] { return of_baseline = times; });
   at::set_num_threads(1);
   const auto& row = result["new"];
   INFO(row.message);
@@ -381,27 +382,27 @@ TEST_CASE("a candidate that keeps an answer and slows the baseline on all other 
   const auto& judgement = row.judgements[0];
   INFO(judgement.message);
   CHECK(judgement.verdict == pace::Verdict::failed);
-  CHECK_THAT(judgement.message, ContainsSubstring(threads == 1 ? "on values that no call has seen at most 1.25x"
-                                                               : "on values that no call has seen at most 1.38x"));
+  CHECK_THAT(judgement.message,
+             ContainsSubstring(threads == 1 ? "on unseen values at most 1.25x" : "on unseen values at most 1.38x"));
   std::string notes;
   for (const auto& note : result.notes) notes += note + '\n';
   CHECK_THAT(notes, ContainsSubstring("its time counts up to"));
 }
 
-TEST_CASE("a baseline that is slower on new values before any candidate is called is not looked at again") {
+TEST_CASE("a baseline that is slower on unseen values before any candidate is called is not looked at again") {
   at::set_num_threads(1);
   FaultyMachine machine;
   const double times = GENERATE(1.0, 2.0, 2.9);
-  require_passed(compare_on_new_values(machine, [&] { return times; }, [&] { return times; }));
+  require_passed(compare_on_unseen_values(machine, [&] { return times; }, [&] { return times; }));
   CHECK(machine.paused < pace::detail::pause_between_pairs);
 }
 
-TEST_CASE("a machine that is slower on new values than it was before is slower in the untouched process, too") {
+TEST_CASE("a machine that is slower on unseen values than it was before is slower in the untouched process, too") {
   at::set_num_threads(1);
   FaultyMachine machine;
   bool slow = false;
   const pid_t own = ::getpid();
-  const auto result = compare_on_new_values(
+  const auto result = compare_on_unseen_values(
       machine, [&] { return slow || ::getpid() != own ? 2 : 1; },
       [&] {
         slow = true;

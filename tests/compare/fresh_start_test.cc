@@ -116,7 +116,7 @@ TEST_CASE("the generators are reset before each sample of random calls") {
                           .run(clock);
   CHECK_THAT(result, pace::Correct());
   CHECK(result.iterations == 1);
-  // Two seeds, for the given values and for fresh ones, and further calls in a row where a check asks for them. Going
+  // Two seeds, for the given values and for unseen ones, and further calls in a row where a check asks for them. Going
   // on would draw another sum nearly every time.
   const std::set<double> different(sums.begin(), sums.end());
   CHECK(sums.size() > 80);

@@ -461,7 +461,7 @@ TEST_CASE("what the rounds owe to values that calls have seen proves nothing") {
     INFO(judgement.message);
     CHECK(judgement.acceptable == (judgement.verdict == Verdict::passed));
     const bool failed = judgement.verdict == Verdict::failed;
-    CHECK(ContainsSubstring("but on values that no call has seen at ").match(judgement.message) == failed);
+    CHECK(ContainsSubstring("but on unseen values at ").match(judgement.message) == failed);
     return failed;
   };
   CHECK(fails(SpeedupAtLeast(1.2)));
@@ -486,50 +486,47 @@ TEST_CASE("what the rounds owe to values that calls have seen proves nothing") {
   CHECK(SpeedupAtLeast(1.2).judge(row).verdict == Verdict::undecided);
 }
 
-TEST_CASE("what the median on new values does not meet is no proof, of claims and of guards") {
+TEST_CASE("what the median on unseen values does not meet is no proof, of claims and of guards") {
   auto row = sampled(1.5, 0.01, 40);
   row.context.likely_excess_in_rounds = 1.6;
   for (const auto& expectation : {SpeedupAtLeast(1.2), NoSlowerThan(1)}) {
     const auto judgement = expectation.judge(row);
     CHECK(judgement.verdict == Verdict::undecided);
-    CHECK_THAT(judgement.message, ContainsSubstring("not so by the median on values that no call has seen"));
+    CHECK_THAT(judgement.message, ContainsSubstring("not so by the median on unseen values"));
     // What was not checked may be the reason.
     auto unchecked = row;
     unchecked.context.object({pace::Severity::unchecked, "it was not checked whether it keeps weights. Give it time"});
     CHECK_THAT(expectation.judge(unchecked).message,
-               ContainsSubstring("by the median on values that no call has seen: it was not checked whether it keeps "
+               ContainsSubstring("by the median on unseen values: it was not checked whether it keeps "
                                  "weights. Give it time"));
   }
   CHECK(NoSlowerThan(1.1).judge(row).verdict == Verdict::passed);
   CHECK(SpeedupAtLeast(2).judge(row).verdict == Verdict::failed);
 }
 
-TEST_CASE("what passes beside a smaller figure on new values names that one, too") {
+TEST_CASE("what passes beside a smaller figure on unseen values names that one, too") {
   auto row = sampled(1.5, 0.01, 40);
   const auto message = [&](const pace::Expectation& expectation) {
     const auto judgement = expectation.judge(row);
     CHECK(judgement.verdict == Verdict::passed);
     return judgement.message;
   };
-  const auto says = [](const std::string& figure) {
-    return EndsWith("; on values that no call has seen it " + figure);
-  };
+  const auto says = [](const std::string& figure) { return EndsWith("; on unseen values it " + figure); };
   for (const auto& expectation : {SpeedupAtLeast(1.1), NoSlowerThan(1), WithinTime(pace::Nanoseconds(9e5))})
     CHECK_THAT(message(expectation), !ContainsSubstring("no call has seen"));
   row.context.likely_excess_in_rounds = 1.25;
-  CHECK_THAT(message(SpeedupAtLeast(1.1)), Matches(".*; on values that no call has seen it is 1[.](19|20)[0-9]*x as "
+  CHECK_THAT(message(SpeedupAtLeast(1.1)), Matches(".*; on unseen values it is 1[.](19|20)[0-9]*x as "
                                                    "fast as the baseline"));
-  CHECK_THAT(message(NoSlowerThan(1)), Matches(".*; on values that no call has seen it takes 0[.]83[0-9]x the "
+  CHECK_THAT(message(NoSlowerThan(1)), Matches(".*; on unseen values it takes 0[.]83[0-9]x the "
                                                "baseline's time"));
-  CHECK_THAT(message(WithinTime(pace::Nanoseconds(9e5))),
-             Matches(".*; on values that no call has seen it takes 83. us"));
+  CHECK_THAT(message(WithinTime(pace::Nanoseconds(9e5))), Matches(".*; on unseen values it takes 83. us"));
   // Where that is proven, too.
   row.context.excess_in_rounds = 1.2;
   CHECK_THAT(message(SpeedupAtLeast(1.1)), ContainsSubstring("it is 1.2"));
   row = stalling(1500, 1, [](std::size_t) { return false; });
   CHECK_THAT(message(pace::MeanNoSlowerThan(1.4)), !ContainsSubstring("no call has seen"));
   row.context.likely_excess_in_rounds = 1.25;
-  CHECK_THAT(message(pace::MeanNoSlowerThan(1.4)), Matches(".*; on values that no call has seen it takes 1[.]2[0-9]x "
+  CHECK_THAT(message(pace::MeanNoSlowerThan(1.4)), Matches(".*; on unseen values it takes 1[.]2[0-9]x "
                                                            "the baseline's time"));
   // By a summary alone.
   row = rows::summary(1.45, 1.5, 1.55);
@@ -537,21 +534,21 @@ TEST_CASE("what passes beside a smaller figure on new values names that one, too
   CHECK_THAT(message(SpeedupAtLeast(1.1).fixed_size()), says("is 1.20x as fast as the baseline"));
 }
 
-TEST_CASE("beside another candidate the figure on new values is the ratio of those of both") {
+TEST_CASE("beside another candidate the figure on unseen values is the ratio of those of both") {
   auto row = sampled(3, 0.01, 40), other = sampled(1.5, 0.01, 40, 2);
   other.name = "other";
-  const auto on_new = [](double median) {
+  const auto on_unseen = [](double median) {
     pace::SpeedupSummary speedup;
     speedup.median = median;
     speedup.interval = pace::Interval<double>{median * 0.99, median * 1.01, 0.999};
     return speedup;
   };
-  row.on_new_values = on_new(2.2);
-  other.on_new_values = on_new(1.4);
+  row.on_unseen_values = on_unseen(2.2);
+  other.on_unseen_values = on_unseen(1.4);
   const auto judgement = pace::gate::judge_row(FasterThan("other").demand(), row, &other, {1e-3, 1e-2});
   INFO(judgement.message);
   CHECK(judgement.verdict == Verdict::passed);
-  CHECK_THAT(judgement.message, EndsWith("; on values that no call has seen it is 1.57x as fast as 'other'"));
+  CHECK_THAT(judgement.message, EndsWith("; on unseen values it is 1.57x as fast as 'other'"));
 }
 
 TEST_CASE("rounds that were too brief give no verdict, whatever the figures say") {

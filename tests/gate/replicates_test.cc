@@ -151,9 +151,9 @@ TEST_CASE("nothing found is nothing proven") {
   open.context.excess_in_rounds = 1;
   open.context.likely_excess_in_rounds = 1.5;
   CHECK(pace::gate::centre_of(open) == 2);
-  open.on_new_values.emplace().median = 1.5;
+  open.on_unseen_values.emplace().median = 1.5;
   CHECK(std::isnan(pace::gate::centre_of(open)));
-  open.on_new_values->interval = pace::Interval<double>{1, 2, 0.999};
+  open.on_unseen_values->interval = pace::Interval<double>{1, 2, 0.999};
   CHECK(pace::gate::centre_of(open) == 2);
   row.context.disturbance = "Other work took part.";
   CHECK(std::isnan(pace::gate::centre_of(row)));

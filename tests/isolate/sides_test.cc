@@ -326,8 +326,8 @@ TEST_CASE("a candidate that keeps a part of its answer has no claim") {
                           .run(clock);
   const auto& row = result["new"];
   INFO(row.message << row.judgements.at(0).message);
-  REQUIRE(row.on_new_values);
-  CHECK_THAT(row.on_new_values->median, WithinRel(keeps ? 100 / 110.0 : 100 / 60.0, 0.01));
+  REQUIRE(row.on_unseen_values);
+  CHECK_THAT(row.on_unseen_values->median, WithinRel(keeps ? 100 / 110.0 : 100 / 60.0, 0.01));
   CHECK(row.acceptable() != keeps);
 }
 
@@ -343,7 +343,7 @@ class HostClock final : public SharedClock {
 TEST_CASE("a candidate that keeps an answer and slows the baseline of its process on all other values has no claim") {
   const SharedMemory shared;
   HostClock clock(shared.get());
-  // The honest baseline takes longer on new values by itself.
+  // The honest baseline takes longer on unseen values by itself.
   const bool cheats = GENERATE(false, true);
   CAPTURE(cheats);
   at::set_num_threads(1);
@@ -369,8 +369,8 @@ TEST_CASE("a candidate that keeps an answer and slows the baseline of its proces
                           .run(clock);
   const auto& row = result["new"];
   INFO(row.message << row.judgements.at(0).message);
-  REQUIRE(row.on_new_values);
-  CHECK_THAT(row.on_new_values->median, WithinRel(cheats ? 1.25 : 2, 0.02));
+  REQUIRE(row.on_unseen_values);
+  CHECK_THAT(row.on_unseen_values->median, WithinRel(cheats ? 1.25 : 2, 0.02));
   CHECK(row.acceptable() != cheats);
 }
 
@@ -436,7 +436,7 @@ TEST_CASE("a candidate that ends its process on values which pace drew has the v
   CHECK_THAT(result["new"].message,
              ContainsSubstring("it ended its process with exit code 5. This was a call on other values than those "
                                "given: pace drew others for operand tensor 0 (") &&
-                 ContainsSubstring("check::CheckOptions::fresh_values = scaled or none"));
+                 ContainsSubstring("check::CheckOptions::unseen_values = scaled or none"));
 }
 
 TEST_CASE("a candidate that ends its process is a row that threw where SIGCHLD is ignored") {

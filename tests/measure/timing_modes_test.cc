@@ -173,10 +173,10 @@ TEST_CASE("on a device, too, a claim fails that holds for the values given alone
   INFO(row.message);
   REQUIRE(row.outcome == Outcome::measured);
   CHECK_THAT(row.speedup->median, WithinRel(3.0, 1e-9));
-  REQUIRE(row.on_new_values);
-  CHECK_THAT(row.on_new_values->median, WithinRel(1.0, 1e-9));
+  REQUIRE(row.on_unseen_values);
+  CHECK_THAT(row.on_unseen_values->median, WithinRel(1.0, 1e-9));
   CHECK(row.judgements.at(0).verdict == pace::Verdict::failed);
-  CHECK_THAT(row.judgements.at(0).message, ContainsSubstring("on values that no call has seen at most 1.00x"));
+  CHECK_THAT(row.judgements.at(0).message, ContainsSubstring("on unseen values at most 1.00x"));
 }
 
 TEST_CASE("on a device, too, a claim holds that is true of all values") {
@@ -184,8 +184,8 @@ TEST_CASE("on a device, too, a claim holds that is true of all values") {
   const auto result = on_values(on, at::randn({64}), [](const at::Tensor&) { return 3000.0; });
   const auto& row = result["b"];
   INFO(row.message);
-  REQUIRE(row.on_new_values);
-  CHECK_THAT(row.on_new_values->median, WithinRel(3.0, 1e-9));
+  REQUIRE(row.on_unseen_values);
+  CHECK_THAT(row.on_unseen_values->median, WithinRel(3.0, 1e-9));
   CHECK(row.judgements.at(0).verdict == pace::Verdict::passed);
 }
 

@@ -56,7 +56,7 @@ TEST_CASE("--dump-raw-metrics: seconds of eager and of the back end, for each re
 
 TEST_CASE("--randomize-input: new inputs for each repeat, equal for all back ends", "[models]") {
   std::vector<std::vector<double>> seen(2);
-  const auto witness = [&](std::size_t which) {
+  const auto untouched = [&](std::size_t which) {
     return [&seen, which](Instance instance, const MakeOptions& options) {
       auto made = pace::benches::models::detail::make_eager(std::move(instance), options);
       made.model.step.forward = [&seen, which, forward = made.model.step.forward](auto& inputs) mutable {
@@ -66,7 +66,7 @@ TEST_CASE("--randomize-input: new inputs for each repeat, equal for all back end
       return made;
     };
   };
-  const AddedBackend one("one", witness(0)), other("other", witness(1));
+  const AddedBackend one("one", untouched(0)), other("other", untouched(1));
   for (const bool training : {false, true}) {
     for (auto& each : seen) each.clear();
     auto settings = quick({"one", "other"}, training);

@@ -82,7 +82,7 @@ TEST_CASE("an implementation that ends its process becomes a row, and all others
 TEST_CASE(
     "an implementation that ends its process on values which pace drew has the values and the remedy in its row") {
   const std::string drawn = "pace drew others for operand tensor 0 (",
-                    scaled = "check::CheckOptions::fresh_values = scaled or none";
+                    scaled = "check::CheckOptions::unseen_values = scaled or none";
   struct Case {
     std::string test, implementation, outcome, which, remedy;
   };
@@ -137,7 +137,7 @@ TEST_CASE("a signal that does not come from an implementation ends the run, and 
   INFO(program.out << program.err);
   CHECK(program.code == 128 + 13);
   CHECK_THAT(program.err,
-             ContainsSubstring("killed by signal 13 (Broken pipe), which no implementation is blamed for"));
+             ContainsSubstring("killed by signal 13 (Broken pipe), which is no fault of an implementation"));
   CHECK(count(program.out, "begins culprit") == 1);
   CHECK(count(program.out, "begins after") == 0);
   CHECK(rows(folder.read("a.json")) ==

@@ -27,7 +27,7 @@ CLOSED, OPEN_QUESTION = 42, 43
 # No number of processes mends these.
 _AT_FAULT = ("wrong", "threw", "crashed", "timed out", "out of memory")
 
-# gate::least_excess: speed-ups up to so many times as large as on new values are not held against a row.
+# gate::least_excess: speed-ups up to so many times as large as on unseen values are not held against a row.
 _LEAST_EXCESS = 1.05
 
 # Machines are said to differ if so large a difference were this rare between equal ones.
@@ -178,10 +178,10 @@ def _number(result, row):
     ratios = row["log_ratios"]
     if not ratios:
         return None, "has no cycles"
-    # Whether an operand that stays excuses a smaller figure on new values was not found out, as in gate::centre_of().
-    on_new = row["speedup_on_new_values"]
-    if on_new and not on_new["interval"] and statistics.median(ratios) > math.log(_LEAST_EXCESS * on_new["median"]):
-        return None, schema.objection(row, "unchecked") or "its figure on new values has no interval"
+    # Whether an operand that stays excuses a smaller figure on unseen values was not found out, as in gate::centre_of().
+    on_unseen = row["speedup_on_unseen_values"]
+    if on_unseen and not on_unseen["interval"] and statistics.median(ratios) > math.log(_LEAST_EXCESS * on_unseen["median"]):
+        return None, schema.objection(row, "unchecked") or "its figure on unseen values has no interval"
     # What the rounds owe to values that calls had seen is no part of it, as in ReplicateSink.
     return statistics.median(ratios) - math.log(row["context"]["excess_in_rounds"] or 1), ""
 

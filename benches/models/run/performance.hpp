@@ -40,7 +40,7 @@ namespace pace::benches::models {
   const bool tf32 = options.device.is_cuda() && at::globalContext().allowTF32CuDNN();
   check.cosine_threshold = half ? 0.99 : tf32 ? 0.999 : 0.9999;
   if (half) {
-    check.fresh_values = check::CheckOptions::FreshValues::scaled;
+    check.unseen_values = check::CheckOptions::UnseenValues::scaled;
     check.edge_values = false;
   }
   return check;

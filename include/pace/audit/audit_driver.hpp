@@ -17,7 +17,7 @@
 #include "pace/audit/findings.hpp"
 #include "pace/audit/repeated_numbers.hpp"
 #include "pace/audit/reused_outputs.hpp"
-#include "pace/audit/speed_on_new_values.hpp"
+#include "pace/audit/speed_on_unseen_values.hpp"
 #include "pace/audit/timed_calls.hpp"
 #include "pace/audit/timed_outputs.hpp"
 #include "pace/base/format.hpp"
@@ -32,7 +32,7 @@
 #include "pace/subject/prepare.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/rounds.hpp"
-#include "pace/values/fresh_values.hpp"
+#include "pace/values/unseen_values.hpp"
 #include "pace/verify/answers.hpp"
 #include "pace/verify/check.hpp"
 #include "pace/verify/expected.hpp"
@@ -69,9 +69,9 @@ class AuditDriver final : public Auditor {
   /// After the first calls of an implementation were found correct: calls it on unseen values and on the given ones,
   /// and counts what it does.
   [[nodiscard]] Examination examine(Implementation& implementation);
-  [[nodiscard]] SpeedOnNewValues& speed_on_new_values() { return speed_; }
-  /// In a process in which no candidate was called, after learn(): the time of a call of the baseline on new values.
-  [[nodiscard]] Nanoseconds time_baseline_on_new_values(const NewValueQuestion& question) {
+  [[nodiscard]] SpeedOnUnseenValues& speed_on_unseen_values() { return speed_; }
+  /// In a process in which no candidate was called, after learn(): the time of a call of the baseline on unseen values.
+  [[nodiscard]] Nanoseconds time_baseline_on_unseen_values(const UnseenQuestion& question) {
     return speed_.time_baseline(question);
   }
   /// Makes `check` after the rounds, before all others.
@@ -131,7 +131,7 @@ class AuditDriver final : public Auditor {
   AuditContext audit_;
   OutputReuse reuse_{audit_};
   TimedCalls timed_calls_{audit_, reuse_};
-  SpeedOnNewValues speed_{audit_};
+  SpeedOnUnseenValues speed_{audit_};
   ChecksAfterRounds after_rounds_{audit_, speed_};
   TimedOutputs timed_outputs_;
   RepeatedNumbers repeated_numbers_;
@@ -141,19 +141,19 @@ class AuditDriver final : public Auditor {
 
 inline void AuditDriver::learn(Implementation& baseline, const Expected& expected, const check::CheckOptions& check,
                                const AddReference& add_reference) {
-  FreshAnswers fresh;
+  UnseenAnswers unseen;
   audit_.source.emplace(audit_.operands.pristine, audit_.random(),
                         KnownSizes(audit_.operands.pristine, expected.output, audit_.prepared.given->numbers()));
-  const bool wanted =
-      check.fresh_values != check::CheckOptions::FreshValues::none && check.method != check::CheckOptions::Method::none;
+  const bool wanted = check.unseen_values != check::CheckOptions::UnseenValues::none &&
+                      check.method != check::CheckOptions::Method::none;
   constexpr double copies = 4;
   if (wanted && are_large(audit_.operands.pristine) && !copies_fit(audit_.clock, audit_.prepared, copies))
     audit_.notes.push_back("No call was made on other values than those given: " + format_significant(copies) +
                            " more copies of the operands would not fit into memory.");
   else if (wanted)
-    fresh = find_fresh_answers(baseline, audit_.operands, *audit_.prepared.given, expected, check, *audit_.source,
-                               add_reference);
-  audit_.answers.emplace(audit_.operands, expected, std::move(fresh), check);
+    unseen = find_unseen_answers(baseline, audit_.operands, *audit_.prepared.given, expected, check, *audit_.source,
+                                 add_reference);
+  audit_.answers.emplace(audit_.operands, expected, std::move(unseen), check);
   CalledOperators called;
   audit_.answers->imitate(audit_.call(baseline, nullptr));
   audit_.process.learn(OperatorKernels(called.take()));
@@ -165,10 +165,11 @@ inline Examination AuditDriver::examine(Implementation& implementation) {
   Examination found{.problem = audit_.take_disturbance()};
   if (!found.problem.empty()) return found;
   // The values of the first examination are known to whatever the baseline shares with the others.
-  if (!is_baseline) audit_.draw_fresh_values();
-  const ObservedCall fresh = audit_.call(implementation, audit_.answers->fresh_values());
+  if (!is_baseline) audit_.draw_unseen_values();
+  const ObservedCall unseen = audit_.call(implementation, audit_.answers->unseen_values());
   if (audit_.answers->checks())
-    found.problem = audit_.answers->renews() ? audit_.judge_fresh(fresh, 0) : audit_.answers->judge(fresh, false);
+    found.problem =
+        audit_.answers->takes_unseen() ? audit_.judge_unseen(unseen, 0) : audit_.answers->judge(unseen, false);
   if (!found.problem.empty()) return found;
   const ObservedCall given = audit_.call(implementation, nullptr);
   for (const auto found_in_one : shortcuts_of_each(given.output, audit_.operands.tensors[0]))
@@ -177,12 +178,12 @@ inline Examination AuditDriver::examine(Implementation& implementation) {
     if (const auto problem = audit_.answers->judge(given, false); !problem.empty())
       found.problem = "correct at first, but not later: " + problem;
   if (!found.problem.empty()) return found;
-  count_calls(audit_, implementation, fresh, given, found);
+  count_calls(audit_, implementation, unseen, given, found);
   if (reuse_.applies(implementation)) {
     if (is_baseline)
-      reuse_.learn(fresh);
+      reuse_.learn(unseen);
     else if (found.problem.empty())
-      found.problem = reuse_.find_fault(fresh, 0);
+      found.problem = reuse_.find_fault(unseen, 0);
   }
   if (found.problem.empty()) found.problem = audit_.take_disturbance();
   return found;
@@ -247,7 +248,7 @@ inline std::string AuditDriver::audit_one(std::size_t index) {
   audit_.operands.kept_call.reset();
   audit_.operands.round_seed.reset();
   if (!audit_.answers->checks() || index == audit_.baseline_index || found()) return {};
-  audit_.draw_fresh_values();
+  audit_.draw_unseen_values();
   audited_last_ = index;
   return timed_calls_.find_fault(*audit_.prepared.implementations[index]);
 }
@@ -276,7 +277,7 @@ inline AuditFindings AuditDriver::check(RoundFigures figures) {
   findings.notes = std::exchange(audit_.notes, {});
   findings.keeps = std::exchange(audit_.keeps, {});
   findings.objections = std::exchange(audit_.objections, {});
-  findings.on_new_values = speed_.take_found();
+  findings.on_unseen_values = speed_.take_found();
   return findings;
 }
 
@@ -307,11 +308,11 @@ inline void AuditDriver::inspect(AuditFindings& findings) {
       if (!dropped(index)) remaining.push_back(index);
   const std::size_t dropped_before = findings.dropped.size();
   for (const std::size_t index : remaining) {
-    // The baseline is not suspected of anything unless something happened.
+    // The baseline is checked only if something happened.
     if (index == audit_.baseline_index && changed.empty()) continue;
     if (dropped(audit_.baseline_index)) break;
     auto& implementation = *audit_.prepared.implementations[index];
-    audit_.draw_fresh_values();
+    audit_.draw_unseen_values();
     auto problem = timed_calls_.find_fault(implementation);
     if (problem.empty() && audit_.clock.modes() != nullptr) problem = timed_calls_.find_fault_of_replay(implementation);
     auto outcome = Outcome::wrong;

@@ -12,9 +12,9 @@
 #include "pace/audit/after_pauses.hpp"
 #include "pace/audit/context.hpp"
 #include "pace/audit/kept_answers.hpp"
-#include "pace/audit/new_tensors.hpp"
 #include "pace/audit/same_speed.hpp"
-#include "pace/audit/speed_on_new_values.hpp"
+#include "pace/audit/speed_on_unseen_values.hpp"
+#include "pace/audit/unseen_tensors.hpp"
 #include "pace/base/format.hpp"
 #include "pace/result/result.hpp"
 #include "pace/subject/implementation.hpp"
@@ -30,11 +30,11 @@ namespace pace::detail {
 class ChecksAfterRounds {
  public:
   /// Both must outlive it.
-  ChecksAfterRounds(AuditContext& audit, SpeedOnNewValues& speed) : audit_(audit) {
+  ChecksAfterRounds(AuditContext& audit, SpeedOnUnseenValues& speed) : audit_(audit) {
     checks_.push_back(std::make_unique<SameSpeed>(audit));
     checks_.push_back(std::make_unique<AfterPauses>(audit));
-    // Before the calls on new values, whose tensors may lie in the same places.
-    checks_.push_back(std::make_unique<NewTensors>(audit));
+    // Before the calls on unseen values, whose tensors may lie in the same places.
+    checks_.push_back(std::make_unique<UnseenTensors>(audit));
     checks_.push_back(std::make_unique<KeptAnswers>(audit, speed));
   }
 
@@ -89,7 +89,7 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
                            std::string(thrown.by_baseline ? "the baseline threw: " : "") + thrown.message,
                        thrown.out_of_memory ? "Give it more memory"
                                             : "If the baseline takes few values, declare which ones it may be given "
-                                              "(check::CheckOptions::fresh_values, .renew_each_round(function))");
+                                              "(check::CheckOptions::unseen_values, .renew_each_round(function))");
     }
   }
   return {};

@@ -28,7 +28,7 @@
 #include "pace/subject/prepare.hpp"
 #include "pace/subject/time_left.hpp"
 #include "pace/timing/clock.hpp"
-#include "pace/values/fresh_values.hpp"
+#include "pace/values/unseen_values.hpp"
 #include "pace/verify/answers.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
@@ -60,7 +60,7 @@ struct AuditContext {
   AuditSchedule schedule;
 
   /// Draws unseen values; absent before the baseline was called, as the next one.
-  std::optional<FreshValues> source;
+  std::optional<UnseenValues> source;
   std::optional<Answers> answers;
   ProcessWatch process;
   /// Indices of the output tensors of the baseline that its later calls overwrite.
@@ -89,18 +89,18 @@ struct AuditContext {
   void repair(std::unique_ptr<OperandSet>& set, std::vector<at::Tensor>& tensors);
   /// A call on set 0 with these values; null: with the values given.
   [[nodiscard]] ObservedCall call(Implementation& implementation, const std::vector<at::Tensor>* values) {
-    const OnOtherValues other = values != nullptr ? on_fresh_values() : OnOtherValues();
+    const OnOtherValues other = values != nullptr ? unseen_in_use() : OnOtherValues();
     return observe_call(implementation, operands, values, seed_of(values != nullptr), answers->given.output);
   }
   [[nodiscard]] std::uint64_t seed_of(bool renewed) const {
-    return renewed && answers->renews() ? answers->fresh().seed : options.seed;
+    return renewed && answers->takes_unseen() ? answers->unseen().seed : options.seed;
   }
   /// To be kept while calls are made on unseen values.
-  [[nodiscard]] OnOtherValues on_fresh_values() const {
-    return answers->renews() ? answers->fresh().in_use() : OnOtherValues();
+  [[nodiscard]] OnOtherValues unseen_in_use() const {
+    return answers->takes_unseen() ? answers->unseen().in_use() : OnOtherValues();
   }
-  /// Draws values that no call has seen before.
-  void draw_fresh_values();
+  /// Draws unseen values before.
+  void draw_unseen_values();
   /// Looks for operands of a set that do not hold the values they should, and keeps that as `changed_operands`.
   void notice_changed_operands(std::size_t set);
   /// Whether one call more changes what the next one returns: it writes to operands or draws random numbers.
@@ -112,14 +112,14 @@ struct AuditContext {
   }
   /// Whether the baseline takes no other values, which are not excluded, where random numbers are compared by their
   /// distribution alone, so that no output shows for which values they were drawn.
-  [[nodiscard]] bool lacks_fresh_values() const {
-    return answers->options.method == check::CheckOptions::Method::random && !answers->renews() &&
-           answers->options.fresh_values != check::CheckOptions::FreshValues::none && bytes_of(operands.pristine) > 0;
+  [[nodiscard]] bool lacks_unseen_values() const {
+    return answers->options.method == check::CheckOptions::Method::random && !answers->takes_unseen() &&
+           answers->options.unseen_values != check::CheckOptions::UnseenValues::none && bytes_of(operands.pristine) > 0;
   }
 
   // Faults.
 
-  [[nodiscard]] std::string judge_fresh(const ObservedCall& made, std::size_t set);
+  [[nodiscard]] std::string judge_unseen(const ObservedCall& made, std::size_t set);
   [[nodiscard]] bool rounding_explains(const c10::IValue& output, const Expected& expected,
                                        const std::vector<at::Tensor>& values, bool renewed);
   /// Settings that are changed for all since ProcessWatch::start(); they are restored.
@@ -196,7 +196,7 @@ struct AuditContext {
   [[nodiscard]] std::string repeated_draw() {
     const auto repeated = source ? source->take_repeated_draw() : std::nullopt;
     if (!repeated) return {};
-    return "what draws new values (operand tensor " + std::to_string(*repeated) + " was given earlier ones again)";
+    return "what draws unseen values (operand tensor " + std::to_string(*repeated) + " was given earlier ones again)";
   }
 };
 
@@ -219,13 +219,13 @@ inline void AuditContext::repair(std::unique_ptr<OperandSet>& set, std::vector<a
   }
 }
 
-inline void AuditContext::draw_fresh_values() {
-  if (!answers->renews()) return;
+inline void AuditContext::draw_unseen_values() {
+  if (!answers->takes_unseen()) return;
   // What was done to the operands before is noted, since the values of the draw take its place.
   notice_changed_operands(0);
   answers->draw(baseline(), *source);
   repair(0);
-  if (!answers->renews())
+  if (!answers->takes_unseen())
     notes.push_back("No more calls were made on other values: the baseline took none of those that were drawn last.");
 }
 
@@ -237,11 +237,11 @@ inline void AuditContext::notice_changed_operands(std::size_t set) {
 
 /// Judges a call on unseen values. What rounding explains is no fault: at values at which the output depends on the
 /// last digits of the operands, correct implementations differ.
-inline std::string AuditContext::judge_fresh(const ObservedCall& made, std::size_t set) {
+inline std::string AuditContext::judge_unseen(const ObservedCall& made, std::size_t set) {
   auto problem = answers->judge(made, true, set);
-  const auto& fresh = answers->fresh();
+  const auto& unseen = answers->unseen();
   if (!problem.empty() && answers->only_output_differs(made, set) &&
-      rounding_explains(made.at_return, fresh.expected, fresh.values, /*renewed=*/true))
+      rounding_explains(made.at_return, unseen.expected, unseen.values, /*renewed=*/true))
     problem.clear();
   return problem;
 }

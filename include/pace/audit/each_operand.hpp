@@ -25,8 +25,8 @@
 #include "pace/check/restore.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
-#include "pace/values/fresh_values.hpp"
 #include "pace/values/special_values.hpp"
+#include "pace/values/unseen_values.hpp"
 #include "pace/values/value_structure.hpp"
 #include "pace/verify/answers.hpp"
 #include "pace/verify/check.hpp"
@@ -50,7 +50,7 @@ class EachOperand final : public Check {
   /// hold between operands.
   [[nodiscard]] static bool applies(const check::CheckOptions& options) {
     using Method = check::CheckOptions::Method;
-    return options.fresh_values == check::CheckOptions::FreshValues::varied && options.method != Method::none &&
+    return options.unseen_values == check::CheckOptions::UnseenValues::varied && options.method != Method::none &&
            options.method != Method::random && options.method != Method::float64_reference;
   }
 
@@ -82,9 +82,9 @@ class EachOperand final : public Check {
     operands_.restore_all(0);
     // They stay while rounds are timed.
     if (std::ranges::none_of(questions_, [](const Question& each) { return each.others != Others::given; })) {
-      fresh_.operands.reset();
-      fresh_.values.clear();
-      fresh_.expected = {};
+      unseen_.operands.reset();
+      unseen_.values.clear();
+      unseen_.expected = {};
     }
   }
 
@@ -133,13 +133,13 @@ class EachOperand final : public Check {
   enum class Others {
     given,
     /// Those of a draw for all operands.
-    fresh,
+    unseen,
     /// ... and random ones in [1/4, 1) where all were zeros, since other operands may be multiplied by these.
     filled
   };
   /// How other values of a group are made.
   enum class Way {
-    /// By the kind of fresh values that the baseline takes.
+    /// By the kind of unseen values that the baseline takes.
     draw,
     /// ... divided by 16 or 256, for what saturates.
     shrink,
@@ -197,7 +197,7 @@ class EachOperand final : public Check {
     /// Values by which the group has its first values; those of `before_operands`, or else the given ones.
     std::vector<at::Tensor> before;
     std::unique_ptr<OperandSet> before_operands;
-    FreshAnswers after;
+    UnseenAnswers after;
   };
 
   [[nodiscard]] static bool shares_memory(const at::Tensor& one, const at::Tensor& other) {
@@ -227,16 +227,16 @@ class EachOperand final : public Check {
   }
 
   void find_questions() {
-    fresh_ = find_fresh_answers(baseline_, operands_, original_, given_, options_, source_,
-                                [](Expected&, const OperandSet&) {});
-    calls_left_ -= fresh_.calls;
+    unseen_ = find_unseen_answers(baseline_, operands_, original_, given_, options_, source_,
+                                  [](Expected&, const OperandSet&) {});
+    calls_left_ -= unseen_.calls;
     operands_.restore_all(0);
     const auto groups = find_groups();
-    const bool draws = fresh_.renewal <= Renewal::vary;
+    const bool draws = unseen_.renewal <= Renewal::vary;
     // What changes one operand was seen to matter.
-    const bool matters = groups.size() == 1 && draws && differs(given_, fresh_.expected);
+    const bool matters = groups.size() == 1 && draws && differs(given_, unseen_.expected);
     // A common factor may be all that the baseline takes.
-    const bool asks = !matters && (draws || fresh_.renewal == Renewal::none);
+    const bool asks = !matters && (draws || unseen_.renewal == Renewal::none);
     constexpr std::size_t most_groups = 8;
     for (std::size_t i = 0; i < groups.size() && asks; ++i) {
       if (i < most_groups && calls_left_ > 0)
@@ -255,7 +255,7 @@ class EachOperand final : public Check {
   void give_up() {
     no_memory_ = true;
     questions_.clear();
-    fresh_ = {};
+    unseen_ = {};
     without_effect_.clear();
     unasked_.clear();
     for (const auto& group : find_groups()) unasked_.insert(unasked_.end(), group.begin(), group.end());
@@ -279,11 +279,11 @@ class EachOperand final : public Check {
     constexpr int most_draws = 3;
     for (int i = 0; i < most_draws && draws; ++i)
       if (learn_question({group, Others::given, Way::draw})) return;
-    if (draws && learn_question({group, Others::fresh, Way::draw})) return;
+    if (draws && learn_question({group, Others::unseen, Way::draw})) return;
     // Like edge values, these may be none that an implementation takes.
     if (!options_.edge_values) return note_group(group);
     for (const Way way : {Way::fill, Way::flip, Way::shrink, Way::shrink_far, Way::grow, Way::draw})
-      for (const Others others : {Others::given, Others::fresh, Others::filled})
+      for (const Others others : {Others::given, Others::unseen, Others::filled})
         if ((draws || others == Others::given) && learn_question({group, others, way})) return;
     note_group(group);
   }
@@ -297,7 +297,7 @@ class EachOperand final : public Check {
   void learn_special(const std::vector<std::size_t>& operands) {
     for (const Way way : {Way::zero_some, Way::make_unequal, Way::unlike_rows, Way::lower, Way::mix}) {
       if (!learn_question({operands, Others::given, way}) &&
-          (fresh_.renewal > Renewal::vary || !learn_question({operands, Others::fresh, way})))
+          (unseen_.renewal > Renewal::vary || !learn_question({operands, Others::unseen, way})))
         continue;
       for (const std::size_t i : operands) {
         std::erase(without_effect_, i);
@@ -314,11 +314,11 @@ class EachOperand final : public Check {
     if (!asked) return false;
     Expected before = given_;
     if (question.others != Others::given) {
-      FreshAnswers answers{.renewal = fresh_.renewal,
-                           .values = asked->before,
-                           .seed = seed_of_calls_,
-                           .which = asked->after.which,
-                           .remedy = asked->after.remedy};
+      UnseenAnswers answers{.renewal = unseen_.renewal,
+                            .values = asked->before,
+                            .seed = seed_of_calls_,
+                            .which = asked->after.which,
+                            .remedy = asked->after.remedy};
       if (!answer(answers)) return false;
       before = std::move(answers.expected);
     }
@@ -339,12 +339,12 @@ class EachOperand final : public Check {
   }
 
   /// Returns whether the baseline takes these values, with its answers.
-  [[nodiscard]] bool answer(FreshAnswers& answers) {
+  [[nodiscard]] bool answer(UnseenAnswers& answers) {
     --calls_left_;
     bool taken = false;
     try {
       const c10::AutoGradMode as_given(gradients_);
-      taken = answer_fresh_values(baseline_, operands_, given_, answers);
+      taken = answer_unseen_values(baseline_, operands_, given_, answers);
     } catch (...) {
       const Failure failure = current_failure();
       if (failure.device != Failure::Device::fine || failure.out_of_memory) throw;
@@ -362,7 +362,7 @@ class EachOperand final : public Check {
       asked.before = asked.before_operands->tensors();
     }
     auto& after = asked.after;
-    after = {.renewal = fresh_.renewal, .operands = original_.clone(), .seed = seed_of_calls_};
+    after = {.renewal = unseen_.renewal, .operands = original_.clone(), .seed = seed_of_calls_};
     after.values = after.operands->tensors();
     const auto in_group = [&](std::size_t i) { return std::ranges::find(question.group, i) != question.group.end(); };
     const c10::NoGradGuard no_grad;
@@ -372,17 +372,17 @@ class EachOperand final : public Check {
         for (std::size_t i = 0; i < asked.before.size(); ++i) {
           const bool filled = question.others == Others::filled && is_zeros(i);
           if (in_group(i) || operands_.may_change(i)) continue;
-          if (!filled) check::restore_tensor(fresh_.values[i], asked.before[i]);
+          if (!filled) check::restore_tensor(unseen_.values[i], asked.before[i]);
           check::restore_tensor(asked.before[i], after.values[i]);
         }
       }
       std::vector<std::size_t> kept;
       for (std::size_t i = 0; i < asked.before.size(); ++i)
         if (!in_group(i)) kept.push_back(i);
-      source_.draw(fresh_.renewal, after.values, kept);
-      bool changes =
-          question.way == Way::draw && std::any_of(question.group.begin(), question.group.end(),
-                                                   [&](std::size_t i) { return source_.renews(fresh_.renewal, i); });
+      source_.draw(unseen_.renewal, after.values, kept);
+      bool changes = question.way == Way::draw &&
+                     std::any_of(question.group.begin(), question.group.end(),
+                                 [&](std::size_t i) { return source_.takes_unseen(unseen_.renewal, i); });
       const std::uint64_t seed = random_();
       // Operands that are equal stay so.
       for (const std::size_t i : question.group)
@@ -560,11 +560,12 @@ class EachOperand final : public Check {
            where + " (" + how_changed(question.way) + "): " + agreement.message +
            ". If it relies on what is special about the operands, choose other values or none "
            "(check::CheckOptions::" +
-           (question.way == Way::draw ? "fresh_values)" : "fresh_values, edge_values)");
+           (question.way == Way::draw ? "unseen_values)" : "unseen_values, edge_values)");
   }
 
   [[nodiscard]] std::string how_changed(Way way) const {
-    const std::string drawn = fresh_.renewal <= Renewal::vary && way < Way::zero_some ? to_string(fresh_.renewal) : "";
+    const std::string drawn =
+        unseen_.renewal <= Renewal::vary && way < Way::zero_some ? to_string(unseen_.renewal) : "";
     const std::string by_way = describe(way);
     return drawn + (drawn.empty() || by_way.empty() ? "" : ", and ") + by_way;
   }
@@ -574,14 +575,14 @@ class EachOperand final : public Check {
   const OperandSet& original_;
   const Expected& given_;
   const check::CheckOptions& options_;
-  FreshValues source_;
+  UnseenValues source_;
   std::uint64_t seed_of_calls_;
   Learn learn_tolerances_;
   SplitMix64 random_{source_.draw_seed()};
   bool gradients_ = c10::GradMode::is_enabled();
   std::int64_t calls_left_ = 0;
   /// Values of a draw for all operands that the baseline takes.
-  FreshAnswers fresh_ = {};
+  UnseenAnswers unseen_ = {};
   std::vector<Question> questions_ = {};
   std::vector<std::size_t> without_effect_ = {};
   /// Operands that were left out, and whether that is since memory ran out.

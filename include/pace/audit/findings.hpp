@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/audit/new_value_speed.hpp"
+#include "pace/audit/unseen_speed.hpp"
 #include "pace/result/result.hpp"
 #include "pace/subject/participants.hpp"
 
@@ -42,8 +42,8 @@ struct AuditFindings {
   /// Indices of the implementations that keep what they derive from an operand.
   std::vector<std::size_t> keeps = {};
   std::vector<RowObjection> objections = {};
-  /// The speed-ups on new values of the candidates that have one.
-  std::vector<NewValueSpeed> on_new_values = {};
+  /// The speed-ups on unseen values of the candidates that have one.
+  std::vector<UnseenSpeed> on_unseen_values = {};
   /// One that was dropped spoilt the samples of the others.
   bool measure_again = false;
 

@@ -11,9 +11,9 @@
 
 #include "pace/audit/context.hpp"
 #include "pace/audit/kept_operands.hpp"
-#include "pace/audit/new_value_samples.hpp"
-#include "pace/audit/novelty.hpp"
-#include "pace/audit/speed_on_new_values.hpp"
+#include "pace/audit/speed_on_unseen_values.hpp"
+#include "pace/audit/unseen_effect.hpp"
+#include "pace/audit/unseen_samples.hpp"
 #include "pace/base/format.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
@@ -28,31 +28,31 @@ namespace pace::detail {
 class KeptAnswers final : public Check {
  public:
   /// Both must outlive it.
-  KeptAnswers(AuditContext& audit, SpeedOnNewValues& speed) : audit_(audit), speed_(speed) {}
+  KeptAnswers(AuditContext& audit, SpeedOnUnseenValues& speed) : audit_(audit), speed_(speed) {}
   [[nodiscard]] std::string find_fault(Implementation& implementation) override;
 
  private:
-  [[nodiscard]] std::string describe_slow_calls(Implementation& implementation, NewValueSamples& samples, CallTimes own,
+  [[nodiscard]] std::string describe_slow_calls(Implementation& implementation, UnseenSamples& samples, CallTimes own,
                                                 CallTimes of_baseline);
 
   AuditContext& audit_;
-  SpeedOnNewValues& speed_;
+  SpeedOnUnseenValues& speed_;
 };
 
-/// Whether its calls take longer on values that it has not seen before than on the same ones again, or than where they
+/// Whether its calls take longer on unseen values than on the same ones again, or than where they
 /// are repeated, and whether they are right there. What the processor may have learned of known values is no fault
-/// where SpeedOnNewValues has a figure, against which gates hold it. The time for it is a share of the budget, or
+/// where SpeedOnUnseenValues has a figure, against which gates hold it. The time for it is a share of the budget, or
 /// up to most_time_of_question() where few calls take as long. One trial at a time may take up to
 /// most_time_of_short_question().
 inline std::string KeptAnswers::find_fault(Implementation& implementation) {
-  constexpr double fewest_long_trials = 3, most_trials = 16, attempts = SpeedOnNewValues::attempts,
+  constexpr double fewest_long_trials = 3, most_trials = 16, attempts = SpeedOnUnseenValues::attempts,
                    slack_in_resolutions = 20, calls_of_trial = 6, bytes_in_nanosecond = 4;
   constexpr auto question = "whether it keeps answers from call to call";
-  if (!audit_.answers->renews()) {
-    if (audit_.lacks_fresh_values())
+  if (!audit_.answers->takes_unseen()) {
+    if (audit_.lacks_unseen_values())
       audit_.leave_out(implementation.index,
                        std::string(question) + ", since the baseline takes no values of its operands but those given",
-                       "If these are the only valid ones, declare that: check::CheckOptions::fresh_values = none");
+                       "If these are the only valid ones, declare that: check::CheckOptions::unseen_values = none");
     return {};
   }
   const Nanoseconds usual = audit_.shortest_of(implementation.index) + audit_.shortest_of(audit_.baseline_index);
@@ -71,13 +71,13 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
                            : std::min(speed_.calls_of_sample(usual), static_cast<double>(audit_.iterations));
   const std::int64_t repetitions = audit_.clock.modes() != nullptr ? 1 : audit_.iterations;
   const bool beside_given = audit_.clock.modes() == nullptr && !audit_.prepared.renew;
-  NewValueSamples samples(audit_.clock, audit_.operands, *audit_.answers->fresh().operands, *audit_.source,
-                          audit_.answers->fresh().renewal, static_cast<std::size_t>(std::max(1.0, calls)),
-                          audit_.iterations, /*warm=*/!one_by_one, audit_.random());
+  UnseenSamples samples(audit_.clock, audit_.operands, *audit_.answers->unseen().operands, *audit_.source,
+                        audit_.answers->unseen().renewal, static_cast<std::size_t>(std::max(1.0, calls)),
+                        audit_.iterations, /*warm=*/!one_by_one, audit_.random());
   if (audit_.prepared.reuses_outputs(implementation.index) || !audit_.reused_by_baseline.empty())
     samples.let_outputs_be_overwritten();
 
-  const OnOtherValues other = audit_.on_fresh_values();
+  const OnOtherValues other = audit_.unseen_in_use();
   if (audit_.clock.modes() != nullptr)
     for (Implementation* const each : {&implementation, &audit_.baseline()}) samples.touch(*each);
   std::string wrong;
@@ -92,13 +92,13 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
     // Calls that take longer than in the rounds may be those of an answer that was kept there.
     one_by_one = attempts * fewest_long_trials * each > most_time;
   }
-  std::optional<NoveltyEffect> effect;
+  std::optional<UnseenEffect> effect;
   if (wrong.empty() && one_by_one && each > audit_.most_time_of_short_question()) {
-    // Where its own calls on new values alone take the time, these are the answer.
+    // Where its own calls on unseen values alone take the time, these are the answer.
     wrong = describe_slow_calls(implementation, samples, own_at_first, of_baseline_at_first);
     if (wrong.empty()) audit_.leave_out_too_long(implementation.index, question, each);
   } else if (wrong.empty()) {
-    const bool few = SpeedOnNewValues::fewest_trials * each > most_time;
+    const bool few = SpeedOnUnseenValues::fewest_trials * each > most_time;
     const double trials = each.count() > 0 ? time / (attempts * each) : most_trials;
     const auto own = [&](std::span<const std::size_t> kept) -> std::optional<CallTimes> {
       samples.next_trial();
@@ -106,16 +106,16 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
       wrong = speed_.find_fault_of_sample(implementation, samples);
       return wrong.empty() ? std::optional<CallTimes>(times) : std::nullopt;
     };
-    // The speed-up on new values takes from gates what the processor may have learned, where there is one. Phases of a
-    // step have gates of their own, a device learns nothing, and the figure beside samples on the values given is less
-    // strict.
+    // The speed-up on unseen values takes from gates what the processor may have learned, where there is one. Phases of
+    // a step have gates of their own, a device learns nothing, and the figure beside samples on the values given is
+    // less strict.
     bool excusing = speed_.measures(implementation) && implementation.phases() == nullptr &&
                     audit_.clock.modes() == nullptr && !samples.takes_given();
     const auto effect_with = [&](std::span<const std::size_t> kept) {
-      effect = find_novelty_effect(
+      effect = find_unseen_effect(
           one_by_one ? 1
-                     : static_cast<std::size_t>(
-                           std::clamp(trials, few ? fewest_long_trials : SpeedOnNewValues::fewest_trials, most_trials)),
+                     : static_cast<std::size_t>(std::clamp(
+                           trials, few ? fewest_long_trials : SpeedOnUnseenValues::fewest_trials, most_trials)),
           slack_in_resolutions * audit_.clock.resolution() / static_cast<double>(samples.calls()),
           Nanoseconds(bytes_of(audit_.operands.pristine) / bytes_in_nanosecond), [&] { return own(kept); },
           [&] { return std::optional<CallTimes>(samples.take(audit_.baseline(), repetitions, beside_given, kept)); },
@@ -123,8 +123,8 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
       return (effect && !(excusing && effect->may_be_learned())) || !wrong.empty();
     };
     std::vector<std::size_t> keeps = audit_.operands.keeps;
-    const auto enter_effect = [&](const NoveltyEffect found) {
-      const bool late = found.beside == NoveltyEffect::Beside::afterwards;
+    const auto enter_effect = [&](const UnseenEffect found) {
+      const bool late = found.beside == UnseenEffect::Beside::afterwards;
       const auto kept = late ? std::vector<std::size_t>() : find_kept_operands(audit_, effect_with);
       if (late)
         wrong = found.describe();
@@ -133,7 +133,7 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
             found.describe() +
             (!kept.empty()
                  ? ": it keeps what it derives from operand tensor " + listed(kept) + ". " + AuditContext::keeps_hint()
-             : found.beside == NoveltyEffect::Beside::given
+             : found.beside == UnseenEffect::Beside::given
                  ? ": it keeps an answer, or is fast for few values alone. If it rightly takes a "
                    "shorter way for the values given, give each round values of its own: .renew_each_round(function)"
                  : ": it keeps answers. " + AuditContext::keeps_hint());
@@ -156,10 +156,10 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
   audit_.repair(0);
   return wrong;
 }
-/// Returns what is wrong with an implementation whose calls on new values take far longer than those of the rounds, in
-/// a sample like `own` and in some single calls, though those of the baseline do not; empty if nothing is, or if no
+/// Returns what is wrong with an implementation whose calls on unseen values take far longer than those of the rounds,
+/// in a sample like `own` and in some single calls, though those of the baseline do not; empty if nothing is, or if no
 /// time is left to know it.
-inline std::string KeptAnswers::describe_slow_calls(Implementation& implementation, NewValueSamples& samples,
+inline std::string KeptAnswers::describe_slow_calls(Implementation& implementation, UnseenSamples& samples,
                                                     CallTimes own, CallTimes of_baseline) {
   constexpr double times = 100, calls_of_trial = 8;
   constexpr int trials = 3;
@@ -169,14 +169,14 @@ inline std::string KeptAnswers::describe_slow_calls(Implementation& implementati
   samples.make_single();
   for (int trial = 0; trial <= trials; ++trial) {
     if (trial > 0) {
-      if (calls_of_trial * (own.on_new + of_baseline.on_new) > time_left(audit_.clock)) return {};
+      if (calls_of_trial * (own.on_unseen + of_baseline.on_unseen) > time_left(audit_.clock)) return {};
       of_baseline = samples.take(audit_.baseline(), 1, /*beside_given=*/false, audit_.operands.keeps);
       own = samples.take(implementation, 1, /*beside_given=*/false, audit_.operands.keeps);
     }
-    if (own.on_new <= times * std::max(usual, of_baseline.on_new)) return {};
+    if (own.on_unseen <= times * std::max(usual, of_baseline.on_unseen)) return {};
   }
-  return "its calls take " + format_time(own.on_new) + " on values that they have not seen, and took " +
-         format_time(usual) + " in the rounds; those of the baseline take " + format_time(of_baseline.on_new) +
+  return "its calls take " + format_time(own.on_unseen) + " on unseen values, and took " + format_time(usual) +
+         " in the rounds; those of the baseline take " + format_time(of_baseline.on_unseen) +
          ": it is fast for few values alone. " + AuditContext::keeps_hint();
 }
 }  // namespace pace::detail

@@ -17,15 +17,15 @@
 
 namespace pace::detail {
 
-/// Whether the baseline's answers on two draws of new values differ, though operand tensors of the indices `kept` have
-/// the same values in both; true where the baseline cannot be asked.
+/// Whether the baseline's answers on two draws of unseen values differ, though operand tensors of the indices `kept`
+/// have the same values in both; true where the baseline cannot be asked.
 [[nodiscard]] inline bool answer_changes_beside(AuditContext& audit, std::span<const std::size_t> kept) {
-  std::optional<FreshAnswers> first;
+  std::optional<UnseenAnswers> first;
   for (const bool again : {false, true}) {
-    const auto values = audit.answers->fresh().operands->clone();
+    const auto values = audit.answers->unseen().operands->clone();
     auto tensors = values->tensors();
-    audit.source->draw(audit.answers->fresh().renewal, tensors, kept);
-    auto asked = audit.answers->ask(audit.baseline(), tensors, audit.answers->fresh().seed);
+    audit.source->draw(audit.answers->unseen().renewal, tensors, kept);
+    auto asked = audit.answers->ask(audit.baseline(), tensors, audit.answers->unseen().seed);
     audit.repair(0);
     if (!asked) return true;
     if (!again) {
@@ -41,10 +41,10 @@ namespace pace::detail {
   return false;
 }
 /// An implementation may keep what it derives from some operands, such as packed weights, since its calls on other
-/// values of the others have to compute. `effect_with(kept)` is whether an effect of new values shows if these operands
-/// keep theirs. Returns the indices of a set of operands, beside the declared ones, without whose new values the effect
-/// is gone, and as few of them as it takes; nothing if there is none. With one operand, or where the others do not
-/// change the answer, keeping what is derived from them is keeping the answer.
+/// values of the others have to compute. `effect_with(kept)` is whether an effect of unseen values shows if these
+/// operands keep theirs. Returns the indices of a set of operands, beside the declared ones, without whose unseen
+/// values the effect is gone, and as few of them as it takes; nothing if there is none. With one operand, or where the
+/// others do not change the answer, keeping what is derived from them is keeping the answer.
 [[nodiscard]] inline std::vector<std::size_t> find_kept_operands(
     AuditContext& audit, FunctionRef<bool(std::span<const std::size_t>)> effect_with) {
   constexpr std::size_t most_tried = 8;

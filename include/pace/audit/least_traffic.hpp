@@ -20,7 +20,7 @@
 #include "pace/subject/operands.hpp"
 #include "pace/subject/random_state.hpp"
 #include "pace/timing/clock.hpp"
-#include "pace/values/fresh_values.hpp"
+#include "pace/values/unseen_values.hpp"
 #include "pace/verify/answers.hpp"
 #include "pace/verify/observed_call.hpp"
 
@@ -109,7 +109,7 @@ class TrafficProbe {
 
   [[nodiscard]] double written_to_outputs(const std::vector<at::Tensor>& outputs, const OperandSet& given) {
     const auto values = given.clone();
-    FreshValues(operands_.pristine, seed_).draw(Renewal::rotate, values->tensors());
+    UnseenValues(operands_.pristine, seed_).draw(Renewal::rotate, values->tensors());
     const auto later = check::tensors_of(call_on(values->tensors()));
     // Several outputs may share memory, of which the largest one counts.
     std::map<const void*, double> by_memory;

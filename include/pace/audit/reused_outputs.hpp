@@ -100,7 +100,7 @@ inline std::set<std::size_t> OutputReuse::of_baseline(const ObservedCall& made, 
 inline std::string OutputReuse::find_fault(const ObservedCall& made, std::size_t set) {
   const auto overwritten = overwritten_outputs(made, audit_.operands.tensors[set]);
   if (describe_overwritten(audit_.reused_by_baseline, overwritten).empty()) return {};
-  const ObservedCall by_baseline = audit_.call(audit_.baseline(), audit_.answers->fresh_values());
+  const ObservedCall by_baseline = audit_.call(audit_.baseline(), audit_.answers->unseen_values());
   audit_.reused_by_baseline.merge(of_baseline(by_baseline, 2 * audit_.iterations + calls_before_fault));
   audit_.repair(0);
   return describe_overwritten(audit_.reused_by_baseline, overwritten);

@@ -29,7 +29,7 @@ class SameSpeed final : public Check {
 
 /// Whether it is as fast in samples like those of the rounds, with the baseline as the norm for what the machine does.
 inline std::string SameSpeed::find_fault(Implementation& implementation) {
-  // Where each round has values of its own, the shortest sample was on other ones: samples on new values, which the
+  // Where each round has values of its own, the shortest sample was on other ones: samples on unseen values, which the
   // function writes, too, show whether it has become slower.
   if (audit_.clock.modes() != nullptr || audit_.prepared.renew) return {};
   constexpr double most_times = 2, slack_in_resolutions = 20;

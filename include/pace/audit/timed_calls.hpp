@@ -40,13 +40,13 @@ class TimedCalls {
   OutputReuse& reuse_;
 };
 
-/// One or more calls as they are timed, on the values given, and some after these were overwritten by fresh ones: the
-/// last one's output must be that of the fresh ones. It must stay as it is while further calls are made on the values
+/// One or more calls as they are timed, on the values given, and some after these were overwritten by unseen ones: the
+/// last one's output must be that of the unseen ones. It must stay as it is while further calls are made on the values
 /// given. Before these, nothing is kept that is not kept in the rounds, so that the calls that are judged look like
 /// timed ones.
 inline std::string TimedCalls::find_fault(Implementation& implementation) {
   const std::size_t set = audit_.random.below(audit_.operands.sets.size());
-  const bool renewed = audit_.answers->renews();
+  const bool renewed = audit_.answers->takes_unseen();
   const auto run_some = [&] {
     const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, audit_.iterations));
     const auto calls = audit_.calls_add_up() ? 1 : 1 + static_cast<std::int64_t>(audit_.random.below(most));
@@ -65,18 +65,18 @@ inline std::string TimedCalls::find_fault(Implementation& implementation) {
     return AuditContext::in_timed_call(problem);
   implementation.prepare(set);
   try {
-    write_values(audit_.operands, audit_.answers->fresh_values(), set);
+    write_values(audit_.operands, audit_.answers->unseen_values(), set);
   } catch (const Error& error) {
     audit_.repair(set);
     return AuditContext::in_timed_call(std::string("it changes what an operand is: ") + error.what());
   }
   reset_random_state(audit_.seed_of(renewed));
   {
-    const OnOtherValues other = audit_.on_fresh_values();
+    const OnOtherValues other = audit_.unseen_in_use();
     run_some();
   }
   const auto last = ObservedCall::of(implementation.take_output());
-  auto problem = renewed ? audit_.judge_fresh(last, set) : audit_.answers->judge(last, false, set);
+  auto problem = renewed ? audit_.judge_unseen(last, set) : audit_.answers->judge(last, false, set);
   audit_.repair(set);
   if (problem.empty() && reuse_.applies(implementation)) {
     // Where a run is one call, several take the turns of several buffers.
@@ -92,14 +92,14 @@ inline std::string TimedCalls::find_fault(Implementation& implementation) {
   if (problem.empty()) problem = audit_.settings_changed();
   return problem.empty() ? problem : AuditContext::in_timed_call(problem);
 }
-/// For a clock that replays what it captured: takes a sample on set 0, whose output must be that of the fresh values,
+/// For a clock that replays what it captured: takes a sample on set 0, whose output must be that of the unseen values,
 /// which lie in the memory that was captured. Calls that write to operands or draw random numbers are not checked,
 /// since a sample repeats them.
 inline std::string TimedCalls::find_fault_of_replay(Implementation& implementation) {
-  if (!audit_.answers->renews() || audit_.calls_add_up()) return {};
-  write_values(audit_.operands, audit_.answers->fresh_values(), 0);
+  if (!audit_.answers->takes_unseen() || audit_.calls_add_up()) return {};
+  write_values(audit_.operands, audit_.answers->unseen_values(), 0);
   {
-    const OnOtherValues other = audit_.on_fresh_values();
+    const OnOtherValues other = audit_.unseen_in_use();
     (void)timing::take_sample(audit_.clock, implementation, 0, audit_.iterations);
   }
   const auto last = ObservedCall::of(implementation.take_output());

@@ -17,8 +17,8 @@
 #include "pace/audit/audit_driver.hpp"
 #include "pace/audit/first_checks.hpp"
 #include "pace/audit/least_traffic.hpp"
-#include "pace/audit/new_value_norm.hpp"
-#include "pace/audit/witness.hpp"
+#include "pace/audit/unseen_norm.hpp"
+#include "pace/audit/untouched_baseline.hpp"
 #include "pace/check/clone.hpp"
 #include "pace/result/progress.hpp"
 #include "pace/subject/operands.hpp"
@@ -60,7 +60,7 @@ class FirstCalls {
         check_(check),
         further_(clock, prepared, expected_, check_,
                  [this](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); }) {
-    if (prepared.options.audit == Audit::off) check_.fresh_values = check::CheckOptions::FreshValues::none;
+    if (prepared.options.audit == Audit::off) check_.unseen_values = check::CheckOptions::UnseenValues::none;
     if (!check_.number_dtype) check_.number_dtype = check::detail::widest_floating_type(prepared.operands->pristine);
   }
 
@@ -151,9 +151,9 @@ class FirstCalls {
       learns_ =
           check::compares_values(check_.method) && !check_.rtol && !check_.atol && took <= longest_call_to_learn_by;
       learn_tolerances(expected_, *prepared_.given);
-      audit_.learn(implementation, expected_, check_, [&](Expected& expected, const OperandSet& fresh) {
-        add_reference(prepared_, expected, fresh, check_, result);
-        learn_tolerances(expected, fresh);
+      audit_.learn(implementation, expected_, check_, [&](Expected& expected, const OperandSet& unseen) {
+        add_reference(prepared_, expected, unseen, check_, result);
+        learn_tolerances(expected, unseen);
       });
     }
     Examination examination = audit_.examine(implementation);
@@ -239,9 +239,9 @@ class FirstChecksAgain final : public Check {
 
 /// Makes the first calls of all implementations, the baseline first, since the others are compared with it.
 /// Implementations that are wrong or throw are dropped. The reference is moved out of `prepared`, since it is not
-/// called again. `audit` asks `witness` again after the rounds.
+/// called again. `audit` asks `untouched` again after the rounds.
 [[nodiscard]] inline Verified verify(timing::Clock& clock, Prepared& prepared, AuditDriver& audit,
-                                     BaselineWitness& witness, const check::CheckOptions& check) {
+                                     UntouchedBaseline& untouched, const check::CheckOptions& check) {
   Verified verified{.participants = prepared.participants, .result = prepared.result, .options = prepared.options};
   auto& participants = verified.participants;
   const std::size_t baseline = participants.baseline();
@@ -252,7 +252,7 @@ class FirstChecksAgain final : public Check {
     prepared.reference.reset();
     // What is correct only for special values is not called on values without them.
     const bool varied =
-        prepared.options.audit != Audit::off && check.fresh_values == check::CheckOptions::FreshValues::varied;
+        prepared.options.audit != Audit::off && check.unseen_values == check::CheckOptions::UnseenValues::varied;
     const bool limited = clock.host_bandwidth() != nullptr || clock.modes() != nullptr;
     if (participants.remains(baseline) && first_calls.checks() && varied && limited) {
       verified.traffic = find_least_traffic(clock, prepared.baseline(), *prepared.operands, *prepared.given,
@@ -261,11 +261,12 @@ class FirstChecksAgain final : public Check {
     }
     if (participants.remains(baseline)) {
       start_calls_alike(prepared, first_calls.expected(), verified);
-      if (prepared.options.audit == Audit::strict) audit.speed_on_new_values().learn_norm(verified.options);
-      audit.speed_on_new_values().ask_untouched_by([&witness](const NewValueQuestion& question, Nanoseconds longest) {
-        return witness.time_on_new_values(question, longest);
-      });
-      witness.before_candidates(clock, prepared, verified.options, first_calls.expected().output);
+      if (prepared.options.audit == Audit::strict) audit.speed_on_unseen_values().learn_norm(verified.options);
+      audit.speed_on_unseen_values().ask_untouched_by(
+          [&untouched](const UnseenQuestion& question, Nanoseconds longest) {
+            return untouched.time_on_unseen_values(question, longest);
+          });
+      untouched.before_candidates(clock, prepared, verified.options, first_calls.expected().output);
       audit.finish();
     }
     for (std::size_t index = 0; index < prepared.implementations.size(); ++index) {

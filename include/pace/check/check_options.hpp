@@ -82,7 +82,7 @@ struct CheckOptions {
 
   /// Other values, in the same memory, for which outputs are compared as well. They detect an implementation that keeps
   /// results, or that is right for the given values alone.
-  enum class FreshValues {
+  enum class UnseenValues {
     /// Every floating-point value times a random factor of its own in [1/2, 1), operands with ties, order or symmetry
     /// by
     /// others that have them too, and integers and bools in other places.
@@ -90,7 +90,7 @@ struct CheckOptions {
     scaled,  ///< all times one random factor, for what relies on order, ties, symmetry or ratios of the operands
     none,    ///< none, for what is correct only for the values of the given operands
   };
-  FreshValues fresh_values = FreshValues::varied;  ///< which other values
+  UnseenValues unseen_values = UnseenValues::varied;  ///< which other values
 
   /// Whether outputs are also compared for extreme values: large ones, rows of zeros, denormals, and random values in
   /// place of operands of zeros, such as a bias; and for operands that have lost what is special about them: equal

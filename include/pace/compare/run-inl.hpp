@@ -20,8 +20,8 @@
 
 #include "pace/audit/audit_driver.hpp"
 #include "pace/audit/round_values.hpp"
+#include "pace/audit/untouched_baseline.hpp"
 #include "pace/audit/verify.hpp"
-#include "pace/audit/witness.hpp"
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
 #include "pace/compare/pass_over.hpp"
@@ -58,7 +58,7 @@ namespace pace::detail {
 [[nodiscard]] inline bool run_gated_rounds(timing::Clock& clock, std::span<const gate::Stated> stated,
                                            const gate::Rates& rates, const Prepared& prepared, const Verified& verified,
                                            const std::vector<std::string>& parts, AuditDriver& audit,
-                                           BaselineWitness& witness, const std::vector<std::size_t>& timed,
+                                           UntouchedBaseline& untouched, const std::vector<std::size_t>& timed,
                                            GatedRounds& gated, Measurement& pass) {
   auto panels = watch_expectations(prepared, parts, timed, stated, rates);
   const auto cycles = fewest_cycles(panels, timed.size() - 1, prepared.options.confidence, rates);
@@ -75,14 +75,14 @@ namespace pace::detail {
     gated.clocks_alone = read_clocks_alone(*modes, gated.calibration.subjects, gated.calibration.iterations,
                                            prepared.operands->sets.size());
 
-  gated.baseline_cores = witness.cores();
+  gated.baseline_cores = untouched.cores();
   // The host threads of a GPU's calls are not what is timed.
   if (gated.baseline_cores <= 0 && modes == nullptr)
     gated.baseline_cores = cores_in_rounds(gated.samples, prepared.participants.baseline());
   // A fault in the first rounds leaves no figures.
   const RoundFigures figures = audit.found() ? RoundFigures() : figures_of(gated.samples, prepared);
   if (!audit.found())
-    gated.slowed_baseline = witness.after_rounds(clock, prepared, verified.options, timed, figures.baseline);
+    gated.slowed_baseline = untouched.after_rounds(clock, prepared, verified.options, timed, figures.baseline);
 
   report_step({.what = "checks after the rounds"});
   auto findings = audit.check(figures);
@@ -90,7 +90,7 @@ namespace pace::detail {
   pass.notes.insert(pass.notes.end(), findings.notes.begin(), findings.notes.end());
   pass.keeps.insert(pass.keeps.end(), findings.keeps.begin(), findings.keeps.end());
   pass.objections.insert(pass.objections.end(), findings.objections.begin(), findings.objections.end());
-  gated.on_new_values = std::move(findings.on_new_values);
+  gated.on_unseen_values = std::move(findings.on_unseen_values);
   pass.max_abs_errors.resize(findings.max_abs_errors.size());
   for (std::size_t i = 0; i < findings.max_abs_errors.size(); ++i)
     pass.max_abs_errors[i] = std::max(pass.max_abs_errors[i], findings.max_abs_errors[i]);
@@ -103,14 +103,14 @@ namespace pace::detail {
 /// are measured again without it.
 inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stated> stated, const gate::Rates& rates,
                             const Prepared& prepared, const Verified& verified, AuditDriver& audit,
-                            BaselineWitness& witness, Measurement& pass) {
+                            UntouchedBaseline& untouched, Measurement& pass) {
   auto& participants = pass.participants;
   auto timed = participants.remaining();
   const std::vector<std::string> parts{host_phase};
   pass.host->mode = select_host(clock);
   while (!watch_expectations(prepared, parts, timed, stated, rates).empty()) {
     try {
-      if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts, audit, witness, timed, *pass.host, pass))
+      if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts, audit, untouched, timed, *pass.host, pass))
         pass.host->samples.rounds.stop_reason = StopReason::deadline;
       return;
     } catch (...) {
@@ -126,8 +126,8 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
 /// become values: an implementation that throws is dropped, and the others are to be measured again without it.
 [[nodiscard]] inline Measurement measure_once(timing::Clock& clock, std::span<const gate::Stated> stated,
                                               const gate::Rates& rates, const Prepared& prepared,
-                                              const Verified& verified, AuditDriver& audit, BaselineWitness& witness,
-                                              Participants left) {
+                                              const Verified& verified, AuditDriver& audit,
+                                              UntouchedBaseline& untouched, Participants left) {
   Measurement pass{.participants = std::move(left)};
   auto& participants = pass.participants;
   auto* const modes = clock.modes();
@@ -139,13 +139,13 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
     pass.gate.mode = select_mode(clock, prepared, participants.remaining(), gate::expects_on_device(stated));
     participants.drop(pass.gate.mode.dropped);
     if (participants.empty()) return pass;
-    if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts_of_iteration(prepared), audit, witness,
+    if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts_of_iteration(prepared), audit, untouched,
                           participants.remaining(), pass.gate, pass))
       return participants.run_out_of_time(deadline_reason()), pass;
     if (modes == nullptr || pass.again || participants.empty()) return pass;
 
     const ClockChoice of_gate = modes->selected();
-    if (pass.host) run_host_rounds(*modes, stated, rates, prepared, verified, audit, witness, pass);
+    if (pass.host) run_host_rounds(*modes, stated, rates, prepared, verified, audit, untouched, pass);
     if (pass.again || participants.empty() || participants.device_lost()) return pass;
     report_step({.what = "other timing modes"});
     pass.other = time_other_modes(clock, prepared, verified.options, of_gate, pass.host.has_value(), participants);
@@ -164,18 +164,18 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   // The numbers that a user draws next are not those that calls of the next comparison draw.
   const RandomStateKept generators;
   // Before anything is made, so that it makes its own in memory that this process does not share.
-  BaselineWitness witness(clock, plan);
+  UntouchedBaseline untouched(clock, plan);
   report_step({.what = "copies of the operands"});
   Prepared prepared = prepare(clock, plan);
   prepared.options.alpha = family_alpha;
   const ExitGuard no_exit("inside the comparison '" + plan.name + "'");
   AuditDriver audit(clock, prepared);
-  const Verified verified = verify(clock, prepared, audit, witness, plan.check);
+  const Verified verified = verify(clock, prepared, audit, untouched, plan.check);
   if (are_large(prepared.operands->pristine)) return_freed_memory();
   Measurement measurement{.participants = verified.participants, .again = !verified.participants.empty()};
   if (gate::expects_in_phase(stated, host_phase)) measurement.host.emplace();
   while (measurement.again)
-    measurement = measure_once(clock, stated, rates, prepared, verified, audit, witness, measurement.participants);
+    measurement = measure_once(clock, stated, rates, prepared, verified, audit, untouched, measurement.participants);
   Measured measured{summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels),
                     verified.traffic};
   if (measurement.host) std::ranges::move(measurement.host->samples.panels, std::back_inserter(measured.panels));

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "pace/base/format.hpp"
+#include "pace/gate/excess.hpp"
 #include "pace/gate/forecast.hpp"
-#include "pace/gate/known_values.hpp"
 
 namespace pace::gate {
 
@@ -130,8 +130,8 @@ struct Figures {
   return "wrongly passed: " + format_percent(pass_level) + ", wrongly failed: " + format_percent(fail_level);
 }
 
-/// What becomes of a demand on values that no call has seen.
-struct OnNewValues {
+/// What becomes of a demand on unseen values.
+struct OnUnseenValues {
   /// What the figures are there at best, where that does not meet the demand; empty: it does, or that is not known.
   std::string at_best = {};
   /// Whether the median there does not meet it, which proves nothing.
@@ -141,8 +141,8 @@ struct OnNewValues {
 };
 
 /// Returns it for observations of this centre.
-[[nodiscard]] inline OnNewValues on_new_values(const Demand& demand, const GateContext& context, double centre) {
-  OnNewValues found;
+[[nodiscard]] inline OnUnseenValues on_unseen_values(const Demand& demand, const GateContext& context, double centre) {
+  OnUnseenValues found;
   if (context.likely_excess_in_rounds > 1) {
     const double likely = centre - std::log(context.likely_excess_in_rounds);
     found.doubtful = likely < demand.threshold;
@@ -169,7 +169,7 @@ struct Ground {
   /// What the figure says that did not decide, the mean or the median, as a sentence or a part of one; empty: there is
   /// one figure.
   std::string beside = {};
-  OnNewValues on_new_values = {};
+  OnUnseenValues on_unseen_values = {};
 };
 
 /// `, all of it above `, to be followed by the limit.
@@ -210,11 +210,11 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
     judgement.verdict = Verdict::undecided;
     open = ", on which no verdict may rest yet: " + too_brief;
     if (!cut_short.empty()) open += ". The rounds ended early: " + cut_short;
-  } else if (!ground.on_new_values.at_best.empty() && judgement.verdict != Verdict::failed) {
+  } else if (!ground.on_unseen_values.at_best.empty() && judgement.verdict != Verdict::failed) {
     judgement.verdict = Verdict::failed;
     judgement.acceptable = false;
     judgement.message =
-        figures + ", but on values that no call has seen " + ground.on_new_values.at_best + ", which does not meet " +
+        figures + ", but on unseen values " + ground.on_unseen_values.at_best + ", which does not meet " +
         demand.limit_text() +
         ". Either it keeps something from call to call, or the code or the processor know the values "
         "of the rounds. If it derives something from an operand that stays the same where the code is "
@@ -222,9 +222,9 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
         "for values of a kind, let each round have "
         "others of that kind: .renew_each_round(function)";
     return;
-  } else if (ground.on_new_values.doubtful && judgement.verdict == Verdict::passed) {
+  } else if (ground.on_unseen_values.doubtful && judgement.verdict == Verdict::passed) {
     judgement.verdict = Verdict::undecided;
-    open = ", which is not so by the median on values that no call has seen";
+    open = ", which is not so by the median on unseen values";
     open += unchecked.empty() ? ", of too few or too different samples. Measure longer (--budget), or on a "
                                 "quieter machine"
                               : ": " + unchecked;
@@ -242,8 +242,8 @@ inline void conclude(Judgement& judgement, const Demand& demand, const GateConte
   switch (judgement.verdict) {
     case Verdict::passed:
       judgement.message = figures + relation_text(ground, high, /*or_at=*/true) + limit + rates + ground.beside;
-      if (!ground.on_new_values.by_median.empty())
-        judgement.message += "; on values that no call has seen it " + ground.on_new_values.by_median;
+      if (!ground.on_unseen_values.by_median.empty())
+        judgement.message += "; on unseen values it " + ground.on_unseen_values.by_median;
       break;
     case Verdict::failed:
       judgement.message =
@@ -306,7 +306,7 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
   const std::string text = own + figures.centre + detail::by_clock(row.context) + ' ' + figures.interval + " at " +
                            format_percent(interval->confidence);
   detail::conclude(judgement, demand, row.context, text, "", open,
-                   {.on_new_values = detail::on_new_values(demand, row.context, centre)});
+                   {.on_unseen_values = detail::on_unseen_values(demand, row.context, centre)});
   return judgement;
 }
 
@@ -355,7 +355,7 @@ inline void add_near_limit(Judgement& judgement, const Demand& demand, double ce
   std::string open = ", of which it is not proven on which side of " + demand.limit_text() + " it lies (" + levels +
                      "; " + cycles + "). Measure longer (--budget, --max-rounds)";
   conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open,
-           {.shown = false, .on_new_values = on_new_values(demand, context, -std::log(*evidence.tail))});
+           {.shown = false, .on_unseen_values = on_unseen_values(demand, context, -std::log(*evidence.tail))});
   add_near_limit(judgement, demand, -std::log(*evidence.tail));
   return judgement;
 }
@@ -416,7 +416,7 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
   const bool won = judgement.verdict == Verdict::passed ? evidence.far_above : evidence.far_below;
   detail::Ground ground{.shown = figures.bounded,
                         .won = !by_interval && won,
-                        .on_new_values = detail::on_new_values(demand, context, evidence.centre)};
+                        .on_unseen_values = detail::on_unseen_values(demand, context, evidence.centre)};
   ground.by_mean = judgement.verdict == Verdict::failed && !by_interval && !won;
   if (evidence.tail) {
     if (ground.by_mean) {

@@ -77,8 +77,8 @@ PACE_INLINE void Replicates::judge(ReplicatedGate& gate) {
 }
 
 PACE_INLINE double centre_of(const ImplementationResult& row) {
-  // Whether an operand that stays excuses a smaller figure on new values was not found out.
-  const bool open = row.on_new_values && !row.on_new_values->interval && row.context.likely_excess_in_rounds > 1;
+  // Whether an operand that stays excuses a smaller figure on unseen values was not found out.
+  const bool open = row.on_unseen_values && !row.on_unseen_values->interval && row.context.likely_excess_in_rounds > 1;
   if (row.log_ratios.empty() || !row.context.disturbance.empty() || open)
     return std::numeric_limits<double>::quiet_NaN();
   return stats::median(stats::sorted(row.log_ratios)) - std::log(row.context.excess_in_rounds);

@@ -172,8 +172,8 @@ class SideAudits final : public Auditor {
       Objection objection{.severity = Severity::unchecked};
       answer >> objection.why >> objection.remedy;
       if (!objection.why.empty()) findings.objections.push_back({index, std::move(objection)});
-      if (const auto on_new_values = answer.read<SpeedupSummary>(); on_new_values.observations > 0)
-        findings.on_new_values.push_back({index, on_new_values});
+      if (const auto on_unseen_values = answer.read<SpeedupSummary>(); on_unseen_values.observations > 0)
+        findings.on_unseen_values.push_back({index, on_unseen_values});
       repetitions.push_back(answer.read<std::vector<Repetitions>>());
     }
     const auto place_of_baseline = static_cast<std::size_t>(std::ranges::find(timed, baseline) - timed.begin());
@@ -317,7 +317,7 @@ inline constexpr double largest_handshake_share = 0.01;
     pass.notes.push_back(note_on_sides(handshake, gated.samples));
     pass.keeps = std::move(findings.keeps);
     pass.objections = std::move(findings.objections);
-    gated.on_new_values = std::move(findings.on_new_values);
+    gated.on_unseen_values = std::move(findings.on_unseen_values);
     pass.max_abs_errors = std::move(findings.max_abs_errors);
     pass.again = findings.measure_again && !participants.empty();
   } catch (...) {

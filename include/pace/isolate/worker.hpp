@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "pace/audit/audit_driver.hpp"
+#include "pace/audit/untouched_baseline.hpp"
 #include "pace/audit/verify.hpp"
-#include "pace/audit/witness.hpp"
 #include "pace/isolate/message.hpp"
 #include "pace/isolate/process.hpp"
 #include "pace/measure/calibrate.hpp"
@@ -137,16 +137,16 @@ class SideWorker {
 
   void verify_own(int cpu, MessageWriter& answer) {
     const int stays_on = stay_on(cpu);
-    // Nothing that a candidate has done can slow the samples of a baseline in another process. Those on new values are
-    // the ones of this process.
+    // Nothing that a candidate has done can slow the samples of a baseline in another process. Those on unseen values
+    // are the ones of this process.
     if (plan_.implementations[own_].is_baseline)
-      witness_.emplace();
+      untouched_.emplace();
     else
-      witness_.emplace(clock_, plan_, BaselineWitness::Of::new_values);
+      untouched_.emplace(clock_, plan_, UntouchedBaseline::Of::unseen_values);
     prepared_.emplace(prepare(clock_, plan_));
     make_as_many_operands_as_others();
     audit_.emplace(clock_, *prepared_);
-    const Verified verified = verify(clock_, *prepared_, *audit_, *witness_, plan_.check);
+    const Verified verified = verify(clock_, *prepared_, *audit_, *untouched_, plan_.check);
     verified_options_ = verified.options;
     Result result = verified.result;
     verified.participants.enter(result);
@@ -198,7 +198,7 @@ class SideWorker {
     const Objection objection = found != findings.objections.end() ? found->objection : Objection();
     answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keeps.empty() << objection.why
            << objection.remedy
-           << (findings.on_new_values.empty() ? SpeedupSummary() : findings.on_new_values.front().speedup)
+           << (findings.on_unseen_values.empty() ? SpeedupSummary() : findings.on_unseen_values.front().speedup)
            << (audit_->draws_anew() ? audit_->repetitions_of(own_) : std::vector<Repetitions>());
   }
 
@@ -236,7 +236,7 @@ class SideWorker {
   std::size_t own_;
   SideMemory& memory_;
   int socket_;
-  std::optional<BaselineWitness> witness_;
+  std::optional<UntouchedBaseline> untouched_;
   std::optional<Prepared> prepared_;
   std::optional<AuditDriver> audit_;
   Options verified_options_ = {};

@@ -14,11 +14,11 @@
 #include <ATen/core/Tensor.h>
 
 #include "pace/audit/audit_driver.hpp"
-#include "pace/audit/new_value_speed.hpp"
+#include "pace/audit/unseen_speed.hpp"
+#include "pace/audit/untouched_baseline.hpp"
 #include "pace/audit/verify.hpp"
-#include "pace/audit/witness.hpp"
 #include "pace/base/format.hpp"
-#include "pace/gate/known_values.hpp"
+#include "pace/gate/excess.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/judge/memory_limits.hpp"
 #include "pace/measure/calibrate.hpp"
@@ -44,11 +44,11 @@ struct GatedRounds {
   Samples samples = {};
   /// By position in `samples`; empty if the GPU's clock was steady, or is unknown.
   std::vector<ClocksAlone> clocks_alone = {};
-  /// Why the baseline's times are not its own (see BaselineWitness).
+  /// Why the baseline's times are not its own (see UntouchedBaseline).
   SlowedBaseline slowed_baseline = {};
-  /// CPU seconds that the baseline used in a second, alone if a witness timed it and else in the rounds; 0: unknown.
+  /// CPU seconds that the baseline used in a second, alone if a untouched timed it and else in the rounds; 0: unknown.
   double baseline_cores = 0;
-  std::vector<NewValueSpeed> on_new_values = {};
+  std::vector<UnseenSpeed> on_unseen_values = {};
 };
 
 /// One pass over the participants, from the calibration to the checks after the last rounds.
@@ -142,29 +142,28 @@ inline void add_times(const Samples& samples, std::size_t part, const Participan
   }
 }
 
-/// Adds a speed-up on new values to a row of `result`, and to the notes if it is smaller than in the rounds.
-inline void add_speed_on_new_values(std::size_t index, const SpeedupSummary& speedup, Result& result) {
+/// Adds a speed-up on unseen values to a row of `result`, and to the notes if it is smaller than in the rounds.
+inline void add_speed_on_unseen_values(std::size_t index, const SpeedupSummary& speedup, Result& result) {
   auto& row = result.implementations[index];
   if (!row.speedup) return;
-  row.on_new_values = speedup;
+  row.on_unseen_values = speedup;
   const double median = row.speedup->median;
   row.context.excess_in_rounds =
       gate::excess_of(median, row.speedup->interval ? row.speedup->interval->low : median, speedup);
   row.context.likely_excess_in_rounds = gate::likely_excess_of(median, speedup);
   if (row.context.excess_in_rounds > 1)
     result.notes.push_back('\'' + row.name + "' is " + format_factor(speedup.median) +
-                           " as fast as the baseline on values that none of its calls has seen, and " +
-                           format_factor(row.speedup->median) +
+                           " as fast as the baseline on unseen values, and " + format_factor(row.speedup->median) +
                            " in the rounds, whose calls are repeated on the same values.");
 }
 
 /// Adds those of the rounds of `result`, and of its phases.
-inline void add_speeds_on_new_values(std::span<const NewValueSpeed> found, Result& result) {
+inline void add_speeds_on_unseen_values(std::span<const UnseenSpeed> found, Result& result) {
   for (const auto& [index, speedup, phases, note] : found) {
-    add_speed_on_new_values(index, speedup, result);
+    add_speed_on_unseen_values(index, speedup, result);
     for (std::size_t i = 0; i < std::min(phases.size(), result.phases.size()); ++i) {
       if (!phases[i]) continue;
-      add_speed_on_new_values(index, *phases[i], result.phases[i]);
+      add_speed_on_unseen_values(index, *phases[i], result.phases[i]);
       // No more pairs follow where a phase alone looks slower, so that only what is proven counts.
       auto& context = result.phases[i].implementations[index].context;
       if (context.excess_in_rounds <= 1) context.likely_excess_in_rounds = 1;
@@ -183,7 +182,7 @@ inline void add_speeds_on_new_values(std::span<const NewValueSpeed> found, Resul
   for (auto& row : result.implementations) {
     row.context.comparison = result.name;
     row.device_memory.reset();
-    row.on_new_values.reset();
+    row.on_unseen_values.reset();
     row.context.excess_in_rounds = row.context.likely_excess_in_rounds = 1;
     row.counts.reset();
     row.device_counts.reset();
@@ -303,7 +302,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   add_calibration(rounds, result);
   add_rounds(rounds, prepared, /*several_clocks=*/true, result);
   add_times(rounds.samples, 0, participants, prepared.options, result);
-  add_speeds_on_new_values(rounds.on_new_values, result);
+  add_speeds_on_unseen_values(rounds.on_unseen_values, result);
   const bool no_time = result.stop_reason == StopReason::deadline;
   for (const std::size_t index : participants.remaining()) {
     auto& row = result.implementations[index];
@@ -360,7 +359,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
       result.phases.push_back(std::move(phase));
     }
   add_times(samples, 0, participants, prepared.options, result);
-  add_speeds_on_new_values(measurement.gate.on_new_values, result);
+  add_speeds_on_unseen_values(measurement.gate.on_unseen_values, result);
   add_modes(measurement.other, participants, result);
   if (measurement.host) result.phases.push_back(result_of_host(*measurement.host, prepared, participants, result));
   return result;

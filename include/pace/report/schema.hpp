@@ -195,8 +195,9 @@ struct Schema<Judgement> {
       field("acceptable", &Judgement::acceptable, "whether the gate is open"),
       field("unresolved", &Judgement::unresolved, "let through without a proof, and not by name"),
       field("deferred", &Judgement::deferred, "left to several processes together (`--processes`)"),
-      field("message", &Judgement::message,
-            "the figures, the limit, and what to do; for `passed`, also the figure on new values where that is worse"),
+      field(
+          "message", &Judgement::message,
+          "the figures, the limit, and what to do; for `passed`, also the figure on unseen values where that is worse"),
       field("demanded_speed", &Judgement::speed, "null where something else was demanded, or there were no figures"),
   };
 };
@@ -314,7 +315,7 @@ struct Schema<ImplementationResult> {
       field("warmed_up", &Row::warmed_up, "whether the times had settled by then"),
       field("time", &Row::time, "null where nothing was timed"),
       field("speedup", &Row::speedup, "null for the baseline, and where nothing was timed"),
-      field("speedup_on_new_values", &Row::on_new_values,
+      field("speedup_on_unseen_values", &Row::on_unseen_values,
             "by samples of calls that have not seen their values; null for the baseline, and where it is not "
             "measured"),
       field("expectations", &Row::judgements, "in the order in which they were stated"),

@@ -269,7 +269,7 @@ struct ImplementationResult {
   std::optional<SpeedupSummary> speedup;  ///< summary of `log_ratios`; absent for the baseline
   /// Speed-up over the baseline by further samples, after the rounds, in which no call has seen its values before;
   /// absent for the baseline, on a GPU, and where there was no time for it.
-  std::optional<SpeedupSummary> on_new_values;
+  std::optional<SpeedupSummary> on_unseen_values;
   GateContext context;  ///< properties of the comparison that a gate needs
   /// Times by all four clocks of a GPU, including the clock of the gate; empty on the CPU.
   std::vector<ModeSummary> modes;

@@ -113,7 +113,7 @@ class Supervisor {
       }
       if (WIFSIGNALED(status) && ends_the_run(WTERMSIG(status)))
         return fail("the process was killed by " + name_of_signal(WTERMSIG(status)) +
-                    ", which no implementation is blamed for; what was measured so far is in the result files"),
+                    ", which is no fault of an implementation; what was measured so far is in the result files"),
                code_of(status);
       const RunContext::PriorFailure fate = fate_of(status);
       if (!at_work) return fail(fate.message + " outside of any comparison"), code_of(status);

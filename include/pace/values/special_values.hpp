@@ -17,8 +17,8 @@
 
 #include "pace/base/random.hpp"
 #include "pace/check/raw_memory.hpp"
-#include "pace/values/fresh_values.hpp"
 #include "pace/values/related_integers.hpp"
+#include "pace/values/unseen_values.hpp"
 #include "pace/values/value_structure.hpp"
 
 namespace pace::detail {

@@ -23,7 +23,7 @@
 #include "pace/os/activity.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
-#include "pace/values/fresh_values.hpp"
+#include "pace/values/unseen_values.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
 #include "pace/verify/rounding.hpp"
@@ -36,13 +36,14 @@ using AddReference = std::function<void(Expected&, const OperandSet&)>;
 
 /// Completes the remark of OnOtherValues for values that are drawn.
 inline constexpr const char* remedy_for_drawn_values =
-    "draw others or none: check::CheckOptions::fresh_values = scaled or none. Beside none, valid values for each round "
+    "draw others or none: check::CheckOptions::unseen_values = scaled or none. Beside none, valid values for each "
+    "round "
     "can be written by .renew_each_round(function)";
 /// ... and for those of CheckOptions::edge_values.
 inline constexpr const char* remedy_for_edge_values = "leave such values out: check::CheckOptions::edge_values = false";
 
 /// What the baseline answers on other values than those given; nothing if it takes no others.
-struct FreshAnswers {
+struct UnseenAnswers {
   Renewal renewal = Renewal::none;
   std::shared_ptr<OperandSet> operands = {};
   /// Those in `operands`.
@@ -61,7 +62,7 @@ struct FreshAnswers {
   [[nodiscard]] OnOtherValues in_use() const { return {which, remedy}; }
 };
 /// Describes the values that a draw of this kind gives to operands, as a clause.
-[[nodiscard]] inline std::string describe_draw(const FreshValues& source, Renewal renewal) {
+[[nodiscard]] inline std::string describe_draw(const UnseenValues& source, Renewal renewal) {
   return "pace drew others for operand tensor " + listed(source.renewed_by(renewal)) + " (" + to_string(renewal) + ')';
 }
 
@@ -76,28 +77,28 @@ struct FreshAnswers {
   return count;
 }
 
-/// Takes what the baseline answers on `fresh.values`. Returns whether the baseline takes them: it writes to no other
+/// Takes what the baseline answers on `unseen.values`. Returns whether the baseline takes them: it writes to no other
 /// operands than on the given values, and its answers are as finite as `given_expected`. Throws what the baseline
 /// throws.
-[[nodiscard]] inline bool answer_fresh_values(Implementation& baseline, const OperandSets& operands,
-                                              const Expected& given_expected, FreshAnswers& fresh) {
-  fresh.expected = {};
-  fresh.expected.random = given_expected.random;
+[[nodiscard]] inline bool answer_unseen_values(Implementation& baseline, const OperandSets& operands,
+                                               const Expected& given_expected, UnseenAnswers& unseen) {
+  unseen.expected = {};
+  unseen.expected.random = given_expected.random;
   {
-    const OnOtherValues other = fresh.in_use();
-    fresh.expected.output =
-        observe_call(baseline, operands, &fresh.values, fresh.seed, given_expected.output).at_return;
+    const OnOtherValues other = unseen.in_use();
+    unseen.expected.output =
+        observe_call(baseline, operands, &unseen.values, unseen.seed, given_expected.output).at_return;
   }
-  for (std::size_t i = 0; i < fresh.values.size(); ++i) {
+  for (std::size_t i = 0; i < unseen.values.size(); ++i) {
     const auto& now = operands.tensors[0][i];
-    const bool written = !unchanged(fresh.values[i], now);
+    const bool written = !unchanged(unseen.values[i], now);
     if (written && !operands.may_change(i)) return false;
     // Values of the caller's may change later; its own ones are never an operand of a call.
-    const bool kept = !written && fresh.operands != nullptr;
-    fresh.expected.operands.push_back(kept ? fresh.values[i] : check::clone_input(written ? now : fresh.values[i]));
+    const bool kept = !written && unseen.operands != nullptr;
+    unseen.expected.operands.push_back(kept ? unseen.values[i] : check::clone_input(written ? now : unseen.values[i]));
   }
-  const auto &now = fresh.expected.output, &before = given_expected.output;
-  if (fresh.may_shrink) return count_elements(now, /*finite=*/false) <= count_elements(before, /*finite=*/false);
+  const auto &now = unseen.expected.output, &before = given_expected.output;
+  if (unseen.may_shrink) return count_elements(now, /*finite=*/false) <= count_elements(before, /*finite=*/false);
   return count_elements(now, /*finite=*/true) >= count_elements(before, /*finite=*/true);
 }
 
@@ -120,48 +121,48 @@ struct FreshAnswers {
 /// By the first kind of other values that the baseline takes, and by which its outputs change at all; if there is none,
 /// by the first one that changes places, or by any where outputs are compared as random numbers: the distribution of
 /// these may be the same for all values, and numbers that were drawn ahead for some are not.
-[[nodiscard]] inline FreshAnswers find_fresh_answers(Implementation& baseline, const OperandSets& operands,
-                                                     const OperandSet& given, const Expected& given_expected,
-                                                     const check::CheckOptions& check, FreshValues& source,
-                                                     const AddReference& add_reference) {
+[[nodiscard]] inline UnseenAnswers find_unseen_answers(Implementation& baseline, const OperandSets& operands,
+                                                       const OperandSet& given, const Expected& given_expected,
+                                                       const check::CheckOptions& check, UnseenValues& source,
+                                                       const AddReference& add_reference) {
   const auto options = without_reference(check);
   const auto differs = [&](const c10::IValue& before, const c10::IValue& now) {
     return !check::outputs_match(before, now, options).correct;
   };
-  const auto changes = [&](const FreshAnswers& fresh) {
-    if (!given_expected.output.isNone() && differs(given_expected.output, fresh.expected.output)) return true;
-    for (std::size_t i = 0; i < fresh.values.size(); ++i)
-      if (operands.may_change(i) && differs(given_expected.operands[i], fresh.expected.operands[i])) return true;
+  const auto changes = [&](const UnseenAnswers& unseen) {
+    if (!given_expected.output.isNone() && differs(given_expected.output, unseen.expected.output)) return true;
+    for (std::size_t i = 0; i < unseen.values.size(); ++i)
+      if (operands.may_change(i) && differs(given_expected.operands[i], unseen.expected.operands[i])) return true;
     return false;
   };
-  FreshAnswers unchanged;
+  UnseenAnswers unchanged;
   std::int64_t calls = 0;
   for (const Renewal renewal :
        {Renewal::replace_all_signs, Renewal::replace_all, Renewal::rearrange_all_signs, Renewal::rearrange_all,
         Renewal::rearrange_signs, Renewal::rearrange, Renewal::resample, Renewal::vary_signs, Renewal::vary,
         Renewal::scale, Renewal::scale_each, Renewal::rotate}) {
     const bool varies = renewal <= Renewal::vary;
-    if (!source.any(renewal) || (varies && check.fresh_values != check::CheckOptions::FreshValues::varied)) continue;
+    if (!source.any(renewal) || (varies && check.unseen_values != check::CheckOptions::UnseenValues::varied)) continue;
     // Few values that were replaced may change an output, or not.
     const int draws = replaces(renewal) ? 3 : 1;
     for (int i = 0; i < draws; ++i) {
-      FreshAnswers fresh{.renewal = renewal, .which = describe_draw(source, renewal)};
-      fresh.operands = given.clone();
-      fresh.values = fresh.operands->tensors();
-      fresh.seed = source.draw_seed();
+      UnseenAnswers unseen{.renewal = renewal, .which = describe_draw(source, renewal)};
+      unseen.operands = given.clone();
+      unseen.values = unseen.operands->tensors();
+      unseen.seed = source.draw_seed();
       try {
-        source.draw(fresh.renewal, fresh.values);
+        source.draw(unseen.renewal, unseen.values);
         ++calls;
-        if (!answer_fresh_values(baseline, operands, given_expected, fresh)) break;
-        if (!changes(fresh)) {
+        if (!answer_unseen_values(baseline, operands, given_expected, unseen)) break;
+        if (!changes(unseen)) {
           // A sort has the same output for other places, and what has kept an order has not.
           const bool counts = check.method == check::CheckOptions::Method::random || source.changes_places(renewal);
-          if (counts && unchanged.renewal == Renewal::none) unchanged = std::move(fresh);
+          if (counts && unchanged.renewal == Renewal::none) unchanged = std::move(unseen);
           continue;
         }
-        add_reference(fresh.expected, *fresh.operands);
-        fresh.calls = calls;
-        return fresh;
+        add_reference(unseen.expected, *unseen.operands);
+        unseen.calls = calls;
+        return unseen;
       } catch (...) {
         if (current_failure().device != Failure::Device::fine) throw;
         // No valid input, or a dtype that has no arithmetic.
@@ -192,8 +193,8 @@ struct FreshAnswers {
 /// Learned from the baseline; judges the calls of all.
 class Answers {
  public:
-  Answers(const OperandSets& operands, Expected on_given, FreshAnswers on_fresh, const check::CheckOptions& how)
-      : given(std::move(on_given)), options(how), operands_(operands), fresh_(std::move(on_fresh)) {}
+  Answers(const OperandSets& operands, Expected on_given, UnseenAnswers on_unseen, const check::CheckOptions& how)
+      : given(std::move(on_given)), options(how), operands_(operands), unseen_(std::move(on_unseen)) {}
 
   /// On the operands as the user gave them.
   const Expected given;
@@ -201,28 +202,30 @@ class Answers {
 
   [[nodiscard]] bool checks() const { return options.method != check::CheckOptions::Method::none; }
   /// Whether there are other values than those given that the baseline takes.
-  [[nodiscard]] bool renews() const { return fresh_.renewal != Renewal::none; }
+  [[nodiscard]] bool takes_unseen() const { return unseen_.renewal != Renewal::none; }
   /// Those of the last draw. Null: there are none.
-  [[nodiscard]] const std::vector<at::Tensor>* fresh_values() const { return renews() ? &fresh_.values : nullptr; }
-  [[nodiscard]] const FreshAnswers& fresh() const { return fresh_; }
+  [[nodiscard]] const std::vector<at::Tensor>* unseen_values() const {
+    return takes_unseen() ? &unseen_.values : nullptr;
+  }
+  [[nodiscard]] const UnseenAnswers& unseen() const { return unseen_; }
 
-  /// Whether the baseline can be asked about other values again. A float64 reference is computed for the first fresh
+  /// Whether the baseline can be asked about other values again. A float64 reference is computed for the first unseen
   /// values alone.
-  [[nodiscard]] bool can_ask() const { return renews() && !fresh_.expected.reference; }
+  [[nodiscard]] bool can_ask() const { return takes_unseen() && !unseen_.expected.reference; }
 
-  /// Draws values that no call has seen before, so that the next calls on fresh values cannot be answered by what
+  /// Draws unseen values before, so that the next calls on unseen values cannot be answered by what
   /// earlier ones have left. The last ones stay if the baseline cannot be asked about others, or does not take them.
   /// Large ones are drawn in their place, several times if need be; then there are none if the baseline takes no
   /// others.
-  void draw(Implementation& baseline, FreshValues& source) {
+  void draw(Implementation& baseline, UnseenValues& source) {
     if (!can_ask()) return;
-    const bool in_place = are_large(fresh_.values);
+    const bool in_place = are_large(unseen_.values);
     const int attempts = in_place ? 3 : 1;
     for (int attempt = 0; attempt < attempts; ++attempt) {
-      FreshAnswers next{.renewal = fresh_.renewal,
-                        .operands = in_place ? fresh_.operands : fresh_.operands->clone(),
-                        .seed = source.draw_seed(),
-                        .which = fresh_.which};
+      UnseenAnswers next{.renewal = unseen_.renewal,
+                         .operands = in_place ? unseen_.operands : unseen_.operands->clone(),
+                         .seed = source.draw_seed(),
+                         .which = unseen_.which};
       next.values = next.operands->tensors();
       try {
         source.draw(next.renewal, next.values);
@@ -231,51 +234,51 @@ class Answers {
         continue;  // as where it does not take them
       }
       if (answer(baseline, next)) {
-        fresh_ = std::move(next);
+        unseen_ = std::move(next);
         return;
       }
     }
-    if (in_place) fresh_ = {};
+    if (in_place) unseen_ = {};
   }
 
   /// Returns what the baseline answers on `values`, as far as can_ask(); nothing if it does not take them.
-  [[nodiscard]] std::optional<FreshAnswers> ask(Implementation& baseline, const std::vector<at::Tensor>& values,
-                                                std::uint64_t seed) const {
-    FreshAnswers asked{.renewal = fresh_.renewal, .values = values, .seed = seed, .which = fresh_.which};
-    return answer(baseline, asked) ? std::optional<FreshAnswers>(std::move(asked)) : std::nullopt;
+  [[nodiscard]] std::optional<UnseenAnswers> ask(Implementation& baseline, const std::vector<at::Tensor>& values,
+                                                 std::uint64_t seed) const {
+    UnseenAnswers asked{.renewal = unseen_.renewal, .values = values, .seed = seed, .which = unseen_.which};
+    return answer(baseline, asked) ? std::optional<UnseenAnswers>(std::move(asked)) : std::nullopt;
   }
 
   /// What the baseline does with its output, others may do as well.
   void imitate(const ObservedCall& made) { shortcuts_ = shortcuts_of_each(made, operands_.tensors[0]); }
 
-  /// Whether the output of a call on the fresh values, and nothing else of it, differs from the right one.
+  /// Whether the output of a call on the unseen values, and nothing else of it, differs from the right one.
   [[nodiscard]] bool only_output_differs(const ObservedCall& made, std::size_t set) const {
-    return changed_operand(operands_, fresh_.expected.operands, set).empty() &&
-           !match_outputs(fresh_.expected, made.at_return, options).correct;
+    return changed_operand(operands_, unseen_.expected.operands, set).empty() &&
+           !match_outputs(unseen_.expected, made.at_return, options).correct;
   }
 
   /// What is wrong with the output of a call on the values of `asked`, and with `tensors`, the operands of the call
   /// after it; empty if nothing is.
   [[nodiscard]] std::string judge_output(const c10::IValue& output, const std::vector<at::Tensor>& tensors,
-                                         const FreshAnswers& asked) const {
+                                         const UnseenAnswers& asked) const {
     const Agreement agreement = agree_with(asked.expected, output, operands_, &tensors, options);
     return agreement.correct ? std::string() : explain(agreement, output, asked.renewal);
   }
 
   /// Whether `tensors`, the operands of a call on the values of `asked`, are right after it.
-  [[nodiscard]] bool operands_agree(const std::vector<at::Tensor>& tensors, const FreshAnswers& asked) const {
+  [[nodiscard]] bool operands_agree(const std::vector<at::Tensor>& tensors, const UnseenAnswers& asked) const {
     return agree_with(asked.expected, asked.expected.output, operands_, &tensors, without_reference(options)).correct;
   }
 
-  /// What is wrong with a call on set `set`, made on the given values or, if `renewed`, on the fresh ones; empty if
+  /// What is wrong with a call on set `set`, made on the given values or, if `renewed`, on the unseen ones; empty if
   /// nothing is.
   [[nodiscard]] std::string judge(const ObservedCall& made, bool renewed, std::size_t set = 0) const {
-    const Expected& expected = renewed ? fresh_.expected : given;
+    const Expected& expected = renewed ? unseen_.expected : given;
     const Agreement agreement = agree(expected, made.at_return, operands_, set, options);
     if (!agreement.correct) {
       // This is reported first, since a changed operand makes the outputs of later calls wrong.
       if (auto problem = changed_operand(operands_, expected.operands, set); !problem.empty()) return problem;
-      return renewed ? explain(agreement, made.at_return, fresh_.renewal) : agreement.message;
+      return renewed ? explain(agreement, made.at_return, unseen_.renewal) : agreement.message;
     }
     const auto shortcuts = shortcuts_of_each(made, operands_.tensors[set]);
     if (auto problem = describe_shortcuts(shortcuts_, shortcuts, options); !problem.empty()) return problem;
@@ -287,9 +290,9 @@ class Answers {
 
  private:
   /// Returns whether the baseline takes the values of `asked`, with its answers and the tolerances for them.
-  [[nodiscard]] bool answer(Implementation& baseline, FreshAnswers& asked) const {
+  [[nodiscard]] bool answer(Implementation& baseline, UnseenAnswers& asked) const {
     try {
-      if (!answer_fresh_values(baseline, operands_, given, asked)) return false;
+      if (!answer_unseen_values(baseline, operands_, given, asked)) return false;
     } catch (...) {
       if (current_failure().device != Failure::Device::fine) throw;
       // It took other values of this kind before, so that these are at fault.
@@ -297,7 +300,7 @@ class Answers {
     }
     // Learning tolerances takes more calls than there is time for between rounds; those of the first values are about
     // as large, and where they are not, AuditDriver looks closer.
-    asked.expected.learned = learned_for(asked.expected, fresh_.expected);
+    asked.expected.learned = learned_for(asked.expected, unseen_.expected);
     return true;
   }
 
@@ -315,11 +318,11 @@ class Answers {
              ", so the answer was kept, not computed: " + agreement.message;
     return "it is right for the operands given, but not for " + changed + ": " + agreement.message +
            ". If it relies on what is special about the operands, choose other values or none "
-           "(check::CheckOptions::fresh_values)";
+           "(check::CheckOptions::unseen_values)";
   }
 
   const OperandSets& operands_;
-  FreshAnswers fresh_;
+  UnseenAnswers unseen_;
   std::vector<std::int64_t> shortcuts_ = {};
 };
 

@@ -36,8 +36,8 @@
 #include "pace/subject/operands.hpp"
 #include "pace/subject/random_state.hpp"
 #include "pace/subject/write_values.hpp"
-#include "pace/values/fresh_values.hpp"
 #include "pace/values/padding.hpp"
+#include "pace/values/unseen_values.hpp"
 #include "pace/values/value_structure.hpp"
 #include "pace/verify/answers.hpp"
 #include "pace/verify/check.hpp"
@@ -127,7 +127,7 @@ inline void bend(const at::Tensor& values, double share) {
 
 /// Makes masks true everywhere, or false: bools, and numbers of which some are 0 and all others 1, in any order. Those
 /// of which `source` says that the sum stays are left.
-[[nodiscard]] inline bool fill_masks(const std::vector<at::Tensor>& tensors, const FreshValues& source, bool value) {
+[[nodiscard]] inline bool fill_masks(const std::vector<at::Tensor>& tensors, const UnseenValues& source, bool value) {
   bool changed = false;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const at::Tensor& tensor = tensors[i];
@@ -196,7 +196,7 @@ class EdgeValues final : public Check {
   /// tolerance holds for values as large as those given.
   [[nodiscard]] static bool applies(const check::CheckOptions& options) {
     using Method = check::CheckOptions::Method;
-    return options.edge_values && options.fresh_values != check::CheckOptions::FreshValues::none &&
+    return options.edge_values && options.unseen_values != check::CheckOptions::UnseenValues::none &&
            (options.method == Method::allclose || options.method == Method::bitwise || options.method == Method::ties);
   }
 
@@ -576,7 +576,7 @@ class EdgeValues final : public Check {
   Implementation* baseline_ = nullptr;
   Learn learn_tolerances_ = {};
   /// Knows which operands are special.
-  std::optional<FreshValues> source_ = {};
+  std::optional<UnseenValues> source_ = {};
   std::vector<Learned> learned_ = {};
 };
 

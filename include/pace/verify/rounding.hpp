@@ -24,7 +24,7 @@
 #include "pace/check/tolerance.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
-#include "pace/values/fresh_values.hpp"
+#include "pace/values/unseen_values.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
 #include "pace/verify/sensitivity.hpp"
@@ -138,7 +138,7 @@ class WithoutRounding {
 /// for lack of memory in comparing.
 [[nodiscard]] inline bool rounding_explains(const c10::IValue& output, const AnswerOnValues& known,
                                             Implementation& baseline, const OperandSets& operands,
-                                            const OperandSet& like, const FreshValues& source,
+                                            const OperandSet& like, const UnseenValues& source,
                                             const check::CheckOptions& check) {
   // One way may leave a sum that cancels nearly as it is, by chance.
   constexpr std::uint32_t ways = 4;

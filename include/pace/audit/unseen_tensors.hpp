@@ -48,35 +48,35 @@ class FirstSetExchanged {
 };
 
 /// Times of single calls on set 0 and on copies of it that no call has had.
-class NewTensorTimes {
+class UnseenTensorTimes {
  public:
   using Draw = std::function<void(const std::vector<at::Tensor>&)>;
 
-  /// `draw` writes new values to the tensors that it gets, which are like those of `like`. The other arguments must
+  /// `draw` writes unseen values to the tensors that it gets, which are like those of `like`. The other arguments must
   /// outlive it.
-  NewTensorTimes(timing::Clock& clock, OperandSets& operands, const OperandSet& like, Draw draw)
+  UnseenTensorTimes(timing::Clock& clock, OperandSets& operands, const OperandSet& like, Draw draw)
       : clock_(clock), operands_(operands), like_(like), draw_(std::move(draw)) {}
 
   /// A call of an implementation on each.
   struct Times {
-    Nanoseconds on_known{}, on_new{};
+    Nanoseconds on_known{}, on_unseen{};
   };
   [[nodiscard]] Times take(Implementation& implementation) {
     Times times;
     times.on_known = time(implementation, nullptr);
     // It lives on, so that no later one has its address.
     made_.push_back(like_.clone());
-    times.on_new = time(implementation, &made_.back());
+    times.on_unseen = time(implementation, &made_.back());
     return times;
   }
 
-  /// Whether a call takes more than 1.5 times as long on new tensors, beyond `slack` and beyond what that of the
+  /// Whether a call takes more than 1.5 times as long on unseen tensors, beyond `slack` and beyond what that of the
   /// baseline takes longer there: memory that is new to the process makes calls longer by a time or by a share.
   [[nodiscard]] static bool is_slow(const Times& own, const Times& baseline, Nanoseconds slack) {
     constexpr double most_times = 1.5;
-    const Nanoseconds longer = std::max(baseline.on_new - baseline.on_known, Nanoseconds(0));
+    const Nanoseconds longer = std::max(baseline.on_unseen - baseline.on_known, Nanoseconds(0));
     const double norm = baseline.on_known.count() > 0 ? 1 + longer / baseline.on_known : 1;
-    return own.on_new > most_times * norm * own.on_known + longer + slack;
+    return own.on_unseen > most_times * norm * own.on_known + longer + slack;
   }
 
  private:
@@ -105,10 +105,10 @@ class NewTensorTimes {
 };
 
 /// Finds candidates that are fast only on the tensors of the rounds.
-class NewTensors final : public Check {
+class UnseenTensors final : public Check {
  public:
   /// `audit` must outlive it.
-  explicit NewTensors(AuditContext& audit) : audit_(audit) {}
+  explicit UnseenTensors(AuditContext& audit) : audit_(audit) {}
   [[nodiscard]] std::string find_fault(Implementation& implementation) override;
   /// What is kept for an operand is made once more for another one.
   [[nodiscard]] bool is_explained_by_kept_operand() const override { return true; }
@@ -118,41 +118,42 @@ class NewTensors final : public Check {
 };
 
 /// Whether single calls take as long on tensors that no call has had as on those of the rounds, where the values are
-/// new to both: see NewTensorTimes. Large operands would take too long to be copied.
-inline std::string NewTensors::find_fault(Implementation& implementation) {
+/// new to both: see UnseenTensorTimes. Large operands would take too long to be copied.
+inline std::string UnseenTensors::find_fault(Implementation& implementation) {
   constexpr int tries = 12, for_all_but_one = 11;
   constexpr double slack_in_resolutions = 40, most_bytes = 64 << 20;
   const Nanoseconds usual = audit_.shortest_of(implementation.index) + audit_.shortest_of(audit_.baseline_index);
-  // On values that are known, what is kept for them would be made anew on new tensors alone. A step of a training has
-  // its tensors from the model.
+  // On values that are known, what is kept for them would be made anew on unseen tensors alone. A step of a training
+  // has its tensors from the model.
   if (audit_.clock.modes() != nullptr || !audit_.operands.keeps.empty() || audit_.prepared.renew ||
-      !audit_.answers->renews() || audit_.operands.pristine.empty() ||
+      !audit_.answers->takes_unseen() || audit_.operands.pristine.empty() ||
       bytes_of(audit_.operands.pristine) > most_bytes || implementation.phases() != nullptr ||
       4 * usual > AuditContext::audit_share * audit_.options.budget)
     return {};
   const Nanoseconds start = audit_.clock.now(), slack = slack_in_resolutions * audit_.clock.resolution();
-  NewTensorTimes::Times own, of_baseline;
+  UnseenTensorTimes::Times own, of_baseline;
   int slower = 0;
   {
-    const OnOtherValues other = audit_.on_fresh_values();
-    NewTensorTimes times(audit_.clock, audit_.operands, *audit_.prepared.given,
-                         [&](const std::vector<at::Tensor>& tensors) {
-                           audit_.source->draw(audit_.answers->fresh().renewal, tensors, {});
-                         });
+    const OnOtherValues other = audit_.unseen_in_use();
+    UnseenTensorTimes times(audit_.clock, audit_.operands, *audit_.prepared.given,
+                            [&](const std::vector<at::Tensor>& tensors) {
+                              audit_.source->draw(audit_.answers->unseen().renewal, tensors, {});
+                            });
     for (int i = 0; i < tries && slower >= i - (tries - for_all_but_one); ++i) {
-      // Work on new tensors alone may have taken the time.
+      // Work on unseen tensors alone may have taken the time.
       if (i > 0 && audit_.clock.now() - start > audit_.longest_of_rounds()) break;
       if (time_left(audit_.clock).count() <= 0) break;
       of_baseline = times.take(audit_.baseline());
       own = times.take(implementation);
-      slower += NewTensorTimes::is_slow(own, of_baseline, slack);
+      slower += UnseenTensorTimes::is_slow(own, of_baseline, slack);
     }
   }
   audit_.repair(0);
   if (slower < for_all_but_one) return {};
-  return "a call on tensors that none has had takes " + format_time(own.on_new) + ", and one on those of the rounds " +
-         format_time(own.on_known) + ", both on new values; those of the baseline take " +
-         format_time(of_baseline.on_new) + " and " + format_time(of_baseline.on_known) +
-         ": it is fast on the tensors of the rounds alone. " + AuditContext::keeps_hint();
+  return "a call on tensors that none has had takes " + format_time(own.on_unseen) +
+         ", and one on those of the rounds " + format_time(own.on_known) +
+         ", both on unseen values; those of the baseline take " + format_time(of_baseline.on_unseen) + " and " +
+         format_time(of_baseline.on_known) + ": it is fast on the tensors of the rounds alone. " +
+         AuditContext::keeps_hint();
 }
 }  // namespace pace::detail

@@ -1,4 +1,4 @@
-// Fresh values: other inputs for the same buffers, which no call has seen before, so that an answer kept from earlier
+// Unseen values: other inputs for the same buffers, which no call has seen before, so that an answer kept from earlier
 // values is found out.
 #pragma once
 
@@ -631,11 +631,11 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
   }
 }
 
-/// Draws fresh values from given ones, by numbers that cannot be foreseen without the seed.
-class FreshValues {
+/// Draws unseen values from given ones, by numbers that cannot be foreseen without the seed.
+class UnseenValues {
  public:
   /// Looks at the given values once. `known`: what integers may add up to, or be bounded by.
-  FreshValues(std::vector<at::Tensor> given, std::uint64_t seed, const KnownSizes& known = {})
+  UnseenValues(std::vector<at::Tensor> given, std::uint64_t seed, const KnownSizes& known = {})
       : given_(std::move(given)), random_(seed), drawn_(given_) {
     for (std::size_t i = 0; i < given_.size(); ++i) {
       quantized_.push_back(is_renewable_quantized(given_[i]));
@@ -671,8 +671,8 @@ class FreshValues {
   }
 
   /// Returns a source of other values that does not advance this one.
-  [[nodiscard]] FreshValues with_seed(std::uint64_t seed) const {
-    FreshValues other = *this;
+  [[nodiscard]] UnseenValues with_seed(std::uint64_t seed) const {
+    UnseenValues other = *this;
     other.random_ = SplitMix64(seed);
     return other;
   }
@@ -702,7 +702,7 @@ class FreshValues {
         return is_set(renewable_);
     }
   }
-  /// Whether values of this kind are in other places than the given ones, so that they may be fresh though no output
+  /// Whether values of this kind are in other places than the given ones, so that they may be unseen though no output
   /// shows it.
   [[nodiscard]] bool changes_places(Renewal renewal) const {
     return (moves_integers(renewal) && any(Renewal::rearrange_all)) ||
@@ -711,14 +711,14 @@ class FreshValues {
   /// Positions of the tensors whose values the last draw has renewed.
   [[nodiscard]] std::vector<std::size_t> positions() const { return renewed_by(last_); }
   /// Whether values of this kind renew tensor `i`.
-  [[nodiscard]] bool renews(Renewal renewal, std::size_t i) const {
+  [[nodiscard]] bool takes_unseen(Renewal renewal, std::size_t i) const {
     return renewable_[i] || (moves_integers(renewal) && dims_[i]);
   }
-  /// Positions of the tensors whose values a draw of this kind renews.
+  /// Positions of the tensors whose values a draw of this kind takes_unseen.
   [[nodiscard]] std::vector<std::size_t> renewed_by(Renewal renewal) const {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < renewable_.size(); ++i)
-      if (renews(renewal, i)) found.push_back(i);
+      if (takes_unseen(renewal, i)) found.push_back(i);
     return found;
   }
   /// Whether integers or bools of tensor `i` may change places.

@@ -1,4 +1,4 @@
-// BaselineWitness: the baseline's time before any candidate was called, against its time afterwards.
+// UntouchedBaseline: the baseline's time before any candidate was called, against its time afterwards.
 #pragma once
 
 #include <sched.h>
@@ -18,8 +18,8 @@
 
 #include "pace/audit/audit_driver.hpp"
 #include "pace/audit/baseline_alone.hpp"
-#include "pace/audit/new_value_norm.hpp"
 #include "pace/audit/time_pairs.hpp"
+#include "pace/audit/unseen_norm.hpp"
 #include "pace/audit/untouched_process.hpp"
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
@@ -65,12 +65,12 @@ class LoneBaseline {
     return time_burst(clock_, prepared_.baseline(), prepared_.operands->sets.size(), bytes_of_outputs_, burst);
   }
 
-  [[nodiscard]] Nanoseconds time_on_new_values(const NewValueQuestion& question) {
-    if (!on_new_values_) {
-      on_new_values_.emplace(clock_, prepared_);
-      on_new_values_->learn(prepared_.baseline(), expected_, check_, [](Expected&, const OperandSet&) {});
+  [[nodiscard]] Nanoseconds time_on_unseen_values(const UnseenQuestion& question) {
+    if (!unseen_) {
+      unseen_.emplace(clock_, prepared_);
+      unseen_->learn(prepared_.baseline(), expected_, check_, [](Expected&, const OperandSet&) {});
     }
-    return on_new_values_->time_baseline_on_new_values(question);
+    return unseen_->time_baseline_on_unseen_values(question);
   }
 
  private:
@@ -79,16 +79,16 @@ class LoneBaseline {
   check::CheckOptions check_;
   Expected expected_;
   std::vector<std::int64_t> bytes_of_outputs_;
-  std::optional<AuditDriver> on_new_values_;
+  std::optional<AuditDriver> unseen_;
 };
 
-/// What the untouched process is asked for: a burst, or samples on new values.
-struct WitnessQuestion {
+/// What the untouched process is asked for: a burst, or samples on unseen values.
+struct UntouchedRequest {
   Burst burst = {};
-  std::optional<NewValueQuestion> on_new_values = {};
+  std::optional<UnseenQuestion> on_unseen_values = {};
 };
 
-/// What a witness says of the baseline's times in the rounds; nothing if they are its own.
+/// What a untouched says of the baseline's times in the rounds; nothing if they are its own.
 struct SlowedBaseline {
   /// Something that a candidate has done slows it: why, as a clause.
   std::string by_candidate = {};
@@ -100,25 +100,25 @@ struct SlowedBaseline {
 /// signals, settings of the C library. The baseline is timed alone before the first call of a candidate and after the
 /// rounds. If it is slower then, it is timed in turn with the same in a process that was forked before the comparison:
 /// if the machine has become slower, so has the baseline there. Where there is no such process, what other processes
-/// took of the CPUs meanwhile excuses as much. That process says as well how long the baseline takes on new values.
-class BaselineWitness {
+/// took of the CPUs meanwhile excuses as much. That process says as well how long the baseline takes on unseen values.
+class UntouchedBaseline {
  public:
   /// One that sees nothing, for a process in which no baseline is timed beside a candidate.
-  BaselineWitness() = default;
-  /// The samples of the baseline that it is the witness of: those on new values alone in a process in which no sample
-  /// of the rounds is the baseline's.
-  enum class Of { all_samples, new_values };
+  UntouchedBaseline() = default;
+  /// The samples of the baseline that it is the untouched of: those on unseen values alone in a process in which no
+  /// sample of the rounds is the baseline's.
+  enum class Of { all_samples, unseen_values };
 
   /// Forks, where that is safe. `clock` and `plan` must outlive it.
-  BaselineWitness(timing::Clock& clock, const ComparisonPlan& plan, Of of = Of::all_samples)
+  UntouchedBaseline(timing::Clock& clock, const ComparisonPlan& plan, Of of = Of::all_samples)
       : able_(is_able(clock) && plan.options.audit == Audit::strict), of_rounds_(of == Of::all_samples) {
     if (!able_ || !reason_not_to_fork().empty() || plan.implementations.size() < 2) return;
     untouched_.emplace(
-        [&clock, &plan, baseline = std::shared_ptr<LoneBaseline>()](const WitnessQuestion& question) mutable {
+        [&clock, &plan, baseline = std::shared_ptr<LoneBaseline>()](const UntouchedRequest& question) mutable {
           if (!baseline) baseline = std::make_shared<LoneBaseline>(clock, plan);
-          if (!question.on_new_values) return std::optional(baseline->time(question.burst));
+          if (!question.on_unseen_values) return std::optional(baseline->time(question.burst));
           const OnCpu on_cpu(question.burst.cpu);
-          return std::optional(baseline->time_on_new_values(*question.on_new_values));
+          return std::optional(baseline->time_on_unseen_values(*question.on_unseen_values));
         });
   }
 
@@ -133,11 +133,11 @@ class BaselineWitness {
   /// CPU seconds that the baseline alone used in a second; 0: unknown.
   [[nodiscard]] double cores() const { return before_ ? before_->cores : 0; }
 
-  /// Asks the untouched process for the time of a call of the baseline on new values. Returns nothing if there is no
+  /// Asks the untouched process for the time of a call of the baseline on unseen values. Returns nothing if there is no
   /// such process, or if it does not answer.
-  [[nodiscard]] std::optional<Nanoseconds> time_on_new_values(const NewValueQuestion& question, Nanoseconds longest) {
+  [[nodiscard]] std::optional<Nanoseconds> time_on_unseen_values(const UnseenQuestion& question, Nanoseconds longest) {
     if (!untouched_) return std::nullopt;
-    return untouched_->ask({.burst = {.cpu = ::sched_getcpu()}, .on_new_values = question}, longest);
+    return untouched_->ask({.burst = {.cpu = ::sched_getcpu()}, .on_unseen_values = question}, longest);
   }
 
   /// After the rounds of `timed`, in which a call of the baseline took `in_rounds` in the median: returns why that is
@@ -294,7 +294,7 @@ class BaselineWitness {
   }
 
   bool able_ = false, of_rounds_ = false;
-  std::optional<UntouchedProcess<WitnessQuestion, Nanoseconds>> untouched_;
+  std::optional<UntouchedProcess<UntouchedRequest, Nanoseconds>> untouched_;
   std::optional<AloneTimes> before_;
   std::vector<std::int64_t> bytes_of_outputs_ = {};
 };

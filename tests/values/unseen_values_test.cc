@@ -1,4 +1,4 @@
-#include "pace/values/fresh_values.hpp"
+#include "pace/values/unseen_values.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -25,20 +25,20 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "pace/audit/novelty.hpp"
+#include "pace/audit/unseen_effect.hpp"
 #include "tests/support/fake_clock.hpp"
 
 namespace {
 
 using pace::Nanoseconds;
-using pace::detail::FreshValues;
 using pace::detail::Renewal;
+using pace::detail::UnseenValues;
 
 at::Tensor numbers(std::initializer_list<double> values) { return at::tensor(std::vector<double>(values)); }
 
 /// `given` after one draw.
 std::vector<at::Tensor> drawn(Renewal renewal, const std::vector<at::Tensor>& given, std::uint64_t seed = 1) {
-  FreshValues source(given, seed);
+  UnseenValues source(given, seed);
   std::vector<at::Tensor> values;
   for (const auto& each : given) values.push_back(each.defined() ? pace::check::clone_input(each) : each);
   source.draw(renewal, values);
@@ -96,15 +96,15 @@ TEST_CASE("signs: one in eight of values of both signs, and angles of complex on
   for (const double quarter : {-3.0, -1.5, 0.0, 1.5})
     CHECK(angles.gt(quarter).logical_and(angles.lt(quarter + 1.5)).sum().item<std::int64_t>() > 150);
   CHECK(drawn(Renewal::vary, {complex})[0].div(complex).angle().abs().lt(1e-9).all().item<bool>());
-  CHECK(FreshValues({x}, 1).any(Renewal::rearrange_signs));
-  CHECK_FALSE(FreshValues({x.abs(), in_order}, 1).any(Renewal::rearrange_signs));
+  CHECK(UnseenValues({x}, 1).any(Renewal::rearrange_signs));
+  CHECK_FALSE(UnseenValues({x.abs(), in_order}, 1).any(Renewal::rearrange_signs));
 }
 
 TEST_CASE("each draw has values of its own, which the seed repeats") {
   const std::vector<at::Tensor> given{numbers({1.5, -3.25, 0.1})};
   CHECK(at::equal(drawn(Renewal::vary, given, 7)[0], drawn(Renewal::vary, given, 7)[0]));
   CHECK_FALSE(at::equal(drawn(Renewal::vary, given, 7)[0], drawn(Renewal::vary, given, 8)[0]));
-  FreshValues source(given, 7);
+  UnseenValues source(given, 7);
   const std::vector<at::Tensor> first{at::empty_like(given[0])}, second{at::empty_like(given[0])};
   source.draw(Renewal::vary, first);
   source.draw(Renewal::vary, second);
@@ -116,8 +116,8 @@ TEST_CASE("each draw has values of its own, which the seed repeats") {
 
 TEST_CASE("a source with another seed has other values, and leaves those of the first one as they are") {
   const std::vector<at::Tensor> given = {at::randn({64})};
-  FreshValues one(given, 1), same(given, 1);
-  FreshValues other = one.with_seed(2);
+  UnseenValues one(given, 1), same(given, 1);
+  UnseenValues other = one.with_seed(2);
   const at::Tensor of_one = at::empty_like(given[0]), of_same = at::empty_like(given[0]),
                    of_other = at::empty_like(given[0]);
   other.draw(Renewal::vary, {of_other});
@@ -496,7 +496,7 @@ TEST_CASE("replaced: whole numbers by others that occur, and bools by the other 
   const auto now = drawn(Renewal::replace_all, {ranges}, 5)[0];
   CHECK_FALSE(at::equal(sorted(now), sorted(ranges)));
   CHECK(now.select(1, 0).lt(now.select(1, 1)).all().item<bool>());
-  CHECK_FALSE(FreshValues({at::randperm(64, at::kLong)}, 1).any(Renewal::replace_all));
+  CHECK_FALSE(UnseenValues({at::randperm(64, at::kLong)}, 1).any(Renewal::replace_all));
 }
 
 TEST_CASE("operands that are equal stay equal, and have their own values otherwise") {
@@ -520,7 +520,7 @@ TEST_CASE("memory that several operands share, or one element several times, is 
   const auto whole = numbers({2, 4, 6, 8});
   std::vector<at::Tensor> values{whole.clone()};
   values.push_back(values[0].narrow(0, 1, 2));
-  FreshValues({whole, whole.narrow(0, 1, 2)}, 1).draw(Renewal::scale, values);
+  UnseenValues({whole, whole.narrow(0, 1, 2)}, 1).draw(Renewal::scale, values);
   CHECK(values[0][0].item<double>() * 4 == values[0][3].item<double>());
   CHECK(at::equal(values[0].narrow(0, 1, 2), values[1]));
   CHECK(values[0][0].item<double>() >= 1);
@@ -549,7 +549,7 @@ TEST_CASE("perturbed: by a few units in the last place, in several ways") {
   const auto before = at::randn({64}, at::kDouble);
   for (const std::uint32_t way : {0, 1, 2, 3}) {
     const std::vector<at::Tensor> values{before.clone()};
-    FreshValues(values, 1).perturb(values, way);
+    UnseenValues(values, 1).perturb(values, way);
     CHECK_FALSE(at::equal(values[0], before));
     CHECK(at::allclose(values[0], before, 1e-14, 0));
     for (const auto& each : perturbed) CHECK_FALSE(at::equal(values[0], each));
@@ -564,54 +564,54 @@ TEST_CASE("perturbed: by a few units in the last place, in several ways") {
 }
 
 using pace::detail::CallTimes;
-using pace::detail::find_novelty_effect;
+using pace::detail::find_unseen_effect;
 
-/// What is found of calls of `on_new` ns on new values and `on_known` ns on known ones, beside a baseline of 20 us on
-/// new values and `norm` ns on known ones; every `each` th time is a thousand times as long.
-std::string novelty(double on_new, double on_known, int each = 0, double norm = 20'000) {
+/// What is found of calls of `on_unseen` ns on unseen values and `on_known` ns on known ones, beside a baseline of 20
+/// us on unseen values and `norm` ns on known ones; every `each` th time is a thousand times as long.
+std::string unseen_effect(double on_unseen, double on_known, int each = 0, double norm = 20'000) {
   int times = 0;
   const auto hit = [&](double usual) { return Nanoseconds(each > 0 && ++times % each == 0 ? 1000 * usual : usual); };
-  const auto found = find_novelty_effect(
+  const auto found = find_unseen_effect(
       8, Nanoseconds(200), {},
-      [&] { return std::optional(CallTimes{hit(on_new), hit(on_known), Nanoseconds(on_new)}); },
+      [&] { return std::optional(CallTimes{hit(on_unseen), hit(on_known), Nanoseconds(on_unseen)}); },
       [&] { return std::optional(CallTimes{hit(20'000), hit(norm), Nanoseconds(20'000)}); });
   return found ? found->describe() : "";
 }
 
-TEST_CASE("calls that take more than twice as long on new values are found") {
+TEST_CASE("calls that take more than twice as long on unseen values are found") {
   using Catch::Matchers::ContainsSubstring;
-  CHECK_THAT(novelty(31'000, 10'000), ContainsSubstring("(31.0 us, and 10.0 us on the same values again)"));
-  CHECK_THAT(novelty(31'000, 10'000), ContainsSubstring("take 3.08 times as long"));  // without the slack of 200 ns
-  CHECK(novelty(19'000, 10'000) == "");
-  CHECK(novelty(10'000, 10'000) == "");
-  CHECK(novelty(10'000, 30'000) == "");
-  CHECK(novelty(200, 1) == "");                      // within the slack
-  CHECK_FALSE(novelty(31'000, 10'000, 17).empty());  // an interrupt here and there changes nothing
-  CHECK(novelty(10'000, 10'000, 3) == "");
+  CHECK_THAT(unseen_effect(31'000, 10'000), ContainsSubstring("(31.0 us, and 10.0 us on the same values again)"));
+  CHECK_THAT(unseen_effect(31'000, 10'000),
+             ContainsSubstring("take 3.08 times as long"));  // without the slack of 200 ns
+  CHECK(unseen_effect(19'000, 10'000) == "");
+  CHECK(unseen_effect(10'000, 10'000) == "");
+  CHECK(unseen_effect(10'000, 30'000) == "");
+  CHECK(unseen_effect(200, 1) == "");                      // within the slack
+  CHECK_FALSE(unseen_effect(31'000, 10'000, 17).empty());  // an interrupt here and there changes nothing
+  CHECK(unseen_effect(10'000, 10'000, 3) == "");
 }
 
-TEST_CASE("what the baseline loses on new values is no effect") {
-  CHECK(novelty(31'000, 10'000, 0, 10'000) == "");
-  CHECK_FALSE(novelty(51'000, 10'000, 0, 10'000).empty());
-  CHECK_FALSE(novelty(31'000, 10'000, 0, 40'000).empty());  // one that is faster excuses nothing either
+TEST_CASE("what the baseline loses on unseen values is no effect") {
+  CHECK(unseen_effect(31'000, 10'000, 0, 10'000) == "");
+  CHECK_FALSE(unseen_effect(51'000, 10'000, 0, 10'000).empty());
+  CHECK_FALSE(unseen_effect(31'000, 10'000, 0, 40'000).empty());  // one that is faster excuses nothing either
 }
 
-/// What is found of calls of `on_new` ns on new values and of `on_given` ns on those given, beside a baseline of 20 us
-/// and `norm` ns.
-std::string beside_given(double on_new, double on_given, double norm = 20'000) {
-  const auto times = [](double on_new_values, double on_given_ones) {
-    const Nanoseconds usual(on_new_values);
+/// What is found of calls of `on_unseen` ns on unseen values and of `on_given` ns on those given, beside a baseline of
+/// 20 us and `norm` ns.
+std::string beside_given(double on_unseen, double on_given, double norm = 20'000) {
+  const auto times = [](double on_unseen_values, double on_given_ones) {
+    const Nanoseconds usual(on_unseen_values);
     return std::optional(CallTimes{usual, usual, usual, {}, Nanoseconds(on_given_ones)});
   };
-  const auto found = find_novelty_effect(
-      8, Nanoseconds(200), {}, [&] { return times(on_new, on_given); }, [&] { return times(20'000, norm); });
+  const auto found = find_unseen_effect(
+      8, Nanoseconds(200), {}, [&] { return times(on_unseen, on_given); }, [&] { return times(20'000, norm); });
   return found ? found->describe() : "";
 }
 
-TEST_CASE("calls that take more than three times as long on new values as on those given are found") {
+TEST_CASE("calls that take more than three times as long on unseen values as on those given are found") {
   using Catch::Matchers::ContainsSubstring;
-  CHECK_THAT(beside_given(40'000, 10'000),
-             ContainsSubstring("3.98 times as long on values that it has not seen before"));
+  CHECK_THAT(beside_given(40'000, 10'000), ContainsSubstring("3.98 times as long on unseen values"));
   CHECK_THAT(beside_given(40'000, 10'000), ContainsSubstring("(40.0 us, and 10.0 us on the values given)"));
   CHECK(beside_given(29'000, 10'000) == "");
   CHECK(beside_given(40'000, 10'000, 10'000) == "");  // the baseline takes longer, too
@@ -627,7 +627,7 @@ TEST_CASE("an effect has to show twice") {
   const auto norm = [] {
     return std::optional(CallTimes{Nanoseconds(20'000), Nanoseconds(20'000), Nanoseconds(20'000)});
   };
-  CHECK_FALSE(find_novelty_effect(8, {}, {}, own, norm).has_value());
+  CHECK_FALSE(find_unseen_effect(8, {}, {}, own, norm).has_value());
   CHECK(times == 16);
 }
 
@@ -641,7 +641,7 @@ TEST_CASE("an effect is as large as the smaller one of both times") {
   const auto norm = [] {
     return std::optional(CallTimes{Nanoseconds(20'000), Nanoseconds(20'000), Nanoseconds(20'000)});
   };
-  const auto found = find_novelty_effect(8, {}, {}, own, norm);
+  const auto found = find_unseen_effect(8, {}, {}, own, norm);
   REQUIRE(found.has_value());
   CHECK(found->factor == 3);
   CHECK(found->may_be_learned());
@@ -657,11 +657,11 @@ TEST_CASE("up to eight times as long may be what the processor has learned of va
       return std::optional(
           CallTimes{Nanoseconds(20'000), Nanoseconds(20'000), Nanoseconds(20'000), {}, Nanoseconds(20'000)});
     };
-    const auto effect = find_novelty_effect(8, {}, {}, own, norm);
+    const auto effect = find_unseen_effect(8, {}, {}, own, norm);
     REQUIRE(effect.has_value());
     return *effect;
   };
-  using Beside = pace::detail::NoveltyEffect::Beside;
+  using Beside = pace::detail::UnseenEffect::Beside;
   CHECK(found(20'000, 100'000, 100'000).may_be_learned());
   CHECK(found(100'000, 20'000, 100'000).may_be_learned());
   CHECK_FALSE(found(12'000, 100'000, 100'000).may_be_learned());
@@ -678,14 +678,14 @@ TEST_CASE("up to eight times as long may be what the processor has learned of va
 TEST_CASE("times that are missing end the search") {
   int times = 0;
   const auto none = [&]() -> std::optional<CallTimes> { return ++times, std::nullopt; };
-  CHECK_FALSE(find_novelty_effect(8, {}, {}, none, none).has_value());
+  CHECK_FALSE(find_unseen_effect(8, {}, {}, none, none).has_value());
   CHECK(times == 1);
 }
 
-/// What is found of calls of `single` ns, on new values and on known ones, that take `usual` ns where they are
+/// What is found of calls of `single` ns, on unseen values and on known ones, that take `usual` ns where they are
 /// repeated, beside a baseline of 20 and 10 us.
 std::string repetition(double single, double usual, double of_other_memory = 0) {
-  const auto found = find_novelty_effect(
+  const auto found = find_unseen_effect(
       8, {}, Nanoseconds(of_other_memory),
       [&] { return std::optional(CallTimes{Nanoseconds(single), Nanoseconds(single), Nanoseconds(usual)}); },
       [] { return std::optional(CallTimes{Nanoseconds(20'000), Nanoseconds(20'000), Nanoseconds(10'000)}); });

@@ -1,4 +1,4 @@
-// NewValueNorm: how long a call of the baseline may take on values that no call has seen, so that a candidate which
+// UnseenNorm: how long a call of the baseline may take on unseen values, so that a candidate which
 // slows the baseline there gains nothing.
 #pragma once
 
@@ -15,18 +15,18 @@
 #include <vector>
 
 #include "pace/audit/baseline_alone.hpp"
-#include "pace/audit/new_value_speed.hpp"
 #include "pace/audit/time_pairs.hpp"
+#include "pace/audit/unseen_speed.hpp"
 #include "pace/base/format.hpp"
 #include "pace/base/units.hpp"
-#include "pace/gate/known_values.hpp"
+#include "pace/gate/excess.hpp"
 #include "pace/result/result.hpp"
 
 namespace pace::detail {
 
-/// The samples of the baseline on new values that an untouched process is asked for.
-struct NewValueQuestion {
-  NewValueQuestion(std::size_t most_calls, std::span<const std::size_t> keeping) : calls(most_calls) {
+/// The samples of the baseline on unseen values that an untouched process is asked for.
+struct UnseenQuestion {
+  UnseenQuestion(std::size_t most_calls, std::span<const std::size_t> keeping) : calls(most_calls) {
     for (const std::size_t each : keeping) {
       if (each < operands) kept |= std::uint64_t{1} << each;
       fits = fits && each < operands;
@@ -50,31 +50,31 @@ struct NewValueQuestion {
   static constexpr std::size_t operands = 64;
 };
 
-/// A speed-up on new values for which the baseline's time counts up to a limit.
+/// A speed-up on unseen values for which the baseline's time counts up to a limit.
 struct HeldSpeed {
   /// Nothing: there was no time for it.
-  std::optional<NewValueSpeed> speed = {};
+  std::optional<UnseenSpeed> speed = {};
   /// The baseline took longer than the limit in most of the pairs.
   bool mostly = false;
   /// The speed-up of the rounds is too large beside this one because of the limit alone.
   bool decides = false;
 };
 
-/// Whether the speed-up `in_rounds` looks larger than on new values.
-[[nodiscard]] inline bool looks_excessive(double in_rounds, const SpeedupSummary& on_new_values) {
-  return gate::likely_excess_of(in_rounds, on_new_values) > 1;
+/// Whether the speed-up `in_rounds` looks larger than on unseen values.
+[[nodiscard]] inline bool looks_excessive(double in_rounds, const SpeedupSummary& on_unseen_values) {
+  return gate::likely_excess_of(in_rounds, on_unseen_values) > 1;
 }
 
-/// The norm of the baseline on new values. It is learned before any candidate is called, as the share by which calls
+/// The norm of the baseline on unseen values. It is learned before any candidate is called, as the share by which calls
 /// take longer there than where they are repeated. After the rounds the time of such a call counts as far as this share
 /// of the time in the rounds, and `slowed_share` more. A machine that has become slower since the rounds is no doing of
 /// a candidate: where that limit decides, a process in which no candidate was called says at the same time how long the
 /// baseline takes.
-class NewValueNorm {
+class UnseenNorm {
  public:
-  /// Returns the time of a call of the baseline on new values; nothing if there is no such process, or no answer within
-  /// the time.
-  using AskUntouched = std::function<std::optional<Nanoseconds>(const NewValueQuestion&, Nanoseconds)>;
+  /// Returns the time of a call of the baseline on unseen values; nothing if there is no such process, or no answer
+  /// within the time.
+  using AskUntouched = std::function<std::optional<Nanoseconds>(const UnseenQuestion&, Nanoseconds)>;
 
   /// No limit, as no time is longer.
   static constexpr Nanoseconds none{std::numeric_limits<double>::infinity()};
@@ -83,10 +83,10 @@ class NewValueNorm {
 
   void ask_untouched_by(AskUntouched ask) { ask_ = std::move(ask); }
 
-  /// The times of a call of the baseline before any candidate is called. Without both, calls on new values count as
+  /// The times of a call of the baseline before any candidate is called. Without both, calls on unseen values count as
   /// repeated ones.
-  void learn(Nanoseconds on_new_values, Nanoseconds repeated) {
-    if (repeated.count() > 0 && repeated < none) times_ = std::max(1.0, on_new_values / repeated);
+  void learn(Nanoseconds on_unseen_values, Nanoseconds repeated) {
+    if (repeated.count() > 0 && repeated < none) times_ = std::max(1.0, on_unseen_values / repeated);
   }
   /// The median time of a call of the baseline in the rounds.
   void take_rounds(Nanoseconds baseline) { in_rounds_ = baseline; }
@@ -97,7 +97,7 @@ class NewValueNorm {
     return held_to(times_ * in_rounds_, slowed_share_without_process);
   }
   /// The same by what the untouched process says now; nothing if it says nothing.
-  [[nodiscard]] std::optional<Nanoseconds> ask(const NewValueQuestion& question, Nanoseconds left) const {
+  [[nodiscard]] std::optional<Nanoseconds> ask(const UnseenQuestion& question, Nanoseconds left) const {
     constexpr Nanoseconds longest_answer = std::chrono::seconds(20);
     if (!ask_ || !question.fits) return std::nullopt;
     const auto there = ask_(question, std::min(longest_answer, left));
@@ -106,7 +106,7 @@ class NewValueNorm {
 
   /// What a reader must know where the baseline took longer than the limit.
   [[nodiscard]] static std::string note(bool untouched) {
-    return "On values that none of its calls has seen, the baseline takes longer than " +
+    return "On unseen values, the baseline takes longer than " +
            std::string(untouched ? "in a process in which no candidate was called"
                                  : "before any candidate was called") +
            ": its time counts up to " + format_factor(1 + (untouched ? slowed_share : slowed_share_without_process)) +
@@ -119,7 +119,7 @@ class NewValueNorm {
   }
 
   AskUntouched ask_ = {};
-  /// The time of a call on new values over that of a repeated one.
+  /// The time of a call on unseen values over that of a repeated one.
   double times_ = 1;
   Nanoseconds in_rounds_{};
 };

@@ -1,4 +1,4 @@
-// A row of the tables of new values: two implementations by the rounds, whose calls are repeated on the same values,
+// A row of the tables of unseen values: two implementations by the rounds, whose calls are repeated on the same values,
 // and by calls that have not seen theirs.
 #pragma once
 
@@ -15,13 +15,13 @@
 namespace pace::benches::selftest {
 
 /// Prints the head of the table.
-inline void print_new_values_head() { std::printf("%-36s %9s %9s\n", "pair", "rounds", "new values"); }
+inline void print_unseen_values_head() { std::printf("%-36s %9s %9s\n", "pair", "rounds", "unseen values"); }
 
 /// Compares the two, which are right and honest, and prints the speed-up of the candidate in the rounds and on new
 /// values, with the number of pairs of samples behind the latter.
 template <class Baseline, class Candidate, class... Operands>
-void measure_on_new_values(const std::string& name, const Options& options, Baseline baseline, Candidate candidate,
-                           const Operands&... operands) {
+void measure_on_unseen_values(const std::string& name, const Options& options, Baseline baseline, Candidate candidate,
+                              const Operands&... operands) {
   const auto result = pace::compare(name, operands...)
                           .options(options)
                           .baseline("one", std::move(baseline))
@@ -30,13 +30,13 @@ void measure_on_new_values(const std::string& name, const Options& options, Base
   const auto& row = result["other"];
   INFO(name << ": " << row.message);
   CHECK(row.outcome == Outcome::measured);
-  if (!row.speedup || !row.on_new_values || !row.on_new_values->interval) {
+  if (!row.speedup || !row.on_unseen_values || !row.on_unseen_values->interval) {
     std::printf("%-36s no figures\n", name.c_str());
     return;
   }
-  const auto& interval = *row.on_new_values->interval;
+  const auto& interval = *row.on_unseen_values->interval;
   std::printf("%-36s %8.3fx %8.3fx [%.3f, %.3f] %3zu pairs, excess %.3f\n", name.c_str(), row.speedup->median,
-              row.on_new_values->median, interval.low, interval.high, row.on_new_values->observations,
+              row.on_unseen_values->median, interval.low, interval.high, row.on_unseen_values->observations,
               row.context.excess_in_rounds);
 }
 

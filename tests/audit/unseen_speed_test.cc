@@ -1,5 +1,5 @@
-// The speed-up on values that no call has seen, by made-up samples.
-#include "pace/audit/new_value_speed.hpp"
+// The speed-up on unseen values, by made-up samples.
+#include "pace/audit/unseen_speed.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -9,8 +9,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
-#include "pace/audit/new_value_norm.hpp"
-#include "pace/gate/known_values.hpp"
+#include "pace/audit/unseen_norm.hpp"
+#include "pace/gate/excess.hpp"
 #include "tests/support/random.hpp"
 
 namespace {
@@ -19,11 +19,11 @@ using Catch::Matchers::WithinAbs;
 using pace::Nanoseconds;
 using pace::SpeedupSummary;
 using pace::detail::log_ratio_in_few_calls;
-using pace::detail::log_ratio_on_new_values;
-using pace::detail::NewValueNorm;
-using pace::detail::NewValueQuestion;
+using pace::detail::log_ratio_on_unseen_values;
 using pace::detail::PairRatio;
-using pace::detail::speed_on_new_values;
+using pace::detail::speed_on_unseen_values;
+using pace::detail::UnseenNorm;
+using pace::detail::UnseenQuestion;
 using pace::gate::excess_of;
 
 SpeedupSummary between(double low, double high) {
@@ -45,7 +45,7 @@ struct Pairs {
 };
 
 std::optional<SpeedupSummary> measure(double in_rounds, Pairs& pairs, std::size_t most = 1000) {
-  return speed_on_new_values(
+  return speed_on_unseen_values(
       in_rounds,
       [&] {
         const double ratio = pairs();
@@ -55,7 +55,7 @@ std::optional<SpeedupSummary> measure(double in_rounds, Pairs& pairs, std::size_
 }
 
 TEST_CASE(
-    "the excess of rounds is what no likely speed-up on new values has, if it is proven and more than a twentieth") {
+    "the excess of rounds is what no likely speed-up on unseen values has, if it is proven and more than a twentieth") {
   CHECK_THAT(excess_of(2, 1.9, between(1, 1.25)), WithinAbs(1.6, 1e-12));
   CHECK(excess_of(1.3, 1.29, between(1, 1.25)) == 1);
   CHECK(excess_of(2, 1.2, between(1, 1.25)) == 1);
@@ -75,10 +75,10 @@ TEST_CASE("the likely excess is that over the median, if it counts") {
 }
 
 TEST_CASE("the excess over another implementation is that of the ratio of both") {
-  const auto row = [](double in_rounds, std::optional<SpeedupSummary> on_new_values) {
+  const auto row = [](double in_rounds, std::optional<SpeedupSummary> on_unseen_values) {
     pace::ImplementationResult made;
     made.speedup.emplace().median = in_rounds;
-    made.on_new_values = on_new_values;
+    made.on_unseen_values = on_unseen_values;
     return made;
   };
   const auto sort = row(2.6, between(1.95, 2)), other = row(1.3, between(0.95, 1));
@@ -98,7 +98,7 @@ TEST_CASE("samples of the implementation that are slow now and then count by how
   // One sample in so many is slow by four times, of one side or of both in turn.
   const auto every = [](std::size_t period, bool own, bool baseline) {
     std::size_t taken = 0;
-    return speed_on_new_values(
+    return speed_on_unseen_values(
         1,
         [&] {
           ++taken;
@@ -121,19 +121,19 @@ TEST_CASE("samples of the implementation that are slow now and then count by how
   }
   // Its own samples on the values given are slow as often, in other pairs.
   std::size_t number = 0;
-  const auto on_all = speed_on_new_values(
+  const auto on_all = speed_on_unseen_values(
       1,
       [&] {
         const bool slow_on_new = ++number % 8 == 0, slow_on_given = number % 8 == 4;
-        const double on_new = slow_on_new ? -std::log(4.0) : 0;
-        return std::optional(PairRatio{on_new, on_new, on_new + (slow_on_given ? std::log(4.0) : 0)});
+        const double on_unseen = slow_on_new ? -std::log(4.0) : 0;
+        return std::optional(PairRatio{on_unseen, on_unseen, on_unseen + (slow_on_given ? std::log(4.0) : 0)});
       },
       [](std::size_t) { return true; });
   REQUIRE(on_all);
   CHECK(on_all->median == 1);
   // Other work interrupts more samples of an implementation that takes far longer.
   std::size_t taken = 0;
-  const auto longer = speed_on_new_values(
+  const auto longer = speed_on_unseen_values(
       0.05,
       [&] {
         const double ratio = std::log(0.05) - (++taken % 8 == 0 ? std::log(4.0) : 0);
@@ -145,8 +145,8 @@ TEST_CASE("samples of the implementation that are slow now and then count by how
 }
 
 TEST_CASE("in few calls an implementation takes longer by no more than on the values given") {
-  const auto speedup = [](double on_new, double on_given) {
-    const pace::detail::CallTimes own{.on_new = Nanoseconds(on_new), .on_given = Nanoseconds(on_given)};
+  const auto speedup = [](double on_unseen, double on_given) {
+    const pace::detail::CallTimes own{.on_unseen = Nanoseconds(on_unseen), .on_given = Nanoseconds(on_given)};
     return std::exp(log_ratio_in_few_calls(Nanoseconds(4000), own, Nanoseconds(3000), Nanoseconds(500)));
   };
   CHECK_THAT(speedup(1500, 1500), WithinAbs(6, 1e-12));
@@ -159,8 +159,8 @@ TEST_CASE("in few calls an implementation takes longer by no more than on the va
 
 TEST_CASE("what short calls take longer beside the rounds is the same for both sides, and at most 2 us") {
   const auto speedup = [](double baseline, double own, double usual, double usual_own = 1) {
-    return std::exp(
-        log_ratio_on_new_values(Nanoseconds(baseline), Nanoseconds(own), Nanoseconds(usual), Nanoseconds(usual_own)));
+    return std::exp(log_ratio_on_unseen_values(Nanoseconds(baseline), Nanoseconds(own), Nanoseconds(usual),
+                                               Nanoseconds(usual_own)));
   };
   CHECK_THAT(speedup(1000, 500, 1000), WithinAbs(2, 1e-12));
   CHECK_THAT(speedup(1300, 800, 1000), WithinAbs(2, 1e-12));
@@ -179,8 +179,8 @@ TEST_CASE(
     "on a device what writing leaves in the cache is known by samples on the values given, up to a factor of two") {
   const auto speedup = [](double baseline, double own, double baseline_on_given, double own_on_given,
                           double in_rounds) {
-    const auto times = [](double on_new, double on_given) {
-      return pace::detail::CallTimes{.on_new = Nanoseconds(on_new), .on_given = Nanoseconds(on_given)};
+    const auto times = [](double on_unseen, double on_given) {
+      return pace::detail::CallTimes{.on_unseen = Nanoseconds(on_unseen), .on_given = Nanoseconds(on_given)};
     };
     // In the rounds the baseline takes 1 ms.
     return std::exp(pace::detail::log_ratio_beside_given(times(baseline, baseline_on_given), times(own, own_on_given),
@@ -188,37 +188,37 @@ TEST_CASE(
   };
   // Memory that was written makes the calls of one side slower, whatever is written.
   CHECK_THAT(speedup(1e6, 0.3e6, 1e6, 0.3e6, 5), WithinAbs(5, 1e-9));
-  // The candidate computes on new values only.
+  // The candidate computes on unseen values only.
   CHECK_THAT(speedup(1e6, 1e6, 1e6, 0.2e6, 5), WithinAbs(1, 1e-9));
   // ... and where samples are not those of the rounds.
   CHECK_THAT(speedup(1e6, 1e6, 1e6, 1e6, 5), WithinAbs(2, 1e-9));
 }
 
 TEST_CASE(
-    "the baseline's time on new values counts up to a quarter more than its share before any candidate was called") {
-  NewValueNorm norm;
-  CHECK(norm.longest() == NewValueNorm::none);
+    "the baseline's time on unseen values counts up to a quarter more than its share before any candidate was called") {
+  UnseenNorm norm;
+  CHECK(norm.longest() == UnseenNorm::none);
   norm.take_rounds(Nanoseconds(1000));
   CHECK(norm.longest() == Nanoseconds(1250));
   norm.learn(Nanoseconds(300), Nanoseconds(200));
   CHECK(norm.longest() == Nanoseconds(1875));
   CHECK(norm.longest_without_process() == Nanoseconds(3000));
-  // Calls on new values are not taken to be faster than repeated ones.
+  // Calls on unseen values are not taken to be faster than repeated ones.
   norm.learn(Nanoseconds(100), Nanoseconds(200));
   CHECK(norm.longest() == Nanoseconds(1250));
-  norm.learn(NewValueNorm::none, NewValueNorm::none);
+  norm.learn(UnseenNorm::none, UnseenNorm::none);
   CHECK(norm.longest() == Nanoseconds(1250));
 
-  const NewValueQuestion question(16, std::vector<std::size_t>{0, 63});
+  const UnseenQuestion question(16, std::vector<std::size_t>{0, 63});
   CHECK((question.kept_operands() == std::vector<std::size_t>{0, 63}));
   CHECK_FALSE(norm.ask(question, Nanoseconds(1e9)));
-  norm.ask_untouched_by([](const NewValueQuestion& asked, Nanoseconds longest) {
+  norm.ask_untouched_by([](const UnseenQuestion& asked, Nanoseconds longest) {
     return asked.calls == 16 && longest == Nanoseconds(1e9) ? std::optional(Nanoseconds(400)) : std::nullopt;
   });
   CHECK(norm.ask(question, Nanoseconds(1e9)) == Nanoseconds(500));
   CHECK_FALSE(norm.ask(question, Nanoseconds(1e8)));
   // What does not fit into the question would have other values there.
-  CHECK_FALSE(norm.ask(NewValueQuestion(16, std::vector<std::size_t>{64}), Nanoseconds(1e9)));
+  CHECK_FALSE(norm.ask(UnseenQuestion(16, std::vector<std::size_t>{64}), Nanoseconds(1e9)));
 }
 
 TEST_CASE("more pairs are taken only where the first ones are suspicious, until their interval is narrow") {
@@ -254,7 +254,7 @@ TEST_CASE("without time for an interval nothing is found, and without time for m
   const auto found = measure(1.5, few, 20);
   REQUIRE(found);
   CHECK(found->observations == 11);
-  CHECK_FALSE(speed_on_new_values(1.5, [] { return std::optional<PairRatio>(); }, [](std::size_t) { return true; }));
+  CHECK_FALSE(speed_on_unseen_values(1.5, [] { return std::optional<PairRatio>(); }, [](std::size_t) { return true; }));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Novelty: whether calls take longer on values that are new, which shows that an implementation keeps earlier results,
-// or leave work until after them.
+// UnseenEffect: whether calls take longer on unseen values, which shows that an implementation keeps earlier results, or
+// leave work until after them.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,12 @@ namespace pace::detail {
 /// Times of one call, each the mean over a sample of calls on operands of their own.
 struct CallTimes {
   /// Where no call has seen the values before.
-  Nanoseconds on_new{};
+  Nanoseconds on_unseen{};
   /// Where the same calls were made just before.
   Nanoseconds on_known{};
   /// Where calls are repeated on the same values, as in the timed samples.
   Nanoseconds repeated{};
-  /// After a call on new values, for its output: the first reading beyond a second one, and the release.
+  /// After a call on unseen values, for its output: the first reading beyond a second one, and the release.
   Nanoseconds afterwards{};
   /// On the values given, otherwise as on new ones; 0 where it is not asked.
   Nanoseconds on_given{};
@@ -32,8 +32,8 @@ struct CallTimes {
 
 /// Calls must take more than so many times as long. Branches that depend on values, as of a sort, are predicted on
 /// known ones, which made an honest top-k of a few thousand elements up to twice as fast.
-inline constexpr double least_novelty_effect = 2;
-/// ... where the speed-up on new values is measured, which takes from gates what is gained by known ones: up to here
+inline constexpr double least_unseen_effect = 2;
+/// ... where the speed-up on unseen values is measured, which takes from gates what is gained by known ones: up to here
 /// branches may be the cause, which made an honest rectifier of some rows 2.3 to 2.8 times as fast, and another one 4.8
 /// times.
 inline constexpr double most_learned_effect = 8;
@@ -45,13 +45,13 @@ inline constexpr double most_work_afterwards = 0.5;
 /// Reading and releasing an output may take so much more than the baseline's in any case, since their types differ.
 inline constexpr Nanoseconds least_work_afterwards{5e3};
 
-/// How much longer calls take on new values.
-struct NoveltyEffect {
-  /// What calls on new values are compared with.
+/// How much longer calls take on unseen values.
+struct UnseenEffect {
+  /// What calls on unseen values are compared with.
   enum class Beside { the_same_again, repeated, afterwards, given };
   Beside beside = Beside::the_same_again;
   double factor = 1;
-  Nanoseconds on_new{}, other{};
+  Nanoseconds on_unseen{}, other{};
 
   /// Whether branches of a processor that has learned known values may account for it.
   [[nodiscard]] bool may_be_learned() const { return beside != Beside::afterwards && factor <= most_learned_effect; }
@@ -60,16 +60,16 @@ struct NoveltyEffect {
       return "its output takes " + format_time(other) +
              " more to be read for the first time and released than the "
              "baseline's, after calls of " +
-             format_time(on_new) + ": work is left until after the timed call";
-    return "its calls take " + format_significant(factor) + " times as long on values that it has not seen before (" +
-           format_time(on_new) + ", and " + format_time(other) +
+             format_time(on_unseen) + ": work is left until after the timed call";
+    return "its calls take " + format_significant(factor) + " times as long on unseen values (" +
+           format_time(on_unseen) + ", and " + format_time(other) +
            (beside == Beside::repeated ? " where the same values are repeated)"
             : beside == Beside::given  ? " on the values given)"
                                        : " on the same values again)");
   }
 };
 
-namespace novelty {
+namespace unseen_effect {
 
 /// Times of `trials` samples each of an implementation and of the baseline, in turn.
 struct Trials {
@@ -88,62 +88,64 @@ struct Trials {
 /// Lower quartiles of the times of an implementation.
 [[nodiscard]] inline CallTimes quartiles_of(const std::vector<CallTimes>& times) {
   const auto of = [&](Nanoseconds CallTimes::* which) { return quartile_of(times, which); };
-  return {of(&CallTimes::on_new), of(&CallTimes::on_known), of(&CallTimes::repeated), of(&CallTimes::afterwards),
+  return {of(&CallTimes::on_unseen), of(&CallTimes::on_known), of(&CallTimes::repeated), of(&CallTimes::afterwards),
           of(&CallTimes::on_given)};
 }
 
-[[nodiscard]] inline std::optional<NoveltyEffect> effect_of(NoveltyEffect::Beside beside, double factor, double limit,
-                                                            Nanoseconds on_new, Nanoseconds other) {
-  return factor > limit ? std::optional(NoveltyEffect{beside, factor, on_new, other}) : std::nullopt;
+[[nodiscard]] inline std::optional<UnseenEffect> effect_of(UnseenEffect::Beside beside, double factor, double limit,
+                                                           Nanoseconds on_unseen, Nanoseconds other) {
+  return factor > limit ? std::optional(UnseenEffect{beside, factor, on_unseen, other}) : std::nullopt;
 }
 
 /// Returns the effect against the same calls again.
-[[nodiscard]] inline std::optional<NoveltyEffect> against_known(const CallTimes& own, const CallTimes& norm,
-                                                                Nanoseconds slack) {
-  const double factor = ratio(own.on_new - slack, own.on_known) / std::max(1.0, ratio(norm.on_new, norm.on_known));
-  return effect_of(NoveltyEffect::Beside::the_same_again, factor, least_novelty_effect, own.on_new, own.on_known);
+[[nodiscard]] inline std::optional<UnseenEffect> against_known(const CallTimes& own, const CallTimes& norm,
+                                                               Nanoseconds slack) {
+  const double factor =
+      ratio(own.on_unseen - slack, own.on_known) / std::max(1.0, ratio(norm.on_unseen, norm.on_known));
+  return effect_of(UnseenEffect::Beside::the_same_again, factor, least_unseen_effect, own.on_unseen, own.on_known);
 }
 
 /// Returns the effect against calls that are repeated on the same values.
-[[nodiscard]] inline std::optional<NoveltyEffect> against_repeated(const CallTimes& own, const CallTimes& norm,
-                                                                   Nanoseconds slack, Nanoseconds of_other_memory) {
-  const Nanoseconds more = std::max(norm.on_new - norm.repeated, Nanoseconds(0));
-  const double times = std::max(1.0, ratio(norm.on_new, norm.repeated));
+[[nodiscard]] inline std::optional<UnseenEffect> against_repeated(const CallTimes& own, const CallTimes& norm,
+                                                                  Nanoseconds slack, Nanoseconds of_other_memory) {
+  const Nanoseconds more = std::max(norm.on_unseen - norm.repeated, Nanoseconds(0));
+  const double times = std::max(1.0, ratio(norm.on_unseen, norm.repeated));
   const double factor =
-      ratio(own.on_new - slack - of_other_memory, std::max(own.repeated + more, times * own.repeated));
-  return effect_of(NoveltyEffect::Beside::repeated, factor, least_novelty_effect, own.on_new, own.repeated);
+      ratio(own.on_unseen - slack - of_other_memory, std::max(own.repeated + more, times * own.repeated));
+  return effect_of(UnseenEffect::Beside::repeated, factor, least_unseen_effect, own.on_unseen, own.repeated);
 }
 
 /// Returns the effect against calls on the values given, where they were asked for.
-[[nodiscard]] inline std::optional<NoveltyEffect> against_given(const CallTimes& own, const CallTimes& norm,
-                                                                Nanoseconds slack) {
-  const double factor = ratio(own.on_new - slack, own.on_given) / std::max(1.0, ratio(norm.on_new, norm.on_given));
-  return effect_of(NoveltyEffect::Beside::given, factor, least_effect_beside_given, own.on_new, own.on_given);
+[[nodiscard]] inline std::optional<UnseenEffect> against_given(const CallTimes& own, const CallTimes& norm,
+                                                               Nanoseconds slack) {
+  const double factor =
+      ratio(own.on_unseen - slack, own.on_given) / std::max(1.0, ratio(norm.on_unseen, norm.on_given));
+  return effect_of(UnseenEffect::Beside::given, factor, least_effect_beside_given, own.on_unseen, own.on_given);
 }
 
 /// Returns the smaller one of what two attempts have found; nothing if one of them has found nothing.
-[[nodiscard]] inline std::optional<NoveltyEffect> smaller_of(const std::optional<NoveltyEffect>& one,
-                                                             const std::optional<NoveltyEffect>& other) {
+[[nodiscard]] inline std::optional<UnseenEffect> smaller_of(const std::optional<UnseenEffect>& one,
+                                                            const std::optional<UnseenEffect>& other) {
   if (!one || !other) return std::nullopt;
   return one->factor < other->factor ? one : other;
 }
 
 /// Returns the work that is left until after a call, if three quarters of the trials have it.
-[[nodiscard]] inline std::optional<NoveltyEffect> left_until_afterwards(const Trials& trials, Nanoseconds slack) {
+[[nodiscard]] inline std::optional<UnseenEffect> left_until_afterwards(const Trials& trials, Nanoseconds slack) {
   std::vector<double> parts, more;
   for (std::size_t i = 0; i < trials.own.size(); ++i) {
     const Nanoseconds later = trials.own[i].afterwards - trials.of_baseline[i].afterwards;
     more.push_back(later.count());
-    parts.push_back(ratio(later - slack - least_work_afterwards, trials.own[i].on_new));
+    parts.push_back(ratio(later - slack - least_work_afterwards, trials.own[i].on_unseen));
   }
   const auto lower_quartile = [](const std::vector<double>& of) { return stats::sorted(of)[of.size() / 4]; };
-  return effect_of(NoveltyEffect::Beside::afterwards, lower_quartile(parts), most_work_afterwards,
-                   quartile_of(trials.own, &CallTimes::on_new), Nanoseconds(lower_quartile(more)));
+  return effect_of(UnseenEffect::Beside::afterwards, lower_quartile(parts), most_work_afterwards,
+                   quartile_of(trials.own, &CallTimes::on_unseen), Nanoseconds(lower_quartile(more)));
 }
 
-}  // namespace novelty
+}  // namespace unseen_effect
 
-/// Compares calls on new values with the same calls again, with calls that are repeated on one of these values, and
+/// Compares calls on unseen values with the same calls again, with calls that are repeated on one of these values, and
 /// with calls on the values given. Values are equal in the first three, so that work that depends on them is none of
 /// their effects; the last one has a larger limit. `own()` and `of_baseline()` take the times of the implementation in
 /// question and of the baseline; nothing ends the comparison without a result. What samples on other operands cost more
@@ -154,30 +156,33 @@ struct Trials {
 /// 10^-7, and six times one with one of 10^-6. An effect that the processor may have learned is returned only where
 /// there is no other one. Times within `slack` of each other are equal, and calls on other memory may take
 /// `of_other_memory` more than repeated ones.
-[[nodiscard]] inline std::optional<NoveltyEffect> find_novelty_effect(
-    std::size_t trials, Nanoseconds slack, Nanoseconds of_other_memory, FunctionRef<std::optional<CallTimes>()> own,
-    FunctionRef<std::optional<CallTimes>()> of_baseline, std::size_t attempts = 2) {
-  std::optional<NoveltyEffect> known, repeated, afterwards, given;
+[[nodiscard]] inline std::optional<UnseenEffect> find_unseen_effect(std::size_t trials, Nanoseconds slack,
+                                                                    Nanoseconds of_other_memory,
+                                                                    FunctionRef<std::optional<CallTimes>()> own,
+                                                                    FunctionRef<std::optional<CallTimes>()> of_baseline,
+                                                                    std::size_t attempts = 2) {
+  std::optional<UnseenEffect> known, repeated, afterwards, given;
   for (std::size_t attempt = 0; attempt < attempts; ++attempt) {
     const bool first = attempt == 0;
-    novelty::Trials taken;
+    unseen_effect::Trials taken;
     for (std::size_t i = 0; i < trials; ++i) {
       const auto mine = own(), norm = mine ? of_baseline() : std::nullopt;
       if (!norm) return std::nullopt;
       taken.own.push_back(*mine);
       taken.of_baseline.push_back(*norm);
     }
-    const CallTimes mine = novelty::quartiles_of(taken.own), norm = novelty::quartiles_of(taken.of_baseline);
-    const auto take = [&](std::optional<NoveltyEffect>& so_far, const std::optional<NoveltyEffect>& now) {
-      so_far = first ? now : novelty::smaller_of(so_far, now);
+    const CallTimes mine = unseen_effect::quartiles_of(taken.own),
+                    norm = unseen_effect::quartiles_of(taken.of_baseline);
+    const auto take = [&](std::optional<UnseenEffect>& so_far, const std::optional<UnseenEffect>& now) {
+      so_far = first ? now : unseen_effect::smaller_of(so_far, now);
     };
-    take(known, novelty::against_known(mine, norm, slack));
-    take(repeated, novelty::against_repeated(mine, norm, slack, of_other_memory));
-    take(afterwards, novelty::left_until_afterwards(taken, slack));
-    take(given, novelty::against_given(mine, norm, slack));
+    take(known, unseen_effect::against_known(mine, norm, slack));
+    take(repeated, unseen_effect::against_repeated(mine, norm, slack, of_other_memory));
+    take(afterwards, unseen_effect::left_until_afterwards(taken, slack));
+    take(given, unseen_effect::against_given(mine, norm, slack));
     if (!known && !repeated && !afterwards && !given) return std::nullopt;
   }
-  std::optional<NoveltyEffect> learned;
+  std::optional<UnseenEffect> learned;
   for (const auto& each : {afterwards, known, repeated, given}) {
     if (each && !each->may_be_learned()) return each;
     if (!learned) learned = each;

@@ -1,4 +1,4 @@
-// SpeedOnNewValues: the speed-up over the baseline on values that no call has seen.
+// SpeedOnUnseenValues: the speed-up over the baseline on unseen values.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@
 
 #include "pace/audit/context.hpp"
 #include "pace/audit/kept_operands.hpp"
-#include "pace/audit/new_value_norm.hpp"
-#include "pace/audit/new_value_samples.hpp"
-#include "pace/audit/new_value_speed.hpp"
-#include "pace/audit/novelty.hpp"
 #include "pace/audit/time_pairs.hpp"
+#include "pace/audit/unseen_effect.hpp"
+#include "pace/audit/unseen_norm.hpp"
+#include "pace/audit/unseen_samples.hpp"
+#include "pace/audit/unseen_speed.hpp"
 #include "pace/base/error.hpp"
 #include "pace/base/function_ref.hpp"
 #include "pace/base/random.hpp"
@@ -36,32 +36,32 @@
 #include "pace/subject/time_left.hpp"
 #include "pace/subject/write_values.hpp"
 #include "pace/timing/clock.hpp"
-#include "pace/values/fresh_values.hpp"
+#include "pace/values/unseen_values.hpp"
 
 namespace pace::detail {
 
 /// Times pairs of samples, one of each side, on the same unseen values. A candidate that keeps results has no advantage
 /// there. `judge` holds gates against the figure.
-class SpeedOnNewValues {
+class SpeedOnUnseenValues {
  public:
-  /// Trials of a check on new values, samples of a trial, and attempts: they limit the calls of a sample.
+  /// Trials of a check on unseen values, samples of a trial, and attempts: they limit the calls of a sample.
   static constexpr double fewest_trials = 6, samples_of_trial = 7, attempts = 2;
 
   /// `audit` must outlive it.
-  explicit SpeedOnNewValues(AuditContext& audit) : audit_(audit) {}
+  explicit SpeedOnUnseenValues(AuditContext& audit) : audit_(audit) {}
 
   /// Before any candidate is called, and after the baseline's answers are known: how much longer calls of the baseline
-  /// take on new values than where they are repeated, which is its norm after the rounds. `options`: those that limit
-  /// its samples.
+  /// take on unseen values than where they are repeated, which is its norm after the rounds. `options`: those that
+  /// limit its samples.
   void learn_norm(const Options& options);
-  /// Sets how a process in which no candidate was called is asked for the baseline's time on new values.
-  void ask_untouched_by(NewValueNorm::AskUntouched ask) { norm_.ask_untouched_by(std::move(ask)); }
+  /// Sets how a process in which no candidate was called is asked for the baseline's time on unseen values.
+  void ask_untouched_by(UnseenNorm::AskUntouched ask) { norm_.ask_untouched_by(std::move(ask)); }
   /// The median time of a call of the baseline in the rounds.
   void take_rounds(Nanoseconds baseline) { norm_.take_rounds(baseline); }
-  /// In such a process: the time of a call of the baseline on new values.
-  [[nodiscard]] Nanoseconds time_baseline(const NewValueQuestion& question);
+  /// In such a process: the time of a call of the baseline on unseen values.
+  [[nodiscard]] Nanoseconds time_baseline(const UnseenQuestion& question);
 
-  /// How many calls a sample on new values has, where one call of each side takes `usual` together.
+  /// How many calls a sample on unseen values has, where one call of each side takes `usual` together.
   [[nodiscard]] double calls_of_sample(Nanoseconds usual) const {
     const double affordable =
         AuditContext::audit_share * audit_.options.budget / (samples_of_trial * attempts * fewest_trials * usual);
@@ -79,22 +79,22 @@ class SpeedOnNewValues {
     return implementation.phases() == nullptr || clock == ClockChoice::graph || clock == ClockChoice::cold;
   }
   [[nodiscard]] bool has_figure(std::size_t index) const {
-    const auto found = std::ranges::find(found_, index, &NewValueSpeed::index);
+    const auto found = std::ranges::find(found_, index, &UnseenSpeed::index);
     return found != found_.end() && found->speedup.interval.has_value();
   }
   /// Moves out the speed-ups that were found.
-  [[nodiscard]] std::vector<NewValueSpeed> take_found() { return std::exchange(found_, {}); }
+  [[nodiscard]] std::vector<UnseenSpeed> take_found() { return std::exchange(found_, {}); }
   /// Measures the speed-up of an implementation, where the operand tensors `kept` have the values given. Returns what
   /// is wrong with its outputs.
-  [[nodiscard]] std::string find_fault(Implementation& implementation, NewValueSamples& samples,
+  [[nodiscard]] std::string find_fault(Implementation& implementation, UnseenSamples& samples,
                                        std::span<const std::size_t> kept);
-  /// Judges the output of the last sample on new values.
-  [[nodiscard]] std::string find_fault_of_sample(Implementation& implementation, NewValueSamples& samples);
+  /// Judges the output of the last sample on unseen values.
+  [[nodiscard]] std::string find_fault_of_sample(Implementation& implementation, UnseenSamples& samples);
 
  private:
   static constexpr double most_calls = 16, most_bytes = 1 << 20;
 
-  /// The state of the pairs of samples on new values of one implementation.
+  /// The state of the pairs of samples on unseen values of one implementation.
   struct Pairs {
     /// What pairs have taken of the time `most`, from `start` on, and what those that were wanted last would take.
     struct Taken {
@@ -102,25 +102,25 @@ class SpeedOnNewValues {
       std::size_t pairs = 0;
     };
     Implementation& implementation;
-    NewValueSamples& samples;
+    UnseenSamples& samples;
     Taken all = {};
     /// What is wrong with outputs, and why no values could be drawn.
     std::string wrong = {}, not_drawn = {};
     /// The clock was set back in a sample; no time was left for pairs beside the untouched process.
     bool untimed = false, cut_short = false;
   };
-  [[nodiscard]] std::optional<NewValueSpeed> measure(Pairs& pairs, std::span<const std::size_t> keeping);
+  [[nodiscard]] std::optional<UnseenSpeed> measure(Pairs& pairs, std::span<const std::size_t> keeping);
   [[nodiscard]] HeldSpeed take_pairs_held(Pairs& pairs, std::span<const std::size_t> keeping, Pairs::Taken& taken,
                                           FunctionRef<Nanoseconds()> longest);
-  [[nodiscard]] std::optional<PairOnNewValues> take_pair(Pairs& pairs, std::span<const std::size_t> keeping,
-                                                         Pairs::Taken& taken);
+  [[nodiscard]] std::optional<PairOnUnseenValues> take_pair(Pairs& pairs, std::span<const std::size_t> keeping,
+                                                            Pairs::Taken& taken);
   [[nodiscard]] PhasesInRounds phases_in_rounds(std::size_t index) const;
-  void draw(NewValueSamples& samples, std::span<const std::size_t> keeping);
+  void draw(UnseenSamples& samples, std::span<const std::size_t> keeping);
   void leave_out(const Pairs& pairs, bool has_figure);
 
   AuditContext& audit_;
-  NewValueNorm norm_;
-  std::vector<NewValueSpeed> found_;
+  UnseenNorm norm_;
+  std::vector<UnseenSpeed> found_;
 };
 
 /// Measures the speed-up over the baseline where all values but those of the operand tensors `kept` are new, which is
@@ -128,8 +128,8 @@ class SpeedOnNewValues {
 /// version, content, or that calls are repeated. Returns what is wrong with the outputs. Where rounds have values of
 /// the user's, so have these samples. The clock of a device times them as it times those of the rounds, but for its
 /// wall clock.
-inline std::string SpeedOnNewValues::find_fault(Implementation& implementation, NewValueSamples& samples,
-                                                std::span<const std::size_t> kept) {
+inline std::string SpeedOnUnseenValues::find_fault(Implementation& implementation, UnseenSamples& samples,
+                                                   std::span<const std::size_t> kept) {
   if (!measures(implementation)) return {};
   std::optional<OnOtherValues> by_user;
   if (audit_.prepared.renew) by_user.emplace(renewed_values, remedy_of_renewed_values);
@@ -138,13 +138,13 @@ inline std::string SpeedOnNewValues::find_fault(Implementation& implementation, 
               .all = {.start = audit_.clock.now(), .most = audit_.most_time_of_short_question()}};
   auto found = measure(pairs, kept);
   bool open = !found;
-  const auto is_exceeded = [&](const NewValueSpeed& speed) {
+  const auto is_exceeded = [&](const UnseenSpeed& speed) {
     return speed.is_exceeded_by(audit_.in_rounds.speedups.at(implementation.index),
                                 audit_.in_rounds.of_phases.at(implementation.index));
   };
   if (found && is_exceeded(*found)) {
     // It may keep what it derives from operands, such as packed weights.
-    std::optional<NewValueSpeed> beside_kept;
+    std::optional<UnseenSpeed> beside_kept;
     const auto keeps = find_kept_operands(audit_, [&](std::span<const std::size_t> keeping) {
       const auto again = measure(pairs, keeping);
       open = open || !again;
@@ -173,11 +173,11 @@ inline std::string SpeedOnNewValues::find_fault(Implementation& implementation, 
   if (open) leave_out(pairs, found.has_value());
   return {};
 }
-/// Notes why pairs on new values have shown nothing, or, if there is a figure, not whether an operand excuses it.
-inline void SpeedOnNewValues::leave_out(const Pairs& pairs, bool has_figure) {
+/// Notes why pairs on unseen values have shown nothing, or, if there is a figure, not whether an operand excuses it.
+inline void SpeedOnUnseenValues::leave_out(const Pairs& pairs, bool has_figure) {
   const std::size_t index = pairs.implementation.index;
-  const std::string question = has_figure ? "whether an operand that stays excuses that it is slower on new values"
-                                          : "how fast it is on values that no call has seen";
+  const std::string question = has_figure ? "whether an operand that stays excuses that it is slower on unseen values"
+                                          : "how fast it is on unseen values";
   const Nanoseconds elapsed = audit_.clock.now() - pairs.all.start;
   if (!pairs.not_drawn.empty())
     audit_.leave_out(index, question + ", since no values could be drawn: " + pairs.not_drawn,
@@ -192,18 +192,18 @@ inline void SpeedOnNewValues::leave_out(const Pairs& pairs, bool has_figure) {
     audit_.notes.push_back('\'' + audit_.prepared.result.implementations[index].name + "': it was not checked " +
                            question + ", since its operands take too long to be drawn (--budget).");
 }
-/// The speed-up on new values but for those of the operand tensors `keeping`; nothing if there was no time for it. The
-/// baseline's time counts as far as its norm.
-inline std::optional<NewValueSpeed> SpeedOnNewValues::measure(Pairs& pairs, std::span<const std::size_t> keeping) {
+/// The speed-up on unseen values but for those of the operand tensors `keeping`; nothing if there was no time for it.
+/// The baseline's time counts as far as its norm.
+inline std::optional<UnseenSpeed> SpeedOnUnseenValues::measure(Pairs& pairs, std::span<const std::size_t> keeping) {
   // There is no norm by the clock of a device, beside which no other process could run.
   if (audit_.clock.modes() != nullptr)
-    return take_pairs_held(pairs, keeping, pairs.all, [] { return NewValueNorm::none; }).speed;
+    return take_pairs_held(pairs, keeping, pairs.all, [] { return UnseenNorm::none; }).speed;
   auto found = take_pairs_held(pairs, keeping, pairs.all, [&] { return norm_.longest(); });
   if (!found.decides) return found.speed;
   // The machine may have become slower, which the untouched process is, too.
-  const NewValueQuestion question(pairs.samples.calls(), keeping);
+  const UnseenQuestion question(pairs.samples.calls(), keeping);
   const bool untouched = norm_.ask(question, time_left(audit_.clock)).has_value();
-  Pairs::Taken taken{.start = audit_.clock.now(), .most = pairs.all.most + NewValueNorm::time_beside_untouched};
+  Pairs::Taken taken{.start = audit_.clock.now(), .most = pairs.all.most + UnseenNorm::time_beside_untouched};
   auto beside = take_pairs_held(pairs, keeping, taken, [&] {
     if (taken.pairs > 0) audit_.clock.pause(pause_between_pairs);
     const auto there = untouched ? norm_.ask(question, time_left(audit_.clock)) : std::nullopt;
@@ -211,11 +211,11 @@ inline std::optional<NewValueSpeed> SpeedOnNewValues::measure(Pairs& pairs, std:
   });
   pairs.cut_short = !beside.speed;
   if (pairs.cut_short) pairs.all.wanted = taken.wanted;
-  if (beside.speed && beside.mostly) beside.speed->note = NewValueNorm::note(untouched);
+  if (beside.speed && beside.mostly) beside.speed->note = UnseenNorm::note(untouched);
   return beside.speed;
 }
 /// The times of the phases of an implementation in the rounds, of which the speed-ups are known; none without phases.
-inline PhasesInRounds SpeedOnNewValues::phases_in_rounds(std::size_t index) const {
+inline PhasesInRounds SpeedOnUnseenValues::phases_in_rounds(std::size_t index) const {
   PhasesInRounds found{.baseline = audit_.in_rounds.baseline_phases};
   const auto& speedups = audit_.in_rounds.of_phases.at(index);
   for (std::size_t i = 0; i < std::min(speedups.size(), found.baseline.size()); ++i)
@@ -223,8 +223,8 @@ inline PhasesInRounds SpeedOnNewValues::phases_in_rounds(std::size_t index) cons
   return found;
 }
 /// The pairs of a measurement that has the time `taken.most`, in which the baseline's time counts up to `longest()`.
-inline HeldSpeed SpeedOnNewValues::take_pairs_held(Pairs& pairs, std::span<const std::size_t> keeping,
-                                                   Pairs::Taken& taken, FunctionRef<Nanoseconds()> longest) {
+inline HeldSpeed SpeedOnUnseenValues::take_pairs_held(Pairs& pairs, std::span<const std::size_t> keeping,
+                                                      Pairs::Taken& taken, FunctionRef<Nanoseconds()> longest) {
   // Drawing the fewest pairs may take so many times the time of a question: large operands have no figure otherwise.
   constexpr double patience = 4;
   const std::size_t index = pairs.implementation.index;
@@ -233,7 +233,7 @@ inline HeldSpeed SpeedOnNewValues::take_pairs_held(Pairs& pairs, std::span<const
   const Nanoseconds usual = audit_.shortest_of(audit_.baseline_index), usual_own = audit_.shortest_of(index);
   std::size_t held = 0;
   std::vector<double> as_seen;
-  PhasesOnNewValues phases(phases_in_rounds(index));
+  PhasesOnUnseenValues phases(phases_in_rounds(index));
   const auto pair = [&]() -> std::optional<PairRatio> {
     const Nanoseconds most = longest();
     const auto times = take_pair(pairs, keeping, taken);
@@ -245,32 +245,32 @@ inline HeldSpeed SpeedOnNewValues::take_pairs_held(Pairs& pairs, std::span<const
     // What makes the calls on the values given slower, too, is no doing of new ones.
     const Nanoseconds limit =
         beside_given && of_baseline.count() > 0 ? std::max(1.0, times->baseline.on_given / of_baseline) * most : most;
-    const auto log_ratio = [&](Nanoseconds on_new) {
+    const auto log_ratio = [&](Nanoseconds on_unseen) {
       CallTimes counted = times->baseline;
-      counted.on_new = on_new;
+      counted.on_unseen = on_unseen;
       return beside_given ? log_ratio_beside_given(counted, times->own, usual, usual_own, in_rounds)
-                          : log_ratio_in_few_calls(on_new, times->own, usual, usual_own);
+                          : log_ratio_in_few_calls(on_unseen, times->own, usual, usual_own);
     };
-    as_seen.push_back(log_ratio(times->baseline.on_new));
-    held += times->baseline.on_new > limit;
+    as_seen.push_back(log_ratio(times->baseline.on_unseen));
+    held += times->baseline.on_unseen > limit;
     const auto& own_times = times->own;
-    PairRatio ratio{.counted = log_ratio(std::min(times->baseline.on_new, limit)),
-                    .seen = std::log(times->baseline.on_new / own_times.on_new)};
-    if (own_times.on_given.count() > 0) ratio.beside_given = std::log(own_times.on_given / own_times.on_new);
+    PairRatio ratio{.counted = log_ratio(std::min(times->baseline.on_unseen, limit)),
+                    .seen = std::log(times->baseline.on_unseen / own_times.on_unseen)};
+    if (own_times.on_given.count() > 0) ratio.beside_given = std::log(own_times.on_given / own_times.on_unseen);
     return ratio;
   };
   const auto time_is_left = [&](std::size_t more) {
     const Nanoseconds elapsed = audit_.clock.now() - taken.start,
                       needed = static_cast<double>(more) / static_cast<double>(taken.pairs) * elapsed;
-    const bool few = taken.pairs == 1 && more < stats::fewest_for_median_interval(new_value_confidence) - 1;
+    const bool few = taken.pairs == 1 && more < stats::fewest_for_median_interval(unseen_confidence) - 1;
     const bool of_drawing_alone = taken.of_drawing > elapsed / 2;
     taken.wanted = elapsed + needed;
     return taken.wanted < (few && of_drawing_alone ? patience : 1) * taken.most && needed < time_left(audit_.clock);
   };
   HeldSpeed found;
-  const auto speedup = speed_on_new_values(in_rounds, pair, time_is_left);
+  const auto speedup = speed_on_unseen_values(in_rounds, pair, time_is_left);
   if (!speedup) return found;
-  found.speed.emplace(NewValueSpeed{.index = index, .speedup = *speedup, .phases = phases.speedups()});
+  found.speed.emplace(UnseenSpeed{.index = index, .speedup = *speedup, .phases = phases.speedups()});
   found.mostly = 2 * held > as_seen.size();
   // What the machine became slower by since the rounds may be held against a candidate where the limit alone
   // makes the figure smaller by what counts.
@@ -278,9 +278,10 @@ inline HeldSpeed SpeedOnNewValues::take_pairs_held(Pairs& pairs, std::span<const
                   looks_excessive(std::exp(stats::median(stats::sorted(as_seen))), *speedup);
   return found;
 }
-/// Times a sample of each side on the same new values; nothing if none could be drawn, or something is wrong.
-inline std::optional<PairOnNewValues> SpeedOnNewValues::take_pair(Pairs& pairs, std::span<const std::size_t> keeping,
-                                                                  Pairs::Taken& taken) {
+/// Times a sample of each side on the same unseen values; nothing if none could be drawn, or something is wrong.
+inline std::optional<PairOnUnseenValues> SpeedOnUnseenValues::take_pair(Pairs& pairs,
+                                                                        std::span<const std::size_t> keeping,
+                                                                        Pairs::Taken& taken) {
   constexpr std::size_t looked_at = 2;  // the output of one pair of so many
   // The first reading of an output may take so much more than the baseline's, since their types differ.
   constexpr Nanoseconds most_afterwards{1e3};
@@ -293,9 +294,9 @@ inline std::optional<PairOnNewValues> SpeedOnNewValues::take_pair(Pairs& pairs, 
     return std::nullopt;
   }
   taken.of_drawing += audit_.clock.now() - before;
-  PairOnNewValues times;
+  PairOnUnseenValues times;
   const auto time = [&](Implementation& which, CallTimes& side, std::vector<Nanoseconds>& phases) {
-    side = pairs.samples.take_new(which, keeping);
+    side = pairs.samples.take_unseen(which, keeping);
     // What writing leaves in a device's cache is no part of a phase's time in the rounds.
     if (which.phases() != nullptr && audit_.clock.modes() == nullptr) phases = which.phases()->times();
   };
@@ -309,13 +310,13 @@ inline std::optional<PairOnNewValues> SpeedOnNewValues::take_pair(Pairs& pairs, 
   ++taken.pairs;
   if (!pairs.wrong.empty()) return std::nullopt;
   // What a call leaves until its output is read is a part of it.
-  times.own.on_new += std::max(times.own.afterwards - times.baseline.afterwards - most_afterwards, Nanoseconds(0));
+  times.own.on_unseen += std::max(times.own.afterwards - times.baseline.afterwards - most_afterwards, Nanoseconds(0));
   return times;
 }
-/// Draws new values for samples: by the user's function where that writes the values of rounds.
-inline void SpeedOnNewValues::draw(NewValueSamples& samples, std::span<const std::size_t> keeping) {
-  samples.draw_new(keeping, [&](OperandSet& operands, const std::vector<at::Tensor>& tensors) {
-    if (!audit_.prepared.renew) return audit_.source->draw(audit_.answers->fresh().renewal, tensors, keeping);
+/// Draws unseen values for samples: by the user's function where that writes the values of rounds.
+inline void SpeedOnUnseenValues::draw(UnseenSamples& samples, std::span<const std::size_t> keeping) {
+  samples.draw_unseen(keeping, [&](OperandSet& operands, const std::vector<at::Tensor>& tensors) {
+    if (!audit_.prepared.renew) return audit_.source->draw(audit_.answers->unseen().renewal, tensors, keeping);
     const RandomStateKept generators;
     write_values(audit_.operands.pristine, tensors);
     reset_random_state(audit_.random());
@@ -325,14 +326,14 @@ inline void SpeedOnNewValues::draw(NewValueSamples& samples, std::span<const std
 /// Takes a hundredth of the budget, or one sample if that is longer. Where calls are too long for that, those on new
 /// values count as those that are repeated. The function that writes the values of rounds is not called, since it may
 /// have as many values as there are rounds.
-inline void SpeedOnNewValues::learn_norm(const Options& options) {
+inline void SpeedOnUnseenValues::learn_norm(const Options& options) {
   constexpr double share = 0.01, most_iterations = 1 << 10;
   constexpr int most_samples = 5;
   if (audit_.clock.modes() != nullptr || audit_.prepared.renew) return;
-  if (!audit_.answers || !audit_.answers->checks() || !audit_.answers->renews()) return;
+  if (!audit_.answers || !audit_.answers->checks() || !audit_.answers->takes_unseen()) return;
   // How many samples there are depends on the time, and must not decide what --check-seed repeats.
   SplitMix64 random(~audit_.options.check_seed);
-  FreshValues source = audit_.source->with_seed(random());
+  UnseenValues source = audit_.source->with_seed(random());
   try {
     (void)timing::take_sample(audit_.clock, audit_.baseline(), 0, 1);
     const Nanoseconds took = timing::take_sample(audit_.clock, audit_.baseline(), 0, 1),
@@ -346,19 +347,19 @@ inline void SpeedOnNewValues::learn_norm(const Options& options) {
     const double calls = audit_.baseline().phases() != nullptr ? 1 : std::min(calls_of_sample(2 * took), limit);
     if ((3 * calls + repeated) * took > most) return;
     // The shortest time of each, which other work on the machine does not make longer.
-    Nanoseconds on_new = NewValueNorm::none, on_known = NewValueNorm::none;
+    Nanoseconds on_unseen = UnseenNorm::none, on_known = UnseenNorm::none;
     int samples = 0;
     {
-      NewValueSamples taken(audit_.clock, audit_.operands, *audit_.answers->fresh().operands, source,
-                            audit_.answers->fresh().renewal, static_cast<std::size_t>(calls), /*repeated=*/1,
-                            /*warm=*/false, random());
-      const OnOtherValues other = audit_.on_fresh_values();
+      UnseenSamples taken(audit_.clock, audit_.operands, *audit_.answers->unseen().operands, source,
+                          audit_.answers->unseen().renewal, static_cast<std::size_t>(calls), /*repeated=*/1,
+                          /*warm=*/false, random());
+      const OnOtherValues other = audit_.unseen_in_use();
       for (const Nanoseconds start = audit_.clock.now();
            samples < most_samples && (samples == 0 || audit_.clock.now() - start < most); ++samples) {
-        taken.draw_new(audit_.operands.keeps, [&](OperandSet&, const std::vector<at::Tensor>& tensors) {
-          source.draw(audit_.answers->fresh().renewal, tensors, audit_.operands.keeps);
+        taken.draw_unseen(audit_.operands.keeps, [&](OperandSet&, const std::vector<at::Tensor>& tensors) {
+          source.draw(audit_.answers->unseen().renewal, tensors, audit_.operands.keeps);
         });
-        on_new = std::min(on_new, taken.take_new(audit_.baseline(), audit_.operands.keeps).on_new);
+        on_unseen = std::min(on_unseen, taken.take_unseen(audit_.baseline(), audit_.operands.keeps).on_unseen);
       }
     }
     audit_.repair(0);
@@ -367,37 +368,37 @@ inline void SpeedOnNewValues::learn_norm(const Options& options) {
     for (int i = 0; i < samples; ++i)
       on_known = std::min<Nanoseconds>(on_known, timing::take_sample(audit_.clock, audit_.baseline(), 0, iterations) /
                                                      static_cast<double>(iterations));
-    norm_.learn(on_new, on_known);
+    norm_.learn(on_unseen, on_known);
   } catch (...) {
     // It does not take these values, or memory ran out: after the rounds that has consequences. Until then calls on
-    // new values count as repeated ones.
+    // unseen values count as repeated ones.
     audit_.repair(0);
   }
 }
 /// The median of some samples, after one by which code and memory are as warm as between those of a pair.
-inline Nanoseconds SpeedOnNewValues::time_baseline(const NewValueQuestion& question) {
+inline Nanoseconds SpeedOnUnseenValues::time_baseline(const UnseenQuestion& question) {
   constexpr int samples = 3;
-  if (!audit_.answers->renews()) throw Error("the baseline takes no new values");
+  if (!audit_.answers->takes_unseen()) throw Error("the baseline takes no unseen values");
   const auto kept = question.kept_operands();
-  NewValueSamples taken(audit_.clock, audit_.operands, *audit_.answers->fresh().operands, *audit_.source,
-                        audit_.answers->fresh().renewal, question.calls, /*repeated=*/1, /*warm=*/false,
-                        audit_.random());
+  UnseenSamples taken(audit_.clock, audit_.operands, *audit_.answers->unseen().operands, *audit_.source,
+                      audit_.answers->unseen().renewal, question.calls, /*repeated=*/1, /*warm=*/false,
+                      audit_.random());
   const auto take = [&] {
     draw(taken, kept);
-    return taken.take_new(audit_.baseline(), kept).on_new.count();
+    return taken.take_unseen(audit_.baseline(), kept).on_unseen.count();
   };
   (void)take();
   std::vector<double> times;
   for (int i = 0; i < samples; ++i) times.push_back(take());
   return Nanoseconds(stats::median(stats::sorted(std::move(times))));
 }
-/// Whether the output of the last sample on new values is right, and what it has written to operands. That of calls
+/// Whether the output of the last sample on unseen values is right, and what it has written to operands. That of calls
 /// that draw random numbers is not known.
-inline std::string SpeedOnNewValues::find_fault_of_sample(Implementation& implementation, NewValueSamples& samples) {
+inline std::string SpeedOnUnseenValues::find_fault_of_sample(Implementation& implementation, UnseenSamples& samples) {
   const c10::IValue output = samples.take_output();
   if (audit_.answers->given.random || !audit_.answers->can_ask() || implementation.index == audit_.baseline_index)
     return {};
-  const auto asked = audit_.answers->ask(audit_.baseline(), samples.values(), audit_.answers->fresh().seed);
+  const auto asked = audit_.answers->ask(audit_.baseline(), samples.values(), audit_.answers->unseen().seed);
   if (!asked) return {};
   const auto problem = audit_.answers->judge_output(output, samples.operands_after(), *asked);
   if (problem.empty() || (audit_.answers->operands_agree(samples.operands_after(), *asked) &&

@@ -1,5 +1,5 @@
-// New values on a GPU: pairs of honest implementations by the rounds, whose calls are repeated on the same values, and
-// by samples whose calls have not seen theirs, by size of the operand and by clock.
+// Unseen values on a GPU: pairs of honest implementations by the rounds, whose calls are repeated on the same values,
+// and by samples whose calls have not seen theirs, by size of the operand and by clock.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -10,7 +10,7 @@
 
 #include "benches/cuda/needs_gpu.hpp"
 #include "benches/selftest/fresh_options.hpp"
-#include "benches/selftest/measure_new_values.hpp"
+#include "benches/selftest/measure_unseen_values.hpp"
 #include "benches/selftest/quiet.hpp"
 #include "pace/result/options.hpp"
 
@@ -21,24 +21,24 @@ using pace::ClockChoice;
 
 constexpr std::int64_t columns = 1024;
 
-TEST_CASE("how fast honest code is on values that no call has seen, on a GPU") {
+TEST_CASE("how fast honest code is on unseen values, on a GPU") {
   needs_gpu();
   const Quiet quiet;
-  print_new_values_head();
+  print_unseen_values_head();
   for (const auto clock : {ClockChoice::automatic, ClockChoice::hot, ClockChoice::cold, ClockChoice::host})
     for (const std::int64_t rows : {1, 64, 1024, 2048, 4096, 6144, 8192, 16384}) {
       const auto measure = [&](const std::string& name, auto baseline, auto candidate, const auto&... operands) {
         auto options = fresh_options();
         options.clock = clock;
         options.mode_share = 0;
-        measure_on_new_values(to_string(clock) + std::string(" ") + name + '/' + std::to_string(rows), options,
-                              std::move(baseline), std::move(candidate), operands...);
+        measure_on_unseen_values(to_string(clock) + std::string(" ") + name + '/' + std::to_string(rows), options,
+                                 std::move(baseline), std::move(candidate), operands...);
       };
       const at::TensorOptions on_gpu(at::kCUDA);
       const auto x = at::randn({rows, columns}, on_gpu);
       const auto chain = [](const at::Tensor& a) { return at::sigmoid(at::exp(at::tanh(a))); };
       measure("identical", chain, chain, x);
-      measure("new tensors, in place", chain, [](const at::Tensor& a) { return at::tanh(a).exp_().sigmoid_(); }, x);
+      measure("unseen tensors, in place", chain, [](const at::Tensor& a) { return at::tanh(a).exp_().sigmoid_(); }, x);
       measure(
           "softmax by steps, fused",
           [](const at::Tensor& a) {

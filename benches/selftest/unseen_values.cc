@@ -1,5 +1,5 @@
-// New values: pairs of honest implementations by the rounds, whose calls are repeated on the same values, and by calls
-// that have not seen theirs.
+// Unseen values: pairs of honest implementations by the rounds, whose calls are repeated on the same values, and by
+// calls that have not seen theirs.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "benches/selftest/fresh_options.hpp"
-#include "benches/selftest/measure_new_values.hpp"
+#include "benches/selftest/measure_unseen_values.hpp"
 #include "benches/selftest/quiet.hpp"
 
 namespace {
@@ -22,7 +22,7 @@ constexpr std::int64_t columns = 64;
 
 template <class Baseline, class Candidate, class... Operands>
 void measure(const std::string& name, Baseline baseline, Candidate candidate, const Operands&... operands) {
-  measure_on_new_values(name, fresh_options(), std::move(baseline), std::move(candidate), operands...);
+  measure_on_unseen_values(name, fresh_options(), std::move(baseline), std::move(candidate), operands...);
 }
 
 /// Sorts each row by the standard library, in branches that depend on the values.
@@ -33,16 +33,16 @@ at::Tensor sorted_rows(const at::Tensor& x) {
   return y;
 }
 
-TEST_CASE("how fast honest code is on values that no call has seen", "[.][new-values]") {
+TEST_CASE("how fast honest code is on unseen values", "[.][new-values]") {
   const Quiet quiet;
-  print_new_values_head();
+  print_unseen_values_head();
   for (const std::int64_t rows : {1, 16, 256, 4096}) {
     const std::string size = "/" + std::to_string(rows);
     const auto x = at::randn({rows, columns}), weights = at::randn({columns, columns});
     const auto chain = [](const at::Tensor& a) { return at::sigmoid(at::exp(at::tanh(a))); };
     measure("identical" + size, chain, chain, x);
     measure(
-        "new tensors, in place" + size, chain, [](const at::Tensor& a) { return at::tanh(a).exp_().sigmoid_(); }, x);
+        "unseen tensors, in place" + size, chain, [](const at::Tensor& a) { return at::tanh(a).exp_().sigmoid_(); }, x);
     measure(
         "einsum, mm" + size, [](const at::Tensor& a, const at::Tensor& b) { return at::einsum("ij,jk->ik", {a, b}); },
         [](const at::Tensor& a, const at::Tensor& b) { return at::mm(a, b); }, x, weights);

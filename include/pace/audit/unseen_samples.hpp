@@ -1,4 +1,4 @@
-// NewValueSamples: samples in which each call has operands of its own, with values that no call has seen.
+// UnseenSamples: samples in which each call has operands of its own, with unseen values.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "pace/audit/novelty.hpp"
+#include "pace/audit/unseen_effect.hpp"
 #include "pace/base/function_ref.hpp"
 #include "pace/base/random.hpp"
 #include "pace/check/clone.hpp"
@@ -23,19 +23,19 @@
 #include "pace/subject/operands.hpp"
 #include "pace/subject/write_values.hpp"
 #include "pace/timing/clock.hpp"
-#include "pace/values/fresh_values.hpp"
+#include "pace/values/unseen_values.hpp"
 
 namespace pace::detail {
 
 /// Takes samples by calls on set 0 and on spares of it, which exist for as long as this object does. Calls follow each
 /// other as in a timed sample, so that an implementation cannot take them for calls of a check.
-class NewValueSamples {
+class UnseenSamples {
  public:
   /// Samples of at most `calls` calls on operands like those of `like`; those of the rounds have `repeated` calls. All
   /// must outlive it. Nothing else may use the operands meanwhile. `warm` says whether a sample comes before those on
-  /// new values, which is of use for short calls: code that has left the caches takes some microseconds more.
-  NewValueSamples(timing::Clock& clock, OperandSets& operands, const OperandSet& like, FreshValues& source,
-                  Renewal renewal, std::size_t calls, std::int64_t repeated, bool warm, std::uint64_t seed)
+  /// unseen values, which is of use for short calls: code that has left the caches takes some microseconds more.
+  UnseenSamples(timing::Clock& clock, OperandSets& operands, const OperandSet& like, UnseenValues& source,
+                Renewal renewal, std::size_t calls, std::int64_t repeated, bool warm, std::uint64_t seed)
       : clock_(clock),
         operands_(operands),
         source_(source),
@@ -69,9 +69,9 @@ class NewValueSamples {
     operands_.spares = std::move(spares);
     operands_.spare_tensors = std::move(spare_tensors);
   }
-  NewValueSamples(const NewValueSamples&) = delete;
-  NewValueSamples& operator=(const NewValueSamples&) = delete;
-  ~NewValueSamples() {
+  UnseenSamples(const UnseenSamples&) = delete;
+  UnseenSamples& operator=(const UnseenSamples&) = delete;
+  ~UnseenSamples() {
     operands_.kept_call.reset();
     clock_.begin_cycle();
     if (!owns_spares_) {
@@ -100,9 +100,9 @@ class NewValueSamples {
   /// The next samples have one call.
   void make_single() { calls_ = 1; }
 
-  /// Times calls on new values, the same calls once more, and `repetitions` calls on the values of the first one; if
+  /// Times calls on unseen values, the same calls once more, and `repetitions` calls on the values of the first one; if
   /// `beside_given`, as many calls on the values given, too. Operand tensors of the indices `kept` keep those; as other
-  /// copies of them lie elsewhere, samples are of one call then. The output of the last call on new values is
+  /// copies of them lie elsewhere, samples are of one call then. The output of the last call on unseen values is
   /// take_output() afterwards.
   [[nodiscard]] CallTimes take(Implementation& implementation, std::int64_t repetitions, bool beside_given,
                                std::span<const std::size_t> kept) {
@@ -117,9 +117,10 @@ class NewValueSamples {
     const auto write_all = [&](auto values_of_call) {
       for (std::size_t i = 0; i < calls; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
     };
-    const auto new_values = [&](std::size_t i) -> auto& { return values_[i].tensors; };
-    // The same work as before the calls on new values, elsewhere: what it leaves in the caches and the branch predictor
-    // would otherwise slow those calls alone. The values of operands that calls write to have to be written again, too.
+    const auto unseen_values = [&](std::size_t i) -> auto& { return values_[i].tensors; };
+    // The same work as before the calls on unseen values, elsewhere: what it leaves in the caches and the branch
+    // predictor would otherwise slow those calls alone. The values of operands that calls write to have to be written
+    // again, too.
     const auto again = [&](auto values_of_call) {
       for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, elsewhere_.tensors, kept);
       implementation.prepare(0);
@@ -127,24 +128,24 @@ class NewValueSamples {
       if (!operands_.mutated.empty()) write_all(values_of_call);
       return sample(static_cast<std::int64_t>(calls));
     };
-    // An implementation that takes turns between algorithms must not take the same one in all calls on new values.
+    // An implementation that takes turns between algorithms must not take the same one in all calls on unseen values.
     for (std::size_t before = calls == 1 ? random_.below(4) : 0; before > 0; --before) {
       implementation.prepare(0);
       implementation.run(0, 1);
     }
     // The same sample as before the calls on known values, so that code, predictions of branches and the heap are as
     // warm.
-    if (warm_) (void)again(new_values);
+    if (warm_) (void)again(unseen_values);
     for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, values_[i].tensors, kept);
     implementation.prepare(0);
-    write_all(new_values);
+    write_all(unseen_values);
     CallTimes times;
-    times.on_new = sample(static_cast<std::int64_t>(calls));
+    times.on_unseen = sample(static_cast<std::int64_t>(calls));
     times.afterwards = copy_output(implementation.take_output());
     after_.clear();
     for (const auto& each : tensors_of_call(calls - 1)) after_.push_back(check::clone_input(each));
     last_ = calls - 1;
-    times.on_known = again(new_values);
+    times.on_known = again(unseen_values);
     times.repeated = times.on_known;
     if (repetitions > 1 && operands_.mutated.empty()) {
       const SparesHidden hidden(operands_);
@@ -165,10 +166,10 @@ class NewValueSamples {
     return times;
   }
 
-  /// Chooses new values for take_new(), the same for all implementations: `draw` writes them to copies of the operands.
-  /// Tensors of the indices `kept` keep theirs, as in take().
-  void draw_new(std::span<const std::size_t> kept,
-                FunctionRef<void(OperandSet&, const std::vector<at::Tensor>&)> draw) {
+  /// Chooses unseen values for take_unseen(), the same for all implementations: `draw` writes them to copies of the
+  /// operands. Tensors of the indices `kept` keep theirs, as in take().
+  void draw_unseen(std::span<const std::size_t> kept,
+                   FunctionRef<void(OperandSet&, const std::vector<at::Tensor>&)> draw) {
     next_trial();
     // A captured number of calls is replayed as often as there are samples.
     drawn_ = !kept.empty() ? 1 : clock_.modes() != nullptr ? values_.size() : calls_;
@@ -184,7 +185,7 @@ class NewValueSamples {
         check::restore_tensor(values_[0].tensors[each], values_[i].tensors[each]);
     }
   }
-  /// Whether calls on the values given are the norm for those of take_new(), written again just before, which leaves
+  /// Whether calls on the values given are the norm for those of take_unseen(), written again just before, which leaves
   /// their versions as they are: an implementation may have taken them up in the calls before. What was just written
   /// lies in a cache and has to leave it for other data, by which operands and outputs of about the cache's size take
   /// up to 1.5 times as long as in the rounds (the L2 of an H100; two cores beside others' work). The host's time of
@@ -195,11 +196,11 @@ class NewValueSamples {
     return bytes_of(operands_.pristine) > most_bytes;
   }
 
-  /// Times calls on the values of draw_new(). The output of one of them is take_output() afterwards. The same calls on
-  /// the values given, in the same memory, come just before, so that the code is as warm as in the rounds, and since
-  /// the memory may still have the new values, for which another implementation was just called. These are timed, too,
-  /// on a device where takes_given() says so.
-  [[nodiscard]] CallTimes take_new(Implementation& implementation, std::span<const std::size_t> kept) {
+  /// Times calls on the values of draw_unseen(). The output of one of them is take_output() afterwards. The same calls
+  /// on the values given, in the same memory, come just before, so that the code is as warm as in the rounds, and since
+  /// the memory may still have the unseen values, for which another implementation was just called. These are timed,
+  /// too, on a device where takes_given() says so.
+  [[nodiscard]] CallTimes take_unseen(Implementation& implementation, std::span<const std::size_t> kept) {
     keep_given(kept);
     operands_.kept_call.reset();
     CallTimes times;
@@ -207,14 +208,14 @@ class NewValueSamples {
       sample_new(implementation, kept, times);
     else
       time_each_new(implementation, kept, times);
-    times.on_new /= static_cast<double>(drawn_);
+    times.on_unseen /= static_cast<double>(drawn_);
     times.on_given /= static_cast<double>(drawn_);
     after_.clear();
     for (const auto& each : tensors_of_call(last_)) after_.push_back(check::clone_input(each));
     return times;
   }
 
-  /// The output of the call on new values that was kept, the values it was made on, and the operands after it.
+  /// The output of the call on unseen values that was kept, the values it was made on, and the operands after it.
   [[nodiscard]] c10::IValue take_output() { return std::exchange(output_, {}); }
   [[nodiscard]] const std::vector<at::Tensor>& values() const { return values_[last_].tensors; }
   [[nodiscard]] const std::vector<at::Tensor>& operands_after() const { return after_; }
@@ -255,7 +256,7 @@ class NewValueSamples {
     time_all(times.on_given, [](std::size_t) {});
     outputs.assign(drawn_, {});
     write_all(new_of_call());
-    time_all(times.on_new, [&](std::size_t i) {
+    time_all(times.on_unseen, [&](std::size_t i) {
       if (!outputs_stay_ && i == last_) times.afterwards = read_output(outputs[i]);
     });
     if (outputs_stay_) times.afterwards = copy_output(std::move(outputs[last_]));
@@ -271,7 +272,7 @@ class NewValueSamples {
     };
     (void)sample_on(given_of_call(), operands_.pristine);
     if (takes_given()) times.on_given = sample_on(given_of_call(), operands_.pristine);
-    times.on_new = sample_on(new_of_call(), values_[0].tensors);
+    times.on_unseen = sample_on(new_of_call(), values_[0].tensors);
     last_ = drawn_ - 1;
     times.afterwards = copy_output(implementation.take_output());
   }
@@ -356,7 +357,7 @@ class NewValueSamples {
 
   timing::Clock& clock_;
   OperandSets& operands_;
-  FreshValues& source_;
+  UnseenValues& source_;
   Renewal renewal_;
   std::size_t repeated_;
   bool warm_, outputs_stay_ = true;
@@ -366,7 +367,7 @@ class NewValueSamples {
   decltype(OperandSets::spare_tensors)::value_type tensors_aside_ = {};
   std::vector<Copy> values_;
   Copy elsewhere_, sink_;
-  /// Calls of a sample, those that have values of draw_new(), and the index of the one whose output is looked at.
+  /// Calls of a sample, those that have values of draw_unseen(), and the index of the one whose output is looked at.
   std::size_t calls_ = 1, drawn_ = 1, last_ = 0;
   c10::IValue output_, last_copy_;
   std::vector<at::Tensor> after_;

@@ -1,4 +1,4 @@
-// NewValueSpeed: the speed-up over the baseline where no call has seen its values before, beside that of the rounds,
+// UnseenSpeed: the speed-up over the baseline where no call has seen its values before, beside that of the rounds,
 // whose calls are repeated on the same values.
 #pragma once
 
@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "pace/audit/novelty.hpp"
+#include "pace/audit/unseen_effect.hpp"
 #include "pace/base/function_ref.hpp"
 #include "pace/base/units.hpp"
-#include "pace/gate/known_values.hpp"
+#include "pace/gate/excess.hpp"
 #include "pace/result/result.hpp"
 #include "pace/stats/median_interval.hpp"
 #include "pace/stats/quantile.hpp"
@@ -24,7 +24,7 @@
 namespace pace::detail {
 
 /// The speed-up of one implementation where values are new.
-struct NewValueSpeed {
+struct UnseenSpeed {
   std::size_t index = 0;
   SpeedupSummary speedup = {};
   /// Those of the phases of a step, in their order; nothing for a phase that is too short.
@@ -41,31 +41,31 @@ struct NewValueSpeed {
   }
 };
 
-/// Times of a sample of each side on the same new values.
-struct PairOnNewValues {
+/// Times of a sample of each side on the same unseen values.
+struct PairOnUnseenValues {
   CallTimes baseline = {}, own = {};
   /// The times of the phases of a step.
   std::vector<Nanoseconds> baseline_phases = {}, own_phases = {};
 
   /// Whether the clock has advanced in all samples, with those on the values given if `beside_given`.
   [[nodiscard]] bool is_timed(bool beside_given) const {
-    return baseline.on_new.count() > 0 && own.on_new.count() > 0 &&
+    return baseline.on_unseen.count() > 0 && own.on_unseen.count() > 0 &&
            (!beside_given || (baseline.on_given.count() > 0 && own.on_given.count() > 0));
   }
 };
 
-/// Confidence of the interval of a speed-up on new values, for a number of pairs that is fixed.
-inline constexpr double new_value_confidence = 0.999;
+/// Confidence of the interval of a speed-up on unseen values, for a number of pairs that is fixed.
+inline constexpr double unseen_confidence = 0.999;
 
 /// What calls may take longer in a few of them than in the rounds, where it is the same for both sides.
 inline constexpr Nanoseconds longer_in_few_calls{2e3};
 
-/// Returns ln(time of the baseline / own time) of a sample of each on new values. `usual` and `usual_own` are their
+/// Returns ln(time of the baseline / own time) of a sample of each on unseen values. `usual` and `usual_own` are their
 /// times in the rounds. What a call takes longer in so few calls, on memory that was written just before, is no share
 /// of its time but about the same for both: it does not count where a share would allow less, up to `most` and as far
 /// as the own time of the rounds.
-[[nodiscard]] inline double log_ratio_on_new_values(Nanoseconds baseline, Nanoseconds own, Nanoseconds usual,
-                                                    Nanoseconds usual_own, Nanoseconds most = longer_in_few_calls) {
+[[nodiscard]] inline double log_ratio_on_unseen_values(Nanoseconds baseline, Nanoseconds own, Nanoseconds usual,
+                                                       Nanoseconds usual_own, Nanoseconds most = longer_in_few_calls) {
   const Nanoseconds more = std::clamp(baseline - usual, Nanoseconds(0), most);
   const Nanoseconds least = std::min(own, usual_own);
   const double by_share = baseline / own;
@@ -73,29 +73,29 @@ inline constexpr Nanoseconds longer_in_few_calls{2e3};
   return std::log(std::max(by_share, (baseline - more) / std::max(own - more, least)));
 }
 
-/// Returns ln(speed-up) on new values of a pair of samples, each with one on the values given: that of the
+/// Returns ln(speed-up) on unseen values of a pair of samples, each with one on the values given: that of the
 /// rounds, `in_rounds`, times what the speed-up changes by with the values. An implementation that knows samples on the
 /// values given from those of the rounds, and is slow in them, gains no more than a factor of two by it.
 [[nodiscard]] inline double log_ratio_beside_given(const CallTimes& baseline, const CallTimes& own, Nanoseconds usual,
                                                    Nanoseconds usual_own, double in_rounds) {
   constexpr double most_beyond = 2;
-  const double on_new = log_ratio_on_new_values(baseline.on_new, own.on_new, usual, usual_own);
-  const double on_given = log_ratio_on_new_values(baseline.on_given, own.on_given, usual, usual_own);
-  return std::min(std::log(in_rounds) + on_new - on_given, on_new + std::log(most_beyond));
+  const double on_unseen = log_ratio_on_unseen_values(baseline.on_unseen, own.on_unseen, usual, usual_own);
+  const double on_given = log_ratio_on_unseen_values(baseline.on_given, own.on_given, usual, usual_own);
+  return std::min(std::log(in_rounds) + on_unseen - on_given, on_unseen + std::log(most_beyond));
 }
 
-/// Returns ln(speed-up) of a pair of samples on new values. Where that of the implementation has one on the values
-/// given beside it, it takes longer in few calls by no more than these do, so that no work on new values counts as
+/// Returns ln(speed-up) of a pair of samples on unseen values. Where that of the implementation has one on the values
+/// given beside it, it takes longer in few calls by no more than these do, so that no work on unseen values counts as
 /// that. `baseline` is what the time of the baseline counts as.
 [[nodiscard]] inline double log_ratio_in_few_calls(Nanoseconds baseline, const CallTimes& own, Nanoseconds usual,
                                                    Nanoseconds usual_own) {
   const Nanoseconds longer = own.on_given.count() > 0
                                  ? std::clamp(own.on_given - usual_own, Nanoseconds(0), longer_in_few_calls)
                                  : longer_in_few_calls;
-  return log_ratio_on_new_values(baseline, own.on_new, usual, usual_own, longer);
+  return log_ratio_on_unseen_values(baseline, own.on_unseen, usual, usual_own, longer);
 }
 
-/// The ratios of a pair that say something of an implementation on new values, as logarithms.
+/// The ratios of a pair that say something of an implementation on unseen values, as logarithms.
 struct PairRatio {
   double counted = 0;  ///< time of the baseline / own time, as it counts
   double seen = 0;     ///< the same, as it was seen
@@ -105,7 +105,7 @@ struct PairRatio {
 
 /// The samples that took far longer than the other ones of the same kind.
 struct SlowSamples {
-  /// By how many times, of the implementation's on new values.
+  /// By how many times, of the implementation's on unseen values.
   std::vector<double> factors = {};
   std::size_t of_others = 0;
 
@@ -122,8 +122,8 @@ struct SlowSamples {
   [[nodiscard]] bool are_mostly_own() const { return factors.size() > of_others; }
 };
 
-/// How many times as long as in the median an implementation takes on new values in the mean, since some of its samples
-/// there are slow.
+/// How many times as long as in the median an implementation takes on unseen values in the mean, since some of its
+/// samples there are slow.
 struct MeanOverMedian {
   double likely = 1;  ///< by their share of these pairs
   double proven = 1;  ///< at least
@@ -175,7 +175,7 @@ struct MeanOverMedian {
 /// Returns the summary of some pairs, by ln(time of the baseline / own time) of each. Where they are too few for an
 /// interval, their extremes stand in for it, with a confidence of 0.
 [[nodiscard]] inline SpeedupSummary summarize_pairs(const std::vector<double>& log_ratios) {
-  auto found = stats::summarize_speedup(log_ratios, new_value_confidence);
+  auto found = stats::summarize_speedup(log_ratios, unseen_confidence);
   const auto [low, high] = std::ranges::minmax(log_ratios);
   if (!found.interval) found.interval.emplace() = {std::exp(low), std::exp(high), 0};
   return found;
@@ -186,18 +186,19 @@ struct PhasesInRounds {
   std::vector<Nanoseconds> baseline = {}, own = {};
 };
 
-/// The speed-ups of the phases of a step on new values.
-class PhasesOnNewValues {
+/// The speed-ups of the phases of a step on unseen values.
+class PhasesOnUnseenValues {
  public:
-  explicit PhasesOnNewValues(PhasesInRounds usual) : usual_(std::move(usual)), log_ratios_(usual_.own.size()) {}
+  explicit PhasesOnUnseenValues(PhasesInRounds usual) : usual_(std::move(usual)), log_ratios_(usual_.own.size()) {}
 
   /// Each phase of the baseline counts up to `most` times its time in the rounds.
-  void add(const PairOnNewValues& pair, double most) {
+  void add(const PairOnUnseenValues& pair, double most) {
     for (std::size_t i = 0; i < std::min(log_ratios_.size(), pair.own_phases.size()); ++i) {
       const Nanoseconds usual = usual_.baseline[i], own = pair.own_phases[i];
       const auto baseline = std::min<Nanoseconds>(pair.baseline_phases[i], most * usual);
       if (baseline.count() > 0 && own.count() > 0)
-        log_ratios_[i].push_back(log_ratio_on_new_values(baseline, own, usual, usual_.own[i], longer_in_single_steps));
+        log_ratios_[i].push_back(
+            log_ratio_on_unseen_values(baseline, own, usual, usual_.own[i], longer_in_single_steps));
     }
   }
   /// Returns those of all phases; nothing for one that takes no time.
@@ -215,18 +216,18 @@ class PhasesOnNewValues {
   std::vector<std::vector<double>> log_ratios_;
 };
 
-/// Measures the speed-up on new values. `pair()` returns the ratio of one sample of each side on new values, or
+/// Measures the speed-up on unseen values. `pair()` returns the ratio of one sample of each side on unseen values, or
 /// nothing, which ends the measurement without a result. `time_is_left(pairs)` is whether that many more may be taken.
 /// More pairs follow the first ones only where their median is suspicious beside the speed-up `in_rounds`, until the
 /// interval is narrow or there are `most` of them, or where some samples of the implementation are slow. Where there is
 /// no time for an interval, three pairs or more have their extremes in its place, with a confidence of 0. Returns
 /// nothing if there is no time for these.
-[[nodiscard]] inline std::optional<SpeedupSummary> speed_on_new_values(double in_rounds,
-                                                                       FunctionRef<std::optional<PairRatio>()> pair,
-                                                                       FunctionRef<bool(std::size_t)> time_is_left) {
+[[nodiscard]] inline std::optional<SpeedupSummary> speed_on_unseen_values(double in_rounds,
+                                                                          FunctionRef<std::optional<PairRatio>()> pair,
+                                                                          FunctionRef<bool(std::size_t)> time_is_left) {
   constexpr std::size_t fewest = 3, most = 88, most_where_some_are_slow = 176;
   constexpr double narrow = 1.02;
-  const std::size_t for_interval = stats::fewest_for_median_interval(new_value_confidence);
+  const std::size_t for_interval = stats::fewest_for_median_interval(unseen_confidence);
   std::vector<double> log_ratios, seen, beside_given;
   const auto some_are_slow = [&] {
     return SlowSamples::of(seen).are_mostly_own() &&
