@@ -16,7 +16,7 @@ namespace pace::tools::compare_results {
 /// Effect of a row that the old results do not have on the exit code.
 enum class WhenNew { pass, fail };
 
-/// One implementation of one comparison. Times are medians over the processes of a side.
+/// One implementation of one comparison. Times are geometric means over the processes of a side.
 struct Compared {
   std::string comparison, implementation;
   std::optional<Nanoseconds> then, now;

@@ -1,5 +1,5 @@
-// UnseenEffect: whether calls take longer on unseen values, which shows that an implementation keeps earlier results, or
-// leave work until after them.
+// UnseenEffect: whether calls take longer on unseen values, which shows that an implementation keeps earlier results,
+// or leave work until after them.
 #pragma once
 
 #include <algorithm>

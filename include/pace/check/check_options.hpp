@@ -83,9 +83,8 @@ struct CheckOptions {
   /// Other values, in the same memory, for which outputs are compared as well. They detect an implementation that keeps
   /// results, or that is right for the given values alone.
   enum class UnseenValues {
-    /// Every floating-point value times a random factor of its own in [1/2, 1), operands with ties, order or symmetry
-    /// by
-    /// others that have them too, and integers and bools in other places.
+    /// Every floating-point value times a random factor of its own in [1/2, 1), operands with ties, order or
+    /// symmetry by others that have them too, and integers and bools in other places.
     varied,
     scaled,  ///< all times one random factor, for what relies on order, ties, symmetry or ratios of the operands
     none,    ///< none, for what is correct only for the values of the given operands

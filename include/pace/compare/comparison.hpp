@@ -138,8 +138,9 @@ class Comparison {
 
   /// Declares that operand tensor `operand`, counted from 0, stays the same between calls where the code is used, as
   /// weights do. Implementations may keep what they derive from it, such as packed weights, for as long as its version
-  /// (at::Tensor::_version) and its address stay. Without it, that is a note in the result, or a fault if calls take
-  /// more than ten times as long when all operands change. run() throws Error if there is no such tensor.
+  /// (at::Tensor::_version) and its address stay. Without it, that is a note in the result by Audit::strict, or
+  /// a fault if calls take more than ten times as long when all operands change. run() throws Error if there is no such
+  /// tensor.
   Comparison& keeps(std::size_t operand) {
     plan_.keeps.push_back(operand);
     return *this;

@@ -312,8 +312,8 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
 
 namespace detail {
 
-/// How far processes of one program may be apart in a speed-up: three times the largest standard deviation of identical
-/// code over 40 processes, 0.31 % (docs/measurements.md, "Placement").
+/// How far processes of one program may be apart in a speed-up: three times 0.31 %, the largest standard deviation of
+/// identical code over 40 processes whose operands stay with their side (docs/measurements.md, "Placement").
 inline constexpr double speedups_apart = 0.0093;
 /// How far they may be apart in a time: one standard deviation, as it is assumed for stored baselines (docs/gates.md,
 /// "Stored baselines").

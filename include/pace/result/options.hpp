@@ -29,14 +29,14 @@ enum class Isolate {
   /// All in this process, one after the other in each round.
   none,
   /// Each in a process of its own, so that nothing that one does to its process can slow or help another. Only the
-  /// clock
-  /// is in this process. For calls on the CPU with one thread.
+  /// clock is in this process. For calls on the CPU with one thread.
   sides,
 };
 
 /// How much a comparison distrusts its candidates. Each level does what the one above it does, and more.
 enum class Audit {
-  /// The outputs of the first call and of the last timed one are compared with the baseline's. You vouch for the rest.
+  /// The outputs of the first calls and of the last timed one are compared with the baseline's, and operands and
+  /// settings must stay as they are. You vouch for the rest.
   off,
   /// What a colleague's mistake can trip, too: a call on unseen values before and after the rounds, edge values,
   /// gradients, outputs that share memory or are filled in late, changed settings and operands, times that the memory
