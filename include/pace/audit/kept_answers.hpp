@@ -23,8 +23,7 @@
 
 namespace pace::detail {
 
-/// Times calls on values that the candidate has not seen beside calls on values that are repeated, and measures the
-/// speed-up over the baseline there.
+/// Times calls on unseen values beside the same calls repeated, and measures the speed-up over the baseline there.
 class KeptAnswers final : public Check {
  public:
   /// Both must outlive it.
@@ -32,6 +31,34 @@ class KeptAnswers final : public Check {
   [[nodiscard]] std::string find_fault(Implementation& implementation) override;
 
  private:
+  static constexpr double attempts = SpeedOnUnseenValues::attempts, fewest_long_trials = 3, most_trials = 16,
+                          calls_of_trial = 6;
+  static constexpr auto question = "whether it keeps answers from call to call";
+
+  /// The trials of one implementation: how they are taken, and what they have found so far.
+  struct Trials {
+    Implementation& implementation;
+    UnseenSamples& samples;
+    std::int64_t repetitions = 1;
+    /// Whether samples on the values given stand beside them.
+    bool beside_given = false;
+    /// Calls are too long for several trials: one without an effect ends the check.
+    bool one_by_one = false;
+    /// The time of one trial, and of all of them at most.
+    Nanoseconds each{}, most_time{};
+    /// Whether no fault follows from an effect that the processor may have learned, since gates take it into account.
+    bool excusing = false;
+    std::optional<UnseenEffect> effect = {};
+    std::string wrong = {};
+    /// Operands that keep their values when the speed-up is measured.
+    std::vector<std::size_t> keeps = {};
+  };
+
+  [[nodiscard]] std::size_t calls_of_sample(Implementation& implementation, Nanoseconds usual) const;
+  void make(Trials& trials);
+  void make_several(Trials& trials);
+  [[nodiscard]] bool shows_effect(Trials& trials, std::span<const std::size_t> kept);
+  void enter_effect(Trials& trials);
   [[nodiscard]] std::string describe_slow_calls(Implementation& implementation, UnseenSamples& samples, CallTimes own,
                                                 CallTimes of_baseline);
 
@@ -39,15 +66,9 @@ class KeptAnswers final : public Check {
   SpeedOnUnseenValues& speed_;
 };
 
-/// Whether its calls take longer on unseen values than on the same ones again, or than where they
-/// are repeated, and whether they are right there. What the processor may have learned of known values is no fault
-/// where SpeedOnUnseenValues has a figure, against which gates hold it. The time for it is a share of the budget, or
-/// up to most_time_of_question() where few calls take as long. One trial at a time may take up to
-/// most_time_of_short_question().
+/// The check takes a share of the budget, or up to most_time_of_question() where few calls take as long. One trial at a
+/// time may take up to most_time_of_short_question().
 inline std::string KeptAnswers::find_fault(Implementation& implementation) {
-  constexpr double fewest_long_trials = 3, most_trials = 16, attempts = SpeedOnUnseenValues::attempts,
-                   slack_in_resolutions = 20, calls_of_trial = 6, bytes_in_nanosecond = 4;
-  constexpr auto question = "whether it keeps answers from call to call";
   if (!audit_.answers->takes_unseen()) {
     if (audit_.lacks_unseen_values())
       audit_.leave_out(implementation.index,
@@ -56,106 +77,133 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
     return {};
   }
   const Nanoseconds usual = audit_.shortest_of(implementation.index) + audit_.shortest_of(audit_.baseline_index);
-  const Nanoseconds time = AuditContext::audit_share * audit_.options.budget;
   const Nanoseconds most_time = audit_.most_time_of_question();
-  // Few trials can be made of long calls, so that one without an effect ends the question.
-  bool one_by_one = attempts * fewest_long_trials * calls_of_trial * usual > most_time;
+  const bool one_by_one = attempts * fewest_long_trials * calls_of_trial * usual > most_time;
   if (one_by_one && calls_of_trial * usual > audit_.most_time_of_short_question()) {
     audit_.leave_out_too_long(implementation.index, question, calls_of_trial * usual);
     return {};
   }
-  // A step of a training has no spare operands. Where a device replays calls, samples do not repeat calls as they are
-  // repeated here; where rounds have values of their own, what is kept for those given is of no use.
-  const double calls = implementation.phases() != nullptr
-                           ? 1
-                           : std::min(speed_.calls_of_sample(usual), static_cast<double>(audit_.iterations));
-  const std::int64_t repetitions = audit_.clock.modes() != nullptr ? 1 : audit_.iterations;
-  const bool beside_given = audit_.clock.modes() == nullptr && !audit_.prepared.renew;
-  UnseenSamples samples(audit_.clock, audit_.operands, *audit_.answers->unseen().operands, *audit_.source,
-                        audit_.answers->unseen().renewal, static_cast<std::size_t>(std::max(1.0, calls)),
-                        audit_.iterations, /*warm=*/!one_by_one, audit_.random());
+  const auto& unseen = audit_.answers->unseen();
+  UnseenSamples samples(audit_.clock, audit_.operands, *unseen.operands, *audit_.source, unseen.renewal,
+                        calls_of_sample(implementation, usual), audit_.iterations, /*warm=*/!one_by_one,
+                        audit_.random());
   if (audit_.prepared.reuses_outputs(implementation.index) || !audit_.reused_by_baseline.empty())
     samples.let_outputs_be_overwritten();
-
+  // A device replays calls, so that its samples do not repeat them as samples do here. Where rounds have values of
+  // their own, nothing is gained by what is kept for those given.
+  const bool on_device = audit_.clock.modes() != nullptr;
+  Trials trials{.implementation = implementation,
+                .samples = samples,
+                .repetitions = on_device ? 1 : audit_.iterations,
+                .beside_given = !on_device && !audit_.prepared.renew,
+                .one_by_one = one_by_one,
+                .each = calls_of_trial * usual,
+                .most_time = most_time,
+                .keeps = audit_.operands.keeps};
   const OnOtherValues other = audit_.unseen_in_use();
-  if (audit_.clock.modes() != nullptr)
+  if (on_device)
     for (Implementation* const each : {&implementation, &audit_.baseline()}) samples.touch(*each);
-  std::string wrong;
-  Nanoseconds each = calls_of_trial * usual;
-  CallTimes own_at_first, of_baseline_at_first;
-  if (!one_by_one) {
-    const Nanoseconds start = audit_.clock.now();
-    own_at_first = samples.take(implementation, repetitions, beside_given, {});
-    wrong = speed_.find_fault_of_sample(implementation, samples);
-    of_baseline_at_first = samples.take(audit_.baseline(), repetitions, beside_given, {});
-    each = audit_.clock.now() - start;
-    // Calls that take longer than in the rounds may be those of an answer that was kept there.
-    one_by_one = attempts * fewest_long_trials * each > most_time;
-  }
-  std::optional<UnseenEffect> effect;
-  if (wrong.empty() && one_by_one && each > audit_.most_time_of_short_question()) {
-    // Where its own calls on unseen values alone take the time, these are the answer.
-    wrong = describe_slow_calls(implementation, samples, own_at_first, of_baseline_at_first);
-    if (wrong.empty()) audit_.leave_out_too_long(implementation.index, question, each);
-  } else if (wrong.empty()) {
-    const bool few = SpeedOnUnseenValues::fewest_trials * each > most_time;
-    const double trials = each.count() > 0 ? time / (attempts * each) : most_trials;
-    const auto own = [&](std::span<const std::size_t> kept) -> std::optional<CallTimes> {
-      samples.next_trial();
-      const CallTimes times = samples.take(implementation, repetitions, beside_given, kept);
-      wrong = speed_.find_fault_of_sample(implementation, samples);
-      return wrong.empty() ? std::optional<CallTimes>(times) : std::nullopt;
-    };
-    // The speed-up on unseen values takes from gates what the processor may have learned, where there is one. Phases of
-    // a step have gates of their own, a device learns nothing, and the figure beside samples on the values given is
-    // less strict.
-    bool excusing = speed_.measures(implementation) && implementation.phases() == nullptr &&
-                    audit_.clock.modes() == nullptr && !samples.takes_given();
-    const auto effect_with = [&](std::span<const std::size_t> kept) {
-      effect = find_unseen_effect(
-          one_by_one ? 1
-                     : static_cast<std::size_t>(std::clamp(
-                           trials, few ? fewest_long_trials : SpeedOnUnseenValues::fewest_trials, most_trials)),
-          slack_in_resolutions * audit_.clock.resolution() / static_cast<double>(samples.calls()),
-          Nanoseconds(bytes_of(audit_.operands.pristine) / bytes_in_nanosecond), [&] { return own(kept); },
-          [&] { return std::optional<CallTimes>(samples.take(audit_.baseline(), repetitions, beside_given, kept)); },
-          static_cast<std::size_t>(one_by_one ? attempts * fewest_long_trials : attempts));
-      return (effect && !(excusing && effect->may_be_learned())) || !wrong.empty();
-    };
-    std::vector<std::size_t> keeps = audit_.operands.keeps;
-    const auto enter_effect = [&](const UnseenEffect found) {
-      const bool late = found.beside == UnseenEffect::Beside::afterwards;
-      const auto kept = late ? std::vector<std::size_t>() : find_kept_operands(audit_, effect_with);
-      if (late)
-        wrong = found.describe();
-      else if (wrong.empty() && (kept.empty() || found.factor > AuditContext::most_undeclared_effect))
-        wrong =
-            found.describe() +
-            (!kept.empty()
-                 ? ": it keeps what it derives from operand tensor " + listed(kept) + ". " + AuditContext::keeps_hint()
-             : found.beside == UnseenEffect::Beside::given
-                 ? ": it keeps an answer, or is fast for few values alone. If it rightly takes a "
-                   "shorter way for the values given, give each round values of its own: .renew_each_round(function)"
-                 : ": it keeps answers. " + AuditContext::keeps_hint());
-      else if (wrong.empty()) {
-        audit_.notes.push_back(audit_.note_on_kept_operands(implementation, kept));
-        audit_.keeps.push_back(implementation.index);
-        keeps.insert(keeps.end(), kept.begin(), kept.end());
-      }
-    };
-    const bool shows = effect_with(audit_.operands.keeps);
-    if (shows && wrong.empty()) enter_effect(*effect);
-    const bool may_be_excused = excusing && effect.has_value();
-    if (wrong.empty()) wrong = speed_.find_fault(implementation, samples, keeps);
-    excusing = false;
-    // Without a figure nothing takes from gates what was excused.
-    if (wrong.empty() && may_be_excused && !speed_.has_figure(implementation.index) && effect_with(keeps) &&
-        wrong.empty())
-      enter_effect(*effect);
-  }
+  make(trials);
   audit_.repair(0);
-  return wrong;
+  return trials.wrong;
 }
+
+/// A step of a training has no spare operands.
+inline std::size_t KeptAnswers::calls_of_sample(Implementation& implementation, Nanoseconds usual) const {
+  if (implementation.phases() != nullptr) return 1;
+  return static_cast<std::size_t>(
+      std::max(1.0, std::min(speed_.calls_of_sample(usual), static_cast<double>(audit_.iterations))));
+}
+
+/// A first trial shows how long one takes. Calls that take longer than in the rounds may be those of an answer that was
+/// kept there.
+inline void KeptAnswers::make(Trials& trials) {
+  CallTimes own_at_first, of_baseline_at_first;
+  auto& samples = trials.samples;
+  if (!trials.one_by_one) {
+    const Nanoseconds start = audit_.clock.now();
+    own_at_first = samples.take(trials.implementation, trials.repetitions, trials.beside_given, {});
+    trials.wrong = speed_.find_fault_of_sample(trials.implementation, samples);
+    of_baseline_at_first = samples.take(audit_.baseline(), trials.repetitions, trials.beside_given, {});
+    trials.each = audit_.clock.now() - start;
+    trials.one_by_one = attempts * fewest_long_trials * trials.each > trials.most_time;
+  }
+  if (!trials.wrong.empty()) return;
+  if (!trials.one_by_one || trials.each <= audit_.most_time_of_short_question()) return make_several(trials);
+  // Where its own calls on unseen values alone take the time, these are the fault.
+  trials.wrong = describe_slow_calls(trials.implementation, samples, own_at_first, of_baseline_at_first);
+  if (trials.wrong.empty()) audit_.leave_out_too_long(trials.implementation.index, question, trials.each);
+}
+
+/// The speed-up on unseen values takes from gates what the processor may have learned of known values. Where it has no
+/// figure, such an effect is a fault. Phases of a step have gates of their own, a device learns nothing, and the figure
+/// beside samples on the values given is less strict: there nothing is excused.
+inline void KeptAnswers::make_several(Trials& trials) {
+  auto& implementation = trials.implementation;
+  trials.excusing = speed_.measures(implementation) && implementation.phases() == nullptr &&
+                    audit_.clock.modes() == nullptr && !trials.samples.takes_given();
+  const bool shows = shows_effect(trials, audit_.operands.keeps);
+  if (shows && trials.wrong.empty()) enter_effect(trials);
+  const bool may_be_excused = trials.excusing && trials.effect.has_value();
+  if (trials.wrong.empty()) trials.wrong = speed_.find_fault(implementation, trials.samples, trials.keeps);
+  trials.excusing = false;
+  if (trials.wrong.empty() && may_be_excused && !speed_.has_figure(implementation.index) &&
+      shows_effect(trials, trials.keeps) && trials.wrong.empty())
+    enter_effect(trials);
+}
+
+/// Whether calls take longer on unseen values where the operand tensors `kept` keep theirs, or are wrong there.
+inline bool KeptAnswers::shows_effect(Trials& trials, std::span<const std::size_t> kept) {
+  constexpr double slack_in_resolutions = 20, bytes_in_nanosecond = 4;
+  const bool few = SpeedOnUnseenValues::fewest_trials * trials.each > trials.most_time;
+  const Nanoseconds time = AuditContext::audit_share * audit_.options.budget;
+  const double affordable = trials.each.count() > 0 ? time / (attempts * trials.each) : most_trials;
+  const double several =
+      std::clamp(affordable, few ? fewest_long_trials : SpeedOnUnseenValues::fewest_trials, most_trials);
+  const auto take = [&](Implementation& which) {
+    return trials.samples.take(which, trials.repetitions, trials.beside_given, kept);
+  };
+  const auto own = [&]() -> std::optional<CallTimes> {
+    trials.samples.next_trial();
+    const CallTimes times = take(trials.implementation);
+    trials.wrong = speed_.find_fault_of_sample(trials.implementation, trials.samples);
+    return trials.wrong.empty() ? std::optional<CallTimes>(times) : std::nullopt;
+  };
+  trials.effect = find_unseen_effect(
+      trials.one_by_one ? 1 : static_cast<std::size_t>(several),
+      slack_in_resolutions * audit_.clock.resolution() / static_cast<double>(trials.samples.calls()),
+      Nanoseconds(bytes_of(audit_.operands.pristine) / bytes_in_nanosecond), own,
+      [&] { return std::optional<CallTimes>(take(audit_.baseline())); },
+      static_cast<std::size_t>(trials.one_by_one ? attempts * fewest_long_trials : attempts));
+  return (trials.effect && !(trials.excusing && trials.effect->may_be_learned())) || !trials.wrong.empty();
+}
+
+/// An effect is a fault, unless the implementation keeps what it derives from an operand, which a note says.
+inline void KeptAnswers::enter_effect(Trials& trials) {
+  const UnseenEffect found = *trials.effect;
+  if (found.beside == UnseenEffect::Beside::afterwards) {
+    trials.wrong = found.describe();
+    return;
+  }
+  const auto kept =
+      find_kept_operands(audit_, [&](std::span<const std::size_t> keeping) { return shows_effect(trials, keeping); });
+  if (!trials.wrong.empty()) return;
+  if (!kept.empty() && found.factor <= AuditContext::most_undeclared_effect) {
+    audit_.notes.push_back(audit_.note_on_kept_operands(trials.implementation, kept));
+    audit_.keeps.push_back(trials.implementation.index);
+    trials.keeps.insert(trials.keeps.end(), kept.begin(), kept.end());
+    return;
+  }
+  std::string what = ": it keeps answers. " + AuditContext::keeps_hint();
+  if (!kept.empty())
+    what = ": it keeps what it derives from operand tensor " + listed(kept) + ". " + AuditContext::keeps_hint();
+  else if (found.beside == UnseenEffect::Beside::given)
+    what =
+        ": it keeps an answer, or is fast for few values alone. If it rightly takes a shorter way for the values "
+        "given, give each round values of its own: .renew_each_round(function)";
+  trials.wrong = found.describe() + what;
+}
+
 /// Returns what is wrong with an implementation whose calls on unseen values take far longer than those of the rounds,
 /// in a sample like `own` and in some single calls, though those of the baseline do not; empty if nothing is, or if no
 /// time is left to know it.
