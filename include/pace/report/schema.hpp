@@ -110,8 +110,7 @@ struct Schema<ResultsHeader> {
       field("options", &ResultsHeader::options, "how the results were measured"),
       field("expires_utc", &ResultsHeader::expires_utc, "of `--save-baseline`: until when `--baseline` takes the file"),
       field("suite_alpha", &ResultsHeader::suite_alpha,
-            "of all gates of the run, or of one shard, together: rate of false passes of claims and false alarms of "
-            "guards (`--suite-alpha`)"),
+            "rate of wrong verdicts (α) of all gates of the run or shard (`--suite-alpha`)"),
   };
 };
 
@@ -268,10 +267,7 @@ template <>
 struct Schema<Objection> {
   static constexpr std::string_view name = "objection";
   static constexpr auto fields = std::tuple{
-      required_field("severity", &Objection::severity,
-                     "what it does to verdicts: `impossible` makes all `invalid`, `unproven` a claim that passed "
-                     "`invalid`, `too_brief` all `undecided`, `unchecked` a claim that passed `undecided`, and "
-                     "`cut_short` explains an `undecided` one"),
+      required_field("severity", &Objection::severity, "what it does to verdicts (see above)"),
       required_field("why", &Objection::why, "the reason"),
       field("remedy", &Objection::remedy, "what to do; empty: nothing is known"),
   };
@@ -290,8 +286,7 @@ struct Schema<GateContext> {
       field("beta", &GateContext::beta, "of one gate: rate of false failures of claims and false passes of guards"),
       field("objections", &GateContext::objections, "reasons against the figures, at most one of each severity"),
       field("excess_in_rounds", &GateContext::excess_in_rounds,
-            "by which factor the speed-up of the rounds is larger than any that is likely on values which no call has "
-            "seen; 1: it is not proven to be larger"),
+            "speed-up of the rounds over the largest that is likely on unseen values; 1: not proven larger"),
   };
 };
 

@@ -31,6 +31,7 @@ def comparison(
     seed=1,
     guard=True,
     disturbed="",
+    excess_in_rounds=1,
     **objections,
 ):
     """A comparison whose median log ratio is `centre`, and whose log ratios have this deviation. `objections`
@@ -43,6 +44,7 @@ def comparison(
     own = made_up.row("fused", [time * math.exp(-each) for each in ratios for _ in (1, 2)], baseline)
     own["log_ratios"] = ratios
     own["expectations"] = [made_up.expectation(verdict, limit, guard) for limit in limits]
+    own["context"]["excess_in_rounds"] = excess_in_rounds
     own["context"]["objections"] = [made_up.objection(*each) for each in objections.items() if each[1]]
     found = made_up.result(name, [baseline, own], check_seed=seed, stop_reason="budget")
     found["conditions"]["disturbances"] = [disturbed] if disturbed else []
