@@ -16,8 +16,8 @@ def read_results(path):
             try:
                 value = json.loads(line)
                 if header is None:
-                    if value["schema_version"] != 2:
-                        raise ValueError(f"expected schema_version 2, found {value['schema_version']}")
+                    if value["schema_version"] != 3:
+                        raise ValueError(f"expected schema_version 3, found {value['schema_version']}")
                     header = value
                     continue
                 for row in value["implementations"]:
