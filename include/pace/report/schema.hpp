@@ -194,9 +194,8 @@ struct Schema<Judgement> {
       field("acceptable", &Judgement::acceptable, "whether the gate is open"),
       field("unresolved", &Judgement::unresolved, "let through without a proof, and not by name"),
       field("deferred", &Judgement::deferred, "left to several processes together (`--processes`)"),
-      field(
-          "message", &Judgement::message,
-          "the figures, the limit, and what to do; for `passed`, also the figure on unseen values where that is worse"),
+      field("message", &Judgement::message,
+            "figures, limit, what to do; if passed, also a worse figure on unseen values"),
       field("demanded_speed", &Judgement::speed, "null where something else was demanded, or there were no figures"),
   };
 };
@@ -310,9 +309,7 @@ struct Schema<ImplementationResult> {
       field("warmed_up", &Row::warmed_up, "whether the times had settled by then"),
       field("time", &Row::time, "null where nothing was timed"),
       field("speedup", &Row::speedup, "null for the baseline, and where nothing was timed"),
-      field("speedup_on_unseen_values", &Row::on_unseen_values,
-            "by samples of calls that have not seen their values; null for the baseline, and where it is not "
-            "measured"),
+      field("speedup_on_unseen_values", &Row::on_unseen_values, "null for the baseline, and where it was not measured"),
       field("expectations", &Row::judgements, "in the order in which they were stated"),
       field("modes", &Row::modes, "on a GPU: the same calls timed in further modes"),
       field("device_memory", &Row::device_memory, "of one call on a GPU"),
