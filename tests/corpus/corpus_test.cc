@@ -154,7 +154,7 @@ TEST_CASE("a malformed line stops loading by default, with file, line and column
       {add + "cnt 1, ((1,), {})\n", ":2:1", "expected 'Operator: NAME' or"},
       {add + "cnt: x, ((1,), {})\n", ":2:6", "expected a count"},
       {add + "cnt: -3, ((1,), {})\n", ":2:6", "expected a count of at least 0"},
-      {add + "cnt: 1.5, ((1,), {})\n", ":2:6", "expected a count that 64 bits can hold"},
+      {add + "cnt: 1.5, ((1,), {})\n", ":2:6", "expected a count, which is a whole number, found '1.5'"},
       {add + "cnt: 99999999999999999999, ((1,), {})\n", ":2:6", "expected a count that 64 bits can hold"},
       {add + "cnt: 1 ((1,), {})\n", ":2:8", "expected ',' behind the count"},
       {add + "cnt: 1, ((1,), {})\ncnt: 12, ((T([1], f17),), {})", ":3:19", "aten.add.Tensor: expected a dtype"},

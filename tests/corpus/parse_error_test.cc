@@ -51,7 +51,7 @@ TEST_CASE("a malformed sample is reported with file, line, column and what was e
       {"((T([2], 3),), {})", "model.txt:7:18", "expected a dtype"},
       {"((T([2], torch.strided),), {})", "model.txt:7:18", "expected a dtype"},
       {"((T(2, f16),), {})", "model.txt:7:13", "expected the list of sizes"},
-      {"((T([2.5], f16),), {})", "model.txt:7:14", "expected a size that 64 bits can hold"},
+      {"((T([2.5], f16),), {})", "model.txt:7:14", "expected a size, which is a whole number, found '2.5'"},
       {"((T([99999999999999999999], f16),), {})", "model.txt:7:14", "expected a size that 64 bits can hold"},
       {"((T([-2], f16),), {})", "model.txt:7:14", "expected a size of at least 0, found -2"},
       {"((T([2], f16, strides=(1,)),), {})", "model.txt:7:23", "expected stride="},

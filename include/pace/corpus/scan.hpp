@@ -75,8 +75,8 @@ inline std::int64_t scan_int64(Cursor& cursor, std::string_view expected) {
   if (!is_digit(cursor.peek()) && cursor.peek() != '-') cursor.fail(expected);
   const Value value = scan_number(cursor);
   if (const auto* number = value.get_if<std::int64_t>()) return *number;
-  cursor.fail_at(start, "expected " + std::string(expected) + " that 64 bits can hold, found " +
-                            quoted_start(cursor.since(start)));
+  const std::string lacks = value.is<BigInt>() ? " that 64 bits can hold" : ", which is a whole number";
+  cursor.fail_at(start, "expected " + std::string(expected) + lacks + ", found " + quoted_start(cursor.since(start)));
 }
 
 inline void append_utf8(std::string& out, std::uint32_t code) {
