@@ -26,8 +26,9 @@ template <class Finish>
 [[nodiscard]] benches::operators::OperatorCall bind_sample(const std::string& op, const corpus::Sample& sample,
                                                            const inputs::GenerateOptions& generate, std::size_t copies,
                                                            Finish finish) {
+  // Its errors name the operator and the column, which is nearer than that of the sample.
+  const corpus::Call parsed = corpus::parse_call(sample, op);
   try {
-    const corpus::Call parsed = corpus::parse_call(sample, op);
     benches::operators::require_memory(inputs::input_bytes(parsed, generate.dtype) * static_cast<std::int64_t>(copies),
                                        "the inputs", benches::aot::available_memory_on(generate.device));
     return finish(benches::operators::OperatorCall::bind(op, inputs::generate(parsed, generate), sample.where));

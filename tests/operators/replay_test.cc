@@ -22,6 +22,7 @@
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 using pace::Outcome;
 namespace operators = pace::benches::operators;
 
@@ -144,6 +145,20 @@ TEST_CASE("a sample that cannot be run is a row of refusals with operator, file 
   }
   CHECK_THAT(results[1]["good"].message, ContainsSubstring("memory"));
   CHECK(results[3]["good"].outcome == Outcome::measured);
+}
+
+TEST_CASE("a dtype of which no tensor can be made is refused with the operator and one place, that of the dtype") {
+  Fixture fixture(
+      "Operator: aten.relu.default\n"
+      "cnt: 1, ((T([64], torch.bits8),), {})\n"
+      "cnt: 1, ((T([64], f32),), {})\n");
+  const auto results = fixture.run({});
+  REQUIRE(results.size() == 2);
+  CHECK(results[0]["good"].outcome == Outcome::refused);
+  const std::string message = results[0]["good"].message;
+  CHECK_THAT(message, EndsWith(".txt:2:19: aten.relu.default: a tensor of the dtype bits8 cannot be made from its "
+                               "shape alone"));
+  CHECK(message.find("aten.relu.default") == message.rfind("aten.relu.default"));
 }
 
 TEST_CASE("back ends hear of all calls before the first is measured, which hold no memory") {
