@@ -173,11 +173,12 @@ struct Work {
       flow =
           std::make_unique<operators::compat::Flow>(*generation, corpus, options, registry, timer->get(), out, errors);
       if (!flow->has_samples())
-        throw pace::InputError({}, "nothing would be measured: --op " + line.op.value_or("all") + ", --start-idx " +
-                                       std::to_string(options.start_idx) + ", --max-samples " +
-                                       std::to_string(options.max_samples) +
-                                       " and the original's rules leave no sample of " +
-                                       std::to_string(corpus.operators().size()) + " recorded operators");
+        throw pace::InputError({line.replay.inp_file.empty() ? line.replay.suite_dir : line.replay.inp_file},
+                               "nothing would be measured: --op " + line.op.value_or("all") + ", --start-idx " +
+                                   std::to_string(options.start_idx) + ", --max-samples " +
+                                   std::to_string(options.max_samples) +
+                                   " and the original's rules leave no sample of " +
+                                   std::to_string(corpus.operators().size()) + " recorded operators");
       return;
     }
     selection = operators::select(corpus, line.replay, [&](const std::string& text) { errors << text << std::endl; });

@@ -89,11 +89,12 @@ struct Selected {
     if (count > 0) selection.push_back({&op, first, std::span(op.samples).subspan(first, count)});
   }
   if (selection.empty())
-    throw InputError({}, "nothing to replay: --op " + options.op +
-                             (options.letters.empty() ? "" : ", --operator-range " + options.letters) +
-                             ", --start-idx " + std::to_string(options.start_idx) + ", --max-samples " +
-                             std::to_string(options.max_samples) + " and the skip rules leave no sample of " +
-                             std::to_string(corpus.operators().size()) + " recorded operators");
+    throw InputError({options.inp_file.empty() ? options.suite_dir : options.inp_file},
+                     "nothing to replay: --op " + options.op +
+                         (options.letters.empty() ? "" : ", --operator-range " + options.letters) + ", --start-idx " +
+                         std::to_string(options.start_idx) + ", --max-samples " + std::to_string(options.max_samples) +
+                         " and the skip rules leave no sample of " + std::to_string(corpus.operators().size()) +
+                         " recorded operators");
   return selection;
 }
 

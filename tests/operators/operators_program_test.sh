@@ -150,7 +150,13 @@ says "3 of the lines and files of the inputs could not be read and were left out
 for name in folder pipe null; do says "left out: $work/mixed/$name.txt"; done
 
 case="samples beyond the last"
-run --inp-file "$work/good.txt" --start-idx 1; refuses; says "nothing to replay: --op all, --start-idx 1"
+run --inp-file "$work/good.txt" --start-idx 1; refuses; says "$work/good.txt: nothing to replay: --op all, --start-idx 1"
+
+case="inputs without a call are named"
+for content in "" "Operator: aten.relu.default" "Operator: aten.relu.default"$'\n'"cnt: 1.5, ((T([64], f32),), {})"; do
+  printf '%s\n' "$content" >"$work/none_left.txt"
+  run --inp-file "$work/none_left.txt"; refuses; says "pace: $work/none_left.txt: "
+done
 
 case="numbers that mean nothing"
 for options in "--no-slower-than inf" "--no-slower-than 1e-320" "--no-slower-than nan" "--no-slower-than 0" \

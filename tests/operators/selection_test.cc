@@ -18,6 +18,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Message;
 using Catch::Matchers::MessageMatches;
+using Catch::Matchers::StartsWith;
 namespace operators = pace::benches::operators;
 
 pace::corpus::Corpus corpus_of(const std::string& text) {
@@ -163,6 +164,9 @@ TEST_CASE("a selection without samples is an error") {
   options.op = "all";
   options.start_idx = 100;
   CHECK_THROWS_AS(select(corpus, options), pace::InputError);
+  options.inp_file = "model.txt";
+  CHECK_THROWS_MATCHES(select(corpus, options), pace::InputError,
+                       MessageMatches(StartsWith("model.txt: nothing to replay: --op all, --start-idx 100")));
 }
 
 TEST_CASE("types are named in full when they are not known") {
