@@ -28,6 +28,7 @@
 #include "benches/operators/profile.hpp"
 #include "benches/operators/selection.hpp"
 #include "benches/operators/slow_compile.hpp"
+#include "benches/operators/with_place.hpp"
 #include "benches/rows/prior_failures.hpp"
 #include "benches/rows/refusal.hpp"
 #include "pace/base/cut_text.hpp"
@@ -213,10 +214,11 @@ class Replay {
       return published(without_baseline(name, names_, *failure));
     try {
       const auto call = call_of(selected, offset, copies());
-      if (options_.counter) return published(count_instructions(name, inputs, call, failures));
+      const std::string place = place_of(selected, offset);
+      if (options_.counter) return published(count_instructions(name, inputs, place, call, failures));
       if (options_.pass != Pass::forward)
-        return compare_backends(name, inputs, differentiable(call, gradients), failures);
-      return compare_backends(name, inputs, call, failures);
+        return compare_backends(name, inputs, place, differentiable(call, gradients), failures);
+      return compare_backends(name, inputs, place, call, failures);
     } catch (const NoBackward&) {
       throw;
     } catch (const std::exception& error) {
@@ -253,7 +255,8 @@ class Replay {
            (options_.pass == Pass::forward ? "" : ", forward and backward");
   }
 
-  [[nodiscard]] Result compare_backends(const std::string& name, const std::string& inputs,
+  /// `place`: what the messages of failures add, where the call was recorded.
+  [[nodiscard]] Result compare_backends(const std::string& name, const std::string& inputs, const std::string& place,
                                         const benches::operators::OperatorCall& call, const PriorFailures& failures) {
     auto comparison = pace::compare(name, call.tensors());
     // One for all back ends, so that they start from equal gradients.
@@ -283,10 +286,15 @@ class Replay {
         else
           comparison.candidate(names_[i], std::move(implementation));
       };
-      if (options_.pass == Pass::forward)
-        add([executable](const std::vector<at::Tensor>& tensors) { return executable->run(tensors); });
-      else
-        add(backward_step(executable, gradient));
+      if (options_.pass == Pass::forward) {
+        add(with_place(place,
+                       [executable](const std::vector<at::Tensor>& tensors) { return executable->run(tensors); }));
+      } else {
+        auto step = backward_step(executable, gradient);
+        step.forward = with_place(place, std::move(step.forward));
+        step.backward = with_place(place, std::move(step.backward));
+        add(std::move(step));
+      }
     }
     if (is_gated(call.name())) {
       const auto guard = NoSlowerThan(*options_.no_slower_than);
@@ -324,7 +332,7 @@ class Replay {
 
   /// Instructions in the place of times. The baseline's outputs are those that others are compared with, by
   /// the tolerance of their type.
-  [[nodiscard]] Result count_instructions(const std::string& name, const std::string& inputs,
+  [[nodiscard]] Result count_instructions(const std::string& name, const std::string& inputs, const std::string& place,
                                           const benches::operators::OperatorCall& call, const PriorFailures& failures) {
     Result result = refusal(name, names_, "");
     result.inputs = inputs;
@@ -347,6 +355,7 @@ class Replay {
         row.message = deadline->reason;
       } else {
         count_instructions(call, i, expected, row, result.notes);
+        if (row.outcome == Outcome::threw) row.message += " (" + place + ')';
       }
       add_ratios(result.implementations[0], row);
       if (i > 0 && options_.instructions_at_most)

@@ -23,6 +23,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
 using pace::Outcome;
 namespace operators = pace::benches::operators;
 
@@ -159,6 +160,17 @@ TEST_CASE("a dtype of which no tensor can be made is refused with the operator a
   CHECK_THAT(message, EndsWith(".txt:2:19: aten.relu.default: a tensor of the dtype bits8 cannot be made from its "
                                "shape alone"));
   CHECK(message.find("aten.relu.default") == message.rfind("aten.relu.default"));
+}
+
+TEST_CASE("a call that throws is a row with the operator, the file and the line") {
+  Fixture fixture(
+      "Operator: aten.mm.default\n"
+      "cnt: 1, ((T([4, 5], f32), T([4, 5], f32)), {})\n");
+  const auto results = fixture.run({});
+  REQUIRE(results.size() == 1);
+  CHECK(results[0]["eager"].outcome == Outcome::threw);
+  CHECK_THAT(results[0]["eager"].message, StartsWith("mat1 and mat2 shapes cannot be multiplied (4x5 and 4x5)") &&
+                                              ContainsSubstring("(aten.mm.default at ") && EndsWith(".txt:2:9)"));
 }
 
 TEST_CASE("back ends hear of all calls before the first is measured, which hold no memory") {
