@@ -246,4 +246,13 @@ command=$(grep -A1 '^pace: to ' <<<"$output" | tail -1)
 output=$(bash -c "$command" 2>&1 </dev/null) code=$?
 fails; says "1 case, 2 implementations: 2 measured"; says "--seed 5"
 
+case="a call that throws names its line, and beside it what is refused or unchecked is repeated, too"
+printf 'Operator: aten.mm.default\n%s\n%s\n%s\n' 'cnt: 1, ((T([4, 5], f32), T([4, 5], f32)), {})' \
+  'cnt: 1, ((ST([3], f32, torch.sparse_coo, False, nnz=1),), {})' 'cnt: 1, ((T([4, 4], f32), T([4, 4], f32)), {})' \
+  >"$work/beside.txt"
+run --inp-file "$work/beside.txt" --max-interference 1; fails; says "1 threw"
+says "cannot be multiplied (4x5 and 4x5) (aten.mm.default at $work/beside.txt:2:9)"
+for number in 0 1; do says "--case 'aten.mm.default[$number]' --seed"; done
+[[ $output != *"--case 'aten.mm.default[2]'"* ]] || complain "it repeats what has passed"
+
 ((failures == 0)) && echo "all as expected"

@@ -255,6 +255,27 @@ TEST_CASE("asks for a device", "[.]") {
   CHECK_THAT(result, pace::AsExpected());
 }
 
+TEST_CASE("refused and unchecked beside what threw", "[.]") {
+  const auto refused = [](const std::string& name) {
+    auto result = comparison(name);
+    for (auto& row : result.implementations) row.outcome = pace::Outcome::refused;
+    publish(result);
+    return result;
+  };
+  auto thrown = comparison("thrown");
+  thrown.implementations[1].outcome = pace::Outcome::threw;
+  publish(thrown);
+  CHECK_THAT(thrown, pace::AsExpected());
+  CHECK_THAT(refused("refused, and why not"), pace::AsExpected());
+  auto unchecked = comparison("unchecked");
+  unchecked.inputs = "Float[16]";
+  for (auto& row : unchecked.implementations) row.checked = false;
+  publish(unchecked);
+  CHECK_THAT(unchecked, pace::AsExpected());
+  // Nothing is expected of this one.
+  (void)refused("let through");
+}
+
 TEST_CASE("measures", "[.]") {
   CallClock clock;
   const auto result = pace::compare("measured", at::ones({16}))

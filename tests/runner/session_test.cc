@@ -366,6 +366,22 @@ TEST_CASE("after a failure, one line repeats exactly that case: alone, with its 
   CHECK_THAT(seeds(results(one).front()), ContainsSubstring("third") && ContainsSubstring("\"seed\":77"));
 }
 
+TEST_CASE("what is refused or unchecked is repeated as well, where the test case fails for it") {
+  const auto program = run("'refused and unchecked beside what threw'");
+  INFO(program.out);
+  CHECK(program.code == 42);
+  const std::string head = "pace: to repeat what failed:\n";
+  REQUIRE_THAT(program.err, ContainsSubstring(head));
+  std::istringstream commands(program.err.substr(program.err.find(head) + head.size()));
+  for (const std::string name : {"thrown", "'refused, and why not'", "unchecked"}) {
+    std::string command;
+    std::getline(commands, command);
+    CHECK_THAT(command, ContainsSubstring(" --case " + name + " "));
+  }
+  std::string more;
+  CHECK_FALSE(std::getline(commands, more));
+}
+
 TEST_CASE("where one name has several inputs, rows and failures name them, and a failure is repeated alone") {
   const std::string test = GENERATE("one name for several sizes", "one name for several sizes in a loop",
                                     "one name for several types", "one name for several sizes and a matcher");

@@ -129,6 +129,15 @@ class FailedCases : public Catch::EventListenerBase {
   void testCasePartialStarting(const Catch::TestCaseInfo& /*info*/, std::uint64_t /*run*/) override {
     of_current().clear();
   }
+  /// Adds the comparison that a failed assertion is about. A refused or unchecked row alone is no failure: the test
+  /// case may let it through.
+  void assertionEnded(const Catch::AssertionStats& stats) override {
+    const auto& assertion = stats.assertionResult;
+    if (assertion.isOk() || !assertion.hasExpression()) return;
+    const std::string text = without_blanks(assertion.getExpandedExpression());
+    for (auto each = of_current().rbegin(); each != of_current().rend(); ++each)
+      if (text.starts_with(without_blanks(head_of_message(*each)))) return add_once(*each);
+  }
   /// Adds what failed in the run without a case that did.
   void testCasePartialEnded(const Catch::TestCaseStats& stats, std::uint64_t /*run*/) override {
     const bool has_case = std::ranges::any_of(
@@ -154,10 +163,7 @@ class FailedCases : public Catch::EventListenerBase {
                return (!judgement.acceptable && !judgement.deferred) || judgement.unresolved;
              });
     });
-    if (!fails) return;
-    for (const auto& each : all())
-      if (each.test == found.test && each.name == found.name && each.inputs == found.inputs) return;
-    all().push_back(found);
+    if (fails) add_once(found);
   }
 
   /// Returns what failed, in the order in which it did, with inputs where the run had a name with several.
@@ -174,6 +180,21 @@ class FailedCases : public Catch::EventListenerBase {
   }
 
  private:
+  static void add_once(const FailedCase& found) {
+    for (const auto& each : all())
+      if (each.test == found.test && each.name == found.name && each.inputs == found.inputs) return;
+    all().push_back(found);
+  }
+  /// Returns how pace's matchers begin the message of an assertion on the result of a comparison (pace/catch2.hpp).
+  [[nodiscard]] static std::string head_of_message(const FailedCase& compared) {
+    return '\'' + report::printable(compared.name) + '\'' +
+           (compared.inputs.empty() ? "" : " on " + report::short_inputs(compared.inputs)) + ':';
+  }
+  /// Messages are wrapped, so that a line may end anywhere.
+  [[nodiscard]] static std::string without_blanks(std::string text) {
+    std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+    return text;
+  }
   /// Returns the name of a comparison without that of a phase, which is repeated with the whole.
   [[nodiscard]] static std::string name_of_whole(const Result& result) {
     const std::string end = '/' + result.phase;
