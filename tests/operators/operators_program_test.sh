@@ -214,7 +214,10 @@ case="--list: the names of the cases, and no measurement"
 run --list --inp-file "$work/two.txt"; succeeds
 [[ $output == $'aten.neg.default[0]\naten.relu.default[0]' || $output == $'aten.relu.default[0]\naten.neg.default[0]' ]] ||
   complain "other names"
-run --list --inp-file "$work/suite/malformed.txt"; says "left out: $work/suite/malformed.txt:3:18"
+for plan in --list --dry-run; do
+  run $plan --inp-file "$work/suite/malformed.txt"; refuses; says "left out: $work/suite/malformed.txt:3:18"
+  says "aten.relu.default[0]"; says "pace: 1 of the lines and files of the inputs could not be read and were left out"
+done
 
 case="--dry-run: what would be measured, how long, and to which files, which stay as they are"
 mkdir "$work/dry"

@@ -460,6 +460,15 @@ inline int run_tests(Catch::Session& session, RunAccount& account) {
   return over.what;
 }
 
+/// Prints what a list or a dry run lacks, such as lines of inputs that could not be read. Returns its exit code, which
+/// is `code` if it lacks nothing.
+[[nodiscard]] inline int code_of_plan(int code, const SessionConfig& config, std::ostream& errors) {
+  const std::string complaint = config.complaint ? config.complaint() : "";
+  if (complaint.empty()) return code;
+  errors << "pace: " << complaint << '\n' << std::flush;
+  return code == 0 ? exit_error : code;
+}
+
 /// Lets Catch2 read the words that are not options of pace or of the program. Returns false if it has printed an error.
 [[nodiscard]] inline bool read_catch2_options(Catch::Session& session, const char* program,
                                               const std::vector<std::string>& words, const args::Groups& groups) {
@@ -646,7 +655,7 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   if (options.list) {
     if (complain_of_filters(session, std::cerr)) return catch2_unmatched_filter;
     if (config.prepare && config.list) config.prepare(std::cerr, std::cerr);
-    if (config.list) return config.list(std::cout), 0;
+    if (config.list) return config.list(std::cout), code_of_plan(0, config, std::cerr);
     const auto tests = chosen_tests(session);
     for (const auto& name : tests) std::cout << report::printable(name) << '\n';
     if (!tests.empty()) return 0;
@@ -759,7 +768,9 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   PrematureExitFile::make();
   const pace::detail::ExitGuard no_exit("before its results were written");
   PartsOfTests::total = config.progress_parts.empty() ? chosen_tests(session).size() : 0;
-  if (options.dry_run) return run_dry(session, options, chosen, repeated, table_stream.get(), errors.get());
+  if (options.dry_run)
+    return code_of_plan(run_dry(session, options, chosen, repeated, table_stream.get(), errors.get()), config,
+                        errors.get());
   std::optional<report::ShownProgress> shown;
   // All that one of several processes prints is kept.
   if (!options.no_progress && !is_replicate())
