@@ -109,6 +109,7 @@ class FileComparison {
     for (const auto& expectation : expectations_) planned.expectations.push_back(expectation.describe());
     const Options& measuring = run_context().options;
     planned.budget = measuring.budget + static_cast<double>(names_.size()) * measuring.warm_up;
+    planned.audit = measuring.audit;
     return planned;
   }
 

@@ -128,7 +128,10 @@ class Replay {
                         .inputs = selected.samples[offset].text};
     if (is_gated(selected.op->name)) planned.expectations.push_back(NoSlowerThan(*options_.no_slower_than).describe());
     const Options& measuring = run_context().options;
-    if (!options_.counter) planned.budget = measuring.budget + static_cast<double>(names_.size()) * measuring.warm_up;
+    // A count of instructions has neither rounds nor an audit.
+    if (options_.counter) return planned;
+    planned.budget = measuring.budget + static_cast<double>(names_.size()) * measuring.warm_up;
+    planned.audit = measuring.audit;
     return planned;
   }
 

@@ -196,6 +196,7 @@ pace::PlannedCase planned_case(const Family& family) {
   const auto options =
       pace::benches::rnn::measuring_of(line, given, pace::run_context().options, family.candidates.size());
   planned.budget = options.budget + static_cast<double>(planned.implementations.size()) * options.warm_up;
+  planned.audit = options.audit;
   if (line.no_slower_than) planned.expectations.push_back(pace::NoSlowerThan(*line.no_slower_than).describe());
   return planned;
 }

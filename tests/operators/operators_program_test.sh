@@ -222,9 +222,10 @@ done
 case="--dry-run: what would be measured, how long, and to which files, which stay as they are"
 mkdir "$work/dry"
 run --dry-run --inp-file "$work/two.txt" --op all --output-dir "$work/dry"; succeeds
-says "aten.relu.default[0] eager, torchscript 7.00 ms"; says "2 cases would be measured"
+says "aten.relu.default[0] eager, torchscript 7.00 ms standard"; says "2 cases would be measured"
 says "would write $work/dry/operatorbench_two_float32.csv"; says "dry run: nothing was measured"
 [[ $output != *"2 measured"* && -z $(ls "$work/dry") ]] || complain "it ran"
+run --dry-run --inp-file "$work/two.txt" --audit strict; says "aten.relu.default[0] eager, torchscript 7.00 ms strict"
 run --dry-run --inp-file "$work/two.txt" --backends eager,warp; refuses; says "unknown back end 'warp'"
 run --dry-run --inp-file "$work/nonexistent.txt"; refuses
 

@@ -178,6 +178,11 @@ TEST_CASE("--dry-run lists the comparisons in their order with what they would t
   CHECK_THAT(program.out,
              ContainsSubstring("  300 ms  ") && ContainsSubstring("2 cases would be measured, for about 1 s"));
   CHECK_THAT(program.out,
+             ContainsSubstring("  audit     operands") && ContainsSubstring("  300 ms  standard  Float[16]"));
+  CHECK_THAT(run("--dry-run measures --audit strict").out, ContainsSubstring("  300 ms  strict  Float[16]"));
+  // The last of several values counts, of this option as of all others.
+  CHECK_THAT(run("--dry-run measures --audit strict --audit off").out, ContainsSubstring("  300 ms  off    Float[16]"));
+  CHECK_THAT(program.out,
              ContainsSubstring("\nwould write " + json + "\n") && ContainsSubstring("dry run: nothing was measured\n"));
   CHECK_THAT(program.out, !ContainsSubstring("passed") && !ContainsSubstring("assertion"));
   CHECK_FALSE(fs::exists(json));

@@ -27,6 +27,7 @@ namespace pace::detail {
   const Options& options = plan.options;
   planned.budget = (plan.stated.empty() ? options.budget : std::max(options.budget, options.least_duration)) +
                    warm_ups * options.warm_up;
+  planned.audit = options.audit;
   return planned;
 }
 

@@ -1,10 +1,12 @@
 // PlannedCase and CaseSelection: which comparisons of a run are measured, decided before anything of them is made.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "pace/base/units.hpp"
+#include "pace/result/options.hpp"
 
 namespace pace {
 
@@ -17,6 +19,7 @@ struct PlannedCase {
   /// Time by the budgets: the rounds and the warm-up of each implementation. Making inputs, first calls and checks come
   /// on top.
   Nanoseconds budget{};
+  std::optional<Audit> audit = {};  ///< how much the candidates are distrusted; none: nothing is audited
 };
 
 /// Decides which comparisons of a run are measured.

@@ -103,8 +103,8 @@ class DryRunReporter final : public Catch::StreamingReporterBase {
   std::size_t listed_before_ = 0, open_ = 0;
 };
 
-/// Prints what a dry run found: the comparisons in their order, with their implementations, the time by their budgets
-/// and their operands, and the `files` that the run would write. `width` is that of a line.
+/// Prints what a dry run found: the comparisons in their order, with their implementations, the time by their budgets,
+/// the level of their audit and their operands, and the `files` that the run would write. `width` is that of a line.
 inline void print_dry_run(const std::vector<ListedCase>& planned, const DryRunFindings& found,
                           const std::vector<std::string>& files, const std::string& limits, std::size_t width,
                           bool use_colour, std::ostream& out) {
@@ -119,15 +119,19 @@ inline void print_dry_run(const std::vector<ListedCase>& planned, const DryRunFi
                           {report::printable(joined(each.implementations, ", "))},
                           {is_kept                   ? "kept"
                            : each.budget.count() > 0 ? format_time(each.budget)
-                                                     : "-"}};
-    std::size_t taken = 6;
+                                                     : "-"},
+                          {each.audit && !is_kept ? to_string(*each.audit) : "-"}};
+    std::size_t taken = 8;
     for (const auto& cell : row) taken += report::display_width(cell.text);
     wide = std::max(wide, taken);
     rows.push_back(std::move(row));
   }
-  report::StreamingTable table(
-      {{"case", 4, Align::left}, {"implementations", 15, Align::left}, {"budget", 7}, {"operands", 8, Align::left}},
-      use_colour, /*indent=*/0);
+  report::StreamingTable table({{"case", 4, Align::left},
+                                {"implementations", 15, Align::left},
+                                {"budget", 7},
+                                {"audit", 5, Align::left},
+                                {"operands", 8, Align::left}},
+                               use_colour, /*indent=*/0);
   table.fit(rows);
   constexpr std::size_t least = 16;
   const std::size_t left = width > wide + least ? width - wide : least;
