@@ -129,7 +129,10 @@ namespace detail {
         Option::refused(
             "--list",
             "which kernels a package has is known only once it has run; --benchmark-kernels lists them with "
-            "their times")}},
+            "their times"),
+        Option::refused("--audit",
+                        "one package is timed, and no outputs are compared; //benches/files audits --candidate "
+                        "FILE.pt2 against a baseline")}},
       {"Every kernel",
        {{"-k,--benchmark-kernels", "list every kernel with its time, and do nothing else",
          args::flag(line.benchmark_kernels)},

@@ -113,6 +113,7 @@ TEST_CASE("what does not go together, and what cannot be") {
                                " does not go together with --benchmark-kernels (-k): that lists kernels and does "
                                "nothing else");
   refuses({"-k", "--times", "3"}, "--times does not go together with");
+  refuses({"--audit", "strict"}, "--audit is refused: one package is timed, and no outputs are compared");
   refuses({"-k", "--repeat", "3"}, "--repeat does not go together with");
   refuses({"-k", "--profile-bandwidth", "--csv", "k.out", "--profile-bandwidth-output", "./k.out"},
           "--csv and --profile-bandwidth-output name the same file, 'k.out'");
