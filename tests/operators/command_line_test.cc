@@ -3,6 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <string>
@@ -10,9 +11,12 @@
 #include <vector>
 
 #include "pace/args/command_line.hpp"
+#include "pace/base/error.hpp"
 #include "pace/runner/session_options.hpp"
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -46,4 +50,18 @@ TEST_CASE("the bench's options, pace's and Catch2's stand on one command line, e
   CHECK(parsed.given.rest == std::vector<std::string>{"--rng-seed", "5", "[operators]"});
   CHECK_THAT(pace::args::help(parsed.groups, 100),
              ContainsSubstring("\n  --backends <a,b>") && ContainsSubstring("\n  --list"));
+}
+
+TEST_CASE("--audit is refused where nothing is audited, with the reason") {
+  const std::vector<std::vector<std::string>> modes{
+      {"--compat", "old"}, {"--compat", "new"}, {"--compat", "operator_benchmark"}, {"--count-instructions"}};
+  for (const auto& mode : modes) {
+    auto words = mode;
+    words.insert(words.end(), {"--audit", "strict"});
+    Parsed parsed(words);
+    parsed.line.given = parsed.given;
+    INFO(mode.back());
+    CHECK_THROWS_MATCHES(pace::benches::operators::require_meaning(parsed.line), pace::InputError,
+                         MessageMatches(StartsWith("--audit has no meaning with " + mode.front())));
+  }
 }

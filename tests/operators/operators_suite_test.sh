@@ -122,7 +122,7 @@ holds "${trace[0]}" iter_1; holds "${trace[0]}" rep_0; holds "${trace[0]}" model
 case="options that say nothing in their mode are refused, and name both"
 for option in "--backends eager" "--category softmax" "--no-slower-than 2" "--budget 1" "--warm-up 1" "--processes 2" \
   "--save-baseline $work/b.json" "--clock wall" "--max-interference 0.5" "--fuser none" "--least-duration 1" \
-  "--check-seed 3" "--isolate sides" "--tag short"; do
+  "--check-seed 3" "--isolate sides" "--tag short" "--audit strict"; do
   run --compat new --device cpu $option; expect_code 1; says "${option% *} has no meaning with --compat"
 done
 run --compat new --device cpu --skip-rules none; expect_code 1; says "--skip-rules none has no meaning with --compat"
@@ -132,7 +132,8 @@ done
 for option in "--clock wall" "--mode-share 0.1" "--profile" "--inductor-config simd" "--isolate sides"; do
   run --bwd $option; expect_code 1; says "${option% *} has no meaning with --bwd"
 done
-for option in "--repeats 2" "--no-slower-than 2" "--clock wall" "--accuracy-checking" "--profile"; do
+for option in "--repeats 2" "--no-slower-than 2" "--clock wall" "--accuracy-checking" "--profile" \
+  "--audit strict"; do
   run --compat operator_benchmark $option; expect_code 1
   says "${option% *} has no meaning with --compat operator_benchmark"
 done
