@@ -1,11 +1,15 @@
 // Exported programs: what torch.export.save writes, run by LibTorch's NativeRT, operator by operator.
 #pragma once
 
+#include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +23,7 @@
 #include "benches/loaders/program_facts.hpp"
 #include "benches/loaders/program_of_buffers.hpp"
 #include "pace/base/error.hpp"
+#include "pace/check/out_of_memory.hpp"
 
 #if PACE_HAS_NATIVERT
 #include <torch/nativert/ModelRunnerHandle.h>
@@ -38,6 +43,56 @@ namespace pace::benches::loaders {
   for (const auto* known : {"aten.", "prims.", "quantized.", "higher_order.cond", "higher_order.while_loop"})
     if (name.starts_with(known)) return {};
   return "a call of " + name + ", which is none of ATen's operators and may do anything";
+}
+
+/// What NativeRT says where an operator of a program fails. It has the stack of the C++ code and of the exporting
+/// Python program, and the cause in between.
+struct NodeFailure {
+  std::string cause;   ///< such as `The size of tensor a (2) must match the size of tensor b (4) ...`
+  std::string node;    ///< `%copy_ = torch.ops.aten.copy_.default(self=%b_cache, src=%cat)`
+  std::string python;  ///< the line of Python that was exported; empty: unknown
+};
+
+/// Returns the parts of a message of NativeRT; nothing where it has another form.
+[[nodiscard]] inline std::optional<NodeFailure> read_node_failure(const std::string& message) {
+  constexpr std::string_view head = "Exception while executing node: ", stack = "\nException raised from ",
+                             traced = "Original Python stacktrace:\n";
+  const auto end = message.find(stack);
+  if (!message.starts_with(head) || end == std::string::npos) return std::nullopt;
+  NodeFailure failure;
+  failure.node = message.substr(head.size(), message.find('\n') - head.size());
+  // Its arguments, one a line, end with an empty line.
+  const auto gap = message.find("\n\n");
+  failure.cause = gap < end ? message.substr(gap + 2, end - gap - 2) : "an operator of the program failed";
+  // Behind it stands the stack of the exception that NativeRT made of this one.
+  if (const auto at = message.find(traced, end); at != std::string::npos) {
+    failure.python = message.substr(at + traced.size());
+    failure.python.resize(std::min(failure.python.find(stack), failure.python.size()));
+  }
+  while (!failure.python.empty() && std::isspace(static_cast<unsigned char>(failure.python.back())) != 0)
+    failure.python.pop_back();
+  for (auto line = failure.python.find('\n'); line != std::string::npos; line = failure.python.find('\n', line))
+    failure.python.replace(line, failure.python.find_first_not_of("\n ", line) - line, ": ");
+  failure.python.erase(0, failure.python.find_first_not_of(' '));
+  return failure;
+}
+
+/// Returns the message in three parts. `state`: the buffers that calls write to, whose shapes must stay.
+[[nodiscard]] inline std::string text_of(const NodeFailure& failure, const std::vector<Buffer>& state) {
+  std::string text = failure.cause + "; why: the program executed " + failure.node;
+  if (!failure.python.empty()) text += ", of " + failure.python;
+  for (const auto& buffer : state) {
+    // As torch.export calls the input of a buffer.
+    std::string input = "self=%b_" + buffer.name + ",";
+    std::ranges::replace(input, '.', '_');
+    if (failure.node.find("aten.copy_.") == std::string::npos || failure.node.find(input) == std::string::npos)
+      continue;
+    std::ostringstream sizes;
+    sizes << buffer.value.sizes();
+    return text + "; try: a forward() that leaves the buffer '" + buffer.name + "' its shape " + sizes.str() +
+           ", since NativeRT stores what a call makes of it there";
+  }
+  return text;
 }
 
 /// The leaves of `inputs` as the program takes them. Throws InputError, which names the file and the argument.
@@ -76,7 +131,14 @@ class BoundProgram final : public BoundCall {
   [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& tensors) override {
     std::vector<c10::IValue> flat = leaves_;
     for (const auto& [leaf, position] : tensors_) flat[leaf] = tensors[position];
-    return flat_outputs(runner_.runWithFlatInputsAndOutputs(std::move(flat)));
+    try {
+      return flat_outputs(runner_.runWithFlatInputsAndOutputs(std::move(flat)));
+    } catch (const std::exception& error) {
+      // Another type would hide that memory ran out.
+      const auto failure = check::means_out_of_memory(error) ? std::nullopt : read_node_failure(error.what());
+      if (!failure) throw;
+      throw Error(text_of(*failure, state_));
+    }
   }
   [[nodiscard]] const std::vector<Buffer>& state() const override { return state_; }
 

@@ -306,6 +306,12 @@ EOF
 compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "$work/three"
 ends_with 42; shows "3 cases"; shows "three/b.pt"; shows "4 measured"
 
+case="a buffer that a call makes larger: the cause, the line of Python and what was expected, without a stack of C++"
+compares --trust --baseline $files/grown.pt2 --candidate $files/grown.pt2 --inputs $files/grown.inputs.pt
+ends_with 42; lacks "frame #"; shows "modules.py"; shows "self.cache = torch.cat([self.cache, x])"
+shows "threw: The size of tensor a (2) must match the size of tensor b (4) at non-singleton dimension 0; why: the program executed"
+shows "try: a forward() that leaves the buffer 'cache' its shape [2, 4]"
+
 case="the programs of an archive"
 python3 $files/two_programs.py $pair.pt2 "$work/both.pt2" || complain "the file could not be written"
 compares --trust --baseline "$work/both.pt2:one" --candidate "$work/both.pt2:two" --candidate $pair.pt2:model \

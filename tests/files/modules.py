@@ -43,6 +43,23 @@ def cache():
     return Cache().eval(), (torch.randn(1, 16),)
 
 
+class Grown(torch.nn.Module):
+    """Appends to a buffer in each call, as a cache of keys without a limit does."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(2, 4))
+
+    def forward(self, x):
+        self.cache = torch.cat([self.cache, x])
+        return self.cache.sum(0)
+
+
+def grown():
+    torch.manual_seed(0)
+    return Grown().eval(), (torch.randn(2, 4),)
+
+
 class Placed(torch.nn.Module):
     """Writes where it is told to, and keeps the place: the first call writes a 0 over a 0."""
 
