@@ -204,6 +204,20 @@ TEST_CASE("bitwise: signed zeros, NaN payloads, and nothing else") {
   CHECK_FALSE(matched(1.0, std::nextafter(1.0, 2.0), options).correct);
 }
 
+TEST_CASE("types that name bits are compared by their bits") {
+  const auto bits = [](std::vector<std::int64_t> values) {
+    return longs(values).to(at::kShort).view(at::ScalarType::Bits16);
+  };
+  const Match same = matched(bits({1, 2, -3}), bits({1, 2, -3}));
+  CHECK(same.correct);
+  CHECK(same.compared == 1);
+  CHECK_THAT(matched(bits({1, 2, -3}), bits({1, 2, 3})).message,
+             StartsWith("output: 1 of 3 elements (33.3 %) differ; worst at [2]: expected -3, got 3"));
+  const auto bytes = longs({1, 255}).to(at::kByte);
+  CHECK(matched(bytes.view(at::ScalarType::Bits1x8), bytes.clone().view(at::ScalarType::Bits1x8)).correct);
+  CHECK_THAT(matched(bytes, bytes.view(at::ScalarType::Bits1x8)).message, ContainsSubstring("expected dtype"));
+}
+
 TEST_CASE("none compares nothing, and says so") {
   const Match match = matched(floats({1}), "anything", by(Method::none));
   CHECK(match.correct);

@@ -162,6 +162,20 @@ TEST_CASE("a dtype of which no tensor can be made is refused with the operator a
   CHECK(message.find("aten.relu.default") == message.rfind("aten.relu.default"));
 }
 
+TEST_CASE("tensors of a type that names bits are compared") {
+  Fixture fixture(
+      "Operator: aten.clone.default\n"
+      "cnt: 1, ((T([64], torch.bits16),), {})\n"
+      "cnt: 1, ((T([64], b1x8),), {})\n");
+  const auto results = fixture.run({});
+  REQUIRE(results.size() == 2);
+  for (const auto& result : results) {
+    INFO(result["good"].message);
+    CHECK(result["good"].outcome == Outcome::measured);
+    CHECK(result["good"].checked);
+  }
+}
+
 TEST_CASE("a call that throws is a row with the operator, the file and the line") {
   Fixture fixture(
       "Operator: aten.mm.default\n"

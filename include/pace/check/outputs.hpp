@@ -2,7 +2,9 @@
 // where, and by how much.
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <c10/core/ScalarType.h>
 
 #include <algorithm>
 #include <bit>
@@ -23,6 +25,22 @@
 namespace pace::check {
 
 namespace detail {
+
+/// Returns the tensor, or as integers in the same memory one of a type that names bits: LibTorch can copy such tensors
+/// and has no kernels that read their values.
+[[nodiscard]] inline at::Tensor with_values(const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case at::ScalarType::Bits16:
+      return tensor.view(at::kShort);
+    case at::ScalarType::Bits8:
+    case at::ScalarType::Bits1x8:
+    case at::ScalarType::Bits2x4:
+    case at::ScalarType::Bits4x2:
+      return tensor.view(at::kByte);
+    default:
+      return tensor;
+  }
+}
 
 /// Walks through two values side by side and gathers what differs.
 class OutputMatcher {
@@ -116,7 +134,9 @@ class OutputMatcher {
     }
     TensorVerdict verdict;
     try {
-      verdict = match_tensor(expected, actual, reference == nullptr ? at::Tensor() : reference->toTensor(), options_,
+      const bool same_type = expected.scalar_type() == actual.scalar_type();
+      verdict = match_tensor(same_type ? with_values(expected) : expected, same_type ? with_values(actual) : actual,
+                             reference == nullptr ? at::Tensor() : reference->toTensor(), options_,
                              find_learned(learned_, expected));
     } catch (const c10::Error& error) {
       // A lack of memory does not mean that the output is wrong.
