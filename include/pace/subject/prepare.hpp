@@ -110,8 +110,8 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
   return !available || copies * bytes_of(prepared.operands->pristine) <= 0.5 * static_cast<double>(*available);
 }
 
-/// Where memory does not suffice for the operands, no participant is left.
-[[nodiscard]] inline Prepared prepare(timing::Clock& clock, const ComparisonPlan& plan) {
+/// Returns the plan's options and operands, adapted to this run. There are no implementations and no rows yet.
+[[nodiscard]] inline Prepared without_implementations(const ComparisonPlan& plan) {
   std::vector<std::string> names;
   std::size_t baseline = 0;
   for (const auto& planned : plan.implementations) {
@@ -131,6 +131,11 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
                                                [](const auto& each) { return each.expectation.needs_device_counts(); });
   // Rounds that end as soon as a gate looks proven have a centre that is biased away from the limit.
   if (run_context().defers_judgements) prepared.options.stop = StopPolicy::budget;
+  return prepared;
+}
+
+/// Enters in the result what is compared, by which clock, and with which seeds.
+inline void describe_comparison(timing::Clock& clock, const ComparisonPlan& plan, Prepared& prepared) {
   Result& result = prepared.result;
   result.name = plan.name;
   result.inputs = plan.describe_inputs();
@@ -141,7 +146,12 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
   result.seed = plan.options.seed;
   result.check_seed = prepared.options.check_seed;
   result.audit = to_string(plan.options.audit);
+}
 
+/// Makes the implementations of the plan, each with its row. Drops those that ended an earlier process of this run, and
+/// those that the plan refuses.
+inline void make_implementations(const ComparisonPlan& plan, Prepared& prepared) {
+  Result& result = prepared.result;
   const auto failures = take_prior_failures(plan.name);
   for (std::size_t index = 0; index < plan.implementations.size(); ++index) {
     const auto& planned = plan.implementations[index];
@@ -165,7 +175,10 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
                                "' may overwrite its earlier outputs, as declared (reuses_outputs).");
     }
   }
+}
 
+/// Adds a note for each declaration that changes what is checked or timed.
+inline void note_declarations(const ComparisonPlan& plan, Result& result) {
   if (auto declared = check::declaration_text(plan.check); !declared.empty())
     result.notes.push_back(std::move(declared));
   if (!plan.scratch.empty())
@@ -180,13 +193,21 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
     result.notes.push_back("Later calls may overwrite the outputs of earlier ones, as declared (reuses_outputs).");
   if (plan.renew)
     result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
+}
+
+/// Where memory does not suffice for the operands, no participant is left.
+[[nodiscard]] inline Prepared prepare(timing::Clock& clock, const ComparisonPlan& plan) {
+  Prepared prepared = without_implementations(plan);
+  describe_comparison(clock, plan, prepared);
+  make_implementations(plan, prepared);
+  note_declarations(plan, prepared.result);
   const auto* const modes = clock.modes();
-  if (modes == nullptr) note_options_for_gpu(plan.options, result);
+  if (modes == nullptr) note_options_for_gpu(plan.options, prepared.result);
   try {
     copy_operands(prepared, modes != nullptr ? modes->available_memory() : available_memory());
     if (plan.reference) {
       prepared.reference = plan.reference(*prepared.operands);
-      prepared.reference->index = baseline;
+      prepared.reference->index = prepared.participants.baseline();
     }
   } catch (...) {
     enter_out_of_memory(prepared.participants);
