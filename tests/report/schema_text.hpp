@@ -82,20 +82,18 @@ class Tables {
 
   template <class Owner, class Member>
   [[nodiscard]] static std::string row_of(const pace::report::Field<Owner, Member>& row) {
-    return line(row.key, any_value<Member>() + (row.only_if != nullptr ? ", or null" : ""), row.meaning, row.since);
+    return line(row.key, any_value<Member>() + (row.only_if != nullptr ? ", or null" : ""), row.meaning);
   }
   template <class Owner, class Value>
   [[nodiscard]] static std::string row_of(const pace::report::Derived<Owner, Value>& row) {
-    return line(row.key, any_value<Value>(), row.meaning, row.since);
+    return line(row.key, any_value<Value>(), row.meaning);
   }
   template <class Owner>
   [[nodiscard]] static std::string row_of(const pace::report::FurtherKeys<Owner>& row) {
     return "| ... | text | " + std::string(row.meaning) + " |\n";
   }
-  [[nodiscard]] static std::string line(std::string_view key, const std::string& value, std::string_view meaning,
-                                        int since) {
-    const std::string version = since > 2 ? "; since version " + std::to_string(since) : "";
-    return "| `" + std::string(key) + "` | " + value + " | " + std::string(meaning) + version + " |\n";
+  [[nodiscard]] static std::string line(std::string_view key, const std::string& value, std::string_view meaning) {
+    return "| `" + std::string(key) + "` | " + value + " | " + std::string(meaning) + " |\n";
   }
 
   std::set<std::string_view> known_;

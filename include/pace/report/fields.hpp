@@ -25,8 +25,6 @@ struct Field {
   bool required = false;
   /// The value is null unless this member is true.
   bool Owner::* only_if = nullptr;
-  /// The version of the schema that brought the key.
-  int since = schema_version;
 };
 
 /// A key whose value follows from other members: it is written for readers of the file, and not read back.
@@ -35,7 +33,6 @@ struct Derived {
   std::string_view key;              ///< name in the JSON object
   Value (Owner::*function)() const;  ///< computes the value
   std::string_view meaning;          ///< as Field::meaning
-  int since = schema_version;        ///< as Field::since
 };
 
 /// A map whose entries are further keys of the object, written after those that the table names. An entry under a key
