@@ -93,7 +93,7 @@ TEST_CASE("the lines: version, environment, results") {
   sink.write(result);
 
   const auto document = lines::document_of(file.content());
-  CHECK(document.at("schema_version") == 2);
+  CHECK(document.at("schema_version") == 3);
   CHECK(document.at("pace_version") == pace::version);
   CHECK(document.at("environment").at("cpu") == "a \"quoted\" CPU");
   CHECK(document.at("environment").at("turbo") == false);
