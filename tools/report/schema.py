@@ -246,10 +246,7 @@ _IMPLEMENTATION = Object(
     gb_per_s=Number(),
     gflop_per_s=Number(),
     context=Object(
-        absent={
-            "rounds_per_cycle": 1,
-            "excess_in_rounds": 1,
-        },
+        absent={"rounds_per_cycle": 1, "excess_in_rounds": 1, "objections": []},
         rounds_per_cycle=Number(),
         cycle_ns=Number(),
         alpha=Number(),
@@ -261,8 +258,9 @@ _IMPLEMENTATION = Object(
     log_ratios=Numbers(_LOG_RATIO),
 )
 
+
 def objection(row, severity):
-    """Returns the objection of this severity to the figures of a row as text, with what to do; empty if there is none."""
+    """Returns the objection of this severity to a row as text, with what to do; empty if there is none."""
     for each in row["context"]["objections"]:
         if each["severity"] == severity:
             return f"{each['why']}. {each['remedy']}" if each["remedy"] else each["why"]

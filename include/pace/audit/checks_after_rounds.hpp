@@ -1,7 +1,6 @@
 // ChecksAfterRounds: the checks of a candidate in which no audit between the rounds has found a fault.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -76,7 +75,9 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
   constexpr int attempts = 3;
   for (int attempt = 1; attempt <= attempts; ++attempt) {
     try {
-      return make_checks(implementation);
+      auto problem = make_checks(implementation);
+      audit_.repair(0);
+      return problem;
     } catch (...) {
       const Thrown thrown = take_exception(index);
       if (attempt < attempts && (thrown.by_baseline || thrown.out_of_memory)) continue;
@@ -94,6 +95,7 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
   }
   return {};
 }
+
 inline std::string ChecksAfterRounds::make_checks(Implementation& candidate) {
   std::string unless_kept;
   for (const auto& check : checks_) {
@@ -101,8 +103,8 @@ inline std::string ChecksAfterRounds::make_checks(Implementation& candidate) {
       if (unless_kept.empty()) return out_of_time(candidate.index);
       break;
     }
-    auto problem = check->find_fault(candidate);
     audit_.repair(0);
+    auto problem = check->find_fault(candidate);
     if (problem.empty()) continue;
     if (!check->is_explained_by_kept_operand()) return problem;
     unless_kept = std::move(problem);
@@ -125,6 +127,7 @@ inline std::string ChecksAfterRounds::out_of_time(std::size_t index) {
   audit_.leave_out(index, "further after the rounds, since the time limit had passed", AuditContext::more_time());
   return {};
 }
+
 /// Takes the exception being handled, from a check after the rounds of the implementation of this index. Rethrows
 /// it if the device is lost.
 inline ChecksAfterRounds::Thrown ChecksAfterRounds::take_exception(std::size_t index) {

@@ -42,6 +42,8 @@ namespace pace::detail {
 struct AuditContext {
   /// Both must outlive it.
   AuditContext(timing::Clock& its_clock, const Prepared& its_operands);
+  AuditContext(const AuditContext&) = delete;  // checks refer to it
+  AuditContext& operator=(const AuditContext&) = delete;
 
   /// Share of the budget that a check after the rounds takes, unless few calls take as long.
   static constexpr double audit_share = AuditSchedule::share;
@@ -59,7 +61,7 @@ struct AuditContext {
   SplitMix64 random;
   AuditSchedule schedule;
 
-  /// Draws unseen values; absent before the baseline was called, as the next one.
+  /// Draws unseen values; absent before the baseline was called, as the answers are.
   std::optional<UnseenValues> source;
   std::optional<Answers> answers;
   ProcessWatch process;
@@ -99,7 +101,7 @@ struct AuditContext {
   [[nodiscard]] OnOtherValues unseen_in_use() const {
     return answers->takes_unseen() ? answers->unseen().in_use() : OnOtherValues();
   }
-  /// Draws unseen values before.
+  /// Draws values that no call has had.
   void draw_unseen_values();
   /// Looks for operands of a set that do not hold the values they should, and keeps that as `changed_operands`.
   void notice_changed_operands(std::size_t set);
@@ -127,7 +129,9 @@ struct AuditContext {
   /// The same, with kernels of operators and threads that go on.
   [[nodiscard]] std::string take_disturbance() { return process.take_all(repeated_draw()); }
   /// Keeps changes that are found before a call of a candidate, and need not be its doing.
-  void note_settings() { process.note_settings(repeated_draw()); }
+  void note_settings() {
+    if (!process.has_noted()) process.note(settings_changed());
+  }
   [[nodiscard]] static std::string in_timed_call(const std::string& problem) {
     return "correct at first, but not in a timed call: " + problem;
   }

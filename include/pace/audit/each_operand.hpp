@@ -380,9 +380,9 @@ class EachOperand final : public Check {
       for (std::size_t i = 0; i < asked.before.size(); ++i)
         if (!in_group(i)) kept.push_back(i);
       source_.draw(unseen_.renewal, after.values, kept);
-      bool changes = question.way == Way::draw &&
-                     std::any_of(question.group.begin(), question.group.end(),
-                                 [&](std::size_t i) { return source_.takes_unseen(unseen_.renewal, i); });
+      bool changes =
+          question.way == Way::draw && std::any_of(question.group.begin(), question.group.end(),
+                                                   [&](std::size_t i) { return source_.renews(unseen_.renewal, i); });
       const std::uint64_t seed = random_();
       // Operands that are equal stay so.
       for (const std::size_t i : question.group)

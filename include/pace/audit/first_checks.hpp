@@ -34,7 +34,7 @@ namespace pace::detail {
 /// From which level on a check is made, and of calls and operands up to which size.
 struct CheckLimits {
   Audit level = Audit::standard;
-  Nanoseconds longest_call = std::chrono::milliseconds(200);    ///< of the baseline
+  Nanoseconds longest_call = std::chrono::milliseconds(200);    ///< longest one that was made
   double most_bytes = std::numeric_limits<double>::infinity();  ///< of the operands
 
   [[nodiscard]] bool allow(const Options& options, Nanoseconds call, double bytes) const {

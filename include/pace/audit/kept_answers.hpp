@@ -104,7 +104,6 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
   if (on_device)
     for (Implementation* const each : {&implementation, &audit_.baseline()}) samples.touch(*each);
   make(trials);
-  audit_.repair(0);
   return trials.wrong;
 }
 

@@ -40,6 +40,7 @@ namespace pace::detail {
   }
   return false;
 }
+
 /// An implementation may keep what it derives from some operands, such as packed weights, since its calls on other
 /// values of the others have to compute. `effect_with(kept)` is whether an effect of unseen values shows if these
 /// operands keep theirs. Returns the indices of a set of operands, beside the declared ones, without whose unseen

@@ -41,10 +41,9 @@ class ProcessWatch {
     settings_ = ProcessSettings::now();
     return leaves_changed(changes);
   }
-  /// The same, kept for take_all(): it need not be a change by the implementation that is checked at the moment.
-  void note_settings(const std::string& more) {
-    if (earlier_.empty()) earlier_ = take_settings(more);
-  }
+  /// Keeps changes for take_all(), which need not be by the implementation that is checked at the moment.
+  void note(std::string changes) { earlier_ = std::move(changes); }
+  [[nodiscard]] bool has_noted() const { return !earlier_.empty(); }
   /// All changes since start(), those of kernels and threads included, for which it takes longer.
   [[nodiscard]] std::string take_all(const std::string& more) {
     if (auto problem = take_settings(more); !problem.empty()) return problem;

@@ -95,6 +95,7 @@ inline std::set<std::size_t> OutputReuse::of_baseline(const ObservedCall& made, 
   reused.merge(overwritten_outputs(made, audit_.operands.tensors[0]));
   return reused;
 }
+
 /// Returns what is wrong with the output of `made`, a call on set `set` whose output was kept while others were made;
 /// empty if nothing is, or if the baseline does the same in as many calls.
 inline std::string OutputReuse::find_fault(const ObservedCall& made, std::size_t set) {

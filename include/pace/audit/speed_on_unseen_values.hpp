@@ -173,6 +173,7 @@ inline std::string SpeedOnUnseenValues::find_fault(Implementation& implementatio
   if (open) leave_out(pairs, found.has_value());
   return {};
 }
+
 /// Notes why pairs on unseen values have shown nothing, or, if there is a figure, not whether an operand excuses it.
 inline void SpeedOnUnseenValues::leave_out(const Pairs& pairs, bool has_figure) {
   const std::size_t index = pairs.implementation.index;
@@ -192,6 +193,7 @@ inline void SpeedOnUnseenValues::leave_out(const Pairs& pairs, bool has_figure) 
     audit_.notes.push_back('\'' + audit_.prepared.result.implementations[index].name + "': it was not checked " +
                            question + ", since its operands take too long to be drawn (--budget).");
 }
+
 /// The speed-up on unseen values but for those of the operand tensors `keeping`; nothing if there was no time for it.
 /// The baseline's time counts as far as its norm.
 inline std::optional<UnseenSpeed> SpeedOnUnseenValues::measure(Pairs& pairs, std::span<const std::size_t> keeping) {
@@ -214,6 +216,7 @@ inline std::optional<UnseenSpeed> SpeedOnUnseenValues::measure(Pairs& pairs, std
   if (beside.speed && beside.mostly) beside.speed->note = UnseenNorm::note(untouched);
   return beside.speed;
 }
+
 /// The times of the phases of an implementation in the rounds, of which the speed-ups are known; none without phases.
 inline PhasesInRounds SpeedOnUnseenValues::phases_in_rounds(std::size_t index) const {
   PhasesInRounds found{.baseline = audit_.in_rounds.baseline_phases};
@@ -222,6 +225,7 @@ inline PhasesInRounds SpeedOnUnseenValues::phases_in_rounds(std::size_t index) c
     found.own.push_back(speedups[i] > 0 ? found.baseline[i] / speedups[i] : Nanoseconds());
   return found;
 }
+
 /// The pairs of a measurement that has the time `taken.most`, in which the baseline's time counts up to `longest()`.
 inline HeldSpeed SpeedOnUnseenValues::take_pairs_held(Pairs& pairs, std::span<const std::size_t> keeping,
                                                       Pairs::Taken& taken, FunctionRef<Nanoseconds()> longest) {
@@ -278,6 +282,7 @@ inline HeldSpeed SpeedOnUnseenValues::take_pairs_held(Pairs& pairs, std::span<co
                   looks_excessive(std::exp(stats::median(stats::sorted(as_seen))), *speedup);
   return found;
 }
+
 /// Times a sample of each side on the same unseen values; nothing if none could be drawn, or something is wrong.
 inline std::optional<PairOnUnseenValues> SpeedOnUnseenValues::take_pair(Pairs& pairs,
                                                                         std::span<const std::size_t> keeping,
@@ -313,6 +318,7 @@ inline std::optional<PairOnUnseenValues> SpeedOnUnseenValues::take_pair(Pairs& p
   times.own.on_unseen += std::max(times.own.afterwards - times.baseline.afterwards - most_afterwards, Nanoseconds(0));
   return times;
 }
+
 /// Draws unseen values for samples: by the user's function where that writes the values of rounds.
 inline void SpeedOnUnseenValues::draw(UnseenSamples& samples, std::span<const std::size_t> keeping) {
   samples.draw_unseen(keeping, [&](OperandSet& operands, const std::vector<at::Tensor>& tensors) {
@@ -323,6 +329,7 @@ inline void SpeedOnUnseenValues::draw(UnseenSamples& samples, std::span<const st
     audit_.prepared.renew(operands);
   });
 }
+
 /// Takes a hundredth of the budget, or one sample if that is longer. Where calls are too long for that, those on new
 /// values count as those that are repeated. The function that writes the values of rounds is not called, since it may
 /// have as many values as there are rounds.
@@ -375,6 +382,7 @@ inline void SpeedOnUnseenValues::learn_norm(const Options& options) {
     audit_.repair(0);
   }
 }
+
 /// The median of some samples, after one by which code and memory are as warm as between those of a pair.
 inline Nanoseconds SpeedOnUnseenValues::time_baseline(const UnseenQuestion& question) {
   constexpr int samples = 3;
@@ -392,6 +400,7 @@ inline Nanoseconds SpeedOnUnseenValues::time_baseline(const UnseenQuestion& ques
   for (int i = 0; i < samples; ++i) times.push_back(take());
   return Nanoseconds(stats::median(stats::sorted(std::move(times))));
 }
+
 /// Whether the output of the last sample on unseen values is right, and what it has written to operands. That of calls
 /// that draw random numbers is not known.
 inline std::string SpeedOnUnseenValues::find_fault_of_sample(Implementation& implementation, UnseenSamples& samples) {

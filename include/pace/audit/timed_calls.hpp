@@ -92,6 +92,7 @@ inline std::string TimedCalls::find_fault(Implementation& implementation) {
   if (problem.empty()) problem = audit_.settings_changed();
   return problem.empty() ? problem : AuditContext::in_timed_call(problem);
 }
+
 /// For a clock that replays what it captured: takes a sample on set 0, whose output must be that of the unseen values,
 /// which lie in the memory that was captured. Calls that write to operands or draw random numbers are not checked,
 /// since a sample repeats them.
@@ -107,6 +108,7 @@ inline std::string TimedCalls::find_fault_of_replay(Implementation& implementati
   audit_.repair(0);
   return problem.empty() ? problem : AuditContext::in_timed_call(problem);
 }
+
 /// Whether the output that was kept of a timed call on the values given is right.
 inline std::string TimedCalls::find_fault_of_output(const c10::IValue& output) {
   const Agreement agreement =
@@ -119,6 +121,7 @@ inline std::string TimedCalls::find_fault_of_output(const c10::IValue& output) {
     return {};
   return AuditContext::in_timed_call(agreement.message);
 }
+
 /// Checks the output of the last timed call of each implementation. The output is unknown if the call writes to
 /// operands or draws random numbers, since the last sample then applied it many times over, and if rounds have values
 /// of their own. One more timed call from the first state then stands in for it.

@@ -1,5 +1,5 @@
-// New tensors: times of calls on tensors that no call has had, beside those of calls on the tensors of the rounds. Code
-// that knows tensors by their objects or addresses is slow on the former alone, which is what a program has whose
+// Unseen tensors: times of calls on tensors that no call has had, beside those of calls on the tensors of the rounds.
+// Code that knows tensors by their objects or addresses is slow on the former alone, which is what a program has whose
 // operands are made for each call.
 #pragma once
 

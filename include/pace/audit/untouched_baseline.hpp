@@ -88,7 +88,7 @@ struct UntouchedRequest {
   std::optional<UnseenQuestion> on_unseen_values = {};
 };
 
-/// What a untouched says of the baseline's times in the rounds; nothing if they are its own.
+/// What the untouched process says of the baseline's times in the rounds; nothing if they are its own.
 struct SlowedBaseline {
   /// Something that a candidate has done slows it: why, as a clause.
   std::string by_candidate = {};
@@ -105,8 +105,8 @@ class UntouchedBaseline {
  public:
   /// One that sees nothing, for a process in which no baseline is timed beside a candidate.
   UntouchedBaseline() = default;
-  /// The samples of the baseline that it is the untouched of: those on unseen values alone in a process in which no
-  /// sample of the rounds is the baseline's.
+  /// The samples of the baseline that it compares: those on unseen values alone in a process in which no sample of the
+  /// rounds is the baseline's.
   enum class Of { all_samples, unseen_values };
 
   /// Forks, where that is safe. `clock` and `plan` must outlive it.

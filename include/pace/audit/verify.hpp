@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,11 +57,14 @@ class FirstCalls {
         prepared_(prepared),
         audit_(audit),
         check_(check),
-        further_(clock, prepared, expected_, check_,
-                 [this](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); }) {
+        first_checks_(clock, prepared, expected_, check_,
+                      [this](Expected& expected, const OperandSet& values) { learn_tolerances(expected, values); }) {
     if (prepared.options.audit == Audit::off) check_.unseen_values = check::CheckOptions::UnseenValues::none;
     if (!check_.number_dtype) check_.number_dtype = check::detail::widest_floating_type(prepared.operands->pristine);
   }
+
+  FirstCalls(const FirstCalls&) = delete;  // its checks refer to it
+  FirstCalls& operator=(const FirstCalls&) = delete;
 
   /// Outputs of the baseline.
   [[nodiscard]] const Expected& expected() const { return expected_; }
@@ -76,7 +78,7 @@ class FirstCalls {
   /// Checks a candidate once more: its autograd graphs, and all that FirstChecks has learned.
   [[nodiscard]] std::string find_fault_again(Implementation& candidate) {
     auto problem = find_lost_graph(candidate);
-    return problem.empty() ? further_.find_fault(candidate) : problem;
+    return problem.empty() ? first_checks_.find_fault(candidate) : problem;
   }
   /// Makes and times the first call, then checked calls, and admits or drops the implementation.
   void make(std::size_t index, Verified& verified) {
@@ -164,12 +166,12 @@ class FirstCalls {
     if (!examination.note.empty()) result.notes.push_back(std::move(examination.note));
     if (!examination.problem.empty()) return examination.problem;
     if (is_baseline) {
-      const bool made_calls = further_.learn(implementation, took, result.notes);
+      const bool made_calls = first_checks_.learn(implementation, took, result.notes);
       // What it keeps from call to call is then as the values given leave it, not as those of other checks.
       if (learns_ || made_calls) (void)checked_call(implementation, operands, 0, seed, with_graph);
     }
     if (!is_baseline)
-      if (auto problem = further_.find_fault(implementation); !problem.empty()) return problem;
+      if (auto problem = first_checks_.find_fault(implementation); !problem.empty()) return problem;
     if (modes != nullptr)
       if (const auto escape = modes->find_escape([&] { (void)call(); })) return *escape;
     implementation.expect_outputs_like(output);
@@ -221,7 +223,7 @@ class FirstCalls {
   /// Whether tolerances are learned from calls of the baseline, and the number of terms of each of its results.
   bool learns_ = false;
   std::vector<double> terms_ = {};
-  FirstChecks further_;
+  FirstChecks first_checks_;
 };
 
 /// Repeats after the rounds the checks beside the first calls.

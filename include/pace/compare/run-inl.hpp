@@ -1,4 +1,4 @@
-// The stages of a comparison: prepare, verify, calibrate, run rounds, check audit, judge, publish. Each
+// The stages of a comparison: prepare, verify, calibrate, run rounds, audit, judge, publish. Each
 // stage is a function in the file of its name, which takes values and returns one.
 #pragma once
 
@@ -53,8 +53,8 @@
 
 namespace pace::detail {
 
-/// Calibrates the implementations `timed`, runs their rounds by the clock as it is selected, and checks their
-/// audit. `parts` are the phases of the result that the samples are about. False if no time was left for any round.
+/// Calibrates the implementations `timed`, runs their rounds by the clock as it is selected, and audits
+/// them. `parts` are the phases of the result that the samples are about. False if no time was left for any round.
 [[nodiscard]] inline bool run_gated_rounds(timing::Clock& clock, std::span<const gate::Stated> stated,
                                            const gate::Rates& rates, const Prepared& prepared, const Verified& verified,
                                            const std::vector<std::string>& parts, AuditDriver& audit,

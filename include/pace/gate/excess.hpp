@@ -1,4 +1,4 @@
-// Known values: how much of a speed-up is that of values which calls have seen before.
+// Excess: how much larger a speed-up is in the rounds than on unseen values.
 #pragma once
 
 #include "pace/result/result.hpp"

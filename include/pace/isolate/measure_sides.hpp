@@ -169,8 +169,8 @@ class SideAudits final : public Auditor {
       const auto notes = answer.read<std::vector<std::string>>();
       findings.notes.insert(findings.notes.end(), notes.begin(), notes.end());
       if (answer.read<bool>()) findings.keeps.push_back(index);
-      Objection objection{.severity = Severity::unchecked};
-      answer >> objection.why >> objection.remedy;
+      Objection objection;
+      answer >> objection.severity >> objection.why >> objection.remedy;
       if (!objection.why.empty()) findings.objections.push_back({index, std::move(objection)});
       if (const auto on_unseen_values = answer.read<SpeedupSummary>(); on_unseen_values.observations > 0)
         findings.on_unseen_values.push_back({index, on_unseen_values});

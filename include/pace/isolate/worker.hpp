@@ -196,8 +196,8 @@ class SideWorker {
         problem = each.index == own_ ? each.message : "in its process the baseline is not what it was: " + each.message;
     const auto found = std::ranges::find(findings.objections, own_, &RowObjection::index);
     const Objection objection = found != findings.objections.end() ? found->objection : Objection();
-    answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keeps.empty() << objection.why
-           << objection.remedy
+    answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keeps.empty()
+           << objection.severity << objection.why << objection.remedy
            << (findings.on_unseen_values.empty() ? SpeedupSummary() : findings.on_unseen_values.front().speedup)
            << (audit_->draws_anew() ? audit_->repetitions_of(own_) : std::vector<Repetitions>());
   }

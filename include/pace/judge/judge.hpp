@@ -46,7 +46,7 @@ struct GatedRounds {
   std::vector<ClocksAlone> clocks_alone = {};
   /// Why the baseline's times are not its own (see UntouchedBaseline).
   SlowedBaseline slowed_baseline = {};
-  /// CPU seconds that the baseline used in a second, alone if a untouched timed it and else in the rounds; 0: unknown.
+  /// CPU seconds that the baseline used in a second, alone if it was timed alone and else in the rounds; 0: unknown.
   double baseline_cores = 0;
   std::vector<UnseenSpeed> on_unseen_values = {};
 };
@@ -265,8 +265,10 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     const std::size_t index = samples.timed[place];
     auto& context = result.implementations[index].context;
     const auto impossible = find_impossible(gated, place, index == baseline, names);
-    context.object({Severity::impossible, impossible});
-    if (!impossible.empty()) add_once(result.notes, "The times cannot be true: " + impossible + '.');
+    if (!impossible.empty()) {
+      context.object({Severity::impossible, impossible});
+      add_once(result.notes, "The times cannot be true: " + impossible + '.');
+    }
     context.baseline = result.implementations[baseline].name;
     context.rounds_per_cycle = samples.rounds_per_cycle();
     context.iterations = samples.iterations;

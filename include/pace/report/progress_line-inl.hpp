@@ -89,7 +89,7 @@ PACE_INLINE std::string ProgressLine::text(std::size_t width) const {
 }
 
 PACE_INLINE void ProgressLine::show(bool at_once) {
-  // Other processes that were forked from this one, such as a untouched, share the terminal.
+  // Other processes that were forked from this one, such as the untouched one, share the terminal.
   if (::getpid() != process_) return;
   // Other threads may print meanwhile, which clears the line.
   const std::lock_guard lock(output_place().mutex);

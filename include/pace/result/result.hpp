@@ -75,7 +75,7 @@ struct ControlSummary {
   bool proven_faster = false;   ///< whether a speed-up above 1 is proven at the comparison's alpha
 };
 
-/// What an objection to the figures of a row does to verdicts on them. Of several, the first in this list decides.
+/// What an objection to the figures of a row does to verdicts on them, the gravest first.
 enum class Severity {
   impossible,  ///< the figures cannot be true: every verdict is `invalid`
   unproven,    ///< the figures prove nothing about times: a claim that they meet is `invalid`
@@ -139,7 +139,7 @@ struct GateContext {
   bool repeats_outputs = false;
   /// Whether what is derived from an operand is kept from call to call, so that the operand need not be read.
   bool keeps = false;
-  /// Reasons against the figures, at most one of each severity.
+  /// Reasons against the figures, at most one of each severity, the gravest first.
   std::vector<Objection> objections = {};
   /// Whether outputs were wrong by a finite difference for the operands given, which another tolerance could allow.
   bool beyond_tolerance = false;
@@ -152,7 +152,7 @@ struct GateContext {
   /// matcher has `alpha`.
   std::shared_ptr<ComparisonBudget> budget = {};
 
-  /// Returns the text of the objection of this severity; empty if there is none.
+  /// Returns the reason and the remedy of the objection of this severity as one text; empty if there is none.
   [[nodiscard]] std::string why(Severity severity) const {
     const auto found = std::ranges::find(objections, severity, &Objection::severity);
     return found == objections.end() ? std::string() : found->describe();
@@ -163,7 +163,9 @@ struct GateContext {
   /// Enters an objection in place of one of the same severity; one without a reason takes that away.
   void object(Objection objection) {
     std::erase_if(objections, [&](const Objection& each) { return each.severity == objection.severity; });
-    if (!objection.why.empty()) objections.push_back(std::move(objection));
+    if (objection.why.empty()) return;
+    const auto place = std::ranges::lower_bound(objections, objection.severity, {}, &Objection::severity);
+    objections.insert(place, std::move(objection));
   }
 };
 

@@ -101,7 +101,7 @@ PACE_INLINE Failure current_failure() {
 struct Implementation::Memory {
   OutputCopy copy;
   /// One for each output tensor whose memory the allocator provides.
-  std::vector<check::FreeBlock> unseen_outputs;
+  std::vector<check::FreeBlock> fresh_outputs;
 };
 
 PACE_INLINE Implementation::Implementation(const OperandSets& operands)
@@ -110,12 +110,12 @@ PACE_INLINE Implementation::Implementation(const OperandSets& operands)
 PACE_INLINE Implementation::~Implementation() = default;
 
 PACE_INLINE void Implementation::expect_outputs_like(const c10::IValue& output) {
-  // An output that is an operand's own memory is restored with the operand; poison is for memory unseen from the
+  // An output that is an operand's own memory is restored with the operand; poison is for memory fresh from the
   // allocator.
-  memory_->unseen_outputs.clear();
+  memory_->fresh_outputs.clear();
   for (const auto& tensor : check::tensors_of(output))
     if (tensor.layout() == at::kStrided && tensor.has_storage() && !operands_.aliases(tensor))
-      memory_->unseen_outputs.push_back({static_cast<std::int64_t>(tensor.nbytes()), tensor.device()});
+      memory_->fresh_outputs.push_back({static_cast<std::int64_t>(tensor.nbytes()), tensor.device()});
 }
 
 PACE_INLINE void Implementation::failed() {
@@ -138,7 +138,7 @@ PACE_INLINE void Implementation::start(std::size_t set) {
   operands_.restore(set);
   if (operands_.random) reset_random_state(operands_.round_seed.value_or(operands_.seed));
   // The kept output keeps its memory, so that outputs of later calls lie elsewhere.
-  check::poison_free_memory(memory_->unseen_outputs, operands_.kept_call ? 2 : 1);
+  check::poison_free_memory(memory_->fresh_outputs, operands_.kept_call ? 2 : 1);
 }
 
 PACE_INLINE c10::IValue Implementation::copy_of(const c10::IValue& output) {

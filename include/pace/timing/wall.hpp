@@ -18,8 +18,8 @@
 namespace pace::timing {
 
 /// Times samples by std::chrono::steady_clock. The CPU's counter is read before and after each reading of the clock, so
-/// that the clock, which a library may replace, has a untouched whose error is known. Two readings of the counter, of
-/// some 10 ns each, lie within each stretch of time, for all implementations.
+/// that the clock, which a library may replace, has a second one beside it whose error is known. Two readings of the
+/// counter, of some 10 ns each, lie within each stretch of time, for all implementations.
 class WallClock final : public Clock {
  public:
   Nanoseconds time(FunctionRef<void()> body) override {

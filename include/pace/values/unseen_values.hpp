@@ -711,14 +711,14 @@ class UnseenValues {
   /// Positions of the tensors whose values the last draw has renewed.
   [[nodiscard]] std::vector<std::size_t> positions() const { return renewed_by(last_); }
   /// Whether values of this kind renew tensor `i`.
-  [[nodiscard]] bool takes_unseen(Renewal renewal, std::size_t i) const {
+  [[nodiscard]] bool renews(Renewal renewal, std::size_t i) const {
     return renewable_[i] || (moves_integers(renewal) && dims_[i]);
   }
-  /// Positions of the tensors whose values a draw of this kind takes_unseen.
+  /// Positions of the tensors whose values a draw of this kind renews.
   [[nodiscard]] std::vector<std::size_t> renewed_by(Renewal renewal) const {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < renewable_.size(); ++i)
-      if (takes_unseen(renewal, i)) found.push_back(i);
+      if (renews(renewal, i)) found.push_back(i);
     return found;
   }
   /// Whether integers or bools of tensor `i` may change places.

@@ -37,8 +37,7 @@ using AddReference = std::function<void(Expected&, const OperandSet&)>;
 /// Completes the remark of OnOtherValues for values that are drawn.
 inline constexpr const char* remedy_for_drawn_values =
     "draw others or none: check::CheckOptions::unseen_values = scaled or none. Beside none, valid values for each "
-    "round "
-    "can be written by .renew_each_round(function)";
+    "round can be written by .renew_each_round(function)";
 /// ... and for those of CheckOptions::edge_values.
 inline constexpr const char* remedy_for_edge_values = "leave such values out: check::CheckOptions::edge_values = false";
 
@@ -213,10 +212,9 @@ class Answers {
   /// values alone.
   [[nodiscard]] bool can_ask() const { return takes_unseen() && !unseen_.expected.reference; }
 
-  /// Draws unseen values before, so that the next calls on unseen values cannot be answered by what
-  /// earlier ones have left. The last ones stay if the baseline cannot be asked about others, or does not take them.
-  /// Large ones are drawn in their place, several times if need be; then there are none if the baseline takes no
-  /// others.
+  /// Draws values again, so that the next calls on unseen values cannot be answered by what earlier ones have left. The
+  /// last ones stay if the baseline cannot be asked about others, or does not take them. Large ones are drawn in their
+  /// place, several times if need be; then there are none if the baseline takes no others.
   void draw(Implementation& baseline, UnseenValues& source) {
     if (!can_ask()) return;
     const bool in_place = are_large(unseen_.values);

@@ -7,8 +7,8 @@
 
 namespace pace::detail {
 
-/// A check of one implementation whose output is right for the operands given. What it needs of the baseline it has
-/// learned before.
+/// A check of one implementation whose output is right for the operands given. It may have learned from the baseline
+/// before, and may call it again.
 class Check {
  public:
   virtual ~Check() = default;

@@ -177,7 +177,7 @@ class Add(Case):
         fifo = os.path.join(self.folder, "fifo")
         os.mkfifo(fifo)
         newer = made_up.header()
-        newer["schema_version"] = 3
+        newer["schema_version"] = 4
         no_date = made_up.header(date_utc="today")
 
         def with_row(**changes):
@@ -219,7 +219,7 @@ class Add(Case):
             ),
             (
                 made_up.lines(newer, made_up.result()),
-                ":1: is no results file: its schema_version is 3 (of pace 0.2.0); this program reads version 2",
+                ":1: is no results file: its schema_version is 4 (of pace 0.2.0); this program reads version 3",
             ),
             (
                 made_up.lines(no_date, made_up.result()),

@@ -90,6 +90,12 @@ class Figures(program.ReportCase):
             page, _ = self.page_of(made_up.write(self.folder / "a.json", results))
             self.assertIn(f"Exit code {code}:", page.text)
 
+    def test_a_row_without_a_context_has_no_objections(self):
+        result = made_up.comparison("a", 1.2, "passed")
+        del result["implementations"][1]["context"]
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
+        self.assertIn("fused", page.text)
+
     def test_a_row_has_why_no_gate_may_rest_on_its_figures(self):
         for key in ("impossible", "unproven", "unchecked", "cut_short", "too_brief"):
             result = made_up.comparison("a", 1.2, "passed")
