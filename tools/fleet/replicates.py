@@ -178,9 +178,9 @@ def _number(result, row):
     ratios = row["log_ratios"]
     if not ratios:
         return None, "has no cycles"
-    # Whether an operand that stays excuses a smaller figure on unseen values was not found out, as in gate::centre_of().
-    on_unseen = row["speedup_on_unseen_values"]
-    if on_unseen and not on_unseen["interval"] and statistics.median(ratios) > math.log(_LEAST_EXCESS * on_unseen["median"]):
+    # Nobody knows whether an operand that stays excuses a smaller figure on unseen values, as in gate::centre_of().
+    unseen = row["speedup_on_unseen_values"]
+    if unseen and not unseen["interval"] and statistics.median(ratios) > math.log(_LEAST_EXCESS * unseen["median"]):
         return None, schema.objection(row, "unchecked") or "its figure on unseen values has no interval"
     # What the rounds owe to values that calls had seen is no part of it, as in ReplicateSink.
     return statistics.median(ratios) - math.log(row["context"]["excess_in_rounds"] or 1), ""
