@@ -772,7 +772,7 @@ TEST_CASE("a guard is open where there was no time to find out whether an operan
     INFO(row.judgements[open].message);
     CHECK(row.judgements[open].verdict == pace::Verdict::undecided);
     CHECK_THAT(row.judgements[open].message,
-               ContainsSubstring("it was not checked whether an operand that stays excuses that it is slower on new "
+               ContainsSubstring("it was not checked whether an operand that stays excuses that it is slower on unseen "
                                  "values, since that would take too long. Measure longer (--budget)"));
   }
   CHECK(row.judgements[2].verdict == pace::Verdict::passed);
