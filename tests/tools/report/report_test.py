@@ -710,10 +710,10 @@ class BadInput(program.ReportCase):
         self.assertEqual(len(page.all("details", css="comparison")), 1)
 
     def test_another_version(self):
-        header = {**made_up.header(), "schema_version": 3, "pace_version": "9.9"}
+        header = {**made_up.header(), "schema_version": 4, "pace_version": "9.9"}
         path = self.bad(
             json.dumps(header) + "\n",
-            "bad.json:1: its schema_version is 3 (of pace 9.9); this program reads version 2",
+            "bad.json:1: its schema_version is 4 (of pace 9.9); this program reads version 3",
         )
         self.alone(path)
 
