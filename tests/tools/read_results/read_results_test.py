@@ -45,7 +45,7 @@ class ReadResults(unittest.TestCase):
         table = read_results.read_results(made_up.write(self.folder, "a.json", text[:-5]))
         self.assertEqual(set(table.comparison), {"a"})
         self.assertTrue(table.attrs["cut_off"])
-        with self.assertRaisesRegex(ValueError, "a.json:1: .*expected schema_version 2, found 3"):
+        with self.assertRaisesRegex(ValueError, "a.json:1: .*expected schema_version 3, found 4"):
             read_results.read_results(
                 made_up.write(self.folder, "a.json", text.replace('"schema_version": 3', '"schema_version": 4'))
             )
