@@ -54,7 +54,7 @@ TEST_CASE("a guard that the processes do not decide is told apart from one that 
   CHECK_FALSE(passed.gates()[0].judgement.unresolved);
 }
 
-TEST_CASE("a claim about which one process left out a question is undecided, and a guard is judged as ever") {
+TEST_CASE("a claim about which one process left out a check is undecided, and a guard is judged as ever") {
   Replicates replicates, slower;
   for (const double speedup : {1.201, 1.199, 1.200, 1.202, 1.198, 1.200, 1.201, 1.199}) {
     auto checked = claim(1.02, speedup), unchecked = claim(1.02, speedup), of_guard = guard(1.02, speedup);
@@ -71,7 +71,7 @@ TEST_CASE("a claim about which one process left out a question is undecided, and
   CHECK(replicates.gates()[1].judgement.verdict == Verdict::undecided);
   CHECK_FALSE(replicates.gates()[1].judgement.acceptable);
   CHECK(replicates.gates()[1].judgement.message.ends_with(
-      "on which no claim may rest: it was not checked for more. Measure longer"));
+      "on which no claim may rest: it was not checked further. Measure longer"));
   CHECK(replicates.gates()[2].judgement.verdict == Verdict::passed);
   CHECK_FALSE(replicates.decided());
   CHECK(slower.gates()[0].judgement.verdict == Verdict::failed);
