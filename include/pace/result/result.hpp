@@ -102,9 +102,9 @@ enum class Severity {
 
 /// A reason against the figures of a row.
 struct Objection {
-  Severity severity = Severity::impossible;
-  std::string why = {};     ///< as a clause
-  std::string remedy = {};  ///< what to do, as a sentence without its end; empty: nothing is known
+  Severity severity = Severity::impossible;  ///< what it does to verdicts
+  std::string why = {};                      ///< as a clause
+  std::string remedy = {};                   ///< what to do, as a sentence without its end; empty: nothing is known
 
   /// Both as one text, without the last end.
   [[nodiscard]] std::string describe() const { return remedy.empty() ? why : why + ". " + remedy; }
@@ -157,6 +157,7 @@ struct GateContext {
     const auto found = std::ranges::find(objections, severity, &Objection::severity);
     return found == objections.end() ? std::string() : found->describe();
   }
+  /// Returns whether there is an objection of this severity.
   [[nodiscard]] bool has(Severity severity) const {
     return std::ranges::find(objections, severity, &Objection::severity) != objections.end();
   }

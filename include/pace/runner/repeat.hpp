@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <ranges>
 #include <set>
 #include <string>
 #include <string_view>
@@ -135,8 +136,8 @@ class FailedCases : public Catch::EventListenerBase {
     const auto& assertion = stats.assertionResult;
     if (assertion.isOk() || !assertion.hasExpression()) return;
     const std::string text = without_blanks(assertion.getExpandedExpression());
-    for (auto each = of_current().rbegin(); each != of_current().rend(); ++each)
-      if (text.starts_with(without_blanks(head_of_message(*each)))) return add_once(*each);
+    for (const auto& each : std::ranges::reverse_view(of_current()))
+      if (text.starts_with(without_blanks(head_of_message(each)))) return add_once(each);
   }
   /// Adds what failed in the run without a case that did.
   void testCasePartialEnded(const Catch::TestCaseStats& stats, std::uint64_t /*run*/) override {
