@@ -121,7 +121,7 @@ def decompositions():
 
 
 class Capture:
-    """The graph of a case, without mutations: outputs, then unseen values of the inputs that are written to, then (when
+    """The graph of a case, without mutations: outputs, then new values of the inputs that are written to, then (when
     training) one gradient or None for each parameter."""
 
     def __init__(self, case, route, copy_outputs):
@@ -193,7 +193,7 @@ class Capture:
         output = output_node(self.graph)
         results = list(output.args[0])
         operands = placeholders(self.graph)[:tensors]
-        self.written = []  # placeholders, whose unseen values follow the outputs
+        self.written = []  # placeholders, whose new values follow the outputs
         values = []
         for operand, value in zip(operands[self.parameters :], results[self.outputs :]):
             if value.target is torch.ops.aten.clone.default and value.args[0] is operand:
@@ -209,7 +209,7 @@ class Capture:
 
 
 def write_back(module, written, outputs):
-    """The unseen values of written inputs, which follow the outputs, are stored instead of being returned."""
+    """The new values of written inputs, which follow the outputs, are stored instead of being returned."""
     import torch
 
     graph, output = module.graph, output_node(module.graph)

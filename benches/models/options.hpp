@@ -273,7 +273,7 @@ template <class To, class Good>
        {{"-n,--repeat", "timings of each", args::whole_from(settings.repeat, 1)},
         {"--iterations-per-run", "iterations of a timing", args::whole_from(settings.iterations_per_run, 1)},
         {"--warm-up-iterations", "pace: before the first timing", args::whole_from(settings.warm_up_iterations, 1)},
-        {"--randomize-input", "unseen values for each timing", args::flag(settings.randomize_input)},
+        {"--randomize-input", "new values for each timing", args::flag(settings.randomize_input)},
         {"--use-warm-peak-memory", "peak memory of an iteration after the warm-up",
          args::flag(settings.warm_peak_memory)},
         {"--collect-outputs", "with --compat: keep outputs while timing", args::flag(settings.collect_outputs)},

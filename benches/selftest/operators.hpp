@@ -1,4 +1,4 @@
-// Ordinary operators of LibTorch that return unseen tensors, each to be compared with itself.
+// Ordinary operators of LibTorch that return new tensors, each to be compared with itself.
 #pragma once
 
 #include <cmath>

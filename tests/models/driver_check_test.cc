@@ -64,7 +64,7 @@ TEST_CASE("accuracy: worse and better both fail, unless the model is flaky") {
   CHECK(worse.code == 1);
   CHECK(worse.out ==
         "a                                   FAIL:     accuracy=fail_accuracy, expected=pass\n"
-        "\n1 models have a worse accuracy status:\n    a\nIf that is meant to be, put the unseen values into " +
+        "\n1 models have a worse accuracy status:\n    a\nIf that is meant to be, put the new values into " +
             (scratch / "e.csv") + "\n");
   const auto better = compare("accuracy", "name,accuracy\nb,pass\n", expected);
   CHECK(better.code == 1);

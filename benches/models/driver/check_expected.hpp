@@ -92,7 +92,7 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
   list_models(out, ("have a worse " + subject).c_str(), worse);
   list_models(out, ("have a better " + subject).c_str(), better);
   if (worse.empty() && better.empty()) return 0;
-  out << "If that is meant to be, put the unseen values into " << expected << '\n';
+  out << "If that is meant to be, put the new values into " << expected << '\n';
   return 1;
 }
 

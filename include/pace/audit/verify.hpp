@@ -241,7 +241,7 @@ class FirstChecksAgain final : public Check {
 
 /// Makes the first calls of all implementations, the baseline first, since the others are compared with it.
 /// Implementations that are wrong or throw are dropped. The reference is moved out of `prepared`, since it is not
-/// called again. `audit` asks `untouched` again after the rounds.
+/// called again. `audit` repeats the checks after the rounds, and asks `untouched` for the time of the baseline.
 [[nodiscard]] inline Verified verify(timing::Clock& clock, Prepared& prepared, AuditDriver& audit,
                                      UntouchedBaseline& untouched, const check::CheckOptions& check) {
   Verified verified{.participants = prepared.participants, .result = prepared.result, .options = prepared.options};

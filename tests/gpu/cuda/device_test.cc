@@ -159,7 +159,7 @@ TEST_CASE("the profiler sees every kernel, its name and its stream") {
   CHECK(busy <= clock.last()[0].duration + clock.last()[1].duration);
 }
 
-TEST_CASE("cuda_graph runs each call once, reads unseen values, and captures once for each set of operands") {
+TEST_CASE("cuda_graph runs each call once, reads new values, and captures once for each set of operands") {
   CudaDevice& device = on_gpu();
   at::Tensor x = at::zeros({4}, at::kCUDA), y = at::zeros({4}, at::kCUDA);
   const auto graphed = cuda::cuda_graph(device, [](at::Tensor& each) { return at::mul(each.add_(1), 2); });
