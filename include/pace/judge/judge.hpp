@@ -240,12 +240,11 @@ inline void add_once(std::vector<std::string>& notes, const std::string& note) {
   return find_more_threads(sides[place], gated.baseline_cores, at::get_num_threads());
 }
 
-/// The share of the rounds that other work may take. Where several threads wait for the one that is put aside, other
-/// work need not meet both sides alike, so that the default is smaller there.
+/// Options::max_interference, or its default for so many threads.
 [[nodiscard]] inline double tolerated_interference(const Options& options) {
-  constexpr double beside_threads = 0.2;
-  const bool by_default = options.max_interference == Options().max_interference;
-  return by_default && at::get_num_threads() > 1 ? beside_threads : options.max_interference;
+  constexpr double of_one_thread = 0.9, of_several = 0.2;
+  if (options.max_interference > 0) return options.max_interference;
+  return at::get_num_threads() > 1 ? of_several : of_one_thread;
 }
 
 /// Adds to `result` how the rounds went, and what its gates need to know of them.
