@@ -14,11 +14,11 @@
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/ScalarTypeToTypeMeta.h>
 
-#include "pace/audit/repeated_numbers.hpp"
 #include "pace/base/error.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/result/run_context.hpp"
+#include "pace/verify/repeated_numbers.hpp"
 #include "tests/support/fake_clock.hpp"
 
 // After LibTorch, which has a CHECK of its own.

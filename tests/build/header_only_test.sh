@@ -41,6 +41,31 @@ g++ -std=c++20 -ffast-math -fno-finite-math-only -fsyntax-only -Iinclude -x c++ 
 # A second file of the same program: what headers define must not be defined twice.
 printf '#include <pace/pace.hpp>\n#include <pace/catch2.hpp>\n' >other.cc
 
+# Without the audit, no file of it is read, and a level that needs it is refused.
+cat >no_audit_test.cc <<'CODE'
+#include <ATen/ops/randn.h>
+#include <ATen/ops/relu.h>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <pace/pace.hpp>
+
+TEST_CASE("without the audit") {
+  const auto relu = [](const at::Tensor& x) { return at::relu(x); };
+  auto comparison = pace::compare("relu", at::randn({64, 64}));
+  comparison.baseline("one", relu).candidate("other", relu);
+  comparison.candidate("wrong", [](const at::Tensor& x) { return x.clone(); });
+  const auto result = comparison.run();
+  CHECK(result.audit == "off");
+  CHECK(result["other"].outcome == pace::Outcome::measured);
+  CHECK(result["wrong"].outcome == pace::Outcome::wrong);
+  pace::Options options;
+  options.audit = pace::Audit::strict;
+  comparison.options(options);
+  CHECK_THROWS_WITH(comparison.run(), Catch::Matchers::ContainsSubstring("PACE_NO_AUDIT; expected --audit off"));
+}
+CODE
+
 # The command line that docs/ show but for -O1, in two parts: each file is compiled, and both are linked.
 compile=(g++ -std=c++20 -O1 -Iinclude -isystem "$torch/include" -isystem "$torch/include/torch/csrc/api/include")
 "${compile[@]}" -c relu_test.cc &
@@ -48,3 +73,10 @@ compile=(g++ -std=c++20 -O1 -Iinclude -isystem "$torch/include" -isystem "$torch
 wait $!
 g++ relu_test.o other.o -o relu_test -L"$torch/lib" -Wl,-rpath,"$torch/lib" -ltorch_cpu -lc10 -lCatch2Main -lCatch2
 ./relu_test
+"${compile[@]}" -DPACE_NO_AUDIT -MD -c no_audit_test.cc
+if grep -o 'pace/audit/.*' no_audit_test.d; then
+  echo "expected no file of the audit with PACE_NO_AUDIT"
+  exit 1
+fi
+g++ no_audit_test.o -o no_audit_test -L"$torch/lib" -Wl,-rpath,"$torch/lib" -ltorch_cpu -lc10 -lCatch2Main -lCatch2
+./no_audit_test

@@ -10,79 +10,58 @@
 #include <utility>
 #include <vector>
 
-#include "pace/audit/call_counts.hpp"
-#include "pace/audit/called_operators.hpp"
 #include "pace/audit/checks_after_rounds.hpp"
 #include "pace/audit/context.hpp"
-#include "pace/audit/findings.hpp"
-#include "pace/audit/repeated_numbers.hpp"
+#include "pace/audit/first_checks.hpp"
+#include "pace/audit/least_traffic.hpp"
+#include "pace/audit/less_on_seen_values.hpp"
 #include "pace/audit/reused_outputs.hpp"
 #include "pace/audit/speed_on_unseen_values.hpp"
 #include "pace/audit/timed_calls.hpp"
 #include "pace/audit/timed_outputs.hpp"
-#include "pace/base/format.hpp"
-#include "pace/check/tolerance.hpp"
-#include "pace/measure/auditor.hpp"
-#include "pace/measure/round_figures.hpp"
+#include "pace/audit/unseen_norm.hpp"
+#include "pace/audit/untouched_baseline.hpp"
 #include "pace/result/options.hpp"
 #include "pace/result/result.hpp"
 #include "pace/subject/implementation.hpp"
-#include "pace/subject/operands.hpp"
 #include "pace/subject/participants.hpp"
 #include "pace/subject/prepare.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/rounds.hpp"
-#include "pace/values/unseen_values.hpp"
 #include "pace/verify/answers.hpp"
-#include "pace/verify/check.hpp"
-#include "pace/verify/expected.hpp"
+#include "pace/verify/call_counts.hpp"
+#include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/observed_call.hpp"
+#include "pace/verify/repeated_numbers.hpp"
+#include "pace/verify/round_figures.hpp"
 #include "pace/verify/shortcuts.hpp"
 
 namespace pace::detail {
 
 /// Takes the correct outputs from the baseline, examines each implementation beside its first calls, audits candidates
 /// between cycles as an observer of the rounds, and checks all implementations after them.
-class AuditDriver final : public Auditor {
+class AuditDriver final : public CandidateAudit {
  public:
-  /// Both must outlive it.
-  AuditDriver(timing::Clock& clock, const Prepared& prepared)
-      : audit_(clock, prepared), timed_outputs_(clock, audit_.random()) {}
-  AuditDriver(const AuditDriver&) = delete;
-  AuditDriver& operator=(const AuditDriver&) = delete;
+  /// All must outlive it.
+  AuditDriver(timing::Clock& clock, const Prepared& prepared, UntouchedBaseline& untouched)
+      : untouched_(untouched), audit_(clock, prepared), timed_outputs_(clock, audit_.random()) {}
 
   // The first calls.
 
-  /// Before the first call of an implementation, and after the last of its calls before timing: leaves everything as
-  /// start() found it.
-  void start() { audit_.process.start(); }
-  void finish() {
+  void start() override { audit_.process.start(); }
+  void finish() override {
     repair(0);
     audit_.process.restore();
   }
-  /// Gives the operands of a set their first values, whatever was done to them.
-  void repair(std::size_t set) { audit_.repair(set); }
-  /// Takes the correct outputs from the baseline, for the given values and for others. `add_reference` may change
-  /// `check`.
-  void learn(Implementation& baseline, const Expected& expected, const check::CheckOptions& check,
-             const AddReference& add_reference);
-  /// After the first calls of an implementation were found correct: calls it on unseen values and on the given ones,
-  /// and counts what it does.
-  [[nodiscard]] Examination examine(Implementation& implementation);
-  [[nodiscard]] SpeedOnUnseenValues& speed_on_unseen_values() { return speed_; }
-  /// In a process in which no candidate was called, after learn(): the time of a call of the baseline on unseen values.
-  [[nodiscard]] Nanoseconds time_baseline_on_unseen_values(const UnseenQuestion& question) {
-    return speed_.time_baseline(question);
-  }
-  /// Makes `check` after the rounds, before all others.
-  void add_first_after_rounds(std::unique_ptr<Check> check) { after_rounds_.add_first(std::move(check)); }
+  void repair(std::size_t set) override { audit_.repair(set); }
+  void learn(const BaselineCalls& calls) override;
+  [[nodiscard]] Examination examine(Implementation& implementation, Nanoseconds took) override;
+  [[nodiscard]] timing::LeastTraffic before_candidates(const Options& options) override;
 
   // The rounds.
 
-  /// Before each pass of measuring: gives all operands their first values and forgets what an earlier pass has found,
-  /// so that an implementation which has left since then accounts for nothing that is found later.
-  void begin_pass();
-  /// The rounds of these begin, with so many iterations a sample.
+  void begin_pass() override;
   void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations) override;
   /// In one round of four the output of a random call of each sample is kept instead of that of the last one. A graph
   /// has the same outputs whenever it is replayed.
@@ -91,43 +70,36 @@ class AuditDriver final : public Auditor {
   void sample_started() override { audited_last_.reset(); }
   /// Looks at the output that was kept of the sample of the implementation at this place among those that are timed.
   void sample_ended(std::size_t place) override;
-  /// Judges outputs of timed calls of this cycle that have other bits than those that are known to be right.
-  void judge_timed_outputs();
-  /// Judges them, and audits one candidate between cycles, at moments that cannot be foreseen, for at most
-  /// AuditContext::audit_share of the time.
+  /// Judges outputs of timed calls, and audits one candidate between cycles, at moments that cannot be foreseen, for at
+  /// most AuditContext::audit_share of the time.
   void cycle_ended(const timing::Rounds& so_far) override;
   [[nodiscard]] Nanoseconds took() const override { return audit_.schedule.took() + timed_outputs_.took(); }
-  /// Returns whether an audit or the output of a timed call shows a fault, so that the rounds end.
   [[nodiscard]] bool found() const override { return audit_.schedule.found(); }
-  /// Audits one candidate, whatever share of the time that takes. Returns what is wrong, as text; empty if nothing is.
-  [[nodiscard]] std::string audit_one(std::size_t index);
-  /// The rounds are timed in another process: they lasted for `elapsed`, and `shortest` has for each implementation of
-  /// begin_rounds() the shortest time of a call in a sample.
-  void take_times(Nanoseconds elapsed, std::vector<Nanoseconds> shortest) {
-    audit_.schedule.take_times(elapsed, std::move(shortest));
-  }
-  /// See AuditContext::draws_anew().
-  [[nodiscard]] bool draws_anew() const { return audit_.draws_anew(); }
-  /// How often random numbers of timed calls of the implementation `index` were those of earlier ones, for each output
-  /// tensor.
-  [[nodiscard]] std::vector<Repetitions> repetitions_of(std::size_t index) const {
-    const auto& timed = audit_.schedule.timed();
-    return repeated_numbers_.of(static_cast<std::size_t>(std::ranges::find(timed, index) - timed.begin()));
-  }
-  /// Looks for operands that the baseline leaves alone and that do not hold the values of this round, or else their
-  /// first ones, in all sets, and gives them their first values.
-  void look_at_operands();
+  void look_at_operands() override;
 
   // After the rounds.
 
-  /// After the rounds of begin_rounds(): whether each was right in them, and is right and as fast where it does not
-  /// expect to be looked at. `figures` are those of these rounds.
-  [[nodiscard]] AuditFindings check(RoundFigures figures);
+  [[nodiscard]] AuditFindings check(RoundFigures figures) override;
+
+  // The process of one side.
+
+  void judge_timed_outputs() override;
+  [[nodiscard]] std::string audit_one(std::size_t index) override;
+  void take_times(Nanoseconds elapsed, std::vector<Nanoseconds> shortest) override {
+    audit_.schedule.take_times(elapsed, std::move(shortest));
+  }
+  [[nodiscard]] bool draws_anew() const override { return audit_.draws_anew(); }
+  [[nodiscard]] std::vector<Repetitions> repetitions_of(std::size_t index) const override {
+    const auto& timed = audit_.schedule.timed();
+    return repeated_numbers_.of(static_cast<std::size_t>(std::ranges::find(timed, index) - timed.begin()));
+  }
 
  private:
+  [[nodiscard]] std::string find_fault_in_calls(Implementation& implementation, Examination& found);
   void find_repeated_numbers(AuditFindings& findings) const;
   void inspect(AuditFindings& findings);
 
+  UntouchedBaseline& untouched_;
   AuditContext audit_;
   OutputReuse reuse_{audit_};
   TimedCalls timed_calls_{audit_, reuse_};
@@ -135,58 +107,89 @@ class AuditDriver final : public Auditor {
   ChecksAfterRounds after_rounds_{audit_, speed_};
   TimedOutputs timed_outputs_;
   RepeatedNumbers repeated_numbers_;
+  /// Absent before learn().
+  std::optional<FirstChecks> first_checks_;
+  /// The longest first call of all implementations, and the options that limit timed calls.
+  Nanoseconds longest_call_{};
+  Options options_ = {};
   /// The implementation whose last output was taken after the last cycle.
   std::optional<std::size_t> audited_last_;
 };
 
-inline void AuditDriver::learn(Implementation& baseline, const Expected& expected, const check::CheckOptions& check,
-                               const AddReference& add_reference) {
-  UnseenAnswers unseen;
-  audit_.source.emplace(audit_.operands.pristine, audit_.random(),
-                        KnownSizes(audit_.operands.pristine, expected.output, audit_.prepared.given->numbers()));
-  const bool wanted = check.unseen_values != check::CheckOptions::UnseenValues::none &&
-                      check.method != check::CheckOptions::Method::none;
-  constexpr double copies = 4;
-  if (wanted && are_large(audit_.operands.pristine) && !copies_fit(audit_.clock, audit_.prepared, copies))
-    audit_.notes.push_back("No call was made on other values than those given: " + format_significant(copies) +
-                           " more copies of the operands would not fit into memory.");
-  else if (wanted)
-    unseen = find_unseen_answers(baseline, audit_.operands, *audit_.prepared.given, expected, check, *audit_.source,
-                                 add_reference);
-  audit_.answers.emplace(audit_.operands, expected, std::move(unseen), check);
-  CalledOperators called;
-  audit_.answers->imitate(audit_.call(baseline, nullptr));
-  audit_.process.learn(OperatorKernels(called.take()));
-  audit_.repair(0);
+inline void AuditDriver::learn(const BaselineCalls& calls) {
+  audit_.learn(calls.baseline, calls.expected, calls.check, calls.complete);
+  first_checks_.emplace(audit_.clock, audit_.prepared, calls);
+  after_rounds_.add_first(std::make_unique<FirstChecksAgain>(audit_.prepared, calls, *first_checks_, longest_call_));
 }
 
-inline Examination AuditDriver::examine(Implementation& implementation) {
-  const bool is_baseline = implementation.index == audit_.baseline_index;
-  Examination found{.problem = audit_.take_disturbance()};
+inline Examination AuditDriver::examine(Implementation& implementation, Nanoseconds took) {
+  longest_call_ = std::max(longest_call_, took);
+  Examination found;
+  found.problem = find_fault_in_calls(implementation, found);
   if (!found.problem.empty()) return found;
+  if (implementation.index == audit_.baseline_index)
+    found.made_calls = first_checks_->learn(implementation, found.notes);
+  else
+    found.problem = first_checks_->find_fault(implementation);
+  return found;
+}
+
+/// Calls an implementation on unseen values and on those given, and enters what a call counts.
+inline std::string AuditDriver::find_fault_in_calls(Implementation& implementation, Examination& found) {
+  const bool is_baseline = implementation.index == audit_.baseline_index;
+  if (auto problem = audit_.take_disturbance(); !problem.empty()) return problem;
   // The values of the first examination are known to whatever the baseline shares with the others.
   if (!is_baseline) audit_.draw_unseen_values();
   const ObservedCall unseen = audit_.call(implementation, audit_.answers->unseen_values());
   if (audit_.answers->checks())
-    found.problem =
-        audit_.answers->takes_unseen() ? audit_.judge_unseen(unseen, 0) : audit_.answers->judge(unseen, false);
-  if (!found.problem.empty()) return found;
+    if (auto problem =
+            audit_.answers->takes_unseen() ? audit_.judge_unseen(unseen, 0) : audit_.answers->judge(unseen, false);
+        !problem.empty())
+      return problem;
   const ObservedCall given = audit_.call(implementation, nullptr);
-  for (const auto found_in_one : shortcuts_of_each(given.output, audit_.operands.tensors[0]))
-    found.repeats_outputs = found.repeats_outputs || (found_in_one & repeats) != 0;
+  for (const auto of_tensor : shortcuts_of_each(given.output, audit_.operands.tensors[0]))
+    found.repeats_outputs = found.repeats_outputs || (of_tensor & repeats) != 0;
   if (audit_.answers->checks())
     if (const auto problem = audit_.answers->judge(given, false); !problem.empty())
-      found.problem = "correct at first, but not later: " + problem;
-  if (!found.problem.empty()) return found;
-  count_calls(audit_, implementation, unseen, given, found);
+      return "correct at first, but not later: " + problem;
+  // Calls that come back to back can be told apart from single ones.
+  const auto in_a_row = audit_.calls_add_up() ? 0 : 2 + static_cast<std::int64_t>(audit_.random.below(3));
+  enter_counts(
+      given.counts, unseen.counts, [&] { return audit_.call(implementation, nullptr).counts; }, in_a_row,
+      [&](std::int64_t calls) {
+        write_values(audit_.operands, nullptr, 0);
+        return count_in_a_row(implementation, calls);
+      },
+      found);
+  if (audit_.answers->takes_unseen() && audit_.is_strict()) find_less_on_seen_values(audit_, implementation, found);
   if (reuse_.applies(implementation)) {
     if (is_baseline)
       reuse_.learn(unseen);
     else if (found.problem.empty())
       found.problem = reuse_.find_fault(unseen, 0);
   }
-  if (found.problem.empty()) found.problem = audit_.take_disturbance();
-  return found;
+  if (!found.problem.empty()) return std::move(found.problem);
+  return audit_.take_disturbance();
+}
+
+inline timing::LeastTraffic AuditDriver::before_candidates(const Options& options) {
+  options_ = options;
+  const auto& answers = *audit_.answers;
+  timing::LeastTraffic traffic;
+  // What is correct only for special values is not called on values without them.
+  const bool varied = answers.options.unseen_values == check::CheckOptions::UnseenValues::varied;
+  const bool limited = audit_.clock.host_bandwidth() != nullptr || audit_.clock.modes() != nullptr;
+  if (answers.checks() && varied && limited) {
+    traffic = find_least_traffic(audit_.clock, audit_.baseline(), audit_.operands, *audit_.prepared.given,
+                                 answers.given.output, audit_.options);
+    repair(0);
+  }
+  if (audit_.is_strict()) speed_.learn_norm(options);
+  speed_.ask_untouched_by([this](const UnseenQuestion& question, Nanoseconds longest) {
+    return untouched_.time_on_unseen_values(question, longest);
+  });
+  untouched_.before_candidates(audit_.clock, audit_.prepared, options, answers.given.output);
+  return traffic;
 }
 
 inline void AuditDriver::begin_pass() {
@@ -194,13 +197,7 @@ inline void AuditDriver::begin_pass() {
   audit_.changed_operands.clear();
   // Samples before the rounds are not looked at.
   audit_.schedule.clear();
-  audit_.operands.renewed.clear();
-  for (std::size_t set = 0; set < audit_.operands.sets.size(); ++set) {
-    audit_.repair(set);
-    if (audit_.operands.spares.empty()) continue;
-    for (std::size_t spare = 0; spare < audit_.operands.spares[set].size(); ++spare)
-      audit_.repair(audit_.operands.spares[set][spare], audit_.operands.spare_tensors[set][spare]);
-  }
+  repair_all(audit_.prepared);
 }
 
 inline void AuditDriver::begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations) {
@@ -263,9 +260,11 @@ inline void AuditDriver::look_at_operands() {
 inline AuditFindings AuditDriver::check(RoundFigures figures) {
   audit_.in_rounds = std::move(figures);
   speed_.take_rounds(audit_.in_rounds.baseline);
-  AuditFindings findings;
+  AuditFindings findings{.baseline_cores = untouched_.cores()};
   findings.max_abs_errors.resize(audit_.prepared.implementations.size());
   if (findings.take(audit_.schedule.take_fault())) return findings;
+  findings.slowed_baseline = untouched_.after_rounds(audit_.clock, audit_.prepared, options_, audit_.schedule.timed(),
+                                                     audit_.in_rounds.baseline);
   audit_.operands.kept_call.reset();
   audit_.operands.round_seed.reset();
   look_at_operands();
@@ -273,7 +272,7 @@ inline AuditFindings AuditDriver::check(RoundFigures figures) {
   // On operands that one implementation has changed, all are wrong.
   if (audit_.changed_operands.empty()) timed_calls_.check_last_outputs(audited_last_, findings);
   find_repeated_numbers(findings);
-  if (audit_.options.audit != Audit::off || !audit_.changed_operands.empty()) inspect(findings);
+  inspect(findings);
   findings.notes = std::exchange(audit_.notes, {});
   findings.keeps = std::exchange(audit_.keeps, {});
   findings.objections = std::exchange(audit_.objections, {});

@@ -14,13 +14,12 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "pace/audit/audit_schedule.hpp"
-#include "pace/audit/findings.hpp"
 #include "pace/audit/process_watch.hpp"
+#include "pace/base/format.hpp"
 #include "pace/base/random.hpp"
 #include "pace/check/restore.hpp"
 #include "pace/check/tolerance.hpp"
-#include "pace/measure/round_figures.hpp"
+#include "pace/measure/audit_schedule.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/result/options.hpp"
 #include "pace/subject/implementation.hpp"
@@ -30,8 +29,10 @@
 #include "pace/timing/clock.hpp"
 #include "pace/values/unseen_values.hpp"
 #include "pace/verify/answers.hpp"
+#include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
+#include "pace/verify/round_figures.hpp"
 #include "pace/verify/rounding.hpp"
 #include "pace/verify/sensitivity.hpp"
 
@@ -87,8 +88,11 @@ struct AuditContext {
   // Calls and operands.
 
   /// Gives the operands of a set their first values, whatever was done to them.
-  void repair(std::size_t set) { repair(operands.sets[set], operands.tensors[set]); }
-  void repair(std::unique_ptr<OperandSet>& set, std::vector<at::Tensor>& tensors);
+  void repair(std::size_t set) { detail::repair(prepared, set); }
+  /// Takes from `baseline` what is right on unseen values, and which operators it calls. `complete` adds references and
+  /// tolerances for them, and may change `check`.
+  void learn(Implementation& of_baseline, const Expected& expected, const check::CheckOptions& check,
+             const AddReference& complete);
   /// A call on set 0 with these values; null: with the values given.
   [[nodiscard]] ObservedCall call(Implementation& implementation, const std::vector<at::Tensor>* values) {
     const OnOtherValues other = values != nullptr ? unseen_in_use() : OnOtherValues();
@@ -214,13 +218,24 @@ inline AuditContext::AuditContext(timing::Clock& its_clock, const Prepared& its_
       schedule(its_clock, random(), its_operands.options.audit),
       longest_audits(its_operands.implementations.size()) {}
 
-inline void AuditContext::repair(std::unique_ptr<OperandSet>& set, std::vector<at::Tensor>& tensors) {
-  try {
-    operands.restore_all(tensors);
-  } catch (...) {  // of another shape, or without memory
-    set = prepared.given->clone();
-    tensors = set->tensors();
-  }
+inline void AuditContext::learn(Implementation& of_baseline, const Expected& expected, const check::CheckOptions& check,
+                                const AddReference& complete) {
+  UnseenAnswers unseen;
+  source.emplace(operands.pristine, random(),
+                 KnownSizes(operands.pristine, expected.output, prepared.given->numbers()));
+  const bool wanted = check.unseen_values != check::CheckOptions::UnseenValues::none &&
+                      check.method != check::CheckOptions::Method::none;
+  constexpr double copies = 4;
+  if (wanted && are_large(operands.pristine) && !copies_fit(clock, prepared, copies))
+    notes.push_back("No call was made on other values than those given: " + format_significant(copies) +
+                    " more copies of the operands would not fit into memory.");
+  else if (wanted)
+    unseen = find_unseen_answers(of_baseline, operands, *prepared.given, expected, check, *source, complete);
+  answers.emplace(operands, expected, std::move(unseen), check);
+  CalledOperators called;
+  answers->imitate(call(of_baseline, nullptr));
+  process.learn(OperatorKernels(called.take()));
+  repair(0);
 }
 
 inline void AuditContext::draw_unseen_values() {

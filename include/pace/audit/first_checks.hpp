@@ -22,6 +22,7 @@
 #include "pace/subject/operands.hpp"
 #include "pace/subject/prepare.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/check.hpp"
 #include "pace/verify/drawn_anew.hpp"
 #include "pace/verify/drawn_in_a_row.hpp"
@@ -53,25 +54,20 @@ inline constexpr CheckLimits limits_of_repetition = limits_of_each_operand;
 /// Learns from the baseline which checks can be made, and makes them of each candidate in turn.
 class FirstChecks {
  public:
-  /// Adds the tolerances for the values of operands to what is expected there.
-  using LearnTolerances = std::function<void(Expected&, const OperandSet&)>;
-
-  /// All must outlive it.
-  FirstChecks(timing::Clock& clock, const Prepared& prepared, const Expected& expected,
-              const check::CheckOptions& check, LearnTolerances learn_tolerances)
+  /// Both must outlive it, as what `calls` refers to.
+  FirstChecks(timing::Clock& clock, const Prepared& prepared, const BaselineCalls& calls)
       : clock_(clock),
         prepared_(prepared),
         operands_(*prepared.operands),
         options_(prepared.options),
-        expected_(expected),
-        check_(check),
-        learn_tolerances_(std::move(learn_tolerances)) {}
+        expected_(calls.expected),
+        check_(calls.check),
+        learn_tolerances_(calls.learn_tolerances),
+        took_(calls.took),
+        bytes_(bytes_of(prepared.operands->pristine)) {}
 
-  /// Calls the baseline, a call of which takes `took`. Adds to `notes` what cannot be checked. Returns whether there is
-  /// any check.
-  [[nodiscard]] bool learn(Implementation& baseline, Nanoseconds took, std::vector<std::string>& notes) {
-    took_ = took;
-    bytes_ = bytes_of(operands_.pristine);
+  /// Calls the baseline. Adds to `notes` what cannot be checked. Returns whether there is any check.
+  [[nodiscard]] bool learn(Implementation& baseline, std::vector<std::string>& notes) {
     // A training step may keep what earlier ones have changed, and takes its gradients itself.
     const bool is_step = baseline.phases() != nullptr;
     if (!is_step) learn_edge_values(baseline, notes);
@@ -162,10 +158,34 @@ class FirstChecks {
   const Options& options_;
   const Expected& expected_;
   const check::CheckOptions& check_;
-  LearnTolerances learn_tolerances_;
-  Nanoseconds took_{};
-  double bytes_ = 0;
+  std::function<void(Expected&, const OperandSet&)> learn_tolerances_;
+  Nanoseconds took_;  ///< by a call of the baseline
+  double bytes_;
+
   std::vector<std::unique_ptr<Check>> checks_;
+};
+
+/// Repeats after the rounds the checks beside the first calls.
+class FirstChecksAgain final : public Check {
+ public:
+  /// `first`, and what `calls` refers to, must outlive it. `longest_call` is the longest first call of all.
+  FirstChecksAgain(const Prepared& prepared, const BaselineCalls& calls, FirstChecks& first,
+                   const Nanoseconds& longest_call)
+      : prepared_(prepared), find_lost_graph_(calls.find_lost_graph), first_(first), longest_call_(longest_call) {}
+
+  [[nodiscard]] std::string find_fault(Implementation& candidate) override {
+    if (!limits_of_repetition.allow(prepared_.options, longest_call_, bytes_of(prepared_.operands->pristine)))
+      return {};
+    auto problem = find_lost_graph_(candidate);
+    if (problem.empty()) problem = first_.find_fault(candidate);
+    return problem.empty() ? problem : "correct at first, but not after the rounds: " + problem;
+  }
+
+ private:
+  const Prepared& prepared_;
+  std::function<std::string(Implementation&)> find_lost_graph_;
+  FirstChecks& first_;
+  const Nanoseconds& longest_call_;
 };
 
 }  // namespace pace::detail

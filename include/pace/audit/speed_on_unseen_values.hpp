@@ -138,17 +138,17 @@ inline std::string SpeedOnUnseenValues::find_fault(Implementation& implementatio
               .all = {.start = audit_.clock.now(), .most = audit_.most_time_of_short_question()}};
   auto found = measure(pairs, kept);
   bool open = !found;
-  const auto is_exceeded = [&](const UnseenSpeed& speed) {
-    return speed.is_exceeded_by(audit_.in_rounds.speedups.at(implementation.index),
-                                audit_.in_rounds.of_phases.at(implementation.index));
+  const auto exceeds = [&](const UnseenSpeed& speed) {
+    return is_exceeded_by(speed, audit_.in_rounds.speedups.at(implementation.index),
+                          audit_.in_rounds.of_phases.at(implementation.index));
   };
-  if (found && is_exceeded(*found)) {
+  if (found && exceeds(*found)) {
     // It may keep what it derives from operands, such as packed weights.
     std::optional<UnseenSpeed> beside_kept;
     const auto keeps = find_kept_operands(audit_, [&](std::span<const std::size_t> keeping) {
       const auto again = measure(pairs, keeping);
       open = open || !again;
-      const bool shows = !again || is_exceeded(*again);
+      const bool shows = !again || exceeds(*again);
       if (!shows) beside_kept = again;
       return shows;
     });

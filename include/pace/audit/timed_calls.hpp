@@ -10,7 +10,6 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/audit/context.hpp"
-#include "pace/audit/findings.hpp"
 #include "pace/audit/reused_outputs.hpp"
 #include "pace/base/error.hpp"
 #include "pace/subject/implementation.hpp"
@@ -18,6 +17,7 @@
 #include "pace/subject/write_values.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/verify/answers.hpp"
+#include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
 

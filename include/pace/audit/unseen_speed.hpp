@@ -20,26 +20,18 @@
 #include "pace/stats/sign_test.hpp"
 #include "pace/stats/sorted.hpp"
 #include "pace/stats/summary.hpp"
+#include "pace/verify/candidate_audit.hpp"
 
 namespace pace::detail {
 
-/// The speed-up of one implementation where values are new.
-struct UnseenSpeed {
-  std::size_t index = 0;
-  SpeedupSummary speedup = {};
-  /// Those of the phases of a step, in their order; nothing for a phase that is too short.
-  std::vector<std::optional<SpeedupSummary>> phases = {};
-  /// What a reader must know of it; empty: nothing.
-  std::string note = {};
-
-  /// Whether speed-ups of the rounds, of the whole and of its phases, are proven to be larger.
-  [[nodiscard]] bool is_exceeded_by(double whole, const std::vector<double>& of_phases) const {
-    if (gate::excess_of(whole, whole, speedup) > 1) return true;
-    for (std::size_t i = 0; i < std::min(phases.size(), of_phases.size()); ++i)
-      if (phases[i] && gate::excess_of(of_phases[i], of_phases[i], *phases[i]) > 1) return true;
-    return false;
-  }
-};
+/// Whether speed-ups of the rounds, of the whole and of its phases, are proven to be larger than on unseen values.
+[[nodiscard]] inline bool is_exceeded_by(const UnseenSpeed& unseen, double whole,
+                                         const std::vector<double>& of_phases) {
+  if (gate::excess_of(whole, whole, unseen.speedup) > 1) return true;
+  for (std::size_t i = 0; i < std::min(unseen.phases.size(), of_phases.size()); ++i)
+    if (unseen.phases[i] && gate::excess_of(of_phases[i], of_phases[i], *unseen.phases[i]) > 1) return true;
+  return false;
+}
 
 /// Times of a sample of each side on the same unseen values.
 struct PairOnUnseenValues {

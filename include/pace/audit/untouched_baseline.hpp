@@ -16,8 +16,9 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "pace/audit/audit_driver.hpp"
 #include "pace/audit/baseline_alone.hpp"
+#include "pace/audit/context.hpp"
+#include "pace/audit/speed_on_unseen_values.hpp"
 #include "pace/audit/time_pairs.hpp"
 #include "pace/audit/unseen_norm.hpp"
 #include "pace/audit/untouched_process.hpp"
@@ -30,6 +31,7 @@
 #include "pace/subject/time_left.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/machine_counters.hpp"
+#include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/verified.hpp"
 
@@ -66,11 +68,12 @@ class LoneBaseline {
   }
 
   [[nodiscard]] Nanoseconds time_on_unseen_values(const UnseenQuestion& question) {
-    if (!unseen_) {
-      unseen_.emplace(clock_, prepared_);
-      unseen_->learn(prepared_.baseline(), expected_, check_, [](Expected&, const OperandSet&) {});
+    if (!speed_) {
+      audit_.emplace(clock_, prepared_);
+      audit_->learn(prepared_.baseline(), expected_, check_, [](Expected&, const OperandSet&) {});
+      speed_.emplace(*audit_);
     }
-    return unseen_->time_baseline_on_unseen_values(question);
+    return speed_->time_baseline(question);
   }
 
  private:
@@ -79,21 +82,14 @@ class LoneBaseline {
   check::CheckOptions check_;
   Expected expected_;
   std::vector<std::int64_t> bytes_of_outputs_;
-  std::optional<AuditDriver> unseen_;
+  std::optional<AuditContext> audit_;
+  std::optional<SpeedOnUnseenValues> speed_;
 };
 
 /// What the untouched process is asked for: a burst, or samples on unseen values.
 struct UntouchedRequest {
   Burst burst = {};
   std::optional<UnseenQuestion> on_unseen_values = {};
-};
-
-/// What the untouched process says of the baseline's times in the rounds; nothing if they are its own.
-struct SlowedBaseline {
-  /// Something that a candidate has done slows it: why, as a clause.
-  std::string by_candidate = {};
-  /// Other work on the machine accounts for it, or there may be a slowdown that nothing can show: why, as a clause.
-  std::string by_others = {};
 };
 
 /// Finds that something which candidates have done slows the baseline, whatever that is: observers, an allocator,
@@ -103,15 +99,10 @@ struct SlowedBaseline {
 /// took of the CPUs meanwhile excuses as much. That process says as well how long the baseline takes on unseen values.
 class UntouchedBaseline {
  public:
-  /// One that sees nothing, for a process in which no baseline is timed beside a candidate.
-  UntouchedBaseline() = default;
-  /// The samples of the baseline that it compares: those on unseen values alone in a process in which no sample of the
-  /// rounds is the baseline's.
-  enum class Of { all_samples, unseen_values };
-
-  /// Forks, where that is safe. `clock` and `plan` must outlive it.
-  UntouchedBaseline(timing::Clock& clock, const ComparisonPlan& plan, Of of = Of::all_samples)
-      : able_(is_able(clock) && plan.options.audit == Audit::strict), of_rounds_(of == Of::all_samples) {
+  /// Forks, where that is safe. `clock` and `plan` must outlive it. It compares the `samples` of the baseline.
+  UntouchedBaseline(timing::Clock& clock, const ComparisonPlan& plan, BaselineSamples samples)
+      : able_(is_able(clock) && plan.options.audit == Audit::strict && samples != BaselineSamples::none),
+        of_rounds_(samples == BaselineSamples::all) {
     if (!able_ || !reason_not_to_fork().empty() || plan.implementations.size() < 2) return;
     untouched_.emplace(
         [&clock, &plan, baseline = std::shared_ptr<LoneBaseline>()](const UntouchedRequest& question) mutable {
@@ -293,7 +284,7 @@ class UntouchedBaseline {
     return best;
   }
 
-  bool able_ = false, of_rounds_ = false;
+  bool able_, of_rounds_;
   std::optional<UntouchedProcess<UntouchedRequest, Nanoseconds>> untouched_;
   std::optional<AloneTimes> before_;
   std::vector<std::int64_t> bytes_of_outputs_ = {};

@@ -18,10 +18,6 @@
 
 #include <c10/core/Device.h>
 
-#include "pace/audit/audit_driver.hpp"
-#include "pace/audit/round_values.hpp"
-#include "pace/audit/untouched_baseline.hpp"
-#include "pace/audit/verify.hpp"
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
 #include "pace/compare/pass_over.hpp"
@@ -33,6 +29,7 @@
 #include "pace/judge/judge.hpp"
 #include "pace/measure/calibrate.hpp"
 #include "pace/measure/clocks_alone.hpp"
+#include "pace/measure/round_values.hpp"
 #include "pace/measure/rounds.hpp"
 #include "pace/measure/timing_modes.hpp"
 #include "pace/os/activity.hpp"
@@ -46,6 +43,12 @@
 #include "pace/subject/random_state.hpp"
 #include "pace/subject/time_left.hpp"
 #include "pace/timing/wall.hpp"
+#include "pace/verify/candidate_audit.hpp"
+#include "pace/verify/first_calls.hpp"
+#include "pace/verify/no_audit.hpp"
+#ifndef PACE_NO_AUDIT
+#include "pace/audit/audit.hpp"
+#endif
 #ifdef PACE_CUDA
 #include "pace/gpu/cuda/comparison_clock.hpp"
 #include "pace/gpu/cuda/unused_memory.hpp"
@@ -57,9 +60,9 @@ namespace pace::detail {
 /// them. `parts` are the phases of the result that the samples are about. False if no time was left for any round.
 [[nodiscard]] inline bool run_gated_rounds(timing::Clock& clock, std::span<const gate::Stated> stated,
                                            const gate::Rates& rates, const Prepared& prepared, const Verified& verified,
-                                           const std::vector<std::string>& parts, AuditDriver& audit,
-                                           UntouchedBaseline& untouched, const std::vector<std::size_t>& timed,
-                                           GatedRounds& gated, Measurement& pass) {
+                                           const std::vector<std::string>& parts, CandidateAudit& audit,
+                                           const std::vector<std::size_t>& timed, GatedRounds& gated,
+                                           Measurement& pass) {
   auto panels = watch_expectations(prepared, parts, timed, stated, rates);
   const auto cycles = fewest_cycles(panels, timed.size() - 1, prepared.options.confidence, rates);
   gated.calibration = calibrate(clock, prepared, verified, timed, cycles, /*gated=*/!panels.empty());
@@ -75,17 +78,14 @@ namespace pace::detail {
     gated.clocks_alone = read_clocks_alone(*modes, gated.calibration.subjects, gated.calibration.iterations,
                                            prepared.operands->sets.size());
 
-  gated.baseline_cores = untouched.cores();
+  report_step({.what = "checks after the rounds"});
+  // A fault in the first rounds leaves no figures.
+  auto findings = audit.check(audit.found() ? RoundFigures() : figures_of(gated.samples, prepared));
+  gated.slowed_baseline = std::move(findings.slowed_baseline);
+  gated.baseline_cores = findings.baseline_cores;
   // The host threads of a GPU's calls are not what is timed.
   if (gated.baseline_cores <= 0 && modes == nullptr)
     gated.baseline_cores = cores_in_rounds(gated.samples, prepared.participants.baseline());
-  // A fault in the first rounds leaves no figures.
-  const RoundFigures figures = audit.found() ? RoundFigures() : figures_of(gated.samples, prepared);
-  if (!audit.found())
-    gated.slowed_baseline = untouched.after_rounds(clock, prepared, verified.options, timed, figures.baseline);
-
-  report_step({.what = "checks after the rounds"});
-  auto findings = audit.check(figures);
   pass.participants.drop(findings.dropped);
   pass.notes.insert(pass.notes.end(), findings.notes.begin(), findings.notes.end());
   pass.keeps.insert(pass.keeps.end(), findings.keeps.begin(), findings.keeps.end());
@@ -102,15 +102,15 @@ namespace pace::detail {
 /// valid whatever happens: an implementation that throws here is at fault and keeps its figures there, and the others
 /// are measured again without it.
 inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stated> stated, const gate::Rates& rates,
-                            const Prepared& prepared, const Verified& verified, AuditDriver& audit,
-                            UntouchedBaseline& untouched, Measurement& pass) {
+                            const Prepared& prepared, const Verified& verified, CandidateAudit& audit,
+                            Measurement& pass) {
   auto& participants = pass.participants;
   auto timed = participants.remaining();
   const std::vector<std::string> parts{host_phase};
   pass.host->mode = select_host(clock);
   while (!watch_expectations(prepared, parts, timed, stated, rates).empty()) {
     try {
-      if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts, audit, untouched, timed, *pass.host, pass))
+      if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts, audit, timed, *pass.host, pass))
         pass.host->samples.rounds.stop_reason = StopReason::deadline;
       return;
     } catch (...) {
@@ -126,8 +126,7 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
 /// become values: an implementation that throws is dropped, and the others are to be measured again without it.
 [[nodiscard]] inline Measurement measure_once(timing::Clock& clock, std::span<const gate::Stated> stated,
                                               const gate::Rates& rates, const Prepared& prepared,
-                                              const Verified& verified, AuditDriver& audit,
-                                              UntouchedBaseline& untouched, Participants left) {
+                                              const Verified& verified, CandidateAudit& audit, Participants left) {
   Measurement pass{.participants = std::move(left)};
   auto& participants = pass.participants;
   auto* const modes = clock.modes();
@@ -139,13 +138,13 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
     pass.gate.mode = select_mode(clock, prepared, participants.remaining(), gate::expects_on_device(stated));
     participants.drop(pass.gate.mode.dropped);
     if (participants.empty()) return pass;
-    if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts_of_iteration(prepared), audit, untouched,
+    if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts_of_iteration(prepared), audit,
                           participants.remaining(), pass.gate, pass))
       return participants.run_out_of_time(deadline_reason()), pass;
     if (modes == nullptr || pass.again || participants.empty()) return pass;
 
     const ClockChoice of_gate = modes->selected();
-    if (pass.host) run_host_rounds(*modes, stated, rates, prepared, verified, audit, untouched, pass);
+    if (pass.host) run_host_rounds(*modes, stated, rates, prepared, verified, audit, pass);
     if (pass.again || participants.empty() || participants.device_lost()) return pass;
     report_step({.what = "other timing modes"});
     pass.other = time_other_modes(clock, prepared, verified.options, of_gate, pass.host.has_value(), participants);
@@ -156,6 +155,17 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   return pass;
 }
 
+/// Returns what audits the candidates of `plan`. Throws Error for a level that is not compiled.
+[[nodiscard]] inline StartAudit start_audit_of(const ComparisonPlan& plan) {
+  if (plan.options.audit == Audit::off) return start_no_audit;
+#ifdef PACE_NO_AUDIT
+  throw Error("comparison '" + plan.name + "': --audit " + to_string(plan.options.audit) +
+              " needs a pace that is compiled without PACE_NO_AUDIT; expected --audit off");
+#else
+  return start_audit;
+#endif
+}
+
 /// Runs all stages that need the operands, which are released afterwards. `family_alpha` is the error rate of all that
 /// is stated together, and `rates` are the parts of each phase.
 [[nodiscard]] inline Measured measure(timing::Clock& clock, const ComparisonPlan& plan,
@@ -164,18 +174,19 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   // The numbers that a user draws next are not those that calls of the next comparison draw.
   const RandomStateKept generators;
   // Before anything is made, so that it makes its own in memory that this process does not share.
-  UntouchedBaseline untouched(clock, plan);
+  const auto pending_audit = start_audit_of(plan)(clock, plan, BaselineSamples::all);
   report_step({.what = "copies of the operands"});
   Prepared prepared = prepare(clock, plan);
   prepared.options.alpha = family_alpha;
   const ExitGuard no_exit("inside the comparison '" + plan.name + "'");
-  AuditDriver audit(clock, prepared);
-  const Verified verified = verify(clock, prepared, audit, untouched, plan.check);
+  const auto audit = pending_audit->begin(prepared);
+  FirstCalls first_calls(clock, prepared, *audit, plan.check);
+  const Verified verified = first_calls.make();
   if (are_large(prepared.operands->pristine)) return_freed_memory();
   Measurement measurement{.participants = verified.participants, .again = !verified.participants.empty()};
   if (gate::expects_in_phase(stated, host_phase)) measurement.host.emplace();
   while (measurement.again)
-    measurement = measure_once(clock, stated, rates, prepared, verified, audit, untouched, measurement.participants);
+    measurement = measure_once(clock, stated, rates, prepared, verified, *audit, measurement.participants);
   Measured measured{summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels),
                     verified.traffic};
   if (measurement.host) std::ranges::move(measurement.host->samples.panels, std::back_inserter(measured.panels));
@@ -277,7 +288,7 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
   const gate::Rates rates = gate::share_among_phases(stated, gate::Rates{family_alpha, plan.options.beta});
 
   auto [result, panels, traffic] = plan.options.isolate == Isolate::sides
-                                       ? measure_sides(clock, plan, stated, family_alpha, rates)
+                                       ? measure_sides(clock, plan, start_audit_of(plan), stated, family_alpha, rates)
                                        : measure(clock, plan, stated, family_alpha, rates);
   judge(clock, plan, stated, rates, panels, traffic, result);
   result.notes.insert(result.notes.begin(), plan.notes.begin(), plan.notes.end());

@@ -14,9 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "pace/audit/audit_driver.hpp"
-#include "pace/audit/audit_schedule.hpp"
-#include "pace/audit/repeated_numbers.hpp"
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
 #include "pace/base/random.hpp"
@@ -25,7 +22,7 @@
 #include "pace/isolate/remote.hpp"
 #include "pace/isolate/worker.hpp"
 #include "pace/judge/judge.hpp"
-#include "pace/measure/auditor.hpp"
+#include "pace/measure/audit_schedule.hpp"
 #include "pace/measure/calibrate.hpp"
 #include "pace/measure/rounds.hpp"
 #include "pace/os/exit_guard.hpp"
@@ -38,6 +35,9 @@
 #include "pace/subject/time_left.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/rounds.hpp"
+#include "pace/verify/candidate_audit.hpp"
+#include "pace/verify/repeated_numbers.hpp"
+#include "pace/verify/round_figures.hpp"
 #include "pace/verify/verified.hpp"
 
 namespace pace::detail {
@@ -93,14 +93,14 @@ class OffCpu {
 /// The processes of the implementations of one comparison, by index.
 class Sides {
  public:
-  /// Both must outlive it.
-  Sides(timing::Clock& clock, const ComparisonPlan& plan)
-      : clock_(clock), plan_(plan), of_(plan.implementations.size()) {}
+  /// Both must outlive it. Each process audits as `start_audit` says.
+  Sides(timing::Clock& clock, const ComparisonPlan& plan, StartAudit start_audit)
+      : clock_(clock), plan_(plan), start_audit_(start_audit), of_(plan.implementations.size()) {}
 
   /// Forks the process of an implementation.
   SideProcess& start(std::size_t index) {
     of_[index] = std::make_unique<SideProcess>(clock_, index, all_, [this, index](SideMemory& memory, int socket) {
-      SideWorker(clock_, plan_, index, memory, socket).serve();
+      SideWorker(clock_, plan_, start_audit_, index, memory, socket).serve();
     });
     all_.push_back(of_[index].get());
     return *of_[index];
@@ -118,12 +118,13 @@ class Sides {
  private:
   timing::Clock& clock_;
   const ComparisonPlan& plan_;
+  StartAudit start_audit_;
   std::vector<std::unique_ptr<SideProcess>> of_;
   std::vector<SideProcess*> all_;
 };
 
 /// Audits the sides between the cycles of the rounds, each in its process, and asks them for their findings afterwards.
-/// It does for all sides what AuditDriver does for the implementations of one process, at the same moments.
+/// It does for all sides what a CandidateAudit does for the implementations of one process, at the same moments.
 class SideAudits final : public Auditor {
  public:
   /// All must outlive it.
@@ -148,7 +149,7 @@ class SideAudits final : public Auditor {
   [[nodiscard]] bool found() const override { return schedule_.found(); }
 
   /// After the rounds: the findings of all sides. If some are dropped, the rest is to be measured again, since what
-  /// they did may have taken time from all. `figures` as for AuditDriver::check().
+  /// they did may have taken time from all. `figures` as for CandidateAudit::check().
   [[nodiscard]] AuditFindings check(const RoundFigures& figures) {
     AuditFindings findings;
     findings.max_abs_errors.resize(prepared_.implementations.size());
@@ -331,14 +332,14 @@ inline constexpr double largest_handshake_share = 0.01;
 /// Runs all stages of a comparison for Isolate::sides. `own_clock` and `given` as for run_comparison(), `family_alpha`
 /// and `rates` as for measure(). Throws Error for what cannot run in processes of its own: see refuse_for_sides().
 [[nodiscard]] inline Measured measure_sides(timing::Clock& own_clock, const ComparisonPlan& given,
-                                            std::span<const gate::Stated> stated, double family_alpha,
-                                            const gate::Rates& rates) {
+                                            StartAudit start_audit, std::span<const gate::Stated> stated,
+                                            double family_alpha, const gate::Rates& rates) {
   refuse_for_sides(own_clock, given);
   const ExitGuard no_exit("inside the comparison '" + given.name + "'");
   ComparisonPlan plan = given;
   // All processes check by the same seed, which the result has.
   if (plan.options.check_seed == 0) plan.options.check_seed = draw_seed();
-  Sides sides(own_clock, plan);
+  Sides sides(own_clock, plan, start_audit);
   SidesClock clock(own_clock, sides.all());
 
   ComparisonPlan remote = plan;

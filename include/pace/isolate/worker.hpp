@@ -10,14 +10,12 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "pace/audit/audit_driver.hpp"
-#include "pace/audit/untouched_baseline.hpp"
-#include "pace/audit/verify.hpp"
 #include "pace/isolate/message.hpp"
 #include "pace/isolate/process.hpp"
 #include "pace/measure/calibrate.hpp"
@@ -26,6 +24,8 @@
 #include "pace/subject/plan.hpp"
 #include "pace/subject/prepare.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/verify/candidate_audit.hpp"
+#include "pace/verify/first_calls.hpp"
 
 namespace pace::detail {
 
@@ -45,8 +45,14 @@ namespace pace::detail {
 /// baseline runs as well, for the outputs and the times that the checks compare with; no sample of it counts.
 class SideWorker {
  public:
-  SideWorker(timing::Clock& clock, const ComparisonPlan& plan, std::size_t own, SideMemory& memory, int socket)
-      : clock_(clock), plan_(plan_of_side(plan, own)), own_(own), memory_(memory), socket_(socket) {}
+  SideWorker(timing::Clock& clock, const ComparisonPlan& plan, StartAudit start_audit, std::size_t own,
+             SideMemory& memory, int socket)
+      : clock_(clock),
+        plan_(plan_of_side(plan, own)),
+        start_audit_(start_audit),
+        own_(own),
+        memory_(memory),
+        socket_(socket) {}
 
   /// Returns when there are no requests any more.
   void serve() {
@@ -139,14 +145,14 @@ class SideWorker {
     const int stays_on = stay_on(cpu);
     // Nothing that a candidate has done can slow the samples of a baseline in another process. Those on unseen values
     // are the ones of this process.
-    if (plan_.implementations[own_].is_baseline)
-      untouched_.emplace();
-    else
-      untouched_.emplace(clock_, plan_, UntouchedBaseline::Of::unseen_values);
+    const bool is_baseline = plan_.implementations[own_].is_baseline;
+    pending_audit_ =
+        start_audit_(clock_, plan_, is_baseline ? BaselineSamples::none : BaselineSamples::on_unseen_values);
     prepared_.emplace(prepare(clock_, plan_));
     make_as_many_operands_as_others();
-    audit_.emplace(clock_, *prepared_);
-    const Verified verified = verify(clock_, *prepared_, *audit_, *untouched_, plan_.check);
+    audit_ = pending_audit_->begin(*prepared_);
+    first_calls_.emplace(clock_, *prepared_, *audit_, plan_.check);
+    const Verified verified = first_calls_->make();
     verified_options_ = verified.options;
     Result result = verified.result;
     verified.participants.enter(result);
@@ -233,12 +239,14 @@ class SideWorker {
 
   timing::Clock& clock_;
   ComparisonPlan plan_;
+  StartAudit start_audit_;
   std::size_t own_;
   SideMemory& memory_;
   int socket_;
-  std::optional<UntouchedBaseline> untouched_;
+  std::unique_ptr<PendingAudit> pending_audit_;
   std::optional<Prepared> prepared_;
-  std::optional<AuditDriver> audit_;
+  std::unique_ptr<CandidateAudit> audit_;
+  std::optional<FirstCalls> first_calls_;
   Options verified_options_ = {};
 };
 

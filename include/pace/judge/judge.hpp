@@ -13,10 +13,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/audit/audit_driver.hpp"
-#include "pace/audit/unseen_speed.hpp"
-#include "pace/audit/untouched_baseline.hpp"
-#include "pace/audit/verify.hpp"
 #include "pace/base/format.hpp"
 #include "pace/gate/excess.hpp"
 #include "pace/gate/panel.hpp"
@@ -34,6 +30,9 @@
 #include "pace/subject/plan.hpp"
 #include "pace/subject/time_left.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/timing/host_bandwidth.hpp"
+#include "pace/verify/candidate_audit.hpp"
+#include "pace/verify/verified.hpp"
 
 namespace pace::detail {
 
@@ -44,7 +43,7 @@ struct GatedRounds {
   Samples samples = {};
   /// By position in `samples`; empty if the GPU's clock was steady, or is unknown.
   std::vector<ClocksAlone> clocks_alone = {};
-  /// Why the baseline's times are not its own (see UntouchedBaseline).
+  /// Why the baseline's times are not its own.
   SlowedBaseline slowed_baseline = {};
   /// CPU seconds that the baseline used in a second, alone if it was timed alone and else in the rounds; 0: unknown.
   double baseline_cores = 0;

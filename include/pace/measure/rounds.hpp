@@ -14,11 +14,9 @@
 
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/panel.hpp"
-#include "pace/measure/auditor.hpp"
 #include "pace/measure/calibrate.hpp"
 #include "pace/measure/controls.hpp"
 #include "pace/measure/machine_watch.hpp"
-#include "pace/measure/round_figures.hpp"
 #include "pace/result/conditions.hpp"
 #include "pace/result/progress.hpp"
 #include "pace/stats/cycle.hpp"
@@ -30,6 +28,8 @@
 #include "pace/timing/clock.hpp"
 #include "pace/timing/rounds.hpp"
 #include "pace/timing/schedule.hpp"
+#include "pace/verify/candidate_audit.hpp"
+#include "pace/verify/round_figures.hpp"
 #include "pace/verify/verified.hpp"
 
 namespace pace::detail {

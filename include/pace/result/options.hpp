@@ -130,8 +130,12 @@ struct Options {
   /// from the operating system, which its result has.
   std::uint64_t check_seed = 0;
 
-  /// How much the candidates are distrusted.
+  /// How much the candidates are distrusted. With PACE_NO_AUDIT there is no other level than `off`.
+#ifdef PACE_NO_AUDIT
+  Audit audit = Audit::off;
+#else
   Audit audit = Audit::standard;
+#endif
 
   /// On which operand sets implementations run.
   OperandPolicy operands = OperandPolicy::crossover;
@@ -144,8 +148,8 @@ struct Options {
 
   /// Largest share of the time of the rounds that other work may take from this process (CPU time stolen by a
   /// hypervisor, waiting for a core, a container's quota); beyond it, no verdict is given. Other work meets both sides
-  /// alike and widens the interval, so that the error rates hold; five runnable tasks on two cores take 0.6. Beyond 0.9,
-  /// hardly a sample is whole. With 1, interference never prevents a verdict. 0 stands for 0.9, and for 0.2 where
+  /// alike and widens the interval, so that the error rates hold; five runnable tasks on two cores take 0.6. Beyond
+  /// 0.9, hardly a sample is whole. With 1, interference never prevents a verdict. 0 stands for 0.9, and for 0.2 where
   /// operators have several threads: these wait for the one that is put aside, so that other work need not meet both
   /// sides alike.
   double max_interference = 0;

@@ -103,6 +103,33 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
   }
 }
 
+/// Gives `tensors`, the operands of `set`, their first values, whatever was done to them.
+inline void repair(const Prepared& prepared, std::unique_ptr<OperandSet>& set, std::vector<at::Tensor>& tensors) {
+  try {
+    prepared.operands->restore_all(tensors);
+  } catch (...) {  // of another shape, or without memory
+    set = prepared.given->clone();
+    tensors = set->tensors();
+  }
+}
+
+/// The same for a set, by its number.
+inline void repair(const Prepared& prepared, std::size_t set) {
+  repair(prepared, prepared.operands->sets[set], prepared.operands->tensors[set]);
+}
+
+/// The same for all sets and their spares, which have no values of a round any more.
+inline void repair_all(const Prepared& prepared) {
+  OperandSets& operands = *prepared.operands;
+  operands.renewed.clear();
+  for (std::size_t set = 0; set < operands.sets.size(); ++set) {
+    repair(prepared, set);
+    if (operands.spares.empty()) continue;
+    for (std::size_t spare = 0; spare < operands.spares[set].size(); ++spare)
+      repair(prepared, operands.spares[set][spare], operands.spare_tensors[set][spare]);
+  }
+}
+
 /// Whether so many more copies of the operands leave half of the free memory to the implementations.
 [[nodiscard]] inline bool copies_fit(timing::Clock& clock, const Prepared& prepared, double copies) {
   const auto* const modes = clock.modes();

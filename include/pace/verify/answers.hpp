@@ -174,14 +174,6 @@ struct UnseenAnswers {
   return unchanged;
 }
 
-/// Which operand of `set` no longer holds what `values` hold, though the baseline leaves it alone; empty if none.
-[[nodiscard]] inline std::string changed_operand(const OperandSets& operands, const std::vector<at::Tensor>& values,
-                                                 std::size_t set) {
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (!operands.may_change(i) && !unchanged(values[i], operands.tensors[set][i])) return describe_changed_operand(i);
-  return {};
-}
-
 /// Bit for bit, by however many elements: a number is no tensor.
 [[nodiscard]] inline bool unchanged_output(const c10::IValue& before, const c10::IValue& after) {
   check::CheckOptions bitwise;

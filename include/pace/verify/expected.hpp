@@ -213,6 +213,14 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
          scratch_hint(operand);
 }
 
+/// Which operand of `set` no longer holds what `values` hold, though the baseline leaves it alone; empty if none.
+[[nodiscard]] inline std::string changed_operand(const OperandSets& operands, const std::vector<at::Tensor>& values,
+                                                 std::size_t set) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!operands.may_change(i) && !unchanged(values[i], operands.tensors[set][i])) return describe_changed_operand(i);
+  return {};
+}
+
 /// Compares an output with what was expected, and `tensors` as well unless they are null: the operands that the call
 /// got.
 [[nodiscard]] inline Agreement agree_with(const Expected& expected, const c10::IValue& output,

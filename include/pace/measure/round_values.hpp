@@ -8,7 +8,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/audit/audit_driver.hpp"
 #include "pace/base/random.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/subject/operands.hpp"
@@ -17,6 +16,7 @@
 #include "pace/subject/write_values.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/rounds.hpp"
+#include "pace/verify/candidate_audit.hpp"
 
 namespace pace::detail {
 
@@ -25,7 +25,7 @@ namespace pace::detail {
 class RoundValues final : public timing::RoundObserver {
  public:
   /// All must outlive it, and `prepared.renew` must not be null.
-  RoundValues(timing::Clock& clock, const Prepared& prepared, AuditDriver& audit)
+  RoundValues(timing::Clock& clock, const Prepared& prepared, CandidateAudit& audit)
       : clock_(clock), prepared_(prepared), operands_(*prepared.operands), audit_(audit) {}
 
   /// Throws what the user's function throws, and Error if it makes tensors of other shapes, strides or types.
@@ -75,7 +75,7 @@ class RoundValues final : public timing::RoundObserver {
   timing::Clock& clock_;
   const Prepared& prepared_;
   OperandSets& operands_;
-  AuditDriver& audit_;
+  CandidateAudit& audit_;
   /// Values of the round, in memory to which no implementation has access.
   std::unique_ptr<OperandSet> own_;
   std::optional<OnOtherValues> other_;

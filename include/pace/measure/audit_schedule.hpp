@@ -21,14 +21,14 @@
 
 namespace pace::detail {
 
-/// What AuditDriver and SideAudits have in common: moments of audits that cannot be foreseen, and the times of the
-/// rounds that the questions after them are measured by.
+/// When rounds are audited, whether the implementations run in this process or in their own: at moments that cannot be
+/// foreseen. It keeps the times of the rounds, by which the checks after them are measured.
 class AuditSchedule {
  public:
   /// Share of the time of the rounds for audits.
   static constexpr double share = 0.05;
 
-  /// `clock` must outlive it. Moments follow from `seed`. Below Audit::strict nothing is asked between cycles.
+  /// `clock` must outlive it. Moments follow from `seed`. Below Audit::strict nothing is checked between cycles.
   AuditSchedule(timing::Clock& clock, std::uint64_t seed, Audit level)
       : clock_(clock), random_(seed), strict_(level == Audit::strict) {}
 
@@ -51,7 +51,7 @@ class AuditSchedule {
     operands.round_seed = random_();
   }
 
-  /// After a cycle: now and then lets `audit(index)` ask one implementation, and keeps the fault that it returns, if
+  /// After a cycle: now and then lets `audit(index)` check one implementation, and keeps the fault that it returns, if
   /// any.
   void cycle_ended(const timing::Rounds& so_far, OperandSets& operands, FunctionRef<std::string(std::size_t)> audit) {
     operands.kept_call.reset();

@@ -1,0 +1,2 @@
+// What the headers of this room declare, compiled once (see base/config.hpp).
+#include "pace/audit/audit-inl.hpp"

@@ -1,0 +1,38 @@
+// The counts of one call, where they are the same for every call on the same operands.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "pace/base/function_ref.hpp"
+#include "pace/result/result.hpp"
+#include "pace/verify/candidate_audit.hpp"
+
+namespace pace::detail {
+
+[[nodiscard]] inline std::string describe(const CallCounts& counts) {
+  return std::to_string(counts.operator_calls) + " operator calls and " + std::to_string(counts.bytes_allocated) +
+         " bytes allocated";
+}
+
+/// Enters `given`, the counts of a call on the values given, into `found`. Enters why there are none instead if they
+/// differ from `other`, those of another call, and from those of `again()`, one more on the values given; or if
+/// `in_a_row(calls)` counts something else in so many calls. `calls` is 0 if each call changes what the next one does.
+inline void enter_counts(const CallCounts& given, const CallCounts& other, FunctionRef<CallCounts()> again,
+                         std::int64_t calls, FunctionRef<CallCounts(std::int64_t)> in_a_row, Examination& found) {
+  if (other != given)
+    if (const CallCounts repeated = again(); repeated != given) {
+      found.why_uncounted =
+          "its calls differ on the same operands (" + describe(given) + ", then " + describe(repeated) + ')';
+      return;
+    }
+  if (calls > 0)
+    if (const CallCounts all = in_a_row(calls); all != calls * given) {
+      found.why_uncounted = "a single call counts " + describe(given) + ", and " + std::to_string(calls) +
+                            " calls in a row " + describe(all);
+      return;
+    }
+  found.counts = given;
+}
+
+}  // namespace pace::detail

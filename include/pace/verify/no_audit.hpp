@@ -1,0 +1,135 @@
+// NoAudit: what is checked where the caller vouches for the candidates (Audit::off).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pace/subject/implementation.hpp"
+#include "pace/subject/operands.hpp"
+#include "pace/subject/plan.hpp"
+#include "pace/subject/prepare.hpp"
+#include "pace/subject/random_state.hpp"
+#include "pace/timing/clock.hpp"
+#include "pace/verify/call_counts.hpp"
+#include "pace/verify/candidate_audit.hpp"
+#include "pace/verify/observed_call.hpp"
+#include "pace/verify/shortcuts.hpp"
+
+namespace pace::detail {
+
+/// Counts what a call does, and compares the output of the last timed call.
+class NoAudit final : public CandidateAudit {
+ public:
+  /// Both must outlive it.
+  NoAudit(timing::Clock& clock, const Prepared& prepared) : clock_(clock), prepared_(prepared) {}
+
+  void finish() override { repair(0); }
+  void repair(std::size_t set) override { detail::repair(prepared_, set); }
+  void learn(const BaselineCalls& calls) override { calls_.emplace(calls); }
+
+  [[nodiscard]] Examination examine(Implementation& implementation, Nanoseconds) override {
+    const OperandSets& operands = *prepared_.operands;
+    const auto call = [&] {
+      return observe_call(implementation, operands, nullptr, prepared_.options.seed, calls_->expected.output);
+    };
+    const ObservedCall first = call(), second = call();
+    Examination found;
+    for (const auto of_tensor : shortcuts_of_each(second.output, operands.tensors[0]))
+      found.repeats_outputs = found.repeats_outputs || (of_tensor & repeats) != 0;
+    enter_counts(
+        second.counts, first.counts, [&] { return call().counts; }, calls_add_up() ? 0 : 2,
+        [&](std::int64_t calls) {
+          repair(0);
+          return count_in_a_row(implementation, calls);
+        },
+        found);
+    return found;
+  }
+
+  void begin_pass() override {
+    changed_.clear();
+    repair_all(prepared_);
+  }
+  void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t) override { timed_ = timed; }
+  [[nodiscard]] bool found() const override { return false; }
+  void look_at_operands() override {
+    for (std::size_t set = 0; set < prepared_.operands->sets.size(); ++set) {
+      if (changed_.empty()) changed_ = changed_operand(*prepared_.operands, prepared_.operands->values(), set);
+      repair(set);
+    }
+  }
+
+  [[nodiscard]] AuditFindings check(RoundFigures) override {
+    AuditFindings findings;
+    findings.max_abs_errors.resize(prepared_.implementations.size());
+    look_at_operands();
+    // Each implementation has had each set, and on changed operands all outputs are wrong.
+    if (!changed_.empty()) {
+      for (const std::size_t index : timed_)
+        if (index != prepared_.participants.baseline())
+          findings.dropped.push_back({index, Outcome::wrong,
+                                      (timed_.size() == 2 ? "" : "it or another candidate: ") +
+                                          ("correct at first, but not in a timed call: " + changed_)});
+      return findings;
+    }
+    if (calls_->check.method == check::CheckOptions::Method::none) return findings;
+    for (const std::size_t index : timed_) {
+      auto& implementation = *prepared_.implementations[index];
+      // Samples of calls that write to operands or draw random numbers go on from each other, and rounds may have
+      // values of their own: one more call stands in for the last one.
+      std::optional<std::size_t> set;
+      if (calls_add_up() || prepared_.renew) set = run_once(implementation);
+      const Agreement agreement =
+          agree(calls_->expected, implementation.take_output(), *prepared_.operands, set, calls_->check);
+      findings.max_abs_errors[index] = agreement.max_abs_error;
+      if (!agreement.correct)
+        findings.dropped.push_back(
+            {index, Outcome::wrong, "correct at first, but not in the last timed call: " + agreement.message});
+    }
+    return findings;
+  }
+
+ private:
+  [[nodiscard]] bool calls_add_up() const { return !prepared_.operands->mutated.empty() || calls_->expected.random; }
+  /// A timed call from the first state, on set 0. A clock may make calls of its own, which draw random numbers.
+  [[nodiscard]] std::size_t run_once(Implementation& implementation) {
+    prepared_.operands->restore_all(0);
+    reset_random_state(prepared_.options.seed);
+    if (calls_->expected.random) {
+      implementation.prepare(0);
+      implementation.run(0, 1);
+    } else {
+      (void)timing::take_sample(clock_, implementation, 0, 1);
+    }
+    return 0;
+  }
+
+  timing::Clock& clock_;
+  const Prepared& prepared_;
+  std::optional<BaselineCalls> calls_;
+  std::vector<std::size_t> timed_;
+  /// Which operand calls have changed that the baseline leaves alone, as text; empty: none.
+  std::string changed_;
+};
+
+/// StartAudit for no audit.
+[[nodiscard]] inline std::unique_ptr<PendingAudit> start_no_audit(timing::Clock& clock, const ComparisonPlan&,
+                                                                  BaselineSamples) {
+  class Pending final : public PendingAudit {
+   public:
+    explicit Pending(timing::Clock& its_clock) : clock_(its_clock) {}
+    [[nodiscard]] std::unique_ptr<CandidateAudit> begin(const Prepared& prepared) override {
+      return std::make_unique<NoAudit>(clock_, prepared);
+    }
+
+   private:
+    timing::Clock& clock_;
+  };
+  return std::make_unique<Pending>(clock);
+}
+
+}  // namespace pace::detail
