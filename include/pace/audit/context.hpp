@@ -116,10 +116,10 @@ struct AuditContext {
   [[nodiscard]] bool draws_anew() const {
     return answers->given.random && answers->options.method == check::CheckOptions::Method::random;
   }
-  /// Whether the baseline takes no unseen values of its operands, though they are not excluded: then nothing finds an
-  /// answer that is kept from call to call.
+  /// Whether the baseline takes no other values, which are not excluded, where random numbers are compared by their
+  /// distribution alone, so that no output shows for which values they were drawn.
   [[nodiscard]] bool lacks_unseen_values() const {
-    return answers->checks() && !answers->takes_unseen() &&
+    return answers->options.method == check::CheckOptions::Method::random && !answers->takes_unseen() &&
            answers->options.unseen_values != check::CheckOptions::UnseenValues::none && bytes_of(operands.pristine) > 0;
   }
 
