@@ -45,7 +45,7 @@ namespace pace::benches::selftest {
       const bool has_figure = row.speedup && row.context.disturbance.empty();
       findings.push_back({result.name, row.name, demand.describe(), demanded,
                           has_figure ? std::log(row.speedup->median) : std::numeric_limits<double>::quiet_NaN(),
-                          row.context.why(Severity::unchecked)});
+                          row.context.describe(Severity::unchecked)});
     }
   return findings;
 }

@@ -16,7 +16,7 @@ text=$(tr -s ' \n' ' ' <<<"$output")
 must_say() { [[ $text =~ $1 ]] || problems+=("no message like: $1"); }
 
 must_say "//:slowed_test +FAILED"
-must_say "'slowed' takes [0-9.]+x the baseline's time by the median \[[0-9.]+x, [0-9.]+x\].* Find what made it slower, or allow more"
+must_say "'slowed' takes [0-9.]+x the baseline's time by the median \[[0-9.]+x, [0-9.]+x\].* try: find what made it slower, or allow more"
 must_say "//:wrong_test +FAILED"
 must_say "'wrong' wrong: output: 1 of 65536 elements .* differ; worst at \[63, 1023\]: expected [-0-9.]+, got"
 must_say "wrong over mine: no speed-up"

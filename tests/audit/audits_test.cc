@@ -267,19 +267,19 @@ TEST_CASE("questions that the baseline's exceptions leave out are asked again, a
                           .expect(pace::NoSlowerThan(1.2))
                           .run(clock);
   const auto& row = result["new"];
-  CAPTURE(row.message, result.notes, row.context.why(pace::Severity::unchecked), others, thrown);
+  CAPTURE(row.message, result.notes, row.context.describe(pace::Severity::unchecked), others, thrown);
   CHECK(thrown >= once_more);
   REQUIRE(row.judgements.size() == 2);
   CHECK(row.judgements[1].verdict == pace::Verdict::passed);
   if (!always) {
-    CHECK(row.context.why(pace::Severity::unchecked) == "");
+    CHECK(row.context.describe(pace::Severity::unchecked) == "");
     CHECK(row.judgements[0].verdict == pace::Verdict::passed);
     return;
   }
   CHECK(row.judgements[0].verdict == pace::Verdict::undecided);
-  CHECK_THAT(row.context.why(pace::Severity::unchecked),
+  CHECK_THAT(row.context.describe(pace::Severity::unchecked),
              StartsWith("it was not checked for everything after the rounds, since the baseline threw: ") &&
-                 ContainsSubstring(out_of_memory ? ". Give it more memory" : "unseen_values"));
+                 ContainsSubstring(out_of_memory ? "; try: give it more memory" : "unseen_values"));
 }
 
 TEST_CASE("a device that is lost in the baseline's call on other values is no answer") {
@@ -336,7 +336,7 @@ TEST_CASE("a candidate that is interrupted after the rounds, in more tries than 
   const auto row = slow_after_rounds(clock, Nanoseconds(2e8));
   CHECK(row.message == "");
   CHECK(row.outcome == Outcome::measured);
-  CHECK(row.context.why(pace::Severity::unchecked) == "");
+  CHECK(row.context.describe(pace::Severity::unchecked) == "");
 }
 
 TEST_CASE("where no time is left to see whether it stays slow, the row says that") {
@@ -346,7 +346,7 @@ TEST_CASE("where no time is left to see whether it stays slow, the row says that
   });
   pace::run_context().deadline.reset();
   CHECK(row.outcome == Outcome::measured);
-  CHECK_THAT(row.context.why(pace::Severity::unchecked),
+  CHECK_THAT(row.context.describe(pace::Severity::unchecked),
              ContainsSubstring("whether it stays as slow as it was for a moment after the rounds"));
 }
 

@@ -68,8 +68,9 @@ TEST_CASE("no claim is proven of functions that hold all tensors by themselves, 
   REQUIRE(judgements.size() == 2);
   CHECK(judgements[0].verdict == pace::Verdict::invalid);
   CHECK_FALSE(judgements[0].acceptable);
-  CHECK_THAT(judgements[0].message, ContainsSubstring("which proves nothing: its functions have no operand tensors") &&
-                                        ContainsSubstring("declare .captures()"));
+  CHECK_THAT(judgements[0].message,
+             ContainsSubstring("which proves nothing\nwhy: its functions have no operand tensors") &&
+                 ContainsSubstring("declare .captures()"));
   // A guard is about code that is as slow as before.
   CHECK(judgements[1].verdict == pace::Verdict::passed);
   CHECK_THAT(undeclared.notes, AnyMatch(ContainsSubstring("No claim about times is proven here")));

@@ -434,7 +434,7 @@ TEST_CASE("calls of which few fit into the budget are asked all the same, and th
   REQUIRE(row.judgements.size() == 2);
   INFO(row.judgements[0].message);
   CHECK(row.judgements[0].verdict == pace::Verdict::passed);
-  CHECK(row.context.why(pace::Severity::unchecked) == "");
+  CHECK(row.context.describe(pace::Severity::unchecked) == "");
 }
 
 TEST_CASE("code may have a shorter way for the values given, of a third of the time at least") {
@@ -498,7 +498,7 @@ TEST_CASE("honest noise is as fast on unseen values, and its claim passes") {
   CHECK(row.acceptable());
   REQUIRE(row.on_unseen_values);
   CHECK(row.on_unseen_values->median > 2.9);
-  CHECK(row.context.why(pace::Severity::unchecked) == "");
+  CHECK(row.context.describe(pace::Severity::unchecked) == "");
   cheats::catalogue.accepted += row.acceptable();
 }
 
@@ -773,7 +773,7 @@ TEST_CASE("a guard is open where there was no time to find out whether an operan
     CHECK(row.judgements[open].verdict == pace::Verdict::undecided);
     CHECK_THAT(row.judgements[open].message,
                ContainsSubstring("it was not checked whether an operand that stays excuses that it is slower on unseen "
-                                 "values, since that would take too long. Measure longer (--budget)"));
+                                 "values, since that would take too long\ntry: measure longer (--budget)"));
   }
   CHECK(row.judgements[2].verdict == pace::Verdict::passed);
   CHECK_FALSE(row.context.keeps);
@@ -862,7 +862,7 @@ TEST_CASE("values that run out after the rounds are no fault of a candidate, and
   INFO(row.message << row.judgements.at(0).message);
   CHECK(row.outcome == pace::Outcome::measured);
   CHECK(row.judgements.at(0).verdict == pace::Verdict::undecided);
-  CHECK_THAT(row.context.why(pace::Severity::unchecked), ContainsSubstring("the file has no more batches"));
+  CHECK_THAT(row.context.describe(pace::Severity::unchecked), ContainsSubstring("the file has no more batches"));
 }
 
 TEST_CASE("where rounds have values of their own, so have the calls on unseen values") {

@@ -52,7 +52,7 @@ TEST_CASE("a clock that hides half of the candidate's time is seen by the CPU's 
                           .expect(pace::SpeedupAtLeast(1.01))
                           .run(clock);
   const auto& row = result["cheat"];
-  CHECK_THAT(row.context.why(pace::Severity::impossible),
+  CHECK_THAT(row.context.describe(pace::Severity::impossible),
              cheats::ContainsSubstring("Does the program replace clock_gettime()?"));
   REQUIRE(row.judgements.size() == 1);
   CHECK(row.judgements[0].verdict == pace::Verdict::invalid);

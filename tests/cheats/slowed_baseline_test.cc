@@ -68,7 +68,7 @@ const auto nothing = [] {};
 
 void require_invalid(const pace::Result& result, const std::string& what_was_seen) {
   const auto& row = result["new"];
-  CHECK_THAT(row.context.why(pace::Severity::impossible), ContainsSubstring(what_was_seen));
+  CHECK_THAT(row.context.describe(pace::Severity::impossible), ContainsSubstring(what_was_seen));
   REQUIRE(row.judgements.size() == 1);
   CHECK(row.judgements[0].verdict == pace::Verdict::invalid);
   CHECK_FALSE(row.judgements[0].acceptable);
@@ -76,7 +76,7 @@ void require_invalid(const pace::Result& result, const std::string& what_was_see
 
 void require_passed(const pace::Result& result) {
   const auto& row = result["new"];
-  CHECK(row.context.why(pace::Severity::impossible) == "");
+  CHECK(row.context.describe(pace::Severity::impossible) == "");
   REQUIRE(row.judgements.size() == 1);
   INFO(row.judgements[0].message);
   CHECK(row.judgements[0].verdict == pace::Verdict::passed);
@@ -189,7 +189,7 @@ TEST_CASE("a baseline that throws while it is timed beside the other process has
   };
   const auto result = compare(machine, throws_once, [&] { factor = 1.7; }, &factor);
   CHECK(threw);
-  CHECK(result["new"].context.why(pace::Severity::impossible) == "");
+  CHECK(result["new"].context.describe(pace::Severity::impossible) == "");
   CHECK_THAT(result["old"].message,
              ContainsSubstring("not in the last timed call") && ContainsSubstring("got nothing"));
 }
@@ -237,7 +237,7 @@ TEST_CASE("with threads, what other processes take of the CPUs accounts for a sl
   SECTION("by default") {}
   const auto result = compare_beside_others(machine, 0.3, options);
   const auto& row = result["new"];
-  CHECK(row.context.why(pace::Severity::impossible) == "");
+  CHECK(row.context.describe(pace::Severity::impossible) == "");
   REQUIRE(row.judgements.size() == 1);
   CHECK(row.judgements[0].verdict == pace::Verdict::undecided);
   CHECK_THAT(row.judgements[0].message, ContainsSubstring("Other work slowed the baseline: the baseline alone takes "
@@ -249,7 +249,7 @@ TEST_CASE("with threads, what other processes take of the CPUs accounts for a sl
 TEST_CASE("... also if they take less, since a thread that is put aside keeps all others waiting") {
   FaultyMachine machine;
   const auto result = compare_beside_others(machine, 0.22);
-  CHECK(result["new"].context.why(pace::Severity::impossible) == "");
+  CHECK(result["new"].context.describe(pace::Severity::impossible) == "");
   REQUIRE(result["new"].judgements.size() == 1);
   CHECK_THAT(result["new"].judgements[0].message,
              ContainsSubstring("in each second meanwhile 0.280 CPU seconds more than were idle went to other"));
@@ -329,7 +329,7 @@ TEST_CASE("a baseline that was found slow counts as slow, though it throws befor
       &factor);
   at::set_num_threads(1);
   CHECK(threw);
-  CHECK_THAT(result["new"].context.why(pace::Severity::impossible),
+  CHECK_THAT(result["new"].context.describe(pace::Severity::impossible),
              ContainsSubstring("the baseline alone takes 400 us or more after the rounds"));
 }
 

@@ -157,8 +157,8 @@ TEST_CASE("the time runs out in a call that no sample times") {
   // The first check that was left out is reported.
   CHECK_THAT(
       row.judgements[0].message,
-      cheats::ContainsSubstring("on which no claim may rest: it was not checked further after the rounds, since "
-                                "the time limit had passed. Give the program more time: the test's time is over"));
+      cheats::ContainsSubstring("on which no claim may rest\nwhy: it was not checked further after the rounds, since "
+                                "the time limit had passed\ntry: give the program more time: the test's time is over"));
 }
 
 }  // namespace

@@ -349,7 +349,8 @@ TEST_CASE("a tolerance is named as a remedy where one could help, and nowhere el
     for (const auto& judgement : result["cheat"].judgements)
       CHECK_THAT(judgement.message, Catch::Matchers::EndsWith(end));
   };
-  const std::string tolerance = ". Correct it, or state a tolerance that its inputs justify", none = ". Correct it";
+  const std::string tolerance = "\ntry: correct it, or state a tolerance that its inputs justify",
+                    none = "\ntry: correct it";
   const auto shifted = [](const at::Tensor& x) { return at::sigmoid(x).add(0.01); };
   advice(run(honest, shifted, input()), tolerance);
   const auto bits = [](auto& comparison) {

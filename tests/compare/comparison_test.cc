@@ -475,7 +475,7 @@ TEST_CASE("a claim passes on nothing of which outputs were not compared, with th
     REQUIRE(row.judgements.size() == 2);
     CHECK(row.judgements[0].verdict == pace::Verdict::invalid);
     CHECK_THAT(row.judgements[0].message,
-               EndsWith("which proves nothing: its outputs were not compared: " + std::string(why)));
+               EndsWith("which proves nothing\nwhy: its outputs were not compared: " + std::string(why)));
     CHECK(row.judgements[1].verdict == pace::Verdict::passed);
     CHECK_THAT(pace::Correct().examine(row).text,
                EndsWith("'new' was not checked: its outputs were not compared: " + std::string(why)));

@@ -325,9 +325,10 @@ TEST_CASE(
   const auto result = compare(machine, Subject::fast);
   CHECK(result.stop_reason == pace::StopReason::deadline);
   CHECK(machine.now() - (s + 300 * ms) < 20 * ms);
-  CHECK(result["new"].context.why(pace::Severity::cut_short) == "the test's time is over");
-  CHECK(result["new"].context.why(pace::Severity::unchecked) ==
-        "it was not checked further after the rounds, since the time limit had passed. Give the program more time: the "
+  CHECK(result["new"].context.describe(pace::Severity::cut_short) == "the test's time is over");
+  CHECK(result["new"].context.describe(pace::Severity::unchecked) ==
+        "it was not checked further after the rounds, since the time limit had passed; try: give the program more "
+        "time: the "
         "test's time is over");
   CHECK(result["new"].judgements.at(0).verdict == pace::Verdict::undecided);
   CHECK_THAT(result["new"].judgements.at(0).message, !Catch::Matchers::ContainsSubstring("--budget"));
@@ -342,7 +343,7 @@ TEST_CASE("a comparison that is not reached is told all the same, is not incorre
   pace::run_context().clear_listeners();
   CHECK(told == 1);
   for (const auto& row : result.implementations) CHECK(row.outcome == pace::Outcome::unreached);
-  CHECK(result["new"].judgements.at(0).message == "'new' was not measured: the test's time is over");
+  CHECK(result["new"].judgements.at(0).message == "'new' was not measured\nwhy: the test's time is over");
   CAPTURE(result);
   CHECK(pace::Correct().match(result));
   CHECK_FALSE((!pace::Correct()).match(result));

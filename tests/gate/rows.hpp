@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/result/result.hpp"
@@ -45,6 +47,24 @@ inline pace::ImplementationResult sampled(double speedup, double noise, std::siz
     row.samples.insert(row.samples.end(), 2, pace::Nanoseconds(1e6 * std::exp(-ratio)));
   }
   if (cycles > 0) row.speedup = pace::stats::summarize_speedup(row.log_ratios, 0.95);
+  return row;
+}
+
+/// A candidate as fast as a baseline of 1 ms, both with noise of 1 %, but for every sample of which `stalls(i)` says
+/// that it takes `factor` times as long.
+template <class Stalls>
+pace::ImplementationResult stalling(std::size_t cycles, double factor, Stalls stalls, std::uint64_t seed = 1) {
+  auto row = measured("fused");
+  row.context.baseline = "eager";
+  row.context.rounds_per_cycle = 2;
+  pace::test::Random random(seed);
+  std::vector<pace::Nanoseconds> baseline;
+  for (std::size_t i = 0; i < 2 * cycles; ++i) {
+    baseline.push_back(pace::Nanoseconds(1e6 * std::exp(0.01 * random.normal())));
+    row.samples.push_back(pace::Nanoseconds(1e6 * std::exp(0.01 * random.normal()) * (stalls(i) ? factor : 1)));
+  }
+  row.log_ratios = pace::stats::paired_log_ratios(baseline, row.samples, 2);
+  row.context.baseline_samples = std::make_shared<const std::vector<pace::Nanoseconds>>(std::move(baseline));
   return row;
 }
 

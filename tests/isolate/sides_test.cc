@@ -226,7 +226,7 @@ TEST_CASE("a candidate that slows the baseline of its own process gains nothing"
   const auto result = sides.run([](int) { factor = 3; });
   CHECK(result["old"].time->median == 100 * us);
   CHECK_THAT(result["new"].speedup->median, WithinRel(2, 1e-9));
-  CHECK(result["new"].context.why(pace::Severity::impossible).empty());
+  CHECK(result["new"].context.describe(pace::Severity::impossible).empty());
 }
 
 TEST_CASE("a setting that a candidate changes is found in its process, and is as it was in this one") {

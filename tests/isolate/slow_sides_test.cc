@@ -120,7 +120,7 @@ TEST_CASE("where the program's time ends first, a guard is open, and told apart 
   CHECK(short_of_cycles.stop_reason == StopReason::deadline);
   CHECK(judgement(short_of_cycles).verdict == Verdict::undecided);
   CHECK(judgement(short_of_cycles).unresolved);
-  CHECK_THAT(judgement(short_of_cycles).message, ContainsSubstring("The rounds ended early: the test's time is over"));
+  CHECK_THAT(judgement(short_of_cycles).message, ContainsSubstring("the rounds ended early: the test's time is over"));
   // One that was never timed: too slow for the time that there was.
   const auto never = run(10 * s);
   CHECK(never["new"].outcome == pace::Outcome::unreached);

@@ -182,13 +182,13 @@ TEST_CASE("a time below the least one is invalid, and the message has the figure
   SlowMemory clock;
   const auto result = compare(clock, 1000);
   const auto& row = result["new"];
-  CHECK_THAT(row.context.why(pace::Severity::impossible), ContainsSubstring("1.00 us") &&
-                                                              ContainsSubstring("0.0164 MB of outputs") &&
-                                                              ContainsSubstring("0.00819 MB of operands"));
+  CHECK_THAT(row.context.describe(pace::Severity::impossible), ContainsSubstring("1.00 us") &&
+                                                                   ContainsSubstring("0.0164 MB of outputs") &&
+                                                                   ContainsSubstring("0.00819 MB of operands"));
   REQUIRE(row.judgements.size() == 1);
   CHECK(row.judgements[0].verdict == pace::Verdict::invalid);
   CHECK_FALSE(row.judgements[0].acceptable);
-  CHECK(result["old"].context.why(pace::Severity::impossible).empty());
+  CHECK(result["old"].context.describe(pace::Severity::impossible).empty());
   // Once and three times more, since other work may have slowed the measurement.
   CHECK(clock.measured == 4);
 }
@@ -196,7 +196,7 @@ TEST_CASE("a time below the least one is invalid, and the message has the figure
 TEST_CASE("a time above the least one is judged as ever") {
   SlowMemory clock;
   const auto result = compare(clock, 9000);
-  CHECK(result["new"].context.why(pace::Severity::impossible).empty());
+  CHECK(result["new"].context.describe(pace::Severity::impossible).empty());
   CHECK(result["new"].judgements.at(0).verdict == pace::Verdict::passed);
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("an output that repeats its elements in memory is not written in full"
           .run(clock);
   INFO(result["new"].message);
   CHECK(result["new"].outcome == pace::Outcome::measured);
-  CHECK(result["new"].context.why(pace::Severity::impossible).empty());
+  CHECK(result["new"].context.describe(pace::Severity::impossible).empty());
 }
 
 TEST_CASE("an operand whose packed form is kept is not read") {
@@ -234,7 +234,7 @@ TEST_CASE("an operand whose packed form is kept is not read") {
   INFO(result["new"].message);
   CHECK(result["new"].outcome == pace::Outcome::measured);
   CHECK(result["new"].context.keeps);
-  CHECK(result["new"].context.why(pace::Severity::impossible).empty());
+  CHECK(result["new"].context.describe(pace::Severity::impossible).empty());
 }
 
 namespace {
@@ -278,8 +278,9 @@ TEST_CASE("on a device the cold time is held against the memory, since operands 
     pace::Result result;
     result.implementations = {std::move(row)};
     pace::detail::hold_against_memory(clock, {.read = 4000, .written = 2000}, result);
-    CHECK(result.notes.size() == (result.implementations[0].context.why(pace::Severity::impossible).empty() ? 0 : 1));
-    return result.implementations[0].context.why(pace::Severity::impossible);
+    CHECK(result.notes.size() ==
+          (result.implementations[0].context.describe(pace::Severity::impossible).empty() ? 0 : 1));
+    return result.implementations[0].context.describe(pace::Severity::impossible);
   };
   CHECK_THAT(found(timed(100, 5000)), ContainsSubstring("from an empty L2, 5.00 us") &&
                                           ContainsSubstring("needs 6.00 us") &&

@@ -185,7 +185,7 @@ void same(const GateContext& read, const GateContext& written) {
   CHECK(read.clock == "graph");
   for (const auto severity : {pace::Severity::impossible, pace::Severity::unproven, pace::Severity::too_brief,
                               pace::Severity::unchecked, pace::Severity::cut_short})
-    CHECK(read.why(severity) == written.why(severity));
+    CHECK(read.describe(severity) == written.describe(severity));
 }
 
 void same_on_device(const ImplementationResult& read, const ImplementationResult& written) {

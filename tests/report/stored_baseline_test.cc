@@ -305,7 +305,7 @@ TEST_CASE("what the baseline lacks, and what has no figures now, is not compared
   const auto judgements = judged({json}, result);
   CHECK(only(judgements, "eager").verdict == Verdict::undecided);
   CHECK(only(judgements, "fused").verdict == Verdict::invalid);
-  CHECK_THAT(only(judgements, "fused").message, ContainsSubstring("has no figures in the stored baseline"));
+  CHECK_THAT(only(judgements, "fused").message, ContainsSubstring("has no figures to compare in the stored baseline"));
   CHECK(only(judgements, "new").verdict == Verdict::invalid);
   CHECK_THAT(only(judgements, "new").message, ContainsSubstring("does not have 'new' in 'case'; save it again"));
   CHECK(only(judgements, "broken").verdict == Verdict::failed);

@@ -148,7 +148,7 @@ TEST_CASE("a question that a process left out is a finding of a claim, and no pr
   CHECK_THAT(open.problems, Catch::Matchers::IsEmpty());
   CHECK(open.closed == 1);
   REQUIRE(open.findings.size() == 1);
-  CHECK(open.findings[0].unchecked == unchecked.context.why(pace::Severity::unchecked));
+  CHECK(open.findings[0].unchecked == unchecked.context.describe(pace::Severity::unchecked));
   auto unproven = unchecked;
   unproven.context.object({pace::Severity::unproven, "its outputs were not compared"});
   CHECK(leave(unproven).findings.empty());

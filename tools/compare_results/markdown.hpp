@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pace/base/format.hpp"
+#include "pace/base/message_parts.hpp"
 #include "pace/report/text.hpp"
 #include "pace/result/verdict.hpp"
 #include "tools/compare_results/outcome.hpp"
@@ -89,7 +90,7 @@ struct Shown {
       const char* const verdict = verdict_text(*row);
       text += row->judgement.acceptable ? std::string(" | ") + verdict : std::string(" | **") + verdict + "**";
       // Without an interval the reason is all that there is to say.
-      if (!row->interval) text += ": " + detail::as_code(row->judgement.message);
+      if (!row->interval) text += ": " + detail::as_code(in_one_line(row->judgement.message));
       text += " |\n";
     }
     text += '\n';

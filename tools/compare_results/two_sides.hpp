@@ -114,7 +114,7 @@ inline void add_baseline_changes(std::vector<Compared>& all, const std::vector<r
                          : "The baseline '" + baseline->implementation + "' takes " + factor +
                                " its old time, so that the machine may have changed and not the code";
     row.baseline_change += "; compare speed-ups, from which that cancels (--by speedup)";
-    row.judgement.message += (row.judgement.message.ends_with('.') ? " " : ". ") + row.baseline_change;
+    row.judgement.message += '\n' + row.baseline_change;
   }
 }
 

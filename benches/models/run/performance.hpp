@@ -259,7 +259,7 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
     row.message = found.judgements.front().message;
   } else if (found.context.has(Severity::impossible)) {
     figures.verdict = to_string(Verdict::invalid);
-    row.message = "the times cannot be true: " + found.context.why(Severity::impossible);
+    row.message = "the times cannot be true: " + found.context.describe(Severity::impossible);
   }
   if (!found.message.empty()) row.message = found.message;
   row.result = result_of(result, found);

@@ -68,7 +68,7 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
     audit_.leave_out(index,
                      "further after the rounds, since " + format_significant(copies) +
                          " copies of its operands would not fit into memory",
-                     "Give it more memory, or choose --audit standard");
+                     "give it more memory, or choose --audit standard");
     return {};
   }
   // Memory may run out once by what others have left, and the baseline need not take what is drawn each time.
@@ -88,8 +88,8 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
       audit_.leave_out(index,
                        "for everything after the rounds, since " +
                            std::string(thrown.by_baseline ? "the baseline threw: " : "") + thrown.message,
-                       thrown.out_of_memory ? "Give it more memory"
-                                            : "If the baseline takes few values, declare which ones it may be given "
+                       thrown.out_of_memory ? "give it more memory"
+                                            : "if the baseline takes few values, declare which ones it may be given "
                                               "(check::CheckOptions::unseen_values, .renew_each_round(function))");
     }
   }

@@ -186,11 +186,11 @@ struct AuditContext {
   /// Notes that the shortest form of a question, which takes `needed`, takes longer than it may.
   void leave_out_too_long(std::size_t index, const std::string& question, Nanoseconds needed) {
     if (needed > short_time_by_budget())
-      leave_out(index, question + ", since that would take too long", "Measure longer (--budget)");
+      leave_out(index, question + ", since that would take too long", "measure longer (--budget)");
     else
       leave_out(index, question + ", since too little time was left for that", more_time());
   }
-  [[nodiscard]] static std::string more_time() { return "Give the program more time: " + deadline_reason(); }
+  [[nodiscard]] static std::string more_time() { return "give the program more time: " + deadline_reason(); }
 
  private:
   /// As for most_time_of_question(), whatever time is left.

@@ -182,10 +182,10 @@ inline void SpeedOnUnseenValues::leave_out(const Pairs& pairs, bool has_figure) 
   const Nanoseconds elapsed = audit_.clock.now() - pairs.all.start;
   if (!pairs.not_drawn.empty())
     audit_.leave_out(index, question + ", since no values could be drawn: " + pairs.not_drawn,
-                     "Let the function of .renew_each_round() write values as often as it is called");
+                     "let the function of .renew_each_round() write values as often as it is called");
   else if (pairs.untimed)
     audit_.leave_out(index, question + ", since a sample took no time by the clock",
-                     "Expected is a clock that is not set back while it times");
+                     "a clock that is not set back while it times");
   // Where the calls took the time, these may be those of no sample.
   else if (has_figure || pairs.cut_short || pairs.all.of_drawing < elapsed / 2)
     audit_.leave_out_too_long(index, question, std::max(pairs.all.wanted, elapsed));

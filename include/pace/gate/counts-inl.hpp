@@ -8,6 +8,7 @@
 
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
+#include "pace/base/message_parts.hpp"
 
 namespace pace {
 
@@ -27,7 +28,8 @@ namespace gate {
                                 ? "its calls do not run on a GPU, differ from each other, or cannot be captured"
                                 : row.why_uncounted;
     return {.verdict = Verdict::invalid,
-            .message = own + " has no count of " + entry.many + ": " + (why.empty() ? "it was not counted" : why)};
+            .message =
+                MessageParts{own + " has no count of " + entry.many, why.empty() ? "it was not counted" : why}.text()};
   }
   const bool holds = exactly ? *found == limit : *found <= limit;
   std::string message = own + ' ' + entry.verb + ' ' + amount(entry, *found) + " in one call";
@@ -58,14 +60,15 @@ namespace gate {
   const auto& found = row.instructions;
   if (!found)
     return {.verdict = Verdict::invalid,
-            .message = own +
-                       " has no count of instructions; expected a run that counts them (--count-instructions of "
-                       "//benches/operators)"};
+            .message = MessageParts{own + " has no count of instructions", "this run does not count them",
+                                    "--count-instructions (//benches/operators)"}
+                           .text()};
   if (!found->ratio_low || !found->ratio_high)
     return {.verdict = Verdict::invalid,
-            .message = own +
-                       " is the baseline itself, or the baseline has no count; expected a candidate beside a "
-                       "baseline that was counted"};
+            .message = MessageParts{own + " has no ratio of instructions",
+                                    "it is the baseline itself, or the baseline has no count",
+                                    "a candidate beside a baseline that is counted"}
+                           .text()};
   const auto text = [](double factor) { return format_significant(factor, 6) + 'x'; };
   const bool agree = *found->ratio_low == *found->ratio_high;
   const std::string figures =
@@ -77,9 +80,10 @@ namespace gate {
     return {.verdict = Verdict::passed, .message = figures + " (at most " + limit + " allowed)"};
   if (*found->ratio_low > ratio)
     return {.verdict = Verdict::failed,
-            .message = figures + ", more than " + limit + ". Find what made it longer, or allow more"};
+            .message =
+                MessageParts{figures + ", more than " + limit, "", "find what made it longer, or allow more"}.text()};
   return {.verdict = Verdict::undecided,
-          .message = figures + ", and the counts lie on both sides of " + limit + "; expected counts that agree"};
+          .message = MessageParts{figures, "the counts lie on both sides of " + limit}.text()};
 }
 
 }  // namespace gate

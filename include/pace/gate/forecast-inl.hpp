@@ -36,31 +36,31 @@ PACE_INLINE Forecast forecast(const Evidence& evidence, const Demand& demand, do
   return result;
 }
 
-PACE_INLINE std::string forecast_text(const Forecast& forecast, const Evidence& evidence, const Demand& demand,
-                                      const GateContext& context) {
+PACE_INLINE void add_forecast(const Forecast& forecast, const Evidence& evidence, const Demand& demand,
+                              const GateContext& context, MessageParts& message) {
   const bool by_process = demand.method == Method::replicates;
   if (forecast.hopeless)
-    return "That is too near the threshold to settle at today's noise: ten times the " +
-           std::string(by_process ? "processes" : "rounds") + " would tell a difference of " +
-           format_significant(100 * forecast.within_reach, 2) + " %";
+    return message.add_why("it is too near the threshold to settle at today's noise: ten times the " +
+                           std::string(by_process ? "processes" : "rounds") + " would tell a difference of " +
+                           format_significant(100 * forecast.within_reach, 2) + " %");
   // The number is rounded up to two digits, which is its precision.
   const auto whole = [](double value) {
     const double unit = std::pow(10.0, std::max(0.0, std::floor(std::log10(std::max(value, 1.0))) - 1));
     return std::to_string(static_cast<long long>(std::ceil(value / unit) * unit));
   };
-  const std::string start = "At today's noise, about ";
-  if (by_process) return start + whole(forecast.more) + " more processes would settle it";
+  const std::string at_noise = " would settle it at today's noise";
+  if (by_process) return message.add_remedy("about " + whole(forecast.more) + " more processes, which" + at_noise);
   const double rounds = static_cast<double>(std::max<std::size_t>(context.rounds_per_cycle, 1));
-  std::string text = start + whole(forecast.more * rounds) + " more rounds";
+  const std::string more = "about " + whole(forecast.more * rounds) + " more rounds";
   // A fifth more than the mean, so that it is more likely than not.
   const double cycles = 1.2 * (static_cast<double>(evidence.observations) + forecast.more);
   if (cycles * rounds > static_cast<double>(most_rounds))
-    return text + " would settle it, more than --max-rounds allows (" + std::to_string(most_rounds) + ')';
-  if (context.cycle.count() <= 0) return text + " would settle it";
-  text += " (" + format_time(forecast.more * context.cycle) + ") would settle it: --budget ";
-  text += format_significant(std::chrono::duration<double>(cycles * context.cycle).count(), 2);
-  if (cycles * rounds > static_cast<double>(Options().max_rounds)) text += " --max-rounds " + whole(cycles * rounds);
-  return text;
+    return message.add_why(more + at_noise + ", more than --max-rounds allows (" + std::to_string(most_rounds) + ')');
+  if (context.cycle.count() <= 0) return message.add_remedy(more + ", which" + at_noise);
+  std::string options =
+      "--budget " + format_significant(std::chrono::duration<double>(cycles * context.cycle).count(), 2);
+  if (cycles * rounds > static_cast<double>(Options().max_rounds)) options += " --max-rounds " + whole(cycles * rounds);
+  message.add_remedy(options + ", since " + more + " (" + format_time(forecast.more * context.cycle) + ')' + at_noise);
 }
 
 }  // namespace pace::gate

@@ -1,9 +1,8 @@
 // Forecast: estimate of the measurements that are missing for a verdict.
 #pragma once
 
-#include <string>
-
 #include "pace/base/config.hpp"
+#include "pace/base/message_parts.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/evidence.hpp"
 #include "pace/result/result.hpp"
@@ -23,9 +22,9 @@ struct Forecast {
 /// Returns the forecast by mean sample numbers, for the effect and the noise estimated so far.
 [[nodiscard]] Forecast forecast(const Evidence& evidence, const Demand& demand, double pass_level, double fail_level);
 
-/// Returns the forecast as a sentence.
-[[nodiscard]] std::string forecast_text(const Forecast& forecast, const Evidence& evidence, const Demand& demand,
-                                        const GateContext& context);
+/// Adds to `message` what would settle the verdict, or why nothing would.
+void add_forecast(const Forecast& forecast, const Evidence& evidence, const Demand& demand, const GateContext& context,
+                  MessageParts& message);
 
 }  // namespace pace::gate
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "pace/base/format.hpp"
+#include "pace/base/message_parts.hpp"
 #include "pace/gate/excess.hpp"
 #include "pace/gate/forecast.hpp"
 
@@ -19,48 +20,41 @@ PACE_INLINE bool judge_without_figures(const Demand& demand, const Implementatio
                                        const ImplementationResult* reference, Judgement& judgement) {
   judgement = {.expectation = demand.describe()};
   const std::string own = '\'' + row.name + '\'';
+  const auto say = [&](MessageParts parts) {
+    judgement.message = parts.text();
+    return true;
+  };
   switch (row.outcome) {
     case Outcome::wrong:
       judgement.verdict = Verdict::failed;
-      judgement.message = own + " does not compute what the baseline computes, so it has no speed-up: " + row.message +
-                          ". Correct it" +
-                          (row.context.beyond_tolerance ? ", or state a tolerance that its inputs justify" : "");
-      return true;
+      return say(
+          {own + " does not compute what the baseline computes, so it has no speed-up", row.message,
+           row.context.beyond_tolerance ? "correct it, or state a tolerance that its inputs justify" : "correct it"});
     case Outcome::threw:
     case Outcome::crashed:
     case Outcome::timed_out:
     case Outcome::out_of_memory:
       judgement.verdict = Verdict::failed;
-      judgement.message =
-          own + ' ' + to_string(row.outcome) + ": " + row.message + ". Make it run on these inputs first";
-      return true;
+      return say({own + ' ' + to_string(row.outcome), row.message, "make it run on these inputs first"});
     case Outcome::refused:
-      judgement.message = own + " could not be run here: " + row.message;
-      return true;
+      return say({own + " could not be run here", row.message});
     case Outcome::unreached:
       // There are no figures for or against the demand, so that it is undecided as if the time had not sufficed.
       judgement.verdict = Verdict::undecided;
       demand.leave_open(judgement);
-      judgement.message = own + " was not measured: " + row.message;
-      return true;
+      return say({own + " was not measured", row.message});
     case Outcome::measured:
       break;
   }
   if (demand.quantity == Quantity::time) return false;
   if (reference != nullptr) {
     if (reference->outcome == Outcome::measured) return false;
-    judgement.message = own + " cannot be compared with '" + reference->name + "', which was not measured";
-    return true;
+    return say({own + " cannot be compared with '" + reference->name + '\'', "that one was not measured"});
   }
-  if (row.is_baseline) {
-    judgement.message = own + " is the baseline itself; state the expectation for a candidate";
-    return true;
-  }
-  if (!demand.reference.empty() && demand.reference != row.context.baseline) {
-    judgement.message = own + " was compared with '" + row.context.baseline + "'; to compare it with '" +
-                        demand.reference + "', state .expect(\"" + row.name + "\", ...) before the run";
-    return true;
-  }
+  if (row.is_baseline) return say({own + " is the baseline itself", "", "state the expectation for a candidate"});
+  if (!demand.reference.empty() && demand.reference != row.context.baseline)
+    return say({own + " was compared with '" + row.context.baseline + "', not with '" + demand.reference + '\'', "",
+                "state .expect(\"" + row.name + "\", ...) before the run"});
   return false;
 }
 
@@ -115,9 +109,9 @@ struct Figures {
 }
 
 [[nodiscard]] inline const char* advice(const Demand& demand) {
-  if (demand.quantity == Quantity::time) return ". Make the implementation faster, or allow more time";
-  return demand.burden == Burden::guard ? ". Find what made it slower, or allow more"
-                                        : ". Make the implementation faster, or lower what is expected of it";
+  if (demand.quantity == Quantity::time) return "make the implementation faster, or allow more time";
+  return demand.burden == Burden::guard ? "find what made it slower, or allow more"
+                                        : "make the implementation faster, or lower what is expected of it";
 }
 
 /// ` by the graph clock`, where there are several.
@@ -181,86 +175,81 @@ struct Ground {
   return above ? ", in every cycle more than ten times " : ", in every cycle less than a tenth of ";
 }
 
-/// Sets verdict, acceptable and message. `open` is what follows where the figures do not decide. `stands`: no
-/// disturbance accounts for a verdict of `failed`.
-inline void conclude(Judgement& judgement, const Demand& demand, const GateContext& context, const std::string& figures,
-                     const std::string& rates, std::string open, const Ground& ground = {}, bool stands = false) {
-  if (const auto why = context.why(Severity::impossible); !why.empty()) {
-    judgement.verdict = Verdict::invalid;
-    judgement.acceptable = false;
-    judgement.message = figures + ", which cannot be: " + why;
-    return;
-  }
-  if (const auto why = context.why(Severity::unproven);
-      !why.empty() && demand.burden == Burden::claim && judgement.verdict == Verdict::passed) {
-    judgement.verdict = Verdict::invalid;
-    judgement.acceptable = false;
-    judgement.message = figures + ", which proves nothing: " + why;
-    return;
-  }
-  const auto too_brief = context.why(Severity::too_brief), unchecked = context.why(Severity::unchecked),
-             cut_short = context.why(Severity::cut_short);
+/// Why nothing may rest on the figures, from the gravest reason on; nothing if there is none. Sets the verdict.
+[[nodiscard]] inline std::optional<MessageParts> object(Judgement& judgement, const Demand& demand,
+                                                        const GateContext& context, const OnUnseenValues& unseen,
+                                                        bool stands) {
+  const auto made = [&](Verdict verdict, std::string what, const Objection& objection) {
+    judgement.verdict = verdict;
+    return MessageParts{std::move(what), objection.why, objection.remedy};
+  };
+  const bool claims = demand.burden == Burden::claim && judgement.verdict == Verdict::passed;
+  if (const auto* const found = context.find(Severity::impossible))
+    return made(Verdict::invalid, ", which cannot be", *found);
+  if (const auto* const found = context.find(Severity::unproven); found != nullptr && claims)
+    return made(Verdict::invalid, ", which proves nothing", *found);
   // The result of the figures is not printed, since it would be read as a verdict.
-  const bool disturbed = !context.disturbance.empty();
-  if (disturbed && !(stands && judgement.verdict == Verdict::failed)) {
-    judgement.verdict = Verdict::undecided;
-    open = ", on which no verdict may rest: " + context.disturbance +
-           " Measure again when the machine is quieter (--max-interference sets the limit)";
-  } else if (!too_brief.empty()) {
-    judgement.verdict = Verdict::undecided;
-    open = ", on which no verdict may rest yet: " + too_brief;
-    if (!cut_short.empty()) open += ". The rounds ended early: " + cut_short;
-  } else if (!ground.on_unseen_values.at_best.empty() && judgement.verdict != Verdict::failed) {
-    judgement.verdict = Verdict::failed;
-    judgement.acceptable = false;
-    judgement.message =
-        figures + ", but on unseen values " + ground.on_unseen_values.at_best + ", which does not meet " +
-        demand.limit_text() +
-        ". Either it keeps something from call to call, or the code or the processor know the values "
-        "of the rounds. If it derives something from an operand that stays the same where the code is "
-        "used, declare that operand, counted from 0: .keeps(operand) (//benches/files: --keeps OPERAND). If it is made "
-        "for values of a kind, let each round have "
-        "others of that kind: .renew_each_round(function)";
-    return;
-  } else if (ground.on_unseen_values.doubtful && judgement.verdict == Verdict::passed) {
-    judgement.verdict = Verdict::undecided;
-    open = ", which is not so by the median on unseen values";
-    open += unchecked.empty() ? ", of too few or too different samples. Measure longer (--budget), or on a "
-                                "quieter machine"
-                              : ": " + unchecked;
-  } else if (!unchecked.empty() && demand.burden == Burden::claim && judgement.verdict == Verdict::passed) {
-    judgement.verdict = Verdict::undecided;
-    open = ", on which no claim may rest: " + unchecked;
-    if (!cut_short.empty() && unchecked.find(cut_short) == std::string::npos)
-      open += ". The rounds ended early: " + cut_short;
-  } else if (!cut_short.empty()) {
-    open += ". The rounds ended early: " + cut_short;
+  if (!context.disturbance.empty() && !(stands && judgement.verdict == Verdict::failed))
+    return made(Verdict::undecided, ", on which no verdict may rest",
+                {.why = context.disturbance,
+                 .remedy = "measure again when the machine is quieter (--max-interference sets the limit)"});
+  if (const auto* const found = context.find(Severity::too_brief))
+    return made(Verdict::undecided, ", on which no verdict may rest yet", *found);
+  if (!unseen.at_best.empty() && judgement.verdict != Verdict::failed)
+    return made(Verdict::failed,
+                ", but on unseen values " + unseen.at_best + ", which does not meet " + demand.limit_text(),
+                {.why = "either it keeps something from call to call, or the code or the processor know the values of "
+                        "the rounds",
+                 .remedy = "if it derives something from an operand that stays the same where the code is used, "
+                           "declare that operand, counted from 0: .keeps(operand) (//benches/files: --keeps OPERAND); "
+                           "if it is made for values of a kind, let each round have others of that kind: "
+                           ".renew_each_round(function)"});
+  const auto* const unchecked = context.find(Severity::unchecked);
+  if (unseen.doubtful && judgement.verdict == Verdict::passed) {
+    const Objection few{.why = "the samples there are too few or too different",
+                        .remedy = "measure longer (--budget), or on a quieter machine"};
+    return made(Verdict::undecided, ", which is not so by the median on unseen values",
+                unchecked != nullptr ? *unchecked : few);
   }
-  const bool smaller = smaller_is_better(demand);
-  const std::string limit = demand.limit_text();
-  const bool high = smaller == (judgement.verdict == Verdict::failed);
-  switch (judgement.verdict) {
-    case Verdict::passed:
-      judgement.message = figures + relation_text(ground, high, /*or_at=*/true) + limit + rates + ground.beside;
+  if (unchecked != nullptr && claims) return made(Verdict::undecided, ", on which no claim may rest", *unchecked);
+  return std::nullopt;
+}
+
+/// Sets verdict, acceptable and message. `open` is what follows `figures` where these do not decide. `stands`: no
+/// disturbance accounts for a verdict of `failed`.
+[[nodiscard]] inline MessageParts conclude(Judgement& judgement, const Demand& demand, const GateContext& context,
+                                           const std::string& figures, const std::string& rates, MessageParts open,
+                                           const Ground& ground = {}, bool stands = false) {
+  MessageParts said;
+  if (auto objected = object(judgement, demand, context, ground.on_unseen_values, stands)) {
+    said = *std::move(objected);
+  } else {
+    const bool high = smaller_is_better(demand) == (judgement.verdict == Verdict::failed);
+    if (judgement.verdict == Verdict::passed) {
+      said.what = relation_text(ground, high, /*or_at=*/true) + demand.limit_text() + rates + ground.beside;
       if (!ground.on_unseen_values.by_median.empty())
-        judgement.message += "; on unseen values it " + ground.on_unseen_values.by_median;
-      break;
-    case Verdict::failed:
-      judgement.message =
-          figures + relation_text(ground, high, /*or_at=*/false) + limit + rates + ground.beside + advice(demand);
-      if (disturbed)
-        judgement.message += ". The machine was disturbed, which does not account for this: " + context.disturbance;
-      break;
-    default:
-      judgement.message = figures + open;
-      if (!demand.closes_when_undecided())
-        judgement.message +=
-            demand.burden == Burden::guard ? "; no regression is proven" : "; let through all the same";
+        said.what += "; on unseen values it " + ground.on_unseen_values.by_median;
+    } else if (judgement.verdict == Verdict::failed) {
+      said = {relation_text(ground, high, /*or_at=*/false) + demand.limit_text() + rates + ground.beside, "",
+              advice(demand)};
+      if (!context.disturbance.empty())
+        said.why = "the machine was disturbed, which does not account for this: " + context.disturbance;
+    } else {
+      said = std::move(open);
+    }
   }
-  if (judgement.verdict == Verdict::undecided)
+  said.what.insert(0, figures);
+  if (judgement.verdict == Verdict::undecided) {
+    if (const auto* const cut = context.find(Severity::cut_short); cut != nullptr && context.disturbance.empty())
+      if (said.why.find(cut->why) == std::string::npos && said.remedy.find(cut->why) == std::string::npos)
+        said.add_why("the rounds ended early: " + cut->why);
+    if (!demand.closes_when_undecided())
+      said.what += demand.burden == Burden::guard ? "; no regression is proven" : "; let through all the same";
     demand.leave_open(judgement);
-  else
+  } else {
     judgement.acceptable = judgement.verdict == Verdict::passed;
+  }
+  return said;
 }
 
 }  // namespace detail
@@ -283,11 +272,13 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
   if (!interval) {
     const auto seen = time ? row.samples.size() : row.speedup ? row.speedup->observations : 0;
     demand.leave_open(judgement);
-    judgement.message =
-        own + "has only " + std::to_string(seen) + (time ? " samples" : " paired observations") +
-        detail::by_clock(row.context) + ", too few for an interval" +
-        (!row.context.has(Severity::cut_short) ? "; give it a longer budget (--budget)"
-                                               : ". The rounds ended early: " + row.context.why(Severity::cut_short));
+    MessageParts few{own + "has only " + std::to_string(seen) + (time ? " samples" : " paired observations") +
+                     detail::by_clock(row.context) + ", too few for an interval"};
+    if (const auto* const cut = row.context.find(Severity::cut_short))
+      few.why = "the rounds ended early: " + cut->why;
+    else
+      few.remedy = "a longer budget (--budget)";
+    judgement.message = few.text();
     // Whatever is let through by figures is not let through without any.
     if (seen == 0) judgement.unresolved = judgement.acceptable;
     return judgement;
@@ -299,14 +290,15 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
   else if (interval->high < demand.threshold - rounding)
     judgement.verdict = Verdict::failed;
   const auto figures = detail::figures_of(demand, centre, *interval);
-  std::string open = ", which holds " + demand.limit_text();
+  MessageParts open{", which holds " + demand.limit_text()};
   if (demand.closes_when_undecided())
-    open += std::string(". Measure longer (--budget), or on a quieter machine, or ") +
-            (demand.burden == Burden::claim && !time ? "claim less" : "allow more");
+    open.remedy = std::string("measure longer (--budget), or on a quieter machine, or ") +
+                  (demand.burden == Burden::claim && !time ? "claim less" : "allow more");
   const std::string text = own + figures.centre + detail::by_clock(row.context) + ' ' + figures.interval + " at " +
                            format_percent(interval->confidence);
-  detail::conclude(judgement, demand, row.context, text, "", open,
-                   {.on_unseen_values = detail::on_unseen_values(demand, row.context, centre)});
+  judgement.message = detail::conclude(judgement, demand, row.context, text, "", open,
+                                       {.on_unseen_values = detail::on_unseen_values(demand, row.context, centre)})
+                          .text();
   return judgement;
 }
 
@@ -320,20 +312,23 @@ inline constexpr double speedups_apart = 0.0093;
 inline constexpr double times_apart = 0.05;
 
 /// Adds to a verdict of one process that another process may come to another one, if `centre`, the figure that decided,
-/// lies so near the limit.
-inline void add_near_limit(Judgement& judgement, const Demand& demand, double centre) {
-  if (demand.method == Method::replicates) return;
-  if (judgement.verdict != Verdict::passed && judgement.verdict != Verdict::failed) return;
+/// lies so near the limit. Enters the message.
+inline void finish_message(MessageParts said, const Demand& demand, double centre, Judgement& judgement) {
   const double apart = demand.quantity == Quantity::time ? times_apart : speedups_apart;
-  if (!(std::abs(centre - demand.threshold) <= std::log1p(apart))) return;
-  judgement.near_limit = "Within " + format_percent(apart) +
-                         " of the limit, by which processes of one program may differ, so that this verdict is about "
-                         "this process. ";
-  // What several processes cannot judge together has no other remedy.
-  judgement.near_limit += judgement.speed && !demand.of_tails_alone()
-                              ? "--processes 12 judges up to 12 processes together"
-                              : "State a limit that is farther away";
-  judgement.message += ". " + judgement.near_limit;
+  const bool decided = judgement.verdict == Verdict::passed || judgement.verdict == Verdict::failed;
+  if (decided && demand.method != Method::replicates && std::abs(centre - demand.threshold) <= std::log1p(apart)) {
+    // What several processes cannot judge together has no other remedy.
+    const MessageParts near{
+        "",
+        "within " + format_percent(apart) +
+            " of the limit, by which processes of one program may differ, so that this verdict is about this process",
+        judgement.speed && !demand.of_tails_alone() ? "--processes 12, which judges up to 12 processes together"
+                                                    : "a limit that is farther away"};
+    judgement.near_limit = near.why + "; try: " + near.remedy;
+    said.add_why(near.why);
+    said.add_remedy(near.remedy);
+  }
+  judgement.message = said.text();
 }
 
 /// The judgement of a demand on a mean or a quantile alone.
@@ -342,8 +337,9 @@ inline void add_near_limit(Judgement& judgement, const Demand& demand, double ce
   Judgement judgement{.expectation = demand.describe(), .verdict = Verdict::undecided};
   if (!evidence.tail) {
     demand.leave_open(judgement);
-    judgement.message = '\'' + name + "' has no samples beside those of " + demand.reference_text() +
-                        " here, which its " + demand.statistic_text() + " is held against";
+    judgement.message = MessageParts{'\'' + name + "' has no " + demand.statistic_text() + " here",
+                                     "it has no samples beside those of " + demand.reference_text()}
+                            .text();
     return judgement;
   }
   judgement.verdict = decide(evidence.p_above, evidence.p_below, pass_level, fail_level);
@@ -352,11 +348,13 @@ inline void add_near_limit(Judgement& judgement, const Demand& demand, double ce
   const std::string text = '\'' + name + "' has a " + demand.statistic_text() + " of " +
                            format_significant(*evidence.tail, 3) + "x " + demand.reference_text() + "'s" +
                            by_clock(context);
-  std::string open = ", of which it is not proven on which side of " + demand.limit_text() + " it lies (" + levels +
-                     "; " + cycles + "). Measure longer (--budget, --max-rounds)";
-  conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open,
-           {.shown = false, .on_unseen_values = on_unseen_values(demand, context, -std::log(*evidence.tail))});
-  add_near_limit(judgement, demand, -std::log(*evidence.tail));
+  MessageParts open{", of which it is not proven on which side of " + demand.limit_text() + " it lies (" + levels +
+                        "; " + cycles + ')',
+                    "", "measure longer (--budget, --max-rounds)"};
+  const double centre = -std::log(*evidence.tail);
+  auto said = conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", std::move(open),
+                       {.shown = false, .on_unseen_values = on_unseen_values(demand, context, centre)});
+  finish_message(std::move(said), demand, centre, judgement);
   return judgement;
 }
 
@@ -390,25 +388,25 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
   if (figures.bounded) text += ' ' + figures.interval + " at " + format_percent(interval.confidence);
   if (all.centre != figures.centre)
     text += " (by the mean of all processes it " + all.centre + ", since they changed while they were taken)";
-  std::string open;
+  MessageParts open;
+  const std::string how = " (" + levels + "; " + cycles + ')';
   if (evidence.p_above <= pass_level && evidence.p_below <= fail_level) {
-    open = ", which was proven to lie above " + demand.limit_text() + " and below it in turn (" + cycles +
-           "): the figures changed while they were taken. Measure on a quieter machine";
+    open = {", which was proven to lie above " + demand.limit_text() + " and below it in turn (" + cycles + ')',
+            "the figures changed while they were taken", "measure on a quieter machine"};
   } else if (const bool passes_by_median = evidence.p_above_by_interval <= pass_level;
              passes_by_median && evidence.p_slower <= suspicion) {
-    open = ", of which the median is proven to lie at or below " + demand.limit_text() +
-           ", but the mean looks slower, which is not proven (" + levels + "; " + cycles +
-           "). Measure longer (--budget, --max-rounds)";
+    open = {", of which the median is proven to lie at or below " + demand.limit_text() + how,
+            "the mean looks slower, which is not proven", "measure longer (--budget, --max-rounds)"};
   } else if (evidence.skewed) {
     const auto centre = stats::centre_of_scores(observations, demand.assumption());
-    open = ", which holds " + demand.limit_text() + " (" + levels + "; " + cycles +
-           "). The log ratios are skewed or have several modes: their centre, by which it " +
-           detail::figures_of(demand, centre, interval).centre +
-           ", lies on a side of the limit on which too few of them lie, so that nothing is decided";
+    open = {", which holds " + demand.limit_text() + how,
+            "the log ratios are skewed or have several modes: their centre, by which it " +
+                detail::figures_of(demand, centre, interval).centre +
+                ", lies on a side of the limit on which too few of them lie"};
   } else {
-    open = (figures.bounded ? ", which holds " + demand.limit_text() : std::string(", on too little evidence")) + " (" +
-           levels + "; " + cycles + "). " +
-           forecast_text(forecast(evidence, demand, pass_level, fail_level), evidence, demand, context);
+    open.what =
+        (figures.bounded ? ", which holds " + demand.limit_text() : std::string(", on too little evidence")) + how;
+    add_forecast(forecast(evidence, demand, pass_level, fail_level), evidence, demand, context, open);
   }
   // The bet on large deviations is named only if the interval would not have decided.
   const bool by_interval = judgement.verdict == Verdict::passed ? evidence.p_above_by_interval <= pass_level
@@ -429,9 +427,10 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
       ground.beside = "; by the mean it takes " + mean;
     }
   }
-  detail::conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", open, ground,
-                   detail::beyond_any_disturbance(demand, evidence, observations));
-  detail::add_near_limit(judgement, demand, ground.by_mean ? -std::log(*evidence.tail) : evidence.centre);
+  auto said = detail::conclude(judgement, demand, context, text, how, std::move(open), ground,
+                               detail::beyond_any_disturbance(demand, evidence, observations));
+  const double centre = ground.by_mean ? -std::log(*evidence.tail) : evidence.centre;
+  detail::finish_message(std::move(said), demand, centre, judgement);
   return judgement;
 }
 

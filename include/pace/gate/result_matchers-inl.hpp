@@ -25,7 +25,7 @@ struct Findings {
       problems += "\n  '" + row.name + "' " + to_string(row.outcome) + ": " + cut_text(row.message);
     } else if (!row.checked) {
       problems += "\n  '" + row.name + "' was not checked: " +
-                  (row.context.has(Severity::unproven) ? row.context.why(Severity::unproven)
+                  (row.context.has(Severity::unproven) ? row.context.describe(Severity::unproven)
                                                        : "its outputs hold nothing that can be compared");
     }
   }

@@ -171,7 +171,7 @@ class SideAudits final : public Auditor {
       findings.notes.insert(findings.notes.end(), notes.begin(), notes.end());
       if (answer.read<bool>()) findings.keeps.push_back(index);
       Objection objection;
-      answer >> objection.severity >> objection.why >> objection.remedy;
+      answer >> objection;
       if (!objection.why.empty()) findings.objections.push_back({index, std::move(objection)});
       if (const auto on_unseen_values = answer.read<SpeedupSummary>(); on_unseen_values.observations > 0)
         findings.on_unseen_values.push_back({index, on_unseen_values});
@@ -203,16 +203,16 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
   auto answer = side.ask({.kind = SideRequest::Kind::verify, .cpu = cpu});
   auto& row = verified.result.implementations[index];
   std::vector<std::string> notes;
-  std::string unproven;
+  std::vector<Objection> objections;
   std::int64_t most_calls = 0;
   timing::LeastTraffic traffic;
   answer >> cpu >> row.outcome >> row.message >> row.checked >> row.uncompared >> row.max_abs_error >> row.first_call >>
-      row.counts >> row.why_uncounted >> row.context.repeats_outputs >> row.context.keeps >> unproven >>
+      row.counts >> row.why_uncounted >> row.context.repeats_outputs >> row.context.keeps >> objections >>
       row.context.beyond_tolerance >> notes >> most_calls >> traffic;
   if (const auto there = answer.read<Nanoseconds>(); there < before || there > clock.now())
     throw Error("comparison '" + verified.result.name + "': --isolate sides: the " + clock.name() +
                 " clock shows another time in another process; expected the wall clock");
-  row.context.object({Severity::unproven, std::move(unproven)});
+  for (auto& each : objections) row.context.object(std::move(each));
   for (const auto& note : notes) add_once(verified.result.notes, note);
   auto& most = verified.options.max_iterations;
   if (most_calls > 0) most = most > 0 ? std::min(most, most_calls) : most_calls;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pace/base/error.hpp"
+#include "pace/result/result.hpp"
 
 namespace pace::detail {
 
@@ -30,6 +31,9 @@ class MessageWriter {
     *this << text.size();
     bytes_ += text;
     return *this;
+  }
+  MessageWriter& operator<<(const Objection& objection) {
+    return *this << objection.severity << objection.why << objection.remedy;
   }
   template <class T>
   MessageWriter& operator<<(const std::vector<T>& values) {
@@ -59,6 +63,9 @@ class MessageReader {
     const auto size = read<std::size_t>();
     text.assign(take(size), size);
     return *this;
+  }
+  MessageReader& operator>>(Objection& objection) {
+    return *this >> objection.severity >> objection.why >> objection.remedy;
   }
   template <class T>
   MessageReader& operator>>(std::vector<T>& values) {

@@ -159,8 +159,8 @@ class SideWorker {
     const auto& row = result.implementations[own_];
     answer << stays_on << row.outcome << row.message << row.checked << row.uncompared << row.max_abs_error
            << row.first_call << row.counts << row.why_uncounted << row.context.repeats_outputs << row.context.keeps
-           << row.context.why(Severity::unproven) << row.context.beyond_tolerance << result.notes
-           << verified.options.max_iterations << verified.traffic << clock_.now();
+           << row.context.objections << row.context.beyond_tolerance << result.notes << verified.options.max_iterations
+           << verified.traffic << clock_.now();
   }
 
   /// The process of a candidate has two sets of operands, one for the baseline. More memory is slower, so that the
@@ -201,9 +201,8 @@ class SideWorker {
       if (problem.empty() || each.index == own_)
         problem = each.index == own_ ? each.message : "in its process the baseline is not what it was: " + each.message;
     const auto found = std::ranges::find(findings.objections, own_, &RowObjection::index);
-    const Objection objection = found != findings.objections.end() ? found->objection : Objection();
     answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keeps.empty()
-           << objection.severity << objection.why << objection.remedy
+           << (found != findings.objections.end() ? found->objection : Objection())
            << (findings.on_unseen_values.empty() ? SpeedupSummary() : findings.on_unseen_values.front().speedup)
            << (audit_->draws_anew() ? audit_->repetitions_of(own_) : std::vector<Repetitions>());
   }

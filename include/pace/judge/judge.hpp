@@ -377,7 +377,7 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
       "its functions have no operand tensors to which pace could give other values, so that an answer that is kept "
       "from call to call would not be found out";
   const std::string remedy =
-      "Pass the tensors to pace::compare(name, tensors...), or declare .captures() (//benches/files: --captures)";
+      "pass the tensors to pace::compare(name, tensors...), or declare .captures() (//benches/files: --captures)";
   // A baseline alone is compared with nothing but itself.
   const bool compared =
       std::ranges::any_of(result.implementations, [](const auto& row) { return row.checked && !row.is_baseline; });
@@ -385,7 +385,7 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
     if (compared) result.notes.push_back("As declared (captures), " + why + '.');
     return;
   }
-  if (compared) result.notes.push_back("No claim about times is proven here: " + why + ". " + remedy + '.');
+  if (compared) result.notes.push_back("No claim about times is proven here: " + why + "; try: " + remedy + '.');
   const auto enter = [&](Result& part) {
     for (auto& row : part.implementations) row.context.object({Severity::unproven, why, remedy});
   };

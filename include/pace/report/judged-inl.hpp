@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pace/base/cut_text.hpp"
+#include "pace/base/message_parts.hpp"
 #include "pace/report/judged.hpp"
 #include "pace/report/text.hpp"
 #include "pace/result/result.hpp"
@@ -54,7 +55,7 @@ PACE_INLINE std::string warning_of(const std::string& comparison, const Implemen
                                    const Judgement& judgement) {
   if (!judgement.acceptable || judgement.verdict == Verdict::passed) return "";
   return printable((comparison.empty() ? "" : comparison + ", ") + row.name + ": " + judgement.expectation + ": " +
-                   to_string(judgement.verdict) + ", let through: " + cut_text(judgement.message));
+                   to_string(judgement.verdict) + ", let through: " + cut_text(in_one_line(judgement.message)));
 }
 
 PACE_INLINE std::vector<std::string> warnings_of(const Result& result) {

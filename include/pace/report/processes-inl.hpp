@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pace/base/format.hpp"
+#include "pace/base/message_parts.hpp"
 #include "pace/base/units.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/gate/evidence.hpp"
@@ -97,28 +98,30 @@ PACE_INLINE ProcessVerdict judge(const gate::Demand& demand, const std::string& 
   const auto [verb, quantity] = of_speedups ? std::pair(" has ", " the speed-up of ")
                                 : as_time   ? std::pair(" takes ", " the time of ")
                                             : std::pair(" is ", " as fast as ");
-  judgement.message = what + verb + format_factor(std::exp(sign * evidence.centre)) + quantity + reference + ' ' +
-                      format_interval(Interval<double>{std::min(one, other), std::max(one, other), 0}) + " at " +
-                      format_percent(evidence.interval.confidence);
+  MessageParts said{what + verb + format_factor(std::exp(sign * evidence.centre)) + quantity + reference + ' ' +
+                    format_interval(Interval<double>{std::min(one, other), std::max(one, other), 0}) + " at " +
+                    format_percent(evidence.interval.confidence)};
   const std::string rest = " (wrongly passed: " + format_percent(pass_level) +
                            ", wrongly failed: " + format_percent(fail_level) + "; " + evidence.guarantee + ')';
   if (judgement.verdict == Verdict::undecided) {
     needed = processes_for_verdict(processes, demand.threshold, pass_level, fail_level, spread);
-    judgement.message += ", which holds " + limit + rest + ". ";
-    if (needed)
-      judgement.message += "At this scatter about " + std::to_string(*needed) +
-                           " processes on each side would settle it, a number to be fixed before they are measured";
-    else
-      judgement.message += "That is too near the limit for " + std::to_string(most_processes) +
-                           " processes on each side to settle at this scatter; allow more";
+    said.what += ", which holds " + limit + rest;
+    if (needed) {
+      said.remedy = "about " + std::to_string(*needed) + " processes on each side, a number to fix before you measure";
+    } else {
+      said.why = "it is too near the limit for " + std::to_string(most_processes) +
+                 " processes on each side to settle at this scatter";
+      said.remedy = "allow more";
+    }
   } else {
-    judgement.message += std::string(", all of it ") +
-                         ((judgement.verdict == Verdict::passed) == as_time ? "below " : "above ") + limit + rest;
+    said.what += std::string(", all of it ") +
+                 ((judgement.verdict == Verdict::passed) == as_time ? "below " : "above ") + limit + rest;
   }
   if (judgement.verdict == Verdict::undecided)
     demand.leave_open(judgement);
   else
     judgement.acceptable = judgement.verdict == Verdict::passed;
+  judgement.message = said.text();
   return {std::move(judgement), evidence, needed};
 }
 

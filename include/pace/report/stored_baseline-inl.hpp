@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/base/message_parts.hpp"
 #include "pace/gate/expectation.hpp"
 #include "pace/gate/judge.hpp"
 #include "pace/report/environment.hpp"
@@ -147,7 +148,7 @@ PACE_INLINE ProcessVerdict judge(const Settings& settings, const std::string& im
   const auto open = [&](const std::string& why) -> ProcessVerdict {
     judgement.verdict = Verdict::undecided;
     demand.leave_open(judgement);
-    judgement.message = own + " cannot be compared with " + reference + ": " + why;
+    judgement.message = MessageParts{own + " cannot be compared with " + reference, why}.text();
     return {judgement};
   };
   gate::Demand any = demand;
@@ -165,8 +166,10 @@ PACE_INLINE ProcessVerdict judge(const Settings& settings, const std::string& im
   collect(then, processes.then);
   collect(now, processes.now);
   if (processes.then.empty() || processes.now.empty()) {
-    judgement.message = own + " has no figures in " + (processes.then.empty() ? reference : "the new results") +
-                        " to compare; measure it there as well (--save-baseline)";
+    judgement.message =
+        MessageParts{own + " has no figures to compare in " + (processes.then.empty() ? reference : "the new results"),
+                     "", "measure it there as well (--save-baseline)"}
+            .text();
     return {judgement};
   }
   for (const auto* rows : {&then, &now})
@@ -225,7 +228,7 @@ PACE_INLINE std::vector<std::string> StoredBaseline::judge_all(Result& result) c
     else
       row.judgements.push_back({describe(settings_, reference), Verdict::invalid, false,
                                 '\'' + row.name + "' cannot be compared with " + reference + ": " + refusal});
-    if (!row.judgements.back().acceptable) closed.push_back(row.judgements.back().message);
+    if (!row.judgements.back().acceptable) closed.push_back(in_one_line(row.judgements.back().message));
   }
   return closed;
 }

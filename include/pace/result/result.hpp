@@ -104,10 +104,10 @@ enum class Severity {
 struct Objection {
   Severity severity = Severity::impossible;  ///< what it does to verdicts
   std::string why = {};                      ///< as a clause
-  std::string remedy = {};                   ///< what to do, as a sentence without its end; empty: nothing is known
+  std::string remedy = {};                   ///< what to try, as a clause; empty: nothing is known
 
-  /// Both as one text, without the last end.
-  [[nodiscard]] std::string describe() const { return remedy.empty() ? why : why + ". " + remedy; }
+  /// Both as one text.
+  [[nodiscard]] std::string describe() const { return remedy.empty() ? why : why + "; try: " + remedy; }
 };
 
 /// Properties of a comparison that a gate needs to judge one of its rows.
@@ -153,14 +153,17 @@ struct GateContext {
   std::shared_ptr<ComparisonBudget> budget = {};
 
   /// Returns the reason and the remedy of the objection of this severity as one text; empty if there is none.
-  [[nodiscard]] std::string why(Severity severity) const {
+  [[nodiscard]] std::string describe(Severity severity) const {
+    const auto* const found = find(severity);
+    return found == nullptr ? std::string() : found->describe();
+  }
+  /// Returns the objection of this severity; null: there is none.
+  [[nodiscard]] const Objection* find(Severity severity) const {
     const auto found = std::ranges::find(objections, severity, &Objection::severity);
-    return found == objections.end() ? std::string() : found->describe();
+    return found == objections.end() ? nullptr : &*found;
   }
   /// Returns whether there is an objection of this severity.
-  [[nodiscard]] bool has(Severity severity) const {
-    return std::ranges::find(objections, severity, &Objection::severity) != objections.end();
-  }
+  [[nodiscard]] bool has(Severity severity) const { return find(severity) != nullptr; }
   /// Enters an objection in place of one of the same severity; one without a reason takes that away.
   void object(Objection objection) {
     std::erase_if(objections, [&](const Objection& each) { return each.severity == objection.severity; });

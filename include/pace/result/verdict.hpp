@@ -33,7 +33,7 @@ struct Judgement {
   Verdict verdict = Verdict::invalid;  ///< decision on the expectation
   /// Whether the gate is open: the verdict is `passed`, or `undecided` for an expectation that this does not close.
   bool acceptable = false;
-  /// Figures and threshold, and how to get a verdict if there is none.
+  /// Figures and threshold, then `why: ...` and `try: ...`, each on a line of its own where there is anything to say.
   std::string message = {};
   /// Demanded speed-up; absent for other demands, and without figures.
   std::optional<DemandedSpeed> speed = {};
@@ -42,7 +42,7 @@ struct Judgement {
   bool unresolved = false;
   /// Whether the gate is decided by several processes together (`--processes`) rather than by this one.
   bool deferred = false;
-  /// Why another process may come to another verdict, part of `message` where one is; empty: that is unlikely.
+  /// Why another process may come to another verdict, and what to try; empty: that is unlikely.
   std::string near_limit = {};
 };
 

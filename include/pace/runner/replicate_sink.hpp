@@ -165,14 +165,14 @@ class ReplicateSink final : public report::Sink {
     // What proves nothing in one process proves nothing in several.
     if (judgement.speed && !judgement.speed->guard && row.context.has(Severity::unproven))
       write_problem('\'' + comparison + "': '" + row.name + "': " + judgement.expectation +
-                    " is not proven: " + row.context.why(Severity::unproven));
+                    " is not proven: " + row.context.describe(Severity::unproven));
     else if (judgement.speed)
       line({.judged = detail::Judged{.finding = {.comparison = comparison,
                                                  .implementation = row.name,
                                                  .expectation = judgement.expectation,
                                                  .demanded = *judgement.speed,
                                                  .centre = gate::centre_of(row),
-                                                 .unchecked = row.context.why(Severity::unchecked)},
+                                                 .unchecked = row.context.describe(Severity::unchecked)},
                                      .acceptable = judgement.acceptable}});
     else if (judgement.unresolved || (!judgement.acceptable && row.outcome == Outcome::unreached))
       line({.open = detail::OpenQuestion{comparison, row.name, judgement.expectation, judgement.acceptable}});

@@ -454,7 +454,7 @@ TEST_CASE("faster than the memory allows is invalid") {
                           .bytes(20.0 * 2 * (8 << 20) * sizeof(float))
                           .expect(pace::NoSlowerThan(1.5))
                           .run();
-  CHECK_THAT(result["boastful"].context.why(pace::Severity::impossible),
+  CHECK_THAT(result["boastful"].context.describe(pace::Severity::impossible),
              ContainsSubstring("of what this GPU was measured to move"));
   CHECK(result["boastful"].judgements.at(0).verdict == pace::Verdict::invalid);
 }
@@ -552,11 +552,11 @@ TEST_CASE("what leaves most of its operand unread is faster than the memory, wha
   for (const char* const name : {"sum", "sum of rows"}) {
     INFO(name << ": " << result[name].message);
     CHECK(result[name].outcome == Outcome::measured);
-    CHECK(result[name].context.why(pace::Severity::impossible) == "");
+    CHECK(result[name].context.describe(pace::Severity::impossible) == "");
   }
   const auto& some = result["sum of some"];
   INFO(some.message);
-  CHECK_THAT(some.context.why(pace::Severity::impossible),
+  CHECK_THAT(some.context.describe(pace::Severity::impossible),
              ContainsSubstring("from an empty L2") && ContainsSubstring("134 MB of operands"));
   REQUIRE(some.judgements.size() == 1);
   CHECK(some.judgements[0].verdict == pace::Verdict::invalid);

@@ -150,8 +150,8 @@ TEST_CASE("an undecided row says how many processes, rounds and seconds would gi
   CHECK(run.code == 43);
   // ln 1.06 - ln 1.02 = 0.03847 and the quantile 3.2905 of 0.0005: 2 * (0.032905 / 0.03847)^2 = 1.46, which is 2.
   CHECK_THAT(joined(run.out),
-             ContainsSubstring("about 2 processes on each side would settle it, a number to be fixed before "
-                               "they are measured: 64 rounds in all, which take 4.00 s"));
+             ContainsSubstring("about 2 processes on each side, a number to fix before you measure: 64 "
+                               "rounds in all, which take 4.00 s"));
 }
 
 TEST_CASE("a series: each file is judged against the first, and all share the error rates") {
@@ -360,7 +360,8 @@ TEST_CASE("what only the old side has is not acceptable") {
   const Written whole(files::process(1000, 500)), part(json);
   const auto run = compare({whole.path(), part.path()});
   CHECK(run.code == 1);
-  CHECK_THAT(run.out, ContainsSubstring("invalid") && ContainsSubstring("'fused' has no figures in the new results"));
+  CHECK_THAT(run.out,
+             ContainsSubstring("invalid") && ContainsSubstring("'fused' has no figures to compare in the new results"));
 }
 
 TEST_CASE("what only the new side has is new, and passes unless --new-rows fail") {

@@ -1,0 +1,38 @@
+// MessageParts: a message to a user in three parts.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pace {
+
+/// What is the case, with its figure; why; and what to try. The last two may be empty.
+struct MessageParts {
+  std::string what = {}, why = {}, remedy = {};
+
+  /// Adds a reason, or a remedy, to those before it. An empty text adds nothing.
+  void add_why(std::string_view text) { join(why, text); }
+  void add_remedy(std::string_view text) { join(remedy, text); }
+
+  /// Returns `what`, and on lines of their own `why: ...` and `try: ...`.
+  [[nodiscard]] std::string text() const {
+    std::string all = what;
+    if (!why.empty()) all += "\nwhy: " + why;
+    if (!remedy.empty()) all += "\ntry: " + remedy;
+    return all;
+  }
+
+ private:
+  static void join(std::string& all, std::string_view text) {
+    if (!all.empty() && !text.empty()) all += "; ";
+    all += text;
+  }
+};
+
+/// Returns a message of several lines as one line, such as for a warning.
+[[nodiscard]] inline std::string in_one_line(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) text.replace(at, 1, "; ");
+  return text;
+}
+
+}  // namespace pace
