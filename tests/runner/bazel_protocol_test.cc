@@ -121,7 +121,7 @@ TEST_CASE("TEST_INFRASTRUCTURE_FAILURE_FILE: load closes no guard and passes no 
       for (const auto* failure : test->all("failure")) FAIL_CHECK(failure->attributes.at("message"));
   const auto claims = run("'claims under load'", variables);
   CHECK(claims.code == 42);
-  CHECK_THAT(claims.out, ContainsSubstring("verdict may rest: The hypervisor gave others 50 %."));
+  CHECK_THAT(claims.out, ContainsSubstring("why: The hypervisor gave others 50 %."));
 }
 
 TEST_CASE("TEST_INFRASTRUCTURE_FAILURE_FILE: a device that is not there") {
