@@ -11,12 +11,14 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/report/stored_baseline.hpp"
 #include "tests/report/baseline_files.hpp"
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 using files::Json;
 using files::Written;
 using pace::Verdict;
@@ -73,10 +75,6 @@ TEST_CASE("files that are none say what was expected") {
       {"name,median\n", ":1: is no results file: [json.exception"},
       {"name,median", ":1: is no results file: its first line is not one of JSON that has a \"schema_version\""},
       {"{\n\"schema_version\": 1,\n", ":1: is no results file: [json.exception"},
-      {"{\"schema_version\": 1}\n", ":1: is no results file: its schema_version is 1; this program (pace "},
-      {"{\"schema_version\": 4, \"pace_version\": \"9.1\"}\n",
-       "its schema_version is 4 (of pace 9.1); this program (pace " + std::string(pace::version) + ") reads version 3"},
-      {"{\"schema_version\": \"2\"}\n", "its schema_version is \"2\""},
       {"{\"schema_version\": 3}\n", "has no \"environment\""},
       {"{\"schema_version\": 3, \"environment\": 3}\n", "environment: expected an object, found 3"},
       {"{\"schema_version\": 3, \"environment\": {\"cores\": -1}}\n",
@@ -93,6 +91,15 @@ TEST_CASE("files that are none say what was expected") {
   CHECK_THROWS_WITH(pace::report::read_results_file("/nonexistent.json"),
                     ContainsSubstring("cannot be read: No such file"));
   CHECK_THROWS_AS(pace::report::read_results_file("/tmp"), pace::InputError);
+}
+
+TEST_CASE("a file of another version says which it has, which is read, and what to do") {
+  const std::string here =
+      "; this program (pace " + std::string(pace::version) + ") reads version 3. try: measure again with this program";
+  for (const auto& [text, found] : {std::pair{"{\"schema_version\": 1}\n", "1"},
+                                    {"{\"schema_version\": 2, \"pace_version\": \"0.2\"}\n", "2 (of pace 0.2)"},
+                                    {"{\"schema_version\": \"2\"}\n", "\"2\""}})
+    CHECK_THROWS_WITH(Written(text).read(), EndsWith(":1: its schema_version is " + std::string(found) + here));
 }
 
 TEST_CASE("a file that is cut off anywhere is read up to there, and half a line is no result") {

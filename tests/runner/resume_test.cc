@@ -131,9 +131,8 @@ TEST_CASE("a file without a result, or none at all, is nothing to resume from; w
   for (const char* text : {"notes", "{\"results\": []}", "{}\n", "\n"})
     CHECK_THROWS_WITH(results_to_resume(folder.write("notes.json", text), configuration),
                       ContainsSubstring("notes.json:1: is no results file: "));
-  CHECK_THROWS_WITH(
-      results_to_resume(folder.write("unknown.json", "{\"schema_version\":4}\n"), configuration),
-      ContainsSubstring("unknown.json:1: is no results file: its schema_version is 4; this program (pace "));
+  CHECK_THROWS_WITH(results_to_resume(folder.write("unknown.json", "{\"schema_version\":4}\n"), configuration),
+                    ContainsSubstring("unknown.json:1: its schema_version is 4; this program (pace "));
   CHECK_THROWS_WITH(
       results_to_resume(folder.write("plain.json", "{\"schema_version\":3,\"environment\":{}}\n"), configuration),
       ContainsSubstring("plain.json:1: --resume: it does not say what was measured with which options"));

@@ -117,7 +117,7 @@ def _header(line):
     if header["schema_version"] != SCHEMA_VERSION:
         raise ValueError(
             f"its schema_version is {header['schema_version']} (of pace {header['pace_version'] or 'unknown'}); "
-            f"this program reads version {SCHEMA_VERSION}"
+            f"this program reads version {SCHEMA_VERSION}. try: measure again with this version of pace"
         )
     if header["environment"].get("date_utc") is None:
         raise ValueError('environment: has no "date_utc"')

@@ -143,7 +143,10 @@ def _require_version(path, header, key, expected):
         writer = header.get("pace_version")
         of = f" (of pace {schema.text_of(writer)})" if isinstance(writer, str) else ""
         found = schema.text_of(json.dumps(version))[:40]
-        raise InputError(f"{path}:1: its {key} is {found}{of}; this program reads version {expected}")
+        raise InputError(
+            f"{path}:1: its {key} is {found}{of}; this program reads version {expected}. "
+            "try: measure again with this version of pace"
+        )
 
 
 def _header(path, header, kind):

@@ -43,9 +43,11 @@ PACE_INLINE ResultsHeader header_from(const Json& json) {
   // The version comes first: the rest may differ in another version.
   if (const auto& found = json.at("schema_version"); found != schema_version) {
     const auto writer = json.find("pace_version");
-    throw Error("its schema_version is " + text_of(found) +
-                (writer != json.end() && writer->is_string() ? " (of pace " + writer->get<std::string>() + ')' : "") +
-                "; this program (pace " + pace::version + ") reads version " + std::to_string(schema_version));
+    throw OtherVersion(
+        "its schema_version is " + text_of(found) +
+        (writer != json.end() && writer->is_string() ? " (of pace " + writer->get<std::string>() + ')' : "") +
+        "; this program (pace " + pace::version + ") reads version " + std::to_string(schema_version) +
+        ". try: measure again with this program");
   }
   ResultsHeader header;
   detail::read_value(json, header);

@@ -47,7 +47,13 @@ struct ResultsHeader {
 /// Reads a result that `to_json` wrote; `phase`, `phases` and `recalled` are not in it. Throws Error, which names the
 /// key, if a required key is missing or a value has another type than its key's.
 [[nodiscard]] Result result_from(const Json& json);
-/// Reads the first line of a results file. Throws Error as result_from() does, and for another version of the schema.
+/// Thrown for a results file of another version of the schema.
+class OtherVersion : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Reads the first line of a results file. Throws Error as result_from() does, and OtherVersion.
 [[nodiscard]] ResultsHeader header_from(const Json& json);
 
 /// Writes JSON Lines: the header, then one line for each result, in one system call, as soon as the result exists. A

@@ -146,6 +146,8 @@ template <class Each>
         file.header = header_from(json);
       else
         file.results.push_back(result_from(json));
+    } catch (const OtherVersion& error) {
+      throw InputError({path, number}, error.what());
     } catch (const std::exception& error) {
       throw InputError({path, number}, std::string(number == 1 ? "is no results file: " : "is no result: ") +
                                            error.what() + expected_results);

@@ -547,7 +547,7 @@ TEST_CASE("files and command lines that make no sense say what was expected, wit
   check({ok, "/nonexistent.json"}, "/nonexistent.json: cannot be read: No such file");
   check({ok, broken.path()}, broken.path() + ": holds no results: it is empty, or was cut off in its first line");
   check({ok, other.path()}, other.path() + ":1: is no results file: has no \"schema_version\"");
-  check({ok, newer.path()}, newer.path() + ":1: is no results file: its schema_version is 4; this program");
+  check({ok, newer.path()}, newer.path() + ":1: its schema_version is 4; this program");
   check({empty.path(), nothing.path()}, "hold no results");
   check({ok, ok, "--no-slower-than", "fast"}, "--no-slower-than: invalid value 'fast'");
   check({ok, ok, "--no-slower-than"},
