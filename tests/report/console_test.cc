@@ -350,7 +350,7 @@ TEST_CASE("colours only where asked for, and they do not move columns") {
   CHECK(stripped == plain);
 }
 
-TEST_CASE("names and messages cannot move the cursor; a long message is cut") {
+TEST_CASE("names and messages cannot move the cursor; a long message is cut in its middle") {
   auto result = sample::comparison("evil\033[2J\nname");
   std::string message = "first\033[31m";
   for (int i = 0; i < 30; ++i) message += "\nline " + std::to_string(i);
@@ -359,7 +359,19 @@ TEST_CASE("names and messages cannot move the cursor; a long message is cut") {
   CHECK_THAT(text, !ContainsSubstring("\033"));
   CHECK_THAT(text, !ContainsSubstring("\r"));
   CHECK_THAT(text, ContainsSubstring("evil\\x1b[2J\\nname") && ContainsSubstring("a b\\x0d"));
-  CHECK_THAT(text, ContainsSubstring("      line 10\n      ... (19 more lines)\n") && !ContainsSubstring("line 11"));
+  // TorchScript prints the cause in its last line.
+  CHECK_THAT(text,
+             ContainsSubstring("      line 4\n      ... (19 of 31 lines are left out here) ...\n      line 24\n"));
+  CHECK_THAT(text, ContainsSubstring("      line 29\n") && !ContainsSubstring("line 5\n"));
+}
+
+TEST_CASE("a message of 13 lines is shown whole, since a note in place of one line saves none") {
+  auto result = sample::comparison("case");
+  std::string message = "line 1";
+  for (int i = 2; i <= 13; ++i) message += "\nline " + std::to_string(i);
+  result.implementations[1] = sample::without_figures("fused", pace::Outcome::threw, message);
+  const auto text = table_of({result});
+  CHECK_THAT(text, ContainsSubstring("line 6\n      line 7\n") && !ContainsSubstring("left out"));
 }
 
 TEST_CASE("a message of one word is cut with its length, and what comes after it stays") {

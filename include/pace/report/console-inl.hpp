@@ -329,19 +329,23 @@ PACE_INLINE std::string ConsoleSink::remarks(const ImplementationResult& each) c
 }
 
 PACE_INLINE std::string ConsoleSink::indented(const std::string& text, std::size_t indent, Colour colour) const {
-  // A compiler's message may run to thousands of lines; CSV and JSON keep more of it (longest_kept). A word longer than
-  // a line stays whole in wrap(), and may be a message as a whole.
-  constexpr std::size_t most = 12, shortest = 200;
+  // A compiler's message may run to thousands of lines; CSV and JSON keep more of it (longest_kept). TorchScript prints
+  // the cause in its last line, so that lines go from the middle. A word longer than a line stays whole in wrap(), and
+  // may be a message as a whole.
+  constexpr std::size_t most = 13, shown = 6, shortest = 200;
   const auto lines = wrap(text, width_ - indent);
   std::string block;
   std::size_t left = longest_shown;
-  for (std::size_t i = 0; i < lines.size() && i < most; ++i) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i == shown && lines.size() > most) {
+      i = lines.size() - shown;
+      block += std::string(indent, ' ') + "... (" + std::to_string(i - shown) + " of " + std::to_string(lines.size()) +
+               " lines are left out here) ...\n";
+    }
     const std::string line = cut_text(lines[i], std::max(left, shortest));
     block += std::string(indent, ' ') + table_.paint(line, colour) + '\n';
     left -= std::min(left, line.size());
   }
-  if (lines.size() > most)
-    block += std::string(indent, ' ') + "... (" + std::to_string(lines.size() - most) + " more lines)\n";
   return block;
 }
 
