@@ -36,9 +36,9 @@ struct BackendSummary {
   std::string name;
   /// Samples that it was measured on; those that it ended otherwise, with the first reason.
   std::size_t measured = 0;
-  std::map<Outcome, std::size_t> others = {};
-  std::string why = {};
-  /// Per sample on which it and the baseline were measured: time of the baseline over its own.
+  std::map<Outcome, EndedSamples> others = {};
+  /// Per sample on which it and the baseline were measured, unless outputs could not be compared: time of the baseline
+  /// over its own.
   std::vector<double> speedups = {};
   /// Samples that it was timed on: those that it was measured on, unless instructions were counted in the place of
   /// times; and the sum of its median times on these.
@@ -100,7 +100,8 @@ struct OperatorSummary {
     ++backend.measured;
     ++backend.timed;
     backend.sum_of_milliseconds += row.time->median.count() * 1e-6;
-    if (&row == &baseline || !timed(baseline)) return;
+    // Outputs that could not be compared may be wrong.
+    if (&row == &baseline || !timed(baseline) || row.uncompared) return;
     backend.speedups.push_back(baseline.time->median / row.time->median);
     backend.weighted.add({recorded_calls * baseline.time->median, recorded_calls * row.time->median});
   }

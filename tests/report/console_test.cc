@@ -402,6 +402,23 @@ TEST_CASE("totals: the mean of ratios is geometric and leaves out what has none"
                                    "speed-up of its cycles)\n"));
 }
 
+TEST_CASE("totals: what could not be compared has no part in the mean, as what is wrong has none") {
+  auto doubled = sample::comparison("a");
+  auto varies = sample::comparison("b");
+  auto& row = varies.implementations[1] = sample::candidate("fused", 8000, 0.125);
+  row.checked = false;
+  row.uncompared = pace::Uncompared::varies;
+  CHECK_THAT(table_of({doubled, varies}, false, true),
+             ContainsSubstring("  fused over eager: 2.00x (geometric mean over 1 of 2 cases, 1 unchecked, of each the "
+                               "median speed-up of its cycles)\n"));
+  CHECK_THAT(table_of({varies}, false, true),
+             ContainsSubstring("  fused over eager: no speed-up in 1 case, 1 unchecked\n"));
+  // That is what the caller asked for.
+  row.uncompared.reset();
+  CHECK_THAT(table_of({doubled, varies}, false, true),
+             ContainsSubstring("  fused over eager: 0.500x (geometric mean over 2 cases, 1 unchecked, of each the "));
+}
+
 TEST_CASE("what passed near its limit says so below its line") {
   auto near = sample::comparison("near");
   near.implementations[1].judgements = {{"x", pace::Verdict::passed, true, "m"}};

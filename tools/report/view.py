@@ -302,7 +302,8 @@ class View:
                 first = result["name"].split("/")[0] if "/" in result["name"] else "all"
                 for row in result["implementations"]:
                     summary = row["speedup"]
-                    if summary and summary["median"] > 0:
+                    # Outputs that could not be compared may be wrong.
+                    if summary and summary["median"] > 0 and not row["uncompared"]:
                         interval = summary["interval"] or {"low": None, "high": None}
                         for group in {first, "all"}:
                             groups.setdefault((group != "all", group, row["name"], i), []).append(

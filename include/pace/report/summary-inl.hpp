@@ -52,6 +52,9 @@ PACE_INLINE void RunSummary::add_candidate(const ImplementationResult& each, con
   if (candidate == nullptr) candidate = &candidates_.emplace_back(Candidate{.name = each.name, .baseline = baseline});
   ++candidate->cases;
   if (each.outcome != Outcome::measured) return;
+  candidate->unchecked += each.checked ? 0 : 1;
+  // Outputs that could not be compared may be wrong, and a wrong row has no speed-up either.
+  if (each.uncompared) return;
   candidate->mean.add(each.speedup);
   for (const auto& mode : each.modes) {
     auto& known = candidate->modes;
@@ -96,13 +99,15 @@ PACE_INLINE std::string RunSummary::implementations() const {
 
 PACE_INLINE std::string RunSummary::speedup_of(const Candidate& candidate) {
   const std::string line = printable(candidate.name) + " over " + printable(candidate.baseline) + ": ";
-  if (candidate.mean.count == 0) return line + "no speed-up in " + counted(candidate.cases, "case");
+  const std::string unchecked =
+      candidate.unchecked == 0 ? "" : ", " + std::to_string(candidate.unchecked) + " unchecked";
+  if (candidate.mean.count == 0) return line + "no speed-up in " + counted(candidate.cases, "case") + unchecked;
   std::string over = counted(candidate.cases, "case");
   if (candidate.mean.count < candidate.cases) over = std::to_string(candidate.mean.count) + " of " + over;
   std::string modes;
   for (const auto& [name, mean] : candidate.modes)
     if (mean.count > 0) modes += (modes.empty() ? ": " : ", ") + printable(name) + ' ' + mean.text();
-  return line + candidate.mean.text() + " (geometric mean over " + over +
+  return line + candidate.mean.text() + " (geometric mean over " + over + unchecked +
          ", of each the median speed-up of its cycles" + modes + ")";
 }
 

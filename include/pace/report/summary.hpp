@@ -46,7 +46,7 @@ class RunSummary {
   struct Candidate {
     std::string name, baseline;
     Mean mean = {};
-    std::size_t cases = 0;
+    std::size_t cases = 0, unchecked = 0;
     /// By the name of the timing mode.
     std::vector<std::pair<std::string, Mean>> modes = {};
   };
