@@ -94,8 +94,7 @@ class SuiteReport final : public ReplayListener {
     for (const auto& each : done_)
       for (const auto& backend : each.backends) {
         if (backend.others.empty()) continue;
-        out_ << "  " << each.op << ": " << backend.name << ' ' << counts(backend) << ": "
-             << report::printable(first_line(backend.why)) << '\n';
+        out_ << "  " << each.op << ": " << backend.name << ' ' << report::printable(reasons(backend)) << '\n';
       }
     const Nanoseconds elapsed = clock_.now() - start_;
     out_ << "  " << report::rough_duration(elapsed) << ", of which making inputs took "
@@ -153,8 +152,7 @@ class SuiteReport final : public ReplayListener {
     text += ',' + std::to_string(summary.calls) + ',' + std::to_string(summary.samples);
     for (const auto& each : summary.backends) {
       text += ',' + std::to_string(each.measured);
-      if (!each.others.empty())
-        why += (why.empty() ? "" : "; ") + each.name + ' ' + counts(each) + ": " + first_line(each.why);
+      if (!each.others.empty()) why += (why.empty() ? "" : "; ") + each.name + ' ' + reasons(each);
     }
     for (std::size_t i = 1; i < summary.backends.size(); ++i) {
       const auto weighted = summary.backends[i].weighted.speedup();
@@ -182,13 +180,18 @@ class SuiteReport final : public ReplayListener {
   }
 
   /// `refused on 2 of 15, crashed on 1 of 15`.
-  [[nodiscard]] static std::string counts(const BackendSummary& backend) {
+  [[nodiscard]] static std::string counts(const BackendSummary& backend) { return listed(backend, ", ", false); }
+
+  /// `refused on 2 of 15: REASON; crashed on 1 of 15: REASON`, each with the first line of its first reason.
+  [[nodiscard]] static std::string reasons(const BackendSummary& backend) { return listed(backend, "; ", true); }
+
+  [[nodiscard]] static std::string listed(const BackendSummary& backend, const char* between, bool with_reasons) {
     std::size_t samples = backend.measured;
-    for (const auto& [outcome, count] : backend.others) samples += count;
+    for (const auto& [outcome, ended] : backend.others) samples += ended.count;
     std::string text;
-    for (const auto& [outcome, count] : backend.others)
-      text += (text.empty() ? "" : ", ") + std::string(to_string(outcome)) + " on " + std::to_string(count) + " of " +
-              std::to_string(samples);
+    for (const auto& [outcome, ended] : backend.others)
+      text += (text.empty() ? "" : between) + std::string(to_string(outcome)) + " on " + std::to_string(ended.count) +
+              " of " + std::to_string(samples) + (with_reasons ? ": " + first_line(ended.why) : "");
     return text;
   }
 

@@ -31,10 +31,16 @@ struct WeightedTime {
   }
 };
 
+/// Samples that a back end ended in one way other than measured.
+struct EndedSamples {
+  std::size_t count = 0;
+  std::string why = {};  ///< the reason of the first one
+};
+
 /// One back end on one operator.
 struct BackendSummary {
   std::string name;
-  /// Samples that it was measured on; those that it ended otherwise, with the first reason.
+  /// Samples that it was measured on, and those that it ended otherwise.
   std::size_t measured = 0;
   std::map<Outcome, EndedSamples> others = {};
   /// Per sample on which it and the baseline were measured, unless outputs could not be compared: time of the baseline
@@ -93,8 +99,9 @@ struct OperatorSummary {
       return;
     }
     if (!timed(row)) {
-      ++backend.others[row.outcome];
-      if (backend.why.empty()) backend.why = row.message;
+      auto& ended = backend.others[row.outcome];
+      ++ended.count;
+      if (ended.why.empty()) ended.why = row.message;
       return;
     }
     ++backend.measured;

@@ -118,6 +118,36 @@ TEST_CASE("what was not measured is in the line, in the table and in the coverag
                                       "refused on 1 of 1: not here,\"\n"));
 }
 
+TEST_CASE("samples that ended in several ways have the reason of each") {
+  Fixture fixture({"eager", "a"});
+  pace::corpus::OperatorSamples recorded;
+  recorded.name = "aten.x.default";
+  for (int i = 0; i < 3; ++i) recorded.samples.push_back({"", 1, {}});
+  const operators::Selected selected{&recorded, 0, recorded.samples};
+  fixture.report.begin(selected);
+  for (std::size_t i = 0; i < 3; ++i) {
+    auto result = result_of({"eager", "a"}, {1000, -1});
+    if (i > 0) result.implementations[1].outcome = Outcome::threw;
+    if (i > 0) result.implementations[1].message = "shapes differ " + std::to_string(i);
+    fixture.report.result(selected, i, result);
+  }
+  fixture.report.end(selected, {});
+  fixture.report.finish("suite", {});
+  const std::string reasons = "a threw on 2 of 3: shapes differ 1; refused on 1 of 3: not here,";
+  CHECK_THAT(fixture.out.str(), ContainsSubstring("  aten.x.default: " + reasons + '\n'));
+  CHECK_THAT(fixture.folder.read("table.csv"), ContainsSubstring('"' + reasons + '"'));
+}
+
+TEST_CASE("a speed-up on outputs that could not be compared has no part in those of the suite") {
+  operators::OperatorSummary summary("aten.x.default", {"eager", "a"});
+  auto varies = result_of({"eager", "a"}, {1000, 10});
+  varies.implementations[1].uncompared = pace::Uncompared::varies;
+  summary.add(result_of({"eager", "a"}, {1000, 500}), 1);
+  summary.add(varies, 1);
+  CHECK(summary.backends[1].speedups == std::vector<double>{2});
+  CHECK(summary.backends[1].weighted.speedup() == 2);
+}
+
 TEST_CASE("a table that cannot be written is an error at once") {
   std::ostringstream out;
   CHECK_THROWS_AS(operators::SuiteReport({"eager", "a"}, "/nonexistent/table.csv", 1, true, out), pace::Error);
