@@ -209,7 +209,8 @@ class Replay {
     const std::string inputs = inputs_of(selected, offset) + gradients.suffix;
     if (auto known = pace::detail::recall(name, inputs, phases_of(*selected.op)))
       return pace::detail::publish(*std::move(known));
-    const PriorFailures failures(name);
+    const std::string place = place_of(selected, offset);
+    const PriorFailures failures(name, place);
     if (const auto* failure = failures.of_inputs())
       return published(refusal(name, names_, failure->message, failure->outcome));
     // The baseline finds the gradients, before it is compared.
@@ -217,7 +218,6 @@ class Replay {
       return published(without_baseline(name, names_, *failure));
     try {
       const auto call = call_of(selected, offset, copies());
-      const std::string place = place_of(selected, offset);
       if (options_.counter) return published(count_instructions(name, inputs, place, call, failures));
       if (options_.pass != Pass::forward)
         return compare_backends(name, inputs, place, differentiable(call, gradients), failures);
@@ -279,7 +279,7 @@ class Replay {
           require_backward(executable, call, names_[i]);
         }
       } catch (const std::exception& error) {
-        if (i == 0) return published(refusal(name, names_, names_[0] + ": " + error.what()));
+        if (i == 0) return published(refusal(name, names_, names_[0] + ": " + error.what() + " (" + place + ')'));
         comparison.refused({.name = names_[i], .reason = error.what()});
         continue;
       }
@@ -311,7 +311,8 @@ class Replay {
     std::optional<at::ScalarType> on_cpu;
     if (!call.tensors().empty() && call.tensors().front().is_cpu()) on_cpu = call.tensors().front().scalar_type();
     OfPeak of_peak(peak_, work, on_cpu);
-    comparison.note(call.signature());
+    // Failures of pace's own work, such as memory that ran out, do not name the place.
+    comparison.note(call.signature() + place.substr(std::min(place.find(" at "), place.size())));
     if (options_.clock && call.mutates_inputs())
       comparison.note(
           "The timer's calls write to operands, each to what the one before has left. The call that is checked "

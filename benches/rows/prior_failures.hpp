@@ -15,11 +15,13 @@ namespace pace::benches {
 class PriorFailures {
  public:
   /// Takes the failures in the comparison `name` out of run_context(), so that a later comparison of that name does not
-  /// get them.
-  explicit PriorFailures(const std::string& name) {
+  /// get them. Their messages name `place`, where the inputs were recorded; empty: that is unknown.
+  explicit PriorFailures(const std::string& name, const std::string& place = "") {
     RunContext::PriorFailure failure;
-    while (run_context().recollection != nullptr && run_context().recollection->next_fate(name, failure))
+    while (run_context().recollection != nullptr && run_context().recollection->next_fate(name, failure)) {
+      if (!place.empty()) failure.message += " (" + place + ')';
       failures_.push_back(failure);
+    }
   }
 
   /// The failure of the implementation with that index; null: it has not failed.
