@@ -10,12 +10,15 @@
 #include <sys/stat.h>
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/os/read_file.hpp"
 #include "pace/report/json.hpp"
 #include "pace/result/run_context.hpp"
 #include "pace/runner/build_id.hpp"
+#include "pace/runner/cases.hpp"
+#include "pace/runner/continuation.hpp"
 #include "tests/report/sample_results.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -167,6 +170,41 @@ TEST_CASE("results of other inputs under the same name are not taken for those o
   CHECK_THROWS_MATCHES(context.recall("case", "Double[8]", result), pace::InputError,
                        Message("--resume: the earlier run measured 'case' with other inputs (Float[8] there, Double[8] "
                                "here); give the inputs of that run, or write to another file"));
+}
+
+TEST_CASE("a name that is not UTF-8 is the one of its file in every process, and chosen by either") {
+  const std::string raw = "na\xefve", valid = "na\xEF\xBF\xBDve";
+  auto made = sample::comparison(raw);
+  made.inputs = raw;
+  made.implementations[1].name = raw;
+  pace::RunContext context;
+  const auto listener = context.on_result([&](const pace::Result& result) {
+    CHECK(result.name == valid);
+    CHECK(result.inputs == valid);
+    CHECK(result.implementations[1].name == valid);
+  });
+  context.publish(std::as_const(made));
+  CHECK(made.name == raw);
+  context.publish(made);
+  context.remove_listener(listener);
+  CHECK(made.name == valid);
+  CHECK(&made[raw] == &made[valid]);
+
+  // As from the file of an earlier run, or of a process of this run that has ended.
+  std::string program = "program";
+  char* arguments[] = {program.data(), nullptr};
+  pace::runner::Continuation earlier(arguments);
+  earlier.remember(made);
+  CHECK(earlier.knows(raw));
+  pace::Result known;
+  CHECK(pace::run_context().recall(raw, raw, known));
+  CHECK(known.name == valid);
+
+  for (const auto& asked : {raw, valid}) {
+    pace::runner::ChosenCases chosen({asked}, /*dry_run=*/false);
+    CHECK(chosen.passes_over({.name = raw}) == "");
+    CHECK(chosen.complaint() == "");
+  }
 }
 
 TEST_CASE("a build has one name") {

@@ -7,39 +7,19 @@
 #include <vector>
 
 #include "pace/base/config.hpp"
+#include "pace/base/utf8.hpp"
 
 namespace pace::report {
 
-/// A character of UTF-8 text.
-struct Character {
-  std::size_t length = 0;  ///< bytes; 0: the bytes are not UTF-8
-  char32_t code = 0;       ///< its code point
-};
-
-/// Returns the number of bytes of a character that begins with this byte; 0 if none does.
-[[nodiscard]] constexpr std::size_t length_from(unsigned char first) {
-  if (first < 0x80) return 1;
-  return first < 0xC2 || first >= 0xF5 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-}
-
-/// Returns whether the byte is a further byte of a UTF-8 character.
-[[nodiscard]] constexpr bool continues_character(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
-}
+using pace::broken_length;
+using pace::Character;
+using pace::continues_character;
+using pace::first_character;
+using pace::length_from;
+using pace::valid_utf8;
 
 /// Returns whether `text`, which must not be empty, is the beginning of a character whose other bytes may come later.
 [[nodiscard]] bool begins_character(std::string_view text);
-
-/// Returns the character at the start of `text`, which must not be empty. Overlong forms, surrogates and codes beyond
-/// Unicode are not UTF-8.
-[[nodiscard]] Character first_character(std::string_view text);
-
-/// Returns how many bytes at the start of `text`, which are no character of UTF-8, one U+FFFD stands for: the longest
-/// beginning of a character, or 1. Decoders of UTF-8 and the writer of JSON agree on that.
-[[nodiscard]] std::size_t broken_length(std::string_view text);
-
-/// Returns `text` with U+FFFD for what is no UTF-8, as JSON files have it, so that a name is the same in all files.
-[[nodiscard]] std::string valid_utf8(std::string_view text);
 
 /// Returns the number of code points of UTF-8 text. Every character counts as one column; combining and double-width
 /// ones are rare in names of benchmarks.

@@ -14,6 +14,7 @@
 
 #include "pace/base/error.hpp"
 #include "pace/base/units.hpp"
+#include "pace/base/utf8.hpp"
 #include "pace/result/conditions.hpp"
 #include "pace/result/suite_budget.hpp"
 #include "pace/result/verdict.hpp"
@@ -415,10 +416,20 @@ struct Result {
     require_measured();
     std::string known;
     for (const auto& each : implementations) {
-      if (each.name == implementation) return each;
+      if (each.name == implementation || each.name == valid_utf8(implementation)) return each;
       known += known.empty() ? each.name : ", " + each.name;
     }
     throw Error("result '" + name + "' has no implementation '" + std::string(implementation) + "'; it has: " + known);
+  }
+
+  /// Replaces names that are not UTF-8 by those that result files have, so that an earlier run and this one have equal
+  /// names.
+  void make_names_valid() {
+    for (auto* const text : {&name, &inputs}) *text = valid_utf8(*text);
+    for (auto& each : implementations)
+      for (auto* const text : {&each.name, &each.context.comparison, &each.context.inputs, &each.context.baseline})
+        *text = valid_utf8(*text);
+    for (auto& phase : phases) phase.make_names_valid();
   }
 
   /// Returns whether there are implementations and each of them was measured.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "pace/base/error.hpp"
+#include "pace/base/utf8.hpp"
 #include "pace/result/options.hpp"
 #include "pace/result/planned_case.hpp"
 #include "pace/result/result.hpp"
@@ -75,7 +76,7 @@ class RunContext {
     if (recollection == nullptr) return false;
     recollection->comparison_begins();
     if (!recollection->recall(name, result)) return false;
-    if (!result.inputs.empty() && !inputs.empty() && result.inputs != inputs)
+    if (!result.inputs.empty() && !inputs.empty() && result.inputs != valid_utf8(inputs))
       throw InputError({}, "--resume: the earlier run measured '" + name + "' with other inputs (" + result.inputs +
                                " there, " + inputs + " here); give the inputs of that run, or write to another file");
     return true;
@@ -110,12 +111,19 @@ class RunContext {
   };
   /// Completes each result before the listeners hear it; null: there is nothing to add.
   Completion* completion = nullptr;
-  /// Calls all listeners with `result`, completed, in the order in which they were added.
-  void publish(const Result& result) const {
+  /// Calls all listeners with `result`, completed, in the order in which they were added. Its names become those that
+  /// files have (Result::make_names_valid()).
+  void publish(Result& result) const {
+    result.make_names_valid();
     if (completion == nullptr) return hear(result);
     Result completed = result;
     completion->complete(completed);
     hear(completed);
+  }
+  /// Does the same with a copy of `result`.
+  void publish(const Result& result) const {
+    Result named = result;
+    publish(named);
   }
   /// Removes all listeners.
   void clear_listeners() {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/base/utf8.hpp"
 #include "pace/report/text.hpp"
 #include "pace/result/planned_case.hpp"
 #include "pace/result/result.hpp"
@@ -25,9 +26,15 @@ class ChosenCases final : public CaseSelection {
  public:
   /// `asked`: names of the comparisons that are measured, alone or with inputs (name_with_inputs()); empty: all. In a
   /// `dry_run` none is measured.
-  ChosenCases(std::vector<std::string> asked, bool dry_run) : asked_(std::move(asked)), dry_run_(dry_run) {}
+  ChosenCases(std::vector<std::string> asked, bool dry_run) : asked_(std::move(asked)), dry_run_(dry_run) {
+    for (auto& name : asked_) name = valid_utf8(name);
+  }
 
-  [[nodiscard]] std::string passes_over(const PlannedCase& planned) override {
+  [[nodiscard]] std::string passes_over(const PlannedCase& as_made) override {
+    // The name that results have (Result::make_names_valid()), which a command that repeats the case gives.
+    PlannedCase planned = as_made;
+    planned.name = valid_utf8(planned.name);
+    planned.inputs = valid_utf8(planned.inputs);
     const std::string whole = name_with_inputs(planned.name, planned.inputs);
     if (std::ranges::find(seen_, planned.name) == seen_.end()) seen_.push_back(planned.name);
     if (std::ranges::find(with_inputs_, whole) == with_inputs_.end()) with_inputs_.push_back(whole);

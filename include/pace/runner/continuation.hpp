@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "pace/base/error.hpp"
+#include "pace/base/utf8.hpp"
 #include "pace/os/bazel.hpp"
 #include "pace/os/inherited_signals.hpp"
 #include "pace/os/parse_json.hpp"
@@ -93,7 +94,9 @@ class Continuation : public RunContext::Checkpoint {
     for (const auto& each : known_) use(each);
   }
 
-  [[nodiscard]] bool knows(const std::string& name) const override {
+  // What a file holds has names in UTF-8 (Result::make_names_valid()).
+  [[nodiscard]] bool knows(const std::string& raw_name) const override {
+    const std::string name = valid_utf8(raw_name);
     for (const auto& each : known_)
       if (each.name == name) return true;
     for (const auto& each : fates_)
@@ -111,7 +114,8 @@ class Continuation : public RunContext::Checkpoint {
     take_back_when_ended();
   }
 
-  bool recall(const std::string& name, Result& result) override {
+  bool recall(const std::string& raw_name, Result& result) override {
+    const std::string name = valid_utf8(raw_name);
     for (auto each = known_.begin(); each != known_.end(); ++each) {
       if (each->name != name) continue;
       result = std::move(*each);
@@ -121,7 +125,8 @@ class Continuation : public RunContext::Checkpoint {
     return false;
   }
 
-  bool next_fate(const std::string& name, RunContext::PriorFailure& fate) override {
+  bool next_fate(const std::string& raw_name, RunContext::PriorFailure& fate) override {
+    const std::string name = valid_utf8(raw_name);
     for (auto each = fates_.begin(); each != fates_.end(); ++each) {
       if (each->comparison != name) continue;
       fate = std::move(each->fate);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pace/base/error.hpp"
+#include "pace/base/utf8.hpp"
 #include "pace/os/bazel.hpp"
 #include "pace/report/configuration.hpp"
 #include "pace/report/environment.hpp"
@@ -35,7 +36,9 @@ namespace pace::runner::detail {
 /// Returns the options and the facts of the machine on which a run's figures depend.
 [[nodiscard]] inline Configuration configuration_of(const SessionConfig& config, const SessionOptions& session,
                                                     const report::Environment& environment) {
-  Configuration all = config.configuration();
+  Configuration all;
+  // Paths in it need not be UTF-8, as the file of an earlier run has them.
+  for (const auto& [key, value] : config.configuration()) all.emplace(valid_utf8(key), valid_utf8(value));
   const Options& options = session.measuring;
   const auto add = [&](const char* name, const auto& value) {
     std::ostringstream text;

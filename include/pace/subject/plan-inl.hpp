@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pace/base/error.hpp"
+#include "pace/base/utf8.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/text.hpp"
 
@@ -67,7 +68,8 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
                     [](const auto& each) { return each.is_baseline; }) != 1)
     complain("needs exactly one baseline; call .baseline(name, function) once");
   for (auto each = plan.implementations.begin(); each != plan.implementations.end(); ++each)
-    if (std::any_of(plan.implementations.begin(), each, [&](const auto& other) { return other.name == each->name; }))
+    if (std::any_of(plan.implementations.begin(), each,
+                    [&](const auto& other) { return valid_utf8(other.name) == valid_utf8(each->name); }))
       complain("has two implementations named '" + each->name + "'; each needs a name of its own");
   for (const auto& [what, amount] : {std::pair("bytes", plan.bytes), std::pair("flops", plan.flops)})
     if (amount && !(*amount >= 0 && std::isfinite(*amount)))
