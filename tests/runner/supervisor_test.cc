@@ -126,7 +126,7 @@ TEST_CASE("a signal that comes while no process measures ends the run at once") 
   const auto program = run("crashes" + options, "INTERRUPTED_BETWEEN_PROCESSES=1");
   INFO(program.out << program.err);
   CHECK(program.code == 128 + SIGTERM);
-  CHECK_THAT(program.err, ContainsSubstring("a fresh process goes on") && ContainsSubstring("pace: interrupted"));
+  CHECK_THAT(program.err, ContainsSubstring("a fresh process goes on") && ContainsSubstring("pace: interrupted\n"));
   CHECK(count(program.out, "begins culprit") == 1);
   CHECK(count(program.out, "begins after") == 0);
 }
@@ -137,7 +137,8 @@ TEST_CASE("a signal that does not come from an implementation ends the run, and 
   INFO(program.out << program.err);
   CHECK(program.code == 128 + 13);
   CHECK_THAT(program.err,
-             ContainsSubstring("killed by signal 13 (Broken pipe), which is no fault of an implementation"));
+             ContainsSubstring("killed by signal 13 (Broken pipe), which is no fault of an implementation; what was "
+                               "measured so far is in the result files"));
   CHECK(count(program.out, "begins culprit") == 1);
   CHECK(count(program.out, "begins after") == 0);
   CHECK(rows(folder.read("a.json")) ==

@@ -91,7 +91,7 @@ namespace detail {
   // All processes of the run write to one results file of the page.
   const std::string of_page =
       options.html.empty() ? "" : results_of_page(std::filesystem::absolute(output_path(options.html)).string());
-  const auto code = supervise(call_timeout, memory_limit(), call.config.now, std::cerr);
+  const auto code = supervise(call_timeout, memory_limit(), !files_of(options).empty(), call.config.now, std::cerr);
   if (code && !of_page.empty()) remove_if_empty(of_page);
   return code;
 }

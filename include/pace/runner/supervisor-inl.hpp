@@ -73,9 +73,13 @@ inline void end_run(int number) {
 /// One run of supervise().
 class Supervisor {
  public:
-  Supervisor(Nanoseconds call_timeout, std::optional<std::int64_t> memory_limit, std::function<Nanoseconds()> now,
-             std::ostream& errors)
-      : call_timeout_(call_timeout), memory_limit_(memory_limit), now_(std::move(now)), errors_(errors) {}
+  Supervisor(Nanoseconds call_timeout, std::optional<std::int64_t> memory_limit, bool has_files,
+             std::function<Nanoseconds()> now, std::ostream& errors)
+      : call_timeout_(call_timeout),
+        memory_limit_(memory_limit),
+        has_files_(has_files),
+        now_(std::move(now)),
+        errors_(errors) {}
   Supervisor(const Supervisor&) = delete;
 
   [[nodiscard]] std::optional<int> run() {
@@ -113,7 +117,7 @@ class Supervisor {
       }
       if (WIFSIGNALED(status) && ends_the_run(WTERMSIG(status)))
         return fail("the process was killed by " + name_of_signal(WTERMSIG(status)) +
-                    ", which is no fault of an implementation; what was measured so far is in the result files"),
+                    ", which is no fault of an implementation" + where_results_are()),
                code_of(status);
       const RunContext::PriorFailure fate = fate_of(status);
       if (!at_work) return fail(fate.message + " outside of any comparison"), code_of(status);
@@ -245,8 +249,13 @@ class Supervisor {
   }
 
   [[nodiscard]] int interrupted() const {
-    errors_ << "\npace: interrupted; what was measured so far is in the result files\n" << std::flush;
+    errors_ << "\npace: interrupted" << where_results_are() << '\n' << std::flush;
     return signal_exit + end_wanted;
+  }
+
+  /// Returns the clause about what was measured before the run ended; empty if no file keeps it.
+  [[nodiscard]] const char* where_results_are() const {
+    return has_files_ ? "; what was measured so far is in the result files" : "";
   }
 
   int fail(const std::string& what) const {
@@ -261,6 +270,7 @@ class Supervisor {
 
   Nanoseconds call_timeout_;
   std::optional<std::int64_t> memory_limit_;
+  const bool has_files_;
   std::function<Nanoseconds()> now_;
   std::ostream& errors_;
   int file_ = -1, memory_ = -1;
@@ -283,8 +293,8 @@ PACE_INLINE Nanoseconds run_age() {
 }
 
 PACE_INLINE std::optional<int> supervise(Nanoseconds call_timeout, std::optional<std::int64_t> memory_limit,
-                                         std::function<Nanoseconds()> now, std::ostream& errors) {
-  return detail::Supervisor(call_timeout, memory_limit, std::move(now), errors).run();
+                                         bool has_files, std::function<Nanoseconds()> now, std::ostream& errors) {
+  return detail::Supervisor(call_timeout, memory_limit, has_files, std::move(now), errors).run();
 }
 
 }  // namespace pace::runner
