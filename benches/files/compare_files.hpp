@@ -34,6 +34,9 @@
 
 namespace pace::benches::files {
 
+/// Sets of inputs that a comparison of so many sides holds: one for each, one to restore them from, and the first one.
+[[nodiscard]] inline std::size_t sets_of_inputs(std::size_t sides) { return sides + 2; }
+
 class FileComparison {
  public:
   /// `device`: where inputs are; none: where their file says.
@@ -60,8 +63,7 @@ class FileComparison {
     report_step({.what = "inputs"});
     std::optional<loaders::CallInputs> inputs;
     try {
-      // A set for each side, one to restore them from, and these.
-      inputs.emplace(loaders::make_inputs(one, device_, run_context().options.seed, names_.size() + 2));
+      inputs.emplace(loaders::make_inputs(one, device_, run_context().options.seed, sets_of_inputs(names_.size())));
     } catch (const std::exception& error) {
       return published(refusal(one.name, names_, error.what()));
     }

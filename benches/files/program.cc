@@ -22,6 +22,7 @@
 #include "benches/files/compare_files.hpp"
 #include "benches/files/sides.hpp"
 #include "benches/loaders/cases.hpp"
+#include "benches/loaders/input_text.hpp"
 #include "benches/loaders/library.hpp"
 #include "benches/loaders/operator_by_name.hpp"
 #include "pace/catch2.hpp"
@@ -111,6 +112,9 @@ std::vector<std::string> problems_of_dry_run() {
     if (is_left_out(one)) continue;
     std::optional<loaders::CallInputs> inputs;
     if (!problems.look([&] { inputs.emplace(loaders::inputs_to_check(one)); })) continue;
+    // A dry run needs no GPU, so that the memory of one is not looked at.
+    if (const auto device = work.device.value_or(c10::kCPU); one.file.empty() && device.is_cpu())
+      problems.look([&] { loaders::require_memory_for(one.text, device, files::sets_of_inputs(work.sides.size())); });
     const auto places = loaders::places_in_run(one, work.device);
     for (const auto& check : checks)
       if (check) problems.look([&] { check(*inputs, places); });

@@ -307,13 +307,18 @@ inline void draw_values(const at::Tensor& tensor, const ValueRange& range, std::
   return parsed;
 }
 
+/// Throws Unsupported unless `copies` sets of the inputs fit in the memory that the device has left.
+inline void require_memory_for(const InputText& text, c10::Device device, std::size_t copies) {
+  operators::require_memory(
+      inputs::input_bytes(text.call, std::optional<at::ScalarType>()) * static_cast<std::int64_t>(copies), "the inputs",
+      aot::available_memory_on(device));
+}
+
 /// Makes tensors with random values that depend on the text and the seed alone. `copies`: sets of the inputs that the
 /// caller will hold. Throws Unsupported for tensors that are too large or cannot be made.
 [[nodiscard]] inline inputs::Inputs make_inputs(const InputText& text, c10::Device device, std::uint64_t seed,
                                                 std::size_t copies) {
-  operators::require_memory(
-      inputs::input_bytes(text.call, std::optional<at::ScalarType>()) * static_cast<std::int64_t>(copies), "the inputs",
-      aot::available_memory_on(device));
+  require_memory_for(text, device, copies);
   inputs::GenerateOptions options;
   options.device = device;
   options.seed = seed;

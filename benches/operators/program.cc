@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -41,11 +42,13 @@
 #include "benches/operators/suite_report.hpp"
 #include "benches/operators/under_callgrind.hpp"
 #include "pace/base/digest.hpp"
+#include "pace/base/utf8.hpp"
 #include "pace/catch2.hpp"
 #include "pace/os/bazel.hpp"
 #include "pace/os/new_folders.hpp"
 #include "pace/os/read_file.hpp"
 #include "pace/report/text.hpp"
+#include "pace/runner/cases.hpp"
 #include "pace/runner/current_directory.hpp"
 #include "pace/runner/process_files.hpp"
 #include "pace/runner/session.hpp"
@@ -217,6 +220,32 @@ std::string complaint() {
          " of the lines and files of the inputs could not be read and were left out; see above";
 }
 
+/// Names of the cases of a sample: several where a backward pass has choices of gradients.
+std::vector<std::string> case_names(const operators::Selected& selected, std::size_t offset) {
+  std::vector<std::string> names;
+  auto gradients = std::vector<operators::GradientCase>{{}};
+  if (line.replay.pass != operators::Pass::forward) gradients = operators::gradient_cases(selected.samples[offset]);
+  for (const auto& each : gradients) names.push_back(operators::case_name(selected, offset, each.suffix));
+  return names;
+}
+
+/// In a dry run: fails for each case that the run would refuse, as far as that shows without a measurement.
+void fail_for_problems_of_dry_run(const operators::Replay& replay) {
+  const auto* const chosen = dynamic_cast<const pace::runner::ChosenCases*>(pace::run_context().cases);
+  if (chosen == nullptr) return;
+  std::set<std::string> listed;
+  for (const auto& each : chosen->planned())
+    if (!each.is_kept) listed.insert(each.plan.name);
+  for (const auto& selected : work->selection)
+    for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
+      if (std::ranges::none_of(case_names(selected, offset),
+                               [&](const std::string& name) { return listed.contains(pace::valid_utf8(name)); }))
+        continue;
+      if (const auto problem = replay.problem(selected, offset); !problem.empty())
+        FAIL_CHECK(pace::report::printable_lines(problem));
+    }
+}
+
 void replay() {
   const auto& selection = work->selection;
   auto& report = *work->report;
@@ -235,6 +264,7 @@ void replay() {
     INFO("category " << category.name);
     replay.run(members, checked);
   }
+  fail_for_problems_of_dry_run(replay);
   // In a dry run, and where --case names none of these, there is nothing to sum up.
   if (!report.empty()) report.finish(suite_name + ", " + line.replay.dtype, replay.making_inputs());
   if (const auto options = asked_of_outputs(); !options.empty())
@@ -265,12 +295,8 @@ operators::compat::CompatOptions compat_options() {
 /// The names of all cases, one a line.
 void list_cases(std::ostream& out) {
   for (const auto& selected : work->selection)
-    for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
-      auto gradients = std::vector<operators::GradientCase>{{}};
-      if (line.replay.pass != operators::Pass::forward) gradients = operators::gradient_cases(selected.samples[offset]);
-      for (const auto& each : gradients)
-        out << pace::report::printable(operators::case_name(selected, offset, each.suffix)) << '\n';
-    }
+    for (std::size_t offset = 0; offset < selected.samples.size(); ++offset)
+      for (const auto& name : case_names(selected, offset)) out << pace::report::printable(name) << '\n';
 }
 
 void replay_as_upstream() {

@@ -92,6 +92,21 @@ class Replay {
     }
   }
 
+  /// Returns why no back end could run the sample, as far as that shows without a measurement; empty: nothing shows. It
+  /// makes no tensor and needs no GPU, so that the memory of one is not looked at.
+  [[nodiscard]] std::string problem(const Selected& selected, std::size_t offset) const {
+    auto generate = generate_options(options_, run_context().options.seed);
+    const bool on_cpu = generate.device.is_cpu();
+    if (!on_cpu) generate.device = c10::kCPU;
+    try {
+      (void)make_announced_call(selected.op->name, selected.samples[offset], generate, on_cpu ? copies() : 0,
+                                options_.channels_last);
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
   /// Time that making inputs took so far.
   [[nodiscard]] Nanoseconds making_inputs() const { return making_inputs_; }
 

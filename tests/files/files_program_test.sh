@@ -91,6 +91,8 @@ shows "argument 'times': expected 3, which the program was exported with, found 
 dry --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([8, width], f32), T([64], f32))" --sweep width=63,64,65
 shows "found float32[8, 63] on cpu"; shows "found float32[8, 65] on cpu"
 [[ $text != *"foundfloat32[8,64]"* ]] || complain "a size that fits is refused"
+dry --baseline op:aten::relu --candidate op:aten::gelu --inputs "(T([400000, 400000], f32),)"
+shows "not enough memory for the inputs: "
 dry --baseline op:aten::relu --candidate op:aten::gelu --inputs "(T([8], f32), T([8], f32))"
 shows "takes at most 1 positional arguments, got 2"
 compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "(T([8, 63], f32), T([64], f32))" --dry-run --case other

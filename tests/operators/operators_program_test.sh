@@ -229,6 +229,20 @@ run --dry-run --inp-file "$work/two.txt" --audit strict; says "aten.relu.default
 run --dry-run --inp-file "$work/two.txt" --backends eager,warp; refuses; says "unknown back end 'warp'"
 run --dry-run --inp-file "$work/nonexistent.txt"; refuses
 
+case="a dry run fails for what the run would refuse, as far as that shows without a measurement"
+printf 'Operator: aten.relu.default\n%s\ncnt: 1, ((T([4000000000, 4000000], f32),), {})\n' "$good" >"$work/large.txt"
+for plan in "" --dry-run; do
+  run $plan --inp-file "$work/large.txt"; fails; says "large.txt:3:9: aten.relu.default: not enough memory for the inputs"
+  run $plan --inp-file "$work/unknown.txt"; fails; says "this LibTorch has no operator 'aten.no_such_thing.default'"
+done
+run --dry-run --inp-file "$work/large.txt" --case 'aten.relu.default[0]'; succeeds
+
+case="a file whose name is not UTF-8 can be gone on from"
+cp "$work/good.txt" "$work/"$'na\xefve.txt'
+run --inp-file "$work/"$'na\xefve.txt' --json "$work/naive.json"; succeeds; says "2 measured"
+run --inp-file "$work/"$'na\xefve.txt' --json "$work/naive.json" --resume; succeeds
+says "1 results of an earlier run are kept"
+
 case="--case: that one alone"
 run --case 'aten.relu.default[0]' --inp-file "$work/two.txt"; succeeds; says "1 case, 2 implementations: 2 measured"
 [[ $output != *aten.neg* ]] || complain "it ran another"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -121,9 +122,9 @@ TEST_CASE("every back end is a row, and a wrong one is found out") {
   CHECK_FALSE(results[0]["bad"].speedup);
   // Converted to the type of the run.
   CHECK_THAT(results[0].notes.at(0), ContainsSubstring("Float[64]"));
-  CHECK(results[1]["good"].outcome == Outcome::refused);
   // For failures that do not name it themselves, such as memory that ran out in pace's own work.
   CHECK_THAT(results[0].notes.at(0), ContainsSubstring(") at ") && EndsWith(".txt:2:9"));
+  CHECK(results[1]["good"].outcome == Outcome::refused);
   CHECK(results[1]["good"].message == "no negatives here");
   CHECK(results[1]["eager"].outcome == Outcome::measured);
 }
@@ -148,6 +149,32 @@ TEST_CASE("a sample that cannot be run is a row of refusals with operator, file 
   }
   CHECK_THAT(results[1]["good"].message, ContainsSubstring("memory"));
   CHECK(results[3]["good"].outcome == Outcome::measured);
+}
+
+TEST_CASE("what a run would refuse shows without a measurement") {
+  Fixture fixture(
+      "Operator: aten.relu.default\n"
+      "cnt: 1, ((T([64], f32),), {})\n"
+      "cnt: 1, ((T([4000000000, 4000000], f32),), {})\n"
+      "Operator: aten.relu.nope\n"
+      "cnt: 1, ((T([64], f32),), {})\n"
+      "Operator: aten.frobnicate.default\n"
+      "cnt: 1, ((T([64], f32),), {})\n");
+  operators::ReplayOptions options;
+  const auto selection = operators::select(fixture.corpus, options, [](const std::string&) {});
+  options.backends = "eager,good";
+  const operators::Replay replay(options, fixture.registry);
+  std::map<std::string, std::string> problems;
+  for (const auto& selected : selection)
+    for (std::size_t offset = 0; offset < selected.samples.size(); ++offset)
+      problems[operators::case_name(selected, offset)] = replay.problem(selected, offset);
+  REQUIRE(problems.size() == 4);
+  CHECK(problems["aten.relu.default[0]"] == "");
+  CHECK_THAT(problems["aten.relu.default[1]"],
+             ContainsSubstring(".txt:3:9: aten.relu.default: not enough memory for the inputs: "));
+  CHECK_THAT(problems["aten.relu.nope[0]"],
+             ContainsSubstring(".txt:5:9: aten.relu.nope: this LibTorch has no operator 'aten.relu.nope'"));
+  CHECK_THAT(problems["aten.frobnicate.default[0]"], ContainsSubstring("has no operator 'aten.frobnicate.default'"));
 }
 
 TEST_CASE("a dtype of which no tensor can be made is refused with the operator and one place, that of the dtype") {
