@@ -263,8 +263,11 @@ class Run {
     if (!line_.compile_only) files_->claim(EarlierResults::replaced);
     open_comparisons();
     const auto& settings = line_.settings;
-    const std::string what = std::string(line_.compile_only ? "compile" : to_string(settings.mode)) + ", " +
-                             (settings.training ? "training" : "inference");
+    std::string what = std::string(line_.compile_only ? "compile" : to_string(settings.mode)) + ", " +
+                       (settings.training ? "training" : "inference");
+    // Nothing else is audited.
+    if (!line_.compile_only && settings.mode == Mode::performance && !settings.compat)
+      what += std::string(", audit ") + to_string(line_.measuring.audit);
     const std::string backends = joined(candidates(settings), ", ");
     for (const auto& model : chosen)
       out_ << report::printable(model.name) << "  " << joined(model.devices, ", ") << "  " << what << "  "

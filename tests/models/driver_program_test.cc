@@ -743,8 +743,10 @@ TEST_CASE("a dry run says which models would be run, for how long and to which f
   CHECK(bench.performance({"-k", "good"}) == 0);
   const auto before = bench.csv();
   CHECK(bench.performance({"-k", "good|better", "--dry-run", "--backend=torchscript,aot_inductor"}) == 0);
-  CHECK_THAT(bench.printed, ContainsSubstring("better  cpu  performance, inference  torchscript, aot_inductor\n"
-                                              "good  cpu  performance, inference  torchscript, aot_inductor\n"
+  CHECK_THAT(bench.printed, ContainsSubstring("better  cpu  performance, inference, audit standard  torchscript, "
+                                              "aot_inductor\n"
+                                              "good  cpu  performance, inference, audit standard  torchscript, "
+                                              "aot_inductor\n"
                                               "2 models would be run, each for 2000 s at most, 1 h 7 min together\n"
                                               "would write " +
                                               (bench.scratch / "r.csv") + "\ndry run: nothing was measured\n"));
