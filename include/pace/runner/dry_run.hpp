@@ -5,6 +5,7 @@
 #include <catch2/reporters/catch_reporter_streaming_base.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <ostream>
 #include <string>
@@ -153,8 +154,9 @@ inline void print_dry_run(const std::vector<ListedCase>& planned, const DryRunFi
     out << "  " << std::to_string(count) << (count == 1 ? " case expects " : " cases expect ")
         << report::printable(text) << '\n';
   out << std::to_string(planned.size()) << (planned.size() == 1 ? " case" : " cases") << " would be measured";
-  if (!planned.empty())
-    out << ", for about " << report::rough_duration(sum)
+  // Kept results and counts of instructions have no budget.
+  if (sum.count() > 0)
+    out << ", for about " << (sum < std::chrono::seconds(10) ? format_time(sum) : report::rough_duration(sum))
         << " by their budgets; making inputs, compiling, first calls and checks come on top";
   out << '\n';
   if (!limits.empty()) out << limits << '\n';
