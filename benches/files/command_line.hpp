@@ -1,6 +1,7 @@
 // The command line of the program that compares files.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -131,6 +132,11 @@ inline void require_meaning(const CommandLine& line) {
                                 line.check.method == Method::random;
   if (has_no_tolerance && (line.check.rtol || line.check.atol))
     refuse("--rtol and --atol have no meaning with --check cosine, bitwise or random; expected one of them");
+  for (const auto operand : line.scratch)
+    if (std::ranges::find(line.keeps, operand) != line.keeps.end())
+      refuse("--scratch " + std::to_string(operand) + " does not go together with --keeps " + std::to_string(operand) +
+             ": calls may overwrite a workspace, so that nothing of it stays; expected one "
+             "of them");
   for (const auto& each : line.backends)
     if (each != "nativert" && each != "aot_inductor")
       refuse("--backend: invalid value '" + each + "'; expected nativert or aot_inductor");

@@ -583,6 +583,11 @@ TEST_CASE("a null function is an error as soon as it is given") {
 
 TEST_CASE("an ill-formed comparison is an error, before anything runs") {
   const auto nothing = [] {};
+  // Results files would have one name for both.
+  CHECK_THROWS_AS(pace::compare("x").baseline("\xfe", nothing).candidate("\xff", nothing).run(), pace::Error);
+  const auto ignores = [](const at::Tensor&) {};
+  CHECK_THROWS_WITH(pace::compare("x", at::ones({2})).baseline("a", ignores).scratch(0).keeps(0).run(),
+                    ContainsSubstring("declares operand tensor 0 by both scratch() and keeps(). why: "));
   CHECK_THROWS_MATCHES(pace::compare("x").candidate("a", nothing).run(), pace::Error,
                        Message("comparison 'x': needs exactly one baseline; call .baseline(name, function) once"));
   CHECK_THROWS_AS(pace::compare("x").baseline("a", nothing).baseline("b", nothing).run(), pace::Error);

@@ -396,6 +396,7 @@ compares --trust --baseline $pair.pt2 --inputs $inputs --inductor-config warp; r
 compares "${good[@]}" --speedup-at-least nan; refuses "--speedup-at-least: invalid value 'nan'"
 compares "${good[@]}" --rtol -1; refuses "--rtol: invalid value '-1'"
 compares "${good[@]}" --rtol 1 --check bitwise; refuses "--rtol and --atol have no meaning"
+compares "${good[@]}" --scratch 0 --scratch 1 --keeps 1; refuses "--scratch 1 does not go together with --keeps 1"
 compares "${good[@]}" --sweep b=1:2:x2; refuses "--sweep b has no effect"
 compares "${good[@]}" --sweep b=1:2; refuses "--sweep 'b=1:2'"
 compares "${good[@]}" --device warp; refuses "--device: expected cpu, cuda"

@@ -63,6 +63,12 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
   };
   declares(plan.scratch, "scratch");
   declares(plan.keeps, "one that implementations may keep something of (keeps)");
+  for (const std::size_t i : plan.scratch)
+    if (std::ranges::find(plan.keeps, i) != plan.keeps.end())
+      complain(
+          "declares operand tensor " + std::to_string(i) +
+          " by both scratch() and keeps(). why: calls may overwrite a workspace, so that nothing of it stays. try: "
+          "one of them");
   check::validate(plan.check);
   if (std::count_if(plan.implementations.begin(), plan.implementations.end(),
                     [](const auto& each) { return each.is_baseline; }) != 1)
