@@ -11,6 +11,7 @@
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "pace/report/progress_line.hpp"
 #include "pace/report/sink.hpp"
@@ -106,6 +107,7 @@ class MeasuringRun {
   void tell_first_process() {
     sinks().use(parts_.output.replicate(), [&](ReplicateSink& sink) {
       for (const auto& problem : OtherFailures::found) sink.write_problem(problem);
+      for (const auto& failed : failed_cases()) sink.write_failed(failed);
       // Another shard may have what this one has not.
       if (is_shard_ && code_ == 0 && account_.empty()) sink.write_empty();
     });
@@ -166,15 +168,19 @@ class MeasuringRun {
     return exit_code;
   }
 
-  void print_commands_to_repeat(int exit_code) {
+  /// Returns what failed. The only test case of a program needs no name.
+  [[nodiscard]] std::vector<FailedCase> failed_cases() const {
     const auto& tests = Catch::getAllTestCasesSorted(parts_.call.session.config());
     const bool is_only_test = tests.size() == 1 && !tests.front().getTestCaseInfo().isHidden();
+    auto found = FailedCases::to_repeat();
+    if (is_only_test)
+      for (auto& each : found) each.test.clear();
+    return found;
+  }
+
+  void print_commands_to_repeat(int exit_code) {
     print_repeat_commands(
-        FailedCases::to_repeat(), exit_code,
-        [&](FailedCase failed) {
-          if (is_only_test) failed.test.clear();
-          return words_to_repeat(failed, parts_.repeated);
-        },
+        failed_cases(), exit_code, [&](const FailedCase& failed) { return words_to_repeat(failed, parts_.repeated); },
         parts_.output.errors());
   }
 

@@ -19,6 +19,7 @@
 #include "pace/report/json_fields.hpp"
 #include "pace/report/schema.hpp"
 #include "pace/report/sink.hpp"
+#include "pace/runner/repeat.hpp"
 
 namespace pace::runner {
 
@@ -49,6 +50,7 @@ struct Line {
   std::optional<OpenQuestion> open = {};
   std::optional<std::string> problem = {};
   std::optional<bool> empty = {};
+  std::optional<FailedCase> failed = {};
 };
 
 /// Findings of one process, for the process that started it.
@@ -63,6 +65,8 @@ struct Left {
   std::size_t closed = 0;
   /// Whether this process is of a shard that has nothing to measure, which is no failure.
   bool empty = false;
+  /// What failed in this process alone, for the commands that repeat it.
+  std::vector<FailedCase> failed;
 };
 
 }  // namespace detail
@@ -117,6 +121,17 @@ struct Schema<runner::detail::OpenQuestion> {
   };
 };
 template <>
+struct Schema<runner::FailedCase> {
+  using Failed = runner::FailedCase;
+  static constexpr std::string_view name = "failed";
+  static constexpr auto fields = std::tuple{
+      required_field("test", &Failed::test, "name of the test case"),
+      required_field("name", &Failed::name, "name of the comparison"),
+      required_field("check_seed", &Failed::check_seed, "repeats the values of checks"),
+      required_field("inputs", &Failed::inputs, "its inputs, where the name alone is ambiguous"),
+  };
+};
+template <>
 struct Schema<runner::detail::Line> {
   using Line = runner::detail::Line;
   static constexpr std::string_view name = "line";
@@ -126,6 +141,7 @@ struct Schema<runner::detail::Line> {
       field("open", &Line::open, "a judgement without a figure"),
       field("problem", &Line::problem, "what no further process can mend"),
       field("empty", &Line::empty, "true: the shard has nothing to measure"),
+      field("failed", &Line::failed, "a case to repeat"),
   };
 };
 /// @endcond
@@ -157,6 +173,8 @@ class ReplicateSink final : public report::Sink {
   void write_problem(const std::string& problem) { line({.problem = problem}); }
   /// Writes that this process is of a shard that has nothing to measure, which is no failure.
   void write_empty() { line({.empty = true}); }
+  /// Writes a case that failed, for the command that repeats it.
+  void write_failed(const FailedCase& failed) { line({.failed = failed}); }
   void finish() override { file_.close(); }
 
  private:
@@ -203,6 +221,7 @@ namespace detail {
         left.open.push_back(*std::move(found.open));
       }
       left.empty = left.empty || found.empty.value_or(false);
+      if (found.failed) left.failed.push_back(*std::move(found.failed));
       if (found.problem) left.problems.push_back(*std::move(found.problem));
     } catch (const std::exception& error) {
       throw InputError({path}, std::string("is not what a process found: ") + error.what());

@@ -42,6 +42,7 @@
 #include "pace/result/run_context.hpp"
 #include "pace/runner/own_process.hpp"
 #include "pace/runner/process_files.hpp"
+#include "pace/runner/repeat.hpp"
 #include "pace/runner/replicate_sink.hpp"
 #include "pace/timing/wall.hpp"
 
@@ -113,7 +114,7 @@ PACE_INLINE std::vector<std::string> environment_for_replicates(const std::strin
 PACE_INLINE int run_replicates(const std::vector<std::string>& words, const ReplicateFiles& files, std::size_t most,
                                std::uint64_t seed, bool allow_undecided, bool allow_unmeasured, std::ostream& out,
                                std::ostream& err,
-                               const std::function<void(const std::vector<std::string>& comparisons)>& on_closed,
+                               const std::function<void(const std::vector<FailedCase>& failed)>& on_failed,
                                const std::function<void(const std::string& json)>& on_results) {
   SplitMix64 seeds(seed);
   gate::Replicates replicates;
@@ -163,8 +164,13 @@ PACE_INLINE int run_replicates(const std::vector<std::string>& words, const Repl
     }
     if (code != 0 && code != exit_failed) return complain("ended with exit code " + std::to_string(code));
     const auto left = detail::read_left(found.path());
-    if (!left.problems.empty()) return complain("found what no further process can mend: " + left.problems.front());
-    if (code != 0 && left.closed == 0) return complain("failed for another reason than its gates on speed");
+    if (!left.problems.empty() || (code != 0 && left.closed == 0)) {
+      const int ended =
+          complain(left.problems.empty() ? "failed for another reason than its gates on speed"
+                                         : "found what no further process can mend: " + left.problems.front());
+      on_failed(left.failed);
+      return ended;
+    }
     if (left.empty) {
       out << "process " << process << " of at most " << most << ": this shard has nothing to measure\n" << std::flush;
       return 0;
@@ -187,11 +193,12 @@ PACE_INLINE int run_replicates(const std::vector<std::string>& words, const Repl
     report::print(replicates, out);
     out << std::flush;
     if (!replicates.acceptable()) {
-      std::vector<std::string> closed;
+      std::vector<FailedCase> closed;
       for (const auto& gate : replicates.gates())
-        if (!gate.judgement.acceptable && std::ranges::find(closed, gate.first.comparison) == closed.end())
-          closed.push_back(gate.first.comparison);
-      on_closed(closed);
+        if (!gate.judgement.acceptable &&
+            std::ranges::find(closed, gate.first.comparison, &FailedCase::name) == closed.end())
+          closed.push_back({.test = "", .name = gate.first.comparison});
+      on_failed(closed);
       return exit_failed;
     }
   }

@@ -18,6 +18,7 @@
 #include "pace/result/exit_code.hpp"
 #include "pace/result/result.hpp"
 #include "pace/runner/own_process.hpp"
+#include "pace/runner/repeat.hpp"
 #include "pace/runner/replicate_sink.hpp"
 
 namespace pace::runner {
@@ -105,13 +106,13 @@ class Rest {
 /// closed, or a test of a process failed; exit_undecided if one is open though undecided, or an implementation was
 /// reached by no process, and `allow_undecided` is not set; exit_error if a process ended in any other way. A process
 /// that measures nothing ends the run with exit_unmeasured. With `allow_unmeasured` the run goes on; if no process
-/// measures anything, the code is 0 unless an implementation was not reached. `on_closed` gets the names of the
-/// comparisons with a closed gate, each once; `on_results` gets the JSON file of each process that has written one.
-/// Throws Error if another run or option writes to one of the files.
+/// measures anything, the code is 0 unless an implementation was not reached. `on_failed` gets the
+/// comparisons with a closed gate, each once, or what failed in a process for another reason; `on_results` gets the
+/// JSON file of each process that has written one. Throws Error if another run or option writes to one of the files.
 [[nodiscard]] int run_replicates(const std::vector<std::string>& words, const ReplicateFiles& files, std::size_t most,
                                  std::uint64_t seed, bool allow_undecided, bool allow_unmeasured, std::ostream& out,
                                  std::ostream& err,
-                                 const std::function<void(const std::vector<std::string>& comparisons)>& on_closed,
+                                 const std::function<void(const std::vector<FailedCase>& failed)>& on_failed,
                                  const std::function<void(const std::string& json)>& on_results);
 
 }  // namespace pace::runner

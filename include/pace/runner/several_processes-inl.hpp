@@ -57,9 +57,7 @@ namespace pace::runner::detail {
   PrematureExitFile::make();
   std::optional<report::ShownProgress> shown;
   if (!options.no_progress) shown.emplace("processes");
-  const auto repeat = [&](const std::vector<std::string>& comparisons) {
-    std::vector<FailedCase> failed;
-    for (const auto& name : comparisons) failed.push_back({.test = "", .name = name});
+  const auto repeat = [&](const std::vector<FailedCase>& failed) {
     print_repeat_commands(
         failed, exit_failed, [&](const FailedCase& each) { return words_to_repeat(each, repeated); }, std::cerr);
   };
