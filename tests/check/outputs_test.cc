@@ -216,6 +216,13 @@ TEST_CASE("types that name bits are compared by their bits") {
   const auto bytes = longs({1, 255}).to(at::kByte);
   CHECK(matched(bytes.view(at::ScalarType::Bits1x8), bytes.clone().view(at::ScalarType::Bits1x8)).correct);
   CHECK_THAT(matched(bytes, bytes.view(at::ScalarType::Bits1x8)).message, ContainsSubstring("expected dtype"));
+  using enum at::ScalarType;
+  for (const auto dtype : {Float4_e2m1fn_x2, Bits8, Bits2x4, Bits4x2, UInt1, UInt7, Int1, Int7}) {
+    INFO(c10::toString(dtype));
+    CHECK(matched(bytes.view(dtype), bytes.clone().view(dtype)).correct);
+    CHECK_THAT(matched(bytes.view(dtype), bytes.flip(0).view(dtype)).message,
+               StartsWith("output: 2 of 2 elements (100 %) differ"));
+  }
 }
 
 TEST_CASE("none compares nothing, and says so") {

@@ -20,12 +20,15 @@
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_contains.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
@@ -618,6 +621,28 @@ TEST_CASE("an ill-formed comparison is an error, before anything runs") {
   pace::Options senseless;
   senseless.confidence = 2;
   CHECK_THROWS_AS(pace::compare("x").options(senseless).baseline("a", nothing).run(), pace::Error);
+}
+
+TEST_CASE("values of float4 are compared by their bits, and operators that they lack are nobody's fault") {
+  FakeClock clock;
+  const auto audit = GENERATE(pace::Audit::standard, pace::Audit::strict);
+  auto options = few_rounds();
+  options.audit = audit;
+  const auto copy = [](const at::Tensor& x) { return x.clone(); };
+  const at::Tensor bytes = at::randint(256, {64}, at::kByte);
+  const auto result =
+      pace::compare("float4", bytes.view(at::ScalarType::Float4_e2m1fn_x2))
+          .options(options)
+          .baseline("old", costing(clock, 300, copy))
+          .candidate("new", costing(clock, 100, copy))
+          .candidate("wrong", costing(clock, 100, [](const at::Tensor& x) { return at::zeros_like(x); }))
+          .run(clock);
+  for (const char* const name : {"old", "new"}) {
+    INFO(result[name].message);
+    CHECK(result[name].outcome == Outcome::measured);
+  }
+  CHECK(result["wrong"].outcome == Outcome::wrong);
+  CHECK_THAT(result["wrong"].message, ContainsSubstring("of 64 elements"));
 }
 
 TEST_CASE("the numbers that are drawn after a comparison are what they are without it, and other ones than in it") {

@@ -19,6 +19,7 @@
 #include "pace/check/learned_tolerance.hpp"
 #include "pace/check/match_tensor.hpp"
 #include "pace/check/out_of_memory.hpp"
+#include "pace/check/raw_memory.hpp"
 #include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
 
@@ -26,20 +27,10 @@ namespace pace::check {
 
 namespace detail {
 
-/// Returns the tensor, or as integers in the same memory one of a type that names bits: LibTorch can copy such tensors
-/// and has no kernels that read their values.
+/// Returns the tensor, or as integers in the same memory one of a type that holds only bits.
 [[nodiscard]] inline at::Tensor with_values(const at::Tensor& tensor) {
-  switch (tensor.scalar_type()) {
-    case at::ScalarType::Bits16:
-      return tensor.view(at::kShort);
-    case at::ScalarType::Bits8:
-    case at::ScalarType::Bits1x8:
-    case at::ScalarType::Bits2x4:
-    case at::ScalarType::Bits4x2:
-      return tensor.view(at::kByte);
-    default:
-      return tensor;
-  }
+  if (!holds_only_bits(tensor.scalar_type())) return tensor;
+  return tensor.view(tensor.element_size() == 2 ? at::kShort : at::kByte);
 }
 
 /// Walks through two values side by side and gathers what differs.

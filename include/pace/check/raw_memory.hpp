@@ -5,11 +5,20 @@
 #include <ATen/ops/empty_ops.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/core/ScalarType.h>
 
 #include <cstdint>
 #include <vector>
 
 namespace pace::check::detail {
+
+/// Whether LibTorch can move tensors of this type but has no kernels that read or compute their values: types that name
+/// bits, integers below eight bits, and pairs of float4, which LibTorch counts among the floating-point types.
+[[nodiscard]] inline bool holds_only_bits(at::ScalarType dtype) {
+  using enum at::ScalarType;
+  const auto within = [&](at::ScalarType first, at::ScalarType last) { return first <= dtype && dtype <= last; };
+  return dtype == Float4_e2m1fn_x2 || c10::isBitsType(dtype) || within(UInt1, UInt7) || within(Int1, Int7);
+}
 
 /// Bytes of storage that a strided tensor reaches: from its first element to the end of its last. 0 if it is empty.
 struct ByteSpan {

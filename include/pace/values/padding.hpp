@@ -74,6 +74,7 @@ enum class PaddingRelation {
 [[nodiscard]] inline PaddingRelation relation_to_padding(const at::Tensor& tensor, const Padding& padding) {
   constexpr std::int64_t most_elements = 1 << 24;
   if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.numel() == 0 || tensor.numel() > most_elements ||
+      check::detail::holds_only_bits(tensor.scalar_type()) ||
       !(tensor.is_floating_point() || c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true)))
     return PaddingRelation::none;
   const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };

@@ -53,7 +53,8 @@ class RepeatedDraws {
   [[nodiscard]] static bool can_differ(const at::Tensor& given) {
     constexpr double smallest = 1e-30;
     if (!given.defined() || given.layout() != at::kStrided || given.is_nested() || !given.is_cpu() ||
-        !given.is_floating_point() || !given.is_contiguous() || given.numel() < fewest_values)
+        !given.is_floating_point() || check::detail::holds_only_bits(given.scalar_type()) || !given.is_contiguous() ||
+        given.numel() < fewest_values)
       return false;
     const auto count = std::min(given.numel(), static_cast<std::int64_t>(bytes_looked_at) / given.element_size());
     const at::Tensor values = given.detach().flatten().narrow(0, 0, count).to(at::kDouble).contiguous();

@@ -148,7 +148,7 @@ enum class Renewal {
 /// Whether values of this tensor can be changed in place.
 [[nodiscard]] inline bool renewable(const at::Tensor& tensor) {
   return tensor.defined() && check::detail::is_plain(tensor) && tensor.numel() > 0 &&
-         (tensor.is_floating_point() || tensor.is_complex());
+         (tensor.is_floating_point() || tensor.is_complex()) && !check::detail::holds_only_bits(tensor.scalar_type());
 }
 
 /// Calls `change(position)` for the tensors that `chosen` returns true for, for memory that several of them share once

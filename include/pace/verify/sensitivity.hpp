@@ -39,7 +39,8 @@ namespace pace::detail {
 /// Whether the elements of `tensor` are real or complex numbers that can be computed with in place.
 [[nodiscard]] inline bool has_real_values(const at::Tensor& tensor) {
   return tensor.defined() && check::detail::is_plain(tensor) && tensor.numel() > 0 &&
-         (tensor.is_floating_point() || tensor.is_complex()) && !c10::isFloat8Type(tensor.scalar_type());
+         (tensor.is_floating_point() || tensor.is_complex()) && !c10::isFloat8Type(tensor.scalar_type()) &&
+         !check::detail::holds_only_bits(tensor.scalar_type());
 }
 
 /// Calls `change(values, numbers)` for each operand of real values: the values to be changed in place, and as many
@@ -105,7 +106,7 @@ inline void convert_to_float64(std::vector<at::Tensor> tensors) {
   std::vector<at::Tensor> wide(tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const at::Tensor& tensor = tensors[i];
-    if (!tensor.is_floating_point()) continue;
+    if (!tensor.is_floating_point() || check::detail::holds_only_bits(tensor.scalar_type())) continue;
     const auto shares = [&](std::size_t j) {
       return j != i && tensors[j].defined() && tensors[j].scalar_type() == tensor.scalar_type() &&
              check::detail::is_plain(tensor) && check::detail::is_plain(tensors[j]) && tensors[j].is_alias_of(tensor);
