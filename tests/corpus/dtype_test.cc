@@ -44,13 +44,16 @@ const Row rows[] = {
     {"f4e2m1fnx2", "float4_e2m1fn_x2", c10::ScalarType::Float4_e2m1fn_x2, 1},
     {"b16", "bits16", c10::ScalarType::Bits16, 2},
     {"b1x8", "bits1x8", c10::ScalarType::Bits1x8, 1},
+    {"bits8", "bits8", c10::ScalarType::Bits8, 1},
+    {"bits2x4", "bits2x4", c10::ScalarType::Bits2x4, 1},
+    {"bits4x2", "bits4x2", c10::ScalarType::Bits4x2, 1},
 };
 
 Value first_argument(const std::string& text) { return parse_call("((" + text + ",), {})", {}).args.at(0); }
 
 }  // namespace
 
-TEST_CASE("the 13 dtypes go by abbreviation, torch name and LibTorch type, both ways") {
+TEST_CASE("all dtypes go by abbreviation, torch name and LibTorch type, both ways") {
   CHECK(std::size(rows) == dtype_count);
   for (const auto& [word, name, type, bytes] : rows) {
     INFO(word);

@@ -91,7 +91,7 @@ TEST_CASE("types of eight bits and fewer, and wide unsigned ones, get values tha
     CHECK(least(values) == 0);
     CHECK(most(values) == 9);
   }
-  for (const char* const dtype : {"f4e2m1fnx2", "b16", "b1x8"}) {
+  for (const char* const dtype : {"f4e2m1fnx2", "b16", "b1x8", "bits8", "bits2x4", "bits4x2"}) {
     INFO(dtype);
     const auto made = tensor("T([4096], " + std::string(dtype) + ")");
     const auto* const bytes = static_cast<const std::uint8_t*>(made.const_data_ptr());

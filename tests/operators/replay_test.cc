@@ -180,14 +180,15 @@ TEST_CASE("what a run would refuse shows without a measurement") {
 TEST_CASE("a dtype of which no tensor can be made is refused with the operator and one place, that of the dtype") {
   Fixture fixture(
       "Operator: aten.relu.default\n"
-      "cnt: 1, ((T([64], torch.bits8),), {})\n"
+      "cnt: 1, ((T([64], torch.uint4),), {})\n"
       "cnt: 1, ((T([64], f32),), {})\n");
   const auto results = fixture.run({});
   REQUIRE(results.size() == 2);
   CHECK(results[0]["good"].outcome == Outcome::refused);
   const std::string message = results[0]["good"].message;
-  CHECK_THAT(message, EndsWith(".txt:2:19: aten.relu.default: a tensor of the dtype bits8 cannot be made from its "
-                               "shape alone"));
+  CHECK_THAT(message,
+             EndsWith(".txt:2:19: aten.relu.default: no tensor of the dtype uint4 can be made: LibTorch has no "
+                      "kernels that copy its values"));
   CHECK(message.find("aten.relu.default") == message.rfind("aten.relu.default"));
 }
 
@@ -195,9 +196,14 @@ TEST_CASE("tensors of a type that names bits are compared") {
   Fixture fixture(
       "Operator: aten.clone.default\n"
       "cnt: 1, ((T([64], torch.bits16),), {})\n"
-      "cnt: 1, ((T([64], b1x8),), {})\n");
+      "cnt: 1, ((T([64], b1x8),), {})\n"
+      "cnt: 1, ((T([64], torch.bits8),), {})\n"
+      "cnt: 1, ((T([64], bits2x4),), {})\n"
+      "cnt: 1, ((T([64], bits4x2),), {})\n"
+      "cnt: 1, ((T([64], f4e2m1fnx2),), {})\n"
+      "cnt: 1, ((T([64], f8e8m0fnu),), {})\n");
   const auto results = fixture.run({});
-  REQUIRE(results.size() == 2);
+  REQUIRE(results.size() == 7);
   for (const auto& result : results) {
     INFO(result["good"].message);
     CHECK(result["good"].outcome == Outcome::measured);

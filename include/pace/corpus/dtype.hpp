@@ -9,8 +9,8 @@
 
 namespace pace::corpus {
 
-/// Element type of a recorded tensor. The enumerators are the abbreviations of the file format, which are those of
-/// PyTorch's torch.utils._dtype_abbrs.
+/// Element type of a recorded tensor. The enumerators are the abbreviations of the file format: those of PyTorch's
+/// torch.utils._dtype_abbrs, and for types that it leaves out the names in PyTorch.
 enum class DType : std::uint8_t {
   bf16,
   f64,
@@ -36,10 +36,13 @@ enum class DType : std::uint8_t {
   f4e2m1fnx2,
   b16,
   b1x8,
+  bits8,
+  bits2x4,
+  bits4x2,
 };
 
 /// Number of enumerators of DType.
-inline constexpr std::size_t dtype_count = 24;
+inline constexpr std::size_t dtype_count = 27;
 
 namespace detail {
 
@@ -75,13 +78,16 @@ inline constexpr std::array<DTypeNames, dtype_count> dtype_names{{
     {"f4e2m1fnx2", "float4_e2m1fn_x2", "", 1},
     {"b16", "bits16", "", 2},
     {"b1x8", "bits1x8", "", 1},
+    {"bits8", "bits8", "", 1},
+    {"bits2x4", "bits2x4", "", 1},
+    {"bits4x2", "bits4x2", "", 1},
 }};
 
-/// PyTorch's other dtypes. The file format has no abbreviation for them, and they have no values without more than a
-/// shape: a scale, or the number of bits in use.
-inline constexpr std::array<std::string_view, 22> unmakable_dtypes{
-    "qint8", "quint8", "qint32", "quint4x2", "quint2x4", "bits2x4", "bits4x2", "bits8", "int1",  "int2",  "int3",
-    "int4",  "int5",   "int6",   "int7",     "uint1",    "uint2",   "uint3",   "uint4", "uint5", "uint6", "uint7"};
+/// PyTorch's other dtypes, for which the file format has no abbreviation: quantised ones, whose values need a scale,
+/// and integers of fewer than eight bits, which LibTorch has no kernels for.
+inline constexpr std::array<std::string_view, 19> unmakable_dtypes{
+    "qint8", "quint8", "qint32", "quint4x2", "quint2x4", "int1",  "int2",  "int3",  "int4", "int5",
+    "int6",  "int7",   "uint1",  "uint2",    "uint3",    "uint4", "uint5", "uint6", "uint7"};
 
 }  // namespace detail
 

@@ -49,7 +49,9 @@ inline DType scan_dtype(Cursor& cursor) {
     const bool torch = word == "torch" || word == "th";
     const std::string name = torch ? scan_dotted_name(cursor) : std::string(word);
     if (is_unmakable_dtype(name))
-      cursor.refuse_at(start, "a tensor of the dtype " + name + " cannot be made from its shape alone");
+      cursor.refuse_at(start, "no tensor of the dtype " + name + " can be made: " +
+                                  (name.starts_with('q') ? "it needs a scale, and the text of inputs has none"
+                                                         : "LibTorch has no kernels that copy its values"));
     dtype = torch ? dtype_from_torch_name(name) : dtype_from_abbreviation(name);
   }
   if (dtype) return *dtype;

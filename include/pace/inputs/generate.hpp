@@ -248,6 +248,9 @@ class Generator {
         return fill_integers(static_cast<std::uint8_t*>(data), elements, random, {127 - 3, 127 + 4});
       case at::ScalarType::Float4_e2m1fn_x2:
       case at::ScalarType::Bits1x8:
+      case at::ScalarType::Bits8:
+      case at::ScalarType::Bits2x4:
+      case at::ScalarType::Bits4x2:
         return fill_integers(static_cast<std::uint8_t*>(data), elements, random, {0, 1 << 8});
       case at::ScalarType::Bits16:
         return fill_integers(static_cast<std::uint16_t*>(data), elements, random, {0, 1 << 16});

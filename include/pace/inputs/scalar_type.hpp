@@ -41,6 +41,9 @@ inline constexpr std::pair<corpus::DType, c10::ScalarType> scalar_types[corpus::
     {corpus::DType::f4e2m1fnx2, c10::ScalarType::Float4_e2m1fn_x2},
     {corpus::DType::b16, c10::ScalarType::Bits16},
     {corpus::DType::b1x8, c10::ScalarType::Bits1x8},
+    {corpus::DType::bits8, c10::ScalarType::Bits8},
+    {corpus::DType::bits2x4, c10::ScalarType::Bits2x4},
+    {corpus::DType::bits4x2, c10::ScalarType::Bits4x2},
 };
 
 inline constexpr std::pair<std::string_view, c10::Layout> layouts[] = {
