@@ -268,6 +268,29 @@ TEST_CASE("recorded calls in JSON are read as those in text are") {
   CHECK(Corpus::from_directory(directory.path, {}).distinct_samples() == 3);
 }
 
+TEST_CASE("an operator that a JSON file has twice keeps the samples of both, in the order of the file") {
+  const pace::test::Scratch directory;
+  const auto path = directory.write("twice.json", R"json({
+  "aten.relu.default": [{"count": 2, "inputs": "((T([1], f32),), {})"}, {"inputs": "((T([2], f32),), {})"}],
+  "aten.abs.default": [{"inputs": "((T([4], f32),), {})"}],
+  "aten.relu.default": [{"inputs": "((T([3], f32),), {})"}, {"count": 5, "inputs": "((T([1], f32),), {})"}]
+})json");
+  const Corpus corpus = Corpus::from_file(path);
+  CHECK(names(corpus) == std::vector<std::string>{"aten.relu.default", "aten.abs.default"});
+  CHECK(corpus.call_frequency("aten.relu.default") == 9);
+  const auto& samples = corpus.find("aten.relu.default")->samples;
+  REQUIRE(samples.size() == 3);
+  CHECK(samples[2].text == "((T([3], f32),), {})");
+  CHECK(samples[2].where.line == 4);
+  // PyTorch's reader keeps the last.
+  LoadOptions compat;
+  compat.compat = true;
+  CHECK(Corpus::from_file(path, compat).call_frequency("aten.relu.default") == 6);
+  CHECK_THROWS_WITH(Corpus::from_file(directory.write(
+                        "entry.json", R"json({"aten.relu.default": [{"count": 1, "inputs": "(", "count": 2}]})json")),
+                    ContainsSubstring("entry.json: aten.relu.default: an entry has the key 'count' twice"));
+}
+
 TEST_CASE("a malformed entry of JSON costs no other, and what is no JSON of this kind says what was expected") {
   const pace::test::Scratch directory;
   const auto path = directory.write("trace.json", R"json({

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -24,8 +25,9 @@ namespace pace::corpus::detail {
   return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
 }
 
-/// Turns one JSON file into blocks, in the order of the file. Each entry of an operator has its call in "inputs", and
-/// in "count" how often it was recorded (1 without it). Other fields are left alone.
+/// Turns one JSON file into blocks, in the order of the file; an operator may come twice, as in the text format. Each
+/// entry of an operator has its call in "inputs", and in "count" how often it was recorded (1 without it). Other fields
+/// are left alone.
 class JsonReader {
  public:
   JsonReader(Blocks& blocks, std::string file) : blocks_(blocks), file_(std::move(file)) {}
@@ -33,15 +35,16 @@ class JsonReader {
   /// Throws InputError for text that is no such JSON, and for a malformed entry unless the blocks collect these.
   void read(std::string_view text) {
     Json json;
+    std::vector<std::pair<std::string, Json>> operators;
     try {
-      json = parse_json<Json>(text);
+      json = parse_operators(text, operators);
     } catch (const std::exception& error) {
       throw InputError({file_},
                        std::string(error.what()) + "; expected recorded operator inputs as text or as " + form);
     }
     if (!json.is_object()) throw InputError({file_}, "expected recorded operator inputs as " + form);
     rest_ = text;
-    for (const auto& [name, entries] : json.items()) {
+    for (const auto& [name, entries] : operators) {
       bool good = false;
       blocks_.guard([&] {
         start(name, entries);
@@ -55,6 +58,31 @@ class JsonReader {
   using Json = nlohmann::ordered_json;
   static inline const std::string form =
       R"json({"NAME": [{"count": N, "inputs": "((arguments), {keyword arguments})"}]})json";
+
+  /// Moves the members of the file into `operators`, and leaves an object without their values. An object would keep
+  /// the last of two equal keys alone, and lose the samples of the first. Throws Error for an entry with two equal
+  /// keys.
+  [[nodiscard]] static Json parse_operators(std::string_view text,
+                                            std::vector<std::pair<std::string, Json>>& operators) {
+    using Event = Json::parse_event_t;
+    constexpr int in_file = 1, in_list = 2, in_entry = 3;
+    std::string name;
+    std::vector<std::string> keys;
+    return parse_json<Json>(text, [&](int depth, Event event, Json& value) {
+      const bool is_start = event == Event::object_start || event == Event::array_start;
+      if (depth == in_file && event == Event::key) {
+        name = value.template get<std::string>();
+      } else if (depth == in_file && !is_start) {
+        operators.emplace_back(name, std::move(value));
+      } else if (depth == in_list && event == Event::object_start) {
+        keys.clear();
+      } else if (depth == in_entry && event == Event::key) {
+        keys.push_back(value.template get<std::string>());
+        if (std::ranges::count(keys, keys.back()) > 1)
+          throw Error(name + ": an entry has the key '" + keys.back() + "' twice");
+      }
+    });
+  }
 
   [[noreturn]] void refuse(const std::string& name, const std::string& message) const {
     throw InputError({file_}, name + ": " + message);

@@ -15,13 +15,21 @@ inline constexpr int deepest_json = 100;
 
 /// The value of `text`; `Json` is a type of nlohmann's library. Throws what that throws for text that is no JSON, and
 /// Error for text that is nested more than `deepest_json` levels deep: copying, comparing and writing a value recurse
-/// into its levels, and enough of them exhaust the stack.
-template <class Json>
-[[nodiscard]] Json parse_json(std::string_view text) {
-  return Json::parse(text, [](int depth, auto /*event*/, Json& /*value*/) {
+/// into its levels, and enough of them exhaust the stack. Calls `visit(depth, event, value)` for each event of the
+/// parser. It sees every key, and the returned object keeps the last of equal ones alone.
+template <class Json, class Visit>
+[[nodiscard]] Json parse_json(std::string_view text, const Visit& visit) {
+  return Json::parse(text, [&visit](int depth, auto event, Json& value) {
     if (depth > deepest_json) throw Error("is JSON nested more than " + std::to_string(deepest_json) + " levels deep");
+    visit(depth, event, value);
     return true;
   });
+}
+
+/// The same without a visitor.
+template <class Json>
+[[nodiscard]] Json parse_json(std::string_view text) {
+  return parse_json<Json>(text, [](int /*depth*/, auto /*event*/, Json& /*value*/) {});
 }
 
 /// The value in the file at `path`. Throws InputError, which names the file and what was `expected`, if it cannot be
