@@ -27,6 +27,7 @@
 #include "benches/loaders/whole_weights.hpp"
 #include "benches/text/beginning.hpp"
 #include "pace/base/error.hpp"
+#include "pace/check/text.hpp"
 #include "pace/corpus/corpus.hpp"
 #include "pace/inputs/generate.hpp"
 #include "pace/os/read_file.hpp"
@@ -90,7 +91,8 @@ namespace detail {
           inputs.kwargs.emplace_back(argument.key().toStringRef(), argument.value());
         }
       } else {
-        refuse("a dict with another key or another value than these");
+        refuse("a dict with the key " + beginning(check::detail::key_text(item.key())) + " and a value of the type " +
+               item.value().tagKind());
       }
     }
   } else {
