@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -643,6 +644,25 @@ TEST_CASE("values of float4 are compared by their bits, and operators that they 
   }
   CHECK(result["wrong"].outcome == Outcome::wrong);
   CHECK_THAT(result["wrong"].message, ContainsSubstring("of 64 elements"));
+}
+
+TEST_CASE("where memory runs out, the message advises what would take less") {
+  const auto fails = [](const auto&...) -> at::Tensor { throw std::bad_alloc(); };
+  const auto message = [&](auto comparison, pace::OperandPolicy operands, pace::Audit audit) {
+    FakeClock clock;
+    auto options = few_rounds();
+    options.operands = operands;
+    options.audit = audit;
+    return comparison.options(options).baseline("a", fails).run(clock)["a"].message;
+  };
+  using pace::Audit, pace::OperandPolicy;
+  const auto with_operand = [] { return pace::compare("x", at::ones({4})); };
+  CHECK_THAT(message(with_operand(), OperandPolicy::crossover, Audit::standard),
+             EndsWith(". Try --operands shared, which copies the operands once, or --audit off, or smaller operands"));
+  CHECK_THAT(message(with_operand(), OperandPolicy::shared, Audit::standard),
+             EndsWith(". Try --audit off, or smaller operands"));
+  CHECK_THAT(message(pace::compare("x"), OperandPolicy::crossover, Audit::standard), EndsWith(". Try --audit off"));
+  CHECK_THAT(message(pace::compare("x"), OperandPolicy::crossover, Audit::off), !ContainsSubstring("Try"));
 }
 
 TEST_CASE("the numbers that are drawn after a comparison are what they are without it, and other ones than in it") {

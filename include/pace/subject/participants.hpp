@@ -27,8 +27,12 @@ struct Drop {
 class Participants {
  public:
   /// Makes all implementations pending. `names` are their names in the order of the comparison.
-  Participants(std::vector<std::string> names, std::size_t baseline)
-      : names_(std::move(names)), states_(names_.size()), baseline_(baseline) {}
+  /// `memory_remedy`: what takes less memory, as a sentence for messages of failed allocations; empty: nothing does.
+  Participants(std::vector<std::string> names, std::size_t baseline, std::string memory_remedy = "")
+      : names_(std::move(names)),
+        states_(names_.size()),
+        baseline_(baseline),
+        memory_remedy_(std::move(memory_remedy)) {}
 
   [[nodiscard]] std::size_t baseline() const { return baseline_; }
   /// Returns the indices of the implementations that are correct so far, in ascending order.
@@ -116,8 +120,8 @@ class Participants {
 
  private:
   /// Adds to the message of a failed allocation what takes less memory.
-  [[nodiscard]] static std::string with_remedy(const std::string& message) {
-    return message + ". Try --operands shared, which copies the operands once, --audit off, or smaller operands";
+  [[nodiscard]] std::string with_remedy(const std::string& message) const {
+    return message + (memory_remedy_.empty() ? "" : ". " + memory_remedy_);
   }
 
   struct State {
@@ -129,6 +133,7 @@ class Participants {
   std::vector<std::string> names_;
   std::vector<State> states_;
   std::size_t baseline_;
+  std::string memory_remedy_;
   std::vector<std::size_t> remaining_ = {};
   std::string missing_device_ = {}, lost_device_ = {};
 };

@@ -137,6 +137,17 @@ inline void repair_all(const Prepared& prepared) {
   return !available || copies * bytes_of(prepared.operands->pristine) <= 0.5 * static_cast<double>(*available);
 }
 
+/// What would take less memory than this plan does, as a sentence; empty if nothing would.
+[[nodiscard]] inline std::string remedy_for_memory(const ComparisonPlan& plan) {
+  std::vector<std::string> remedies;
+  const bool has_operands = !plan.operands->tensors().empty();
+  if (has_operands && plan.options.operands != OperandPolicy::shared)
+    remedies.emplace_back("--operands shared, which copies the operands once");
+  if (plan.options.audit != Audit::off) remedies.emplace_back("--audit off");
+  if (has_operands) remedies.emplace_back("smaller operands");
+  return remedies.empty() ? "" : "Try " + joined(remedies, ", or ");
+}
+
 /// Returns the plan's options and operands, adapted to this run. There are no implementations and no rows yet.
 [[nodiscard]] inline Prepared without_implementations(const ComparisonPlan& plan) {
   std::vector<std::string> names;
@@ -149,7 +160,7 @@ inline void repair_all(const Prepared& prepared) {
                     .given = plan.operands,
                     .renew = plan.renew,
                     .operands = std::make_unique<OperandSets>(),
-                    .participants = Participants(std::move(names), baseline)};
+                    .participants = Participants(std::move(names), baseline, remedy_for_memory(plan))};
   if (prepared.options.check_seed == 0) prepared.options.check_seed = draw_seed();
   prepared.operands->scratch = plan.scratch;
   prepared.operands->keeps = plan.keeps;
