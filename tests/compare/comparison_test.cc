@@ -619,6 +619,12 @@ TEST_CASE("an ill-formed comparison is an error, before anything runs") {
   for (const auto& operand : {dense.to_sparse_csr(), dense.to_mkldnn(), at::_nested_tensor_from_tensor_list({dense})})
     CHECK_THROWS_WITH(pace::compare("x", operand).baseline("a", [](const at::Tensor&) {}).run(),
                       StartsWith("comparison 'x': operand tensor 0 (of 1, counted from 0) is "));
+  const auto unnamed = [](const at::Tensor&, const at::Tensor&, const at::Tensor&) {};
+  CHECK_THROWS_MATCHES(pace::compare("x", dense, dense, dense).baseline("a", unnamed).scratch(7).run(), pace::Error,
+                       Message("comparison 'x': declares operand tensor 7 as scratch; expected 0, 1 or 2"));
+  CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).scratch(0).run(), pace::Error,
+                       Message("comparison 'x': declares operand tensor 0 as scratch; expected none, since there are "
+                               "none"));
   pace::Options senseless;
   senseless.confidence = 2;
   CHECK_THROWS_AS(pace::compare("x").options(senseless).baseline("a", nothing).run(), pace::Error);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +18,18 @@
 #include "pace/base/c_numbers.hpp"
 
 namespace pace::check::detail {
+
+/// Returns the numbers from 0 that are below `count`, as what was expected: `0`, `0 or 1`, `0, 1 or 2`, `0 to 11`.
+[[nodiscard]] inline std::string numbers_below(std::size_t count) {
+  constexpr std::size_t most_listed = 4;
+  if (count == 0) return "none, since there are none";
+  const std::string last = std::to_string(count - 1);
+  if (count == 1) return last;
+  if (count > most_listed) return "0 to " + last;
+  std::string text = "0";
+  for (std::size_t i = 1; i + 1 < count; ++i) text += ", " + std::to_string(i);
+  return text + " or " + last;
+}
 
 /// Shortest text that reads back as the same `Real`, a float or a double: 0.1, 1e-05, 3.0, inf, nan. Between 1e-4 and
 /// 1e16 without an exponent, as Python writes a float. Not by <charconv>, which takes long to compile.

@@ -132,8 +132,8 @@ inline void validate_outputs(const CheckOptions& options, const c10::IValue& out
     require(!tensors.empty(), "random() expected tensors as outputs, got " + detail::kind_text(output));
   } else if (options.method == Method::ties) {
     require(options.ties_operand < operands.size(), "ties() names operand tensor " +
-                                                        std::to_string(options.ties_operand) + "; expected one of " +
-                                                        std::to_string(operands.size()) + ", counted from 0");
+                                                        std::to_string(options.ties_operand) + "; expected " +
+                                                        detail::numbers_below(operands.size()));
     const auto& values = operands[options.ties_operand];
     require(options.ties_dim >= -values.dim() && options.ties_dim < values.dim(),
             "ties() names dimension " + std::to_string(options.ties_dim) + " of operand tensor " +

@@ -58,8 +58,8 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
   const auto declares = [&](const std::vector<std::size_t>& operands, const std::string& as) {
     for (const std::size_t i : operands)
       if (i >= tensors.size())
-        complain("declares operand tensor " + std::to_string(i) + " as " + as + "; expected one of " +
-                 std::to_string(tensors.size()) + ", counted from 0");
+        complain("declares operand tensor " + std::to_string(i) + " as " + as + "; expected " +
+                 check::detail::numbers_below(tensors.size()));
   };
   declares(plan.scratch, "scratch");
   declares(plan.keeps, "one that implementations may keep something of (keeps)");
