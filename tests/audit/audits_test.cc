@@ -390,10 +390,13 @@ TEST_CASE("an exception on values which pace made has the values and the remedy 
   const auto tried = GENERATE_COPY(
       Case{[=](const at::Tensor& x) { return !x.equal(given); },
            "pace drew others for operand tensor 0 (varied at random",
-           "about the values given, draw others or none: check::CheckOptions::unseen_values = scaled or none"},
-      Case{[=](const at::Tensor& x) { return x.abs().max().item<double>() > 2 * largest; },
-           "pace tried large values (the operands times 64)",
-           "about the values given, leave such values out: check::CheckOptions::edge_values = false"});
+           "about the values given, draw others or none: check::CheckOptions::unseen_values = scaled or none in C++, "
+           "--audit off on a command line"},
+      Case{
+          [=](const at::Tensor& x) { return x.abs().max().item<double>() > 2 * largest; },
+          "pace tried large values (the operands times 64)",
+          "about the values given, leave such values out: check::CheckOptions::edge_values = false in C++, --audit off "
+          "on a command line"});
   const auto result = pace::compare("case", given)
                           .options(many_rounds())
                           .baseline("old", add)

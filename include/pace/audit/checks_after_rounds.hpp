@@ -90,7 +90,8 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
                            std::string(thrown.by_baseline ? "the baseline threw: " : "") + thrown.message,
                        thrown.out_of_memory ? "give it more memory"
                                             : "if the baseline takes few values, declare which ones it may be given "
-                                              "(check::CheckOptions::unseen_values, .renew_each_round(function))");
+                                              "(check::CheckOptions::unseen_values, .renew_each_round(function) in "
+                                              "C++; --audit standard on a command line)");
     }
   }
   return {};

@@ -560,7 +560,8 @@ class EachOperand final : public Check {
            where + " (" + how_changed(question.way) + "): " + agreement.message +
            ". If it relies on what is special about the operands, choose other values or none "
            "(check::CheckOptions::" +
-           (question.way == Way::draw ? "unseen_values)" : "unseen_values, edge_values)");
+           (question.way == Way::draw ? "unseen_values" : "unseen_values, edge_values") +
+           " in C++, --audit standard on a command line)";
   }
 
   [[nodiscard]] std::string how_changed(Way way) const {

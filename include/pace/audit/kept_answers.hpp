@@ -73,7 +73,8 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
     if (audit_.lacks_unseen_values())
       audit_.leave_out(implementation.index,
                        std::string(question) + ", since the baseline takes no values of its operands but those given",
-                       "if these are the only valid ones, declare that: check::CheckOptions::unseen_values = none");
+                       "if these are the only valid ones, declare that: check::CheckOptions::unseen_values = none in "
+                       "C++, --audit standard on a command line");
     return {};
   }
   const Nanoseconds usual = audit_.shortest_of(implementation.index) + audit_.shortest_of(audit_.baseline_index);

@@ -36,10 +36,11 @@ using AddReference = std::function<void(Expected&, const OperandSet&)>;
 
 /// Completes the remark of OnOtherValues for values that are drawn.
 inline constexpr const char* remedy_for_drawn_values =
-    "draw others or none: check::CheckOptions::unseen_values = scaled or none. Beside none, valid values for each "
-    "round can be written by .renew_each_round(function)";
+    "draw others or none: check::CheckOptions::unseen_values = scaled or none in C++, --audit off on a command line. "
+    "Beside none, valid values for each round can be written by .renew_each_round(function)";
 /// ... and for those of CheckOptions::edge_values.
-inline constexpr const char* remedy_for_edge_values = "leave such values out: check::CheckOptions::edge_values = false";
+inline constexpr const char* remedy_for_edge_values =
+    "leave such values out: check::CheckOptions::edge_values = false in C++, --audit off on a command line";
 
 /// What the baseline answers on other values than those given; nothing if it takes no others.
 struct UnseenAnswers {
@@ -308,7 +309,7 @@ class Answers {
              ", so the answer was kept, not computed: " + agreement.message;
     return "it is right for the operands given, but not for " + changed + ": " + agreement.message +
            ". If it relies on what is special about the operands, choose other values or none "
-           "(check::CheckOptions::unseen_values)";
+           "(check::CheckOptions::unseen_values in C++, --audit off on a command line)";
   }
 
   const OperandSets& operands_;

@@ -278,7 +278,7 @@ class EdgeValues final : public Check {
   [[nodiscard]] std::string find_fault(Implementation& implementation) override {
     const std::string hint =
         ". If it relies on what is special about the operands, switch this check off "
-        "(check::CheckOptions::edge_values)";
+        "(check::CheckOptions::edge_values = false in C++, --audit off on a command line)";
     for (auto& each : learned_) {
       c10::IValue output;
       try {
