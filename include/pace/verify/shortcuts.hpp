@@ -134,7 +134,9 @@ inline constexpr int shortcut_bits = 8;
       const std::int64_t own = (candidate[i] & ~baseline[i]) >> (shortcut_bits * static_cast<int>(part));
       const char* what = nullptr;
       if (own & borrows)
-        what = " shares memory with an operand, and the baseline's does not: nothing was computed";
+        what =
+            " shares memory with an operand, and the baseline's does not: nothing was computed; try: a copy in the "
+            "candidate (clone, contiguous), or a view in both";
       else if ((own & repeats) && options.check_strides)
         what = " repeats elements in memory (stride 0), and the baseline writes each";
       else if (own & overlaps)
