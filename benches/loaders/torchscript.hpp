@@ -204,7 +204,10 @@ class LoadedScript final : public Loaded {
     return bound;
   }
   [[nodiscard]] std::vector<std::string> notes() const override {
-    if (module_.hasattr("training") && module_.is_training())
+    // The module that LibTorch makes of a scripted function, which has no modes and no eval().
+    const auto& name = module_.type()->name();
+    const bool is_function = name && name->name() == "PlaceholderModule";
+    if (!is_function && module_.hasattr("training") && module_.is_training())
       return {path_ + " was saved in training mode, in which it is called: expected module.eval() before it is saved"};
     return {};
   }

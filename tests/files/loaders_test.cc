@@ -171,6 +171,22 @@ def forward(self, a: Tensor):
   CHECK(total[0].item<float>() == 12);
 }
 
+TEST_CASE("a note says that a module was saved in training mode, and none says it of a function") {
+  const pace::test::Scratch scratch;
+  const auto notes_of = [&](const std::string& name) {
+    torch::jit::Module module(name);
+    module.register_attribute("training", c10::BoolType::get(), true);
+    module.define("def forward(self, a: Tensor):\n    return a + 1\n");
+    module.save(scratch / "saved.pt");
+    const Content content(scratch / "saved.pt");
+    return loader_of(content).load(content, {})->notes();
+  };
+  REQUIRE(notes_of("__torch__.Module").size() == 1);
+  CHECK_THAT(notes_of("__torch__.Module")[0], ContainsSubstring("saved in training mode"));
+  // As torch.jit.script(function) saves it; there is no eval() to call.
+  CHECK(notes_of("__torch__.PlaceholderModule").empty());
+}
+
 TEST_CASE("a TorchScript buffer that a call replaces by one of another size is refused") {
   const pace::test::Scratch scratch;
   torch::jit::Module module("Module");
