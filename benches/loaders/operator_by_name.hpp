@@ -14,7 +14,9 @@
 
 #include "benches/loaders/loader.hpp"
 #include "benches/operators/calls/operator_call.hpp"
+#include "benches/operators/calls/operator_name.hpp"
 #include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
 
 namespace pace::benches::loaders {
 
@@ -65,6 +67,9 @@ class LoadedOperator final : public Loaded {
     if (operators::find_operator(name_)) return;
     const std::string missing = "op:" + std::string(name) + ": there is no such operator; expected ";
     if (const auto known = names_like(name); !known.empty()) throw Unsupported(missing + known);
+    if (const auto alike = operators::detail::similar_operators(name_, 3); !alike.empty())
+      throw Unsupported("op:" + std::string(name) +
+                        ": there is no such operator; did you mean op:" + joined(alike, ", op:") + '?');
     throw Unsupported(missing +
                       "a name such as op:myops::fused, and --library with the shared library that registers it");
   }

@@ -677,6 +677,11 @@ TEST_CASE("an operator is found by its name in either spelling") {
                     ContainsSubstring("op:aten.relu: there is no such operator; expected one of op:aten::relu, "));
   CHECK_THROWS_WITH(LoadedOperator("aten.leaky_relu.function"),
                     ContainsSubstring("there is no such operator; expected one of op:aten::leaky_relu, "));
+  for (const char* const misspelt : {"aten::rleu", "aten.rleu", "rleu"})
+    CHECK_THROWS_WITH(
+        LoadedOperator(misspelt),
+        ContainsSubstring(std::string("op:") + misspelt + ": there is no such operator; did you mean op:aten."));
+  CHECK_THROWS_WITH(LoadedOperator("aten::layer_nrom"), ContainsSubstring("did you mean op:aten.layer_norm.default"));
   CHECK_THROWS_WITH(LoadedOperator("aten.no_such_operator"),
                     ContainsSubstring("there is no such operator; expected a name such as op:myops::fused, and"));
   CHECK_THROWS_WITH(
