@@ -13,6 +13,7 @@
 #include <c10/core/DeviceType.h>
 
 #include "benches/operators/backends/skip.hpp"
+#include "benches/operators/calls/operator_name.hpp"
 #include "benches/operators/options.hpp"
 #include "pace/base/error.hpp"
 #include "pace/corpus/corpus.hpp"
@@ -59,6 +60,36 @@ struct Selected {
   return name.empty() ? '\0' : static_cast<char>(std::tolower(static_cast<unsigned char>(name.front())));
 }
 
+namespace detail {
+
+/// `; did you mean aten.relu.default?`: the recorded operator whose name is spelt most alike; empty if none is.
+[[nodiscard]] inline std::string similar_recorded(const std::string& name,
+                                                  const std::vector<corpus::OperatorSamples>& recorded) {
+  // As similar_operators() does: with more of the letters wrong it is another word.
+  std::size_t least = std::max<std::size_t>(2, name.size() / 4) + 1;
+  std::string nearest;
+  for (const auto& op : recorded) {
+    const std::size_t distance = edit_distance(op.name, name);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = op.name;
+  }
+  return nearest.empty() ? "" : "; did you mean " + nearest + '?';
+}
+
+}  // namespace detail
+
+/// Throws InputError that says why no recorded call can be replayed.
+[[noreturn]] inline void refuse_corpus_without_samples(const corpus::Corpus& corpus, const ReplayOptions& options) {
+  const auto& rejects = corpus.rejects();
+  std::string why = "operators are named, but no call 'cnt: N, ((arguments), {keyword arguments})' follows";
+  if (!rejects.empty())
+    why = "the recorded calls are malformed" +
+          (rejects.size() == 1 ? ": " : " in " + std::to_string(rejects.size()) + " places, first ") +
+          rejects.front().message;
+  throw InputError({options.inp_file.empty() ? options.suite_dir : options.inp_file}, "nothing to replay: " + why);
+}
+
 /// Operators in the corpus' order: those that `options.op` and `options.letters` name, less those that the skip rules
 /// leave out, each with the samples from `start_idx` on, at most `max_samples`. `say` gets a line for everything that
 /// is left out and not silently so. Throws InputError when a named operator is not in the corpus, or when nothing is
@@ -74,6 +105,7 @@ struct Selected {
     std::string alike;
     for (const auto& op : corpus.operators())
       if (op.name.starts_with(stem)) alike += (alike.empty() ? "; it has " : ", ") + op.name;
+    if (alike.empty()) alike = detail::similar_recorded(name, corpus.operators());
     throw InputError({}, "--op: the recorded inputs have no operator '" + name + "'" + alike);
   }
 
@@ -88,6 +120,8 @@ struct Selected {
     const std::size_t count = std::min(options.max_samples, op.samples.size() - first);
     if (count > 0) selection.push_back({&op, first, std::span(op.samples).subspan(first, count)});
   }
+  if (corpus.distinct_samples() == 0 && !(corpus.operators().empty() && corpus.rejects().empty()))
+    refuse_corpus_without_samples(corpus, options);
   if (selection.empty())
     throw InputError({options.inp_file.empty() ? options.suite_dir : options.inp_file},
                      "nothing to replay: --op " + options.op +

@@ -21,10 +21,10 @@ using Catch::Matchers::MessageMatches;
 using Catch::Matchers::StartsWith;
 namespace operators = pace::benches::operators;
 
-pace::corpus::Corpus corpus_of(const std::string& text) {
+pace::corpus::Corpus corpus_of(const std::string& text, const pace::corpus::LoadOptions& options = {}) {
   const auto file = std::filesystem::temp_directory_path() / ("pace_selection_" + std::to_string(getpid()) + ".txt");
   std::ofstream(file) << text;
-  const auto corpus = pace::corpus::Corpus::from_file(file);
+  const auto corpus = pace::corpus::Corpus::from_file(file, options);
   std::filesystem::remove(file);
   return corpus;
 }
@@ -149,6 +149,10 @@ TEST_CASE("an operator that was not recorded is an error that names its relative
   options.op = "aten.relu.default,aten.add.Scalar";
   CHECK_THROWS_MATCHES(select(corpus, options), pace::InputError,
                        Message("--op: the recorded inputs have no operator 'aten.add.Scalar'; it has aten.add.Tensor"));
+  options.op = "aten.rleu.default";
+  CHECK_THROWS_MATCHES(
+      select(corpus, options), pace::InputError,
+      Message("--op: the recorded inputs have no operator 'aten.rleu.default'; did you mean aten.relu.default?"));
   options.op = "aten.relu.default,";
   CHECK_THROWS_MATCHES(select(corpus, options), pace::InputError,
                        MessageMatches(ContainsSubstring("--op: expected names")));
@@ -167,6 +171,29 @@ TEST_CASE("a selection without samples is an error") {
   options.inp_file = "model.txt";
   CHECK_THROWS_MATCHES(select(corpus, options), pace::InputError,
                        MessageMatches(StartsWith("model.txt: nothing to replay: --op all, --start-idx 100")));
+}
+
+TEST_CASE("inputs without a good call say what is wrong with them, and no option") {
+  const auto message = [](const pace::corpus::Corpus& corpus) {
+    operators::ReplayOptions options;
+    options.inp_file = "model.txt";
+    try {
+      (void)select(corpus, options);
+    } catch (const pace::InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const pace::corpus::LoadOptions collect{.on_error = pace::corpus::OnError::collect};
+  const std::string name = "Operator: aten.relu.default\n", bad = "cnt: 1, ((T([4, f32),), {})\n";
+  CHECK_THAT(message(corpus_of(name + bad, collect)),
+             StartsWith("model.txt: nothing to replay: the recorded calls are malformed: ") &&
+                 ContainsSubstring(":2:17: aten.relu.default: expected a size"));
+  CHECK_THAT(message(corpus_of(name + bad + bad, collect)),
+             StartsWith("model.txt: nothing to replay: the recorded calls are malformed in 2 places, first ") &&
+                 ContainsSubstring(":2:17: "));
+  CHECK_THAT(message(corpus_of(name)),
+             StartsWith("model.txt: nothing to replay: operators are named, but no call 'cnt: N, "));
 }
 
 TEST_CASE("types are named in full when they are not known") {
