@@ -22,7 +22,7 @@ struct Location {
   /// Returns `file:line:column` without the parts that are unknown; empty without a file.
   [[nodiscard]] std::string to_string() const {
     std::string text = file;
-    if (line != 0) {
+    if (!file.empty() && line != 0) {
       text += ':' + std::to_string(line);
       if (column != 0) text += ':' + std::to_string(column);
     }
