@@ -246,3 +246,11 @@ TEST_CASE("learned tolerances by type and number of terms") {
   CHECK(pace::check::learned_rtol(at::kFloat, 1) == 1.3e-6);
   CHECK(pace::check::learned_rtol(at::kDouble, 1) == 0x1p-46);
 }
+
+TEST_CASE("a declaration about numbers is refused for types that hold only bits, by the name of the type") {
+  const auto output = longs({1, 2}).to(at::kByte).view(at::ScalarType::Float4_e2m1fn_x2);
+  for (const auto method : {Method::order_free, Method::sign_free, Method::random})
+    CHECK_THROWS_WITH(
+        pace::check::validate_outputs(by(method), output, {}),
+        ContainsSubstring("expected real numbers, got float4_e2m1fn_x2; compare others by check(function)"));
+}

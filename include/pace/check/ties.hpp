@@ -13,6 +13,7 @@
 #include "pace/check/clone.hpp"
 #include "pace/check/declared.hpp"
 #include "pace/check/ivalue.hpp"
+#include "pace/check/raw_memory.hpp"
 #include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
 
@@ -119,9 +120,9 @@ inline void validate_outputs(const CheckOptions& options, const c10::IValue& out
   const bool real_numbers_only =
       options.method == Method::order_free || options.method == Method::sign_free || options.method == Method::random;
   for (const auto& tensor : tensors)
-    require(!real_numbers_only || !tensor.is_complex(), "a declared comparison of outputs expected real numbers, got " +
-                                                            detail::dtype_text(tensor.scalar_type()) +
-                                                            "; compare complex ones by check(function)");
+    require(!real_numbers_only || !(tensor.is_complex() || detail::holds_only_bits(tensor.scalar_type())),
+            "a declared comparison of outputs expected real numbers, got " + detail::dtype_text(tensor.scalar_type()) +
+                "; compare others by check(function)");
   if (options.method == Method::order_free) {
     require(!tensors.empty(), "order_free() expected tensors as outputs, got " + detail::kind_text(output));
     for (const auto& tensor : tensors)
