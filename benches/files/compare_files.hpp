@@ -65,7 +65,7 @@ class FileComparison {
     try {
       inputs.emplace(loaders::make_inputs(one, device_, run_context().options.seed, sets_of_inputs(names_.size())));
     } catch (const std::exception& error) {
-      return published(refusal(one.name, names_, error.what()));
+      return published(refusal(one.name, names_, loaders::reason_of(error)));
     }
     try {
       return compare(one, *inputs, failures);

@@ -134,6 +134,11 @@ namespace detail {
     // LibTorch reads an OrderedDict as None, and fails where items are put into that.
     const bool is_of_class = content.read("data.pkl").find("OrderedDict") != std::string::npos &&
                              first_line(error).find("isGenericDict") != std::string::npos;
+    // torch.save writes it for types that have no storage class in Python.
+    if (first_line(error).find("_rebuild_tensor_v3") != std::string::npos)
+      throw InputError({path},
+                       "there is a tensor among the values whose type LibTorch's unpickler does not know, such as "
+                       "float8; try: text such as --inputs \"(T([8, 128], f8e4m3fn),)\"");
     throw InputError({path}, "the values cannot be read: " +
                                  (is_of_class ? "there is a collections.OrderedDict among them" : first_line(error)) +
                                  "; expected tensors, numbers, strings, and tuples, lists and dicts of these");

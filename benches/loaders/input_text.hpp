@@ -27,6 +27,7 @@
 #include "benches/text/beginning.hpp"
 #include "pace/args/value.hpp"
 #include "pace/base/error.hpp"
+#include "pace/check/raw_memory.hpp"
 #include "pace/corpus/dtype.hpp"
 #include "pace/corpus/parse.hpp"
 #include "pace/corpus/text.hpp"
@@ -228,7 +229,8 @@ inline void check_range(const corpus::TensorSpec& tensor, const std::optional<Va
              std::string("low=0, high=1000, behind the type"));
     return;
   }
-  if (!integers && !at::isFloatingType(type)) refuse("values of this type have no range");
+  if (!integers && (!at::isFloatingType(type) || check::detail::holds_only_bits(type)))
+    refuse("values of this type have no range");
   if (!(range->low < range->high)) refuse("low must be below high");
   if (!integers) {
     constexpr double largest = 65504;
