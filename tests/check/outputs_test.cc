@@ -70,7 +70,8 @@ TEST_CASE("the message says how many, where, what, how far and how far allowed")
 TEST_CASE("an error that may be rounding names what would allow it") {
   const auto expected = at::ones({1000});
   const auto message_for = [&](double actual) { return matched(expected, expected.mul(actual), {}).message; };
-  CHECK_THAT(message_for(1.001), ContainsSubstring("state check::CheckOptions::reduction_length or atol"));
+  CHECK_THAT(message_for(1.001),
+             ContainsSubstring("state check::CheckOptions::reduction_length or atol (//benches/files: --atol)"));
   CHECK_THAT(message_for(1.1), !ContainsSubstring("reduction_length"));
   CHECK_THAT(matched(expected, expected.mul(1.001), within(1e-5, 1e-4)).message,
              !ContainsSubstring("reduction_length"));

@@ -90,7 +90,8 @@ TEST_CASE(
        std::vector<Case>{{"'crashes on other values'", "bad", "crashed", drawn, scaled},
                          {"'hangs on other values'", "bad", "timed out", drawn, scaled},
                          {"'the baseline crashes on other values'", "eager", "crashed",
-                          "pace made some values of all operands smaller", "check::CheckOptions::rtol and atol"}}) {
+                          "pace made some values of all operands smaller",
+                          "check::CheckOptions::rtol and atol (//benches/files: --rtol and --atol)"}}) {
     const Scratch folder;
     const auto program = run(test + options + "--call-timeout 600 --json " + folder / "a.json");
     INFO(test << '\n' << program.out << program.err);

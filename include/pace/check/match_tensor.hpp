@@ -224,7 +224,9 @@ struct TensorVerdict {
   const auto& found = verdict.closeness;
   if (!found.close && !options.rtol && !options.atol && found.allowed > 0 &&
       found.abs_error <= most_by_rounding * found.allowed)
-    verdict.problem += "; if that is rounding, as of a longer sum, state check::CheckOptions::reduction_length or atol";
+    verdict.problem +=
+        "; if that is rounding, as of a longer sum, state check::CheckOptions::reduction_length or atol "
+        "(//benches/files: --atol)";
   return verdict;
 }
 

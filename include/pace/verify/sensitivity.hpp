@@ -160,8 +160,9 @@ class Sensitivity {
   /// terms, in the order of the results, from earlier values. Returns those in use.
   std::vector<double> learn(Expected& expected, std::vector<double> terms) {
     const c10::NoGradGuard no_grad;
-    const OnOtherValues other("pace made some values of all operands smaller, to learn tolerances",
-                              "state tolerances: check::CheckOptions::rtol and atol");
+    const OnOtherValues other(
+        "pace made some values of all operands smaller, to learn tolerances",
+        "state tolerances: check::CheckOptions::rtol and atol (//benches/files: --rtol and --atol)");
     expected.learned.clear();
     try {
       const auto results = results_of(expected.output, expected.operands, nullptr);
