@@ -280,7 +280,7 @@ TEST_CASE("everything else becomes the IValue of its kind") {
   CHECK(tuple.toTupleRef().elements()[1].toListRef().empty());
   CHECK_THROWS_AS(argument("99999999999999999999"), pace::Unsupported);
   CHECK_THROWS_AS(argument("torch.per_tensor_affine"), pace::Unsupported);
-  CHECK_THROWS_AS(argument("{}"), pace::Unsupported);
+  CHECK_THROWS_WITH(argument("{'mask': T([2], f32)}"), "no operator takes a dict, as {'mask': T([2], f32)} is");
 }
 
 TEST_CASE("the bytes of a call are known before they are allocated") {

@@ -25,6 +25,7 @@
 #include <c10/util/Exception.h>
 #include <c10/util/complex.h>
 
+#include "pace/base/cut_text.hpp"
 #include "pace/base/digest.hpp"
 #include "pace/base/error.hpp"
 #include "pace/corpus/text.hpp"
@@ -117,7 +118,8 @@ class Generator {
       for (const auto& item : v.items) items.push_back(make(item, name));
       return c10::ivalue::Tuple::create(std::move(items));
     } else if constexpr (std::is_same_v<T, corpus::Dict>) {
-      throw Unsupported("no operator takes a dict");
+      constexpr std::size_t longest = 200;
+      throw Unsupported("no operator takes a dict, as " + cut_text(corpus::to_text(corpus::Value(v)), longest) + " is");
     } else {
       return v;  // bool, std::int64_t, double
     }
