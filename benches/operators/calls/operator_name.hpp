@@ -80,7 +80,7 @@ namespace detail {
   } else {
     wanted = "aten::" + std::string(name);
   }
-  const std::string overload = parts ? (parts->overload.empty() ? "default" : parts->overload) : "";
+  const std::string overload = parts ? parts->overload : "";  // as registered: that called `default` is empty
   // A quarter of the letters wrong still reads as the same word; more only brings noise.
   const std::size_t furthest = std::max<std::size_t>(2, (wanted.size() - std::min<std::size_t>(wanted.size(), 6)) / 4);
   struct Found {
