@@ -1,4 +1,5 @@
 // Every message of a judgement, whole and once, to be read as a user reads it: what is the case, `why:`, `try:`.
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -7,6 +8,7 @@
 #include "pace/gate/counts.hpp"
 #include "pace/gate/expectation.hpp"
 #include "pace/gate/times.hpp"
+#include "pace/report/text.hpp"
 #include "pace/result/result.hpp"
 #include "tests/gate/rows.hpp"
 
@@ -23,8 +25,12 @@ using rows::stalling;
 
 /// A heading, and what is said of `row` by `expectation`.
 std::string said(const std::string& of, const Expectation& expectation, const ImplementationResult& row) {
+  constexpr std::size_t width = 110;
   const auto judgement = expectation.judge(row);
-  return "# " + of + '\n' + to_string(judgement.verdict) + ": " + judgement.message + "\n\n";
+  std::string text = "# " + of + '\n';
+  for (const auto& line : pace::report::wrap(to_string(judgement.verdict) + (": " + judgement.message), width))
+    text += line + '\n';
+  return text + '\n';
 }
 
 ImplementationResult ended(Outcome outcome, const std::string& message) {
@@ -136,52 +142,66 @@ try: state .expect("fused", ...) before the run
 
 )");
   CHECK(decided() == R"(# a claim that holds
-passed: 'fused' is 1.50x as fast as the baseline [1.50x, 1.50x] at 98.9 %, all of it at or above 1.20x (wrongly passed: 0.1 %, wrongly failed: 1 %; 20 cycles)
+passed: 'fused' is 1.50x as fast as the baseline [1.50x, 1.50x] at 98.9 %, all of it at or above 1.20x
+(wrongly passed: 0.1 %, wrongly failed: 1 %; 20 cycles)
 
 # one that does not
-failed: 'fused' is 1.00x as fast as the baseline [1.00x, 1.00x] at 98.9 %, all of it below 1.20x (wrongly passed: 0.1 %, wrongly failed: 1 %; 20 cycles)
+failed: 'fused' is 1.00x as fast as the baseline [1.00x, 1.00x] at 98.9 %, all of it below 1.20x (wrongly
+passed: 0.1 %, wrongly failed: 1 %; 20 cycles)
 try: make the implementation faster, or lower what is expected of it
 
 # a guard that fails
-failed: 'fused' takes 2.00x the baseline's time [2.00x, 2.00x] at 98.9 %, all of it above 1.10x (wrongly passed: 1 %, wrongly failed: 0.1 %; 20 cycles)
+failed: 'fused' takes 2.00x the baseline's time [2.00x, 2.00x] at 98.9 %, all of it above 1.10x (wrongly
+passed: 1 %, wrongly failed: 0.1 %; 20 cycles)
 try: find what made it slower, or allow more
 
 # a time
-failed: 'fused' takes 800 us [800, 800] us at 98.9 %, all of it above 500 us (wrongly passed: 0.1 %, wrongly failed: 1 %; 20 cycles)
+failed: 'fused' takes 800 us [800, 800] us at 98.9 %, all of it above 500 us (wrongly passed: 0.1 %, wrongly
+failed: 1 %; 20 cycles)
 try: make the implementation faster, or allow more time
 
 # near the limit
-passed: 'fused' takes 1.015x the baseline's time [1.014x, 1.015x] at 98.9 %, all of it at or below 1.02x (wrongly passed: 1 %, wrongly failed: 0.1 %; 400 cycles)
-why: within 0.93 % of the limit, by which processes of one program may differ, so that this verdict is about this process
+passed: 'fused' takes 1.015x the baseline's time [1.014x, 1.015x] at 98.9 %, all of it at or below 1.02x
+(wrongly passed: 1 %, wrongly failed: 0.1 %; 400 cycles)
+why: within 0.93 % of the limit, by which processes of one program may differ, so that this verdict is about
+this process
 try: --processes 12, which judges up to 12 processes together
 
 # by the mean
-failed: 'fused' takes 4.30x the baseline's time by the mean, and the mean is proven to lie above 1.02x (wrongly passed: 1 %, wrongly failed: 0.1 %; 1500 cycles). A guard fails by the mean or by the median, which is here 1.002x the baseline's time [1.000x, 1.003x]
+failed: 'fused' takes 4.30x the baseline's time by the mean, and the mean is proven to lie above 1.02x
+(wrongly passed: 1 %, wrongly failed: 0.1 %; 1500 cycles). A guard fails by the mean or by the median, which
+is here 1.002x the baseline's time [1.000x, 1.003x]
 try: find what made it slower, or allow more
 
 # slow beyond any disturbance
-failed: 'fused' takes 20006x the baseline's time, in every cycle more than ten times 1.02x (wrongly passed: 1 %, wrongly failed: 0.1 %; 3 cycles)
+failed: 'fused' takes 20006x the baseline's time, in every cycle more than ten times 1.02x (wrongly passed: 1
+%, wrongly failed: 0.1 %; 3 cycles)
 why: the machine was disturbed, which does not account for this: The measuring thread waited.
 try: find what made it slower, or allow more
 
 # slower on unseen values, which does not matter
-passed: 'fused' is 1.50x as fast as the baseline [1.50x, 1.50x] at 98.9 %, all of it at or above 1.10x (wrongly passed: 0.1 %, wrongly failed: 1 %; 20 cycles); on unseen values it is 1.20x as fast as the baseline
+passed: 'fused' is 1.50x as fast as the baseline [1.50x, 1.50x] at 98.9 %, all of it at or above 1.10x
+(wrongly passed: 0.1 %, wrongly failed: 1 %; 20 cycles); on unseen values it is 1.20x as fast as the baseline
 
 )");
   CHECK(undecided() == R"(# noise
-undecided: 'fused' is 1.21x as fast as the baseline [1.19x, 1.23x] at 98.9 %, which holds 1.20x (wrongly passed: 0.1 %, wrongly failed: 1 %; 40 cycles)
+undecided: 'fused' is 1.21x as fast as the baseline [1.19x, 1.23x] at 98.9 %, which holds 1.20x (wrongly
+passed: 0.1 %, wrongly failed: 1 %; 40 cycles)
 try: --budget 0.34, since about 62 more rounds (124 ms) would settle it at today's noise
 
 # noise about a guard
-undecided: 'fused' takes 1.017x the baseline's time [1.009x, 1.023x] at 98.9 %, which holds 1.02x (wrongly passed: 1 %, wrongly failed: 0.1 %; 40 cycles); no regression is proven
+undecided: 'fused' takes 1.017x the baseline's time [1.009x, 1.023x] at 98.9 %, which holds 1.02x (wrongly
+passed: 1 %, wrongly failed: 0.1 %; 40 cycles); no regression is proven
 try: --budget 0.61, since about 180 more rounds (348 ms) would settle it at today's noise
 
 # too near
-undecided: 'fused' takes 1.020x the baseline's time [1.017x, 1.021x] at 98.9 %, which holds 1.02x (wrongly passed: 1 %, wrongly failed: 0.1 %; 400 cycles); no regression is proven
+undecided: 'fused' takes 1.020x the baseline's time [1.017x, 1.021x] at 98.9 %, which holds 1.02x (wrongly
+passed: 1 %, wrongly failed: 0.1 %; 400 cycles); no regression is proven
 try: --budget 36 --max-rounds 19000, since about 15000 more rounds (28.5 s) would settle it at today's noise
 
 # few cycles
-undecided: 'fused' is 1.30x as fast as the baseline, on too little evidence (wrongly passed: 0.1 %, wrongly failed: 1 %; 5 cycles)
+undecided: 'fused' is 1.30x as fast as the baseline, on too little evidence (wrongly passed: 0.1 %, wrongly
+failed: 1 %; 5 cycles)
 try: --budget 0.067, since about 18 more rounds (36.0 ms) would settle it at today's noise
 
 # a summary alone
@@ -189,12 +209,15 @@ undecided: 'fused' is 1.20x as fast as the baseline [1.10x, 1.30x] at 95 %, whic
 try: measure longer (--budget), or on a quieter machine, or claim less
 
 # the mean looks slower
-undecided: 'fused' takes 1.00x the baseline's time by the median (by the mean 2.65x the baseline's time) [0.998x, 1.00x] at 98.9 %, of which the median is proven to lie at or below 1.02x (wrongly passed: 1 %, wrongly failed: 0.1 %; 300 cycles); no regression is proven
+undecided: 'fused' takes 1.00x the baseline's time by the median (by the mean 2.65x the baseline's time)
+[0.998x, 1.00x] at 98.9 %, of which the median is proven to lie at or below 1.02x (wrongly passed: 1 %,
+wrongly failed: 0.1 %; 300 cycles); no regression is proven
 why: the mean looks slower, which is not proven
 try: measure longer (--budget, --max-rounds)
 
 # a disturbed machine
-undecided: 'fused' takes 2.00x the baseline's time [2.00x, 2.00x] at 98.9 %, on which no verdict may rest; no regression is proven
+undecided: 'fused' takes 2.00x the baseline's time [2.00x, 2.00x] at 98.9 %, on which no verdict may rest; no
+regression is proven
 why: The machine slept.
 try: measure again when the machine is quieter (--max-interference sets the limit)
 
@@ -203,7 +226,8 @@ undecided: 'fused' is 1.50x as fast as the baseline [1.50x, 1.50x] at 98.9 %, on
 why: the rounds lasted 3 ms, and a verdict needs 20 ms
 
 # cut short
-undecided: 'fused' is 1.21x as fast as the baseline [1.19x, 1.23x] at 98.9 %, which holds 1.20x (wrongly passed: 0.1 %, wrongly failed: 1 %; 40 cycles)
+undecided: 'fused' is 1.21x as fast as the baseline [1.19x, 1.23x] at 98.9 %, which holds 1.20x (wrongly
+passed: 0.1 %, wrongly failed: 1 %; 40 cycles)
 why: the rounds ended early: the test's time is over
 try: --budget 0.34, since about 62 more rounds (124 ms) would settle it at today's noise
 
@@ -213,7 +237,8 @@ why: it was not checked whether it keeps answers
 try: measure longer
 
 # doubtful on unseen values
-undecided: 'fused' is 1.50x as fast as the baseline [1.50x, 1.50x] at 98.9 %, which is not so by the median on unseen values
+undecided: 'fused' is 1.50x as fast as the baseline [1.50x, 1.50x] at 98.9 %, which is not so by the median on
+unseen values
 why: the samples there are too few or too different
 try: measure longer (--budget), or on a quieter machine
 
@@ -232,9 +257,12 @@ why: its functions have no operand tensors
 try: pass the tensors
 
 # slower on unseen values
-failed: 'fused' is 1.50x as fast as the baseline [1.50x, 1.50x] at 98.9 %, but on unseen values at most 0.937x as fast as the baseline, which does not meet 1.20x
+failed: 'fused' is 1.50x as fast as the baseline [1.50x, 1.50x] at 98.9 %, but on unseen values at most 0.937x
+as fast as the baseline, which does not meet 1.20x
 why: either it keeps something from call to call, or the code or the processor know the values of the rounds
-try: if it derives something from an operand that stays the same where the code is used, declare that operand, counted from 0: .keeps(operand) (//benches/files: --keeps OPERAND); if it is made for values of a kind, let each round have others of that kind: .renew_each_round(function)
+try: if it derives something from an operand that stays the same where the code is used, declare that operand,
+counted from 0: .keeps(operand) (//benches/files: --keeps OPERAND); if it is made for values of a kind, let
+each round have others of that kind: .renew_each_round(function)
 
 # no count
 invalid: 'fused' has no count of operator calls
