@@ -1135,9 +1135,8 @@ TEST_CASE("what is derived from an operand makes calls more than ten times as fa
   if (!declared) {
     require_rejected(
         comparison.run(clock),
-        "it keeps what it derives from operand tensor 1. If it derives something from an operand that stays "
-        "the same between calls where the code is used, such as packed weights, declare that operand, counted "
-        "from 0: .keeps(operand)");
+        "it keeps what it derives from operand tensor 1; try: declare an operand that stays the same between "
+        "calls where the code is used, such as packed weights, counted from 0: .keeps(operand)");
     return;
   }
   const auto result = comparison.keeps(1).run(clock);

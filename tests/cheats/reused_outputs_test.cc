@@ -127,8 +127,9 @@ TEST_CASE("buffers that the baseline makes by the dtype of a call, and keeps for
   };
   const auto result = run(keeps, keeps, input());
   CHECK(result["eager"].outcome == pace::Outcome::wrong);
-  CHECK_THAT(result["eager"].message, ContainsSubstring("expected dtype float32, got float64") &&
-                                          ContainsSubstring("Stated tolerances (rtol, atol) do without these calls"));
+  CHECK_THAT(result["eager"].message,
+             ContainsSubstring("expected dtype float32, got float64") &&
+                 ContainsSubstring("state tolerances (rtol, atol), which do without these calls"));
   const auto stated = [](auto& each) {
     pace::check::CheckOptions check;
     check.rtol = 1e-5;

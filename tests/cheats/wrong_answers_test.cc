@@ -263,7 +263,7 @@ TEST_CASE("ties that are none, indices that occur twice, and indices out of rang
       run_declared(by_ties, top, [=](const at::Tensor& x) { return top(x).add(32); }, values), "out of range");
   // Without the declaration, the message names it.
   const auto last = [](const at::Tensor& x) { return x.flip(1).argmax(1, true).neg().add(31); };
-  require_rejected(run([](const at::Tensor& x) { return x.argmax(1, true); }, last, values), "declare it: .ties()");
+  require_rejected(run([](const at::Tensor& x) { return x.argmax(1, true); }, last, values), "try: declare .ties()");
 }
 
 TEST_CASE("another set of rows, though any order is right") {
@@ -273,7 +273,7 @@ TEST_CASE("another set of rows, though any order is right") {
     return at::cat({honest(x).narrow(0, 0, 31), honest(x).narrow(0, 0, 1)});
   };
   require_rejected(run_declared(by_order, honest, other, input()), "rows in ascending order");
-  require_rejected(run(honest, reversed, input()), "declare it: .order_free()");
+  require_rejected(run(honest, reversed, input()), "try: declare .order_free()");
 }
 
 TEST_CASE("keys and values that are paired wrongly, though any order of rows is right") {
@@ -320,7 +320,7 @@ TEST_CASE("another eigenvector, though any sign is right") {
   require_rejected(run_declared(by_sign, vectors, swapped, symmetric), "signs of the expected vectors");
   require_rejected(run_declared(by_sign, vectors, some_elements, symmetric), "signs of the expected vectors");
   const auto negated = [=](const at::Tensor& x) { return vectors(x).mul(-1); };
-  require_rejected(run(vectors, negated, symmetric), "declare it: .sign_free()");
+  require_rejected(run(vectors, negated, symmetric), "try: declare .sign_free()");
 }
 
 TEST_CASE("another distribution, though any random numbers are right") {

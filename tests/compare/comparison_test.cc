@@ -664,7 +664,7 @@ TEST_CASE("where memory runs out, the message advises what would take less") {
   using pace::Audit, pace::OperandPolicy;
   const auto with_operand = [] { return pace::compare("x", at::ones({4})); };
   CHECK_THAT(message(with_operand(), OperandPolicy::crossover, Audit::standard),
-             EndsWith(". Try --operands shared, which copies the operands once, or --audit off, or smaller operands"));
+             EndsWith("; try: --operands shared, which copies the operands once, or --audit off, or smaller operands"));
   CHECK_THAT(message(with_operand(), OperandPolicy::shared, Audit::standard),
              EndsWith(". Try --audit off, or smaller operands"));
   CHECK_THAT(message(pace::compare("x"), OperandPolicy::crossover, Audit::standard), EndsWith(". Try --audit off"));

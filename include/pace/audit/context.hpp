@@ -140,9 +140,8 @@ struct AuditContext {
     return "correct at first, but not in a timed call: " + problem;
   }
   [[nodiscard]] static std::string keeps_hint() {
-    return "If it derives something from an operand that stays the same between calls where the code is used, such as "
-           "packed weights, declare that operand, counted from 0: .keeps(operand) (//benches/files: --keeps "
-           "OPERAND)";
+    return "; try: declare an operand that stays the same between calls where the code is used, such as packed "
+           "weights, counted from 0: .keeps(operand) (//benches/files: --keeps OPERAND)";
   }
   [[nodiscard]] std::string note_on_kept_operands(const Implementation& implementation,
                                                   const std::vector<std::size_t>& kept) const {

@@ -558,7 +558,7 @@ class EachOperand final : public Check {
     return (stale ? "it returned the answer for values that had been overwritten where "
                   : "it is right for the operands given, but not where ") +
            where + " (" + how_changed(question.way) + "): " + agreement.message +
-           ". If it relies on what is special about the operands, choose other values or none "
+           "; try: if it relies on what is special about the operands, choose other values or none "
            "(check::CheckOptions::" +
            (question.way == Way::draw ? "unseen_values" : "unseen_values, edge_values") +
            " in C++, --audit standard on a command line)";

@@ -194,9 +194,9 @@ inline void KeptAnswers::enter_effect(Trials& trials) {
     trials.keeps.insert(trials.keeps.end(), kept.begin(), kept.end());
     return;
   }
-  std::string what = ": it keeps answers. " + AuditContext::keeps_hint();
+  std::string what = ": it keeps answers" + AuditContext::keeps_hint();
   if (!kept.empty())
-    what = ": it keeps what it derives from operand tensor " + listed(kept) + ". " + AuditContext::keeps_hint();
+    what = ": it keeps what it derives from operand tensor " + listed(kept) + AuditContext::keeps_hint();
   else if (found.beside == UnseenEffect::Beside::given)
     what =
         ": it keeps an answer, or is fast for few values alone. If it rightly takes a shorter way for the values "
@@ -225,6 +225,6 @@ inline std::string KeptAnswers::describe_slow_calls(Implementation& implementati
   }
   return "its calls take " + format_time(own.on_unseen) + " on unseen values, and took " + format_time(usual) +
          " in the rounds; those of the baseline take " + format_time(of_baseline.on_unseen) +
-         ": it is fast for few values alone. " + AuditContext::keeps_hint();
+         ": it is fast for few values alone" + AuditContext::keeps_hint();
 }
 }  // namespace pace::detail

@@ -50,8 +50,8 @@ inline void find_less_on_seen_values(AuditContext& audit, Implementation& implem
     found.keeps = true;
     found.notes.push_back(audit.note_on_kept_operands(implementation, kept));
   } else {
-    found.problem = "it does less on values that it has seen before" + on_both + ": it keeps answers. " +
-                    AuditContext::keeps_hint();
+    found.problem =
+        "it does less on values that it has seen before" + on_both + ": it keeps answers" + AuditContext::keeps_hint();
   }
 }
 

@@ -153,7 +153,7 @@ inline std::string UnseenTensors::find_fault(Implementation& implementation) {
   return "a call on tensors that none has had takes " + format_time(own.on_unseen) +
          ", and one on those of the rounds " + format_time(own.on_known) +
          ", both on unseen values; those of the baseline take " + format_time(of_baseline.on_unseen) + " and " +
-         format_time(of_baseline.on_known) + ": it is fast on the tensors of the rounds alone. " +
+         format_time(of_baseline.on_known) + ": it is fast on the tensors of the rounds alone" +
          AuditContext::keeps_hint();
 }
 }  // namespace pace::detail

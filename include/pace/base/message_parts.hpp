@@ -3,12 +3,29 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace pace {
+
+/// Stands between a reason and a remedy where both are one line.
+inline constexpr std::string_view before_remedy = "; try: ";
 
 /// What is the case, with its figure; why; and what to try. The last two may be empty.
 struct MessageParts {
   std::string what = {}, why = {}, remedy = {};
+
+  /// Returns the parts of a message whose reason may end with remedies, each behind before_remedy.
+  [[nodiscard]] static MessageParts of(std::string what, std::string_view reason) {
+    MessageParts parts{std::move(what)};
+    auto end = reason.find(before_remedy);
+    parts.why = reason.substr(0, end);
+    while (end != std::string_view::npos) {
+      reason.remove_prefix(end + before_remedy.size());
+      end = reason.find(before_remedy);
+      parts.add_remedy(reason.substr(0, end));
+    }
+    return parts;
+  }
 
   /// Adds a reason, or a remedy, to those before it. An empty text adds nothing.
   void add_why(std::string_view text) { join(why, text); }

@@ -225,7 +225,7 @@ struct TensorVerdict {
   if (!found.close && !options.rtol && !options.atol && found.allowed > 0 &&
       found.abs_error <= most_by_rounding * found.allowed)
     verdict.problem +=
-        "; if that is rounding, as of a longer sum, state check::CheckOptions::reduction_length or atol "
+        "; try: if that is rounding, as of a longer sum, state check::CheckOptions::reduction_length or atol "
         "(//benches/files: --atol)";
   return verdict;
 }

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "pace/base/format.hpp"
@@ -20,7 +22,9 @@ PACE_INLINE bool judge_without_figures(const Demand& demand, const Implementatio
                                        const ImplementationResult* reference, Judgement& judgement) {
   judgement = {.expectation = demand.describe()};
   const std::string own = '\'' + row.name + '\'';
-  const auto say = [&](MessageParts parts) {
+  const auto say = [&](std::string what, std::string_view why, std::string_view remedy = "") {
+    auto parts = MessageParts::of(std::move(what), why);
+    parts.add_remedy(remedy);
     judgement.message = parts.text();
     return true;
   };
@@ -28,33 +32,33 @@ PACE_INLINE bool judge_without_figures(const Demand& demand, const Implementatio
     case Outcome::wrong:
       judgement.verdict = Verdict::failed;
       return say(
-          {own + " does not compute what the baseline computes, so it has no speed-up", row.message,
-           row.context.beyond_tolerance ? "correct it, or state a tolerance that its inputs justify" : "correct it"});
+          own + " does not compute what the baseline computes, so it has no speed-up", row.message,
+          row.context.beyond_tolerance ? "correct it, or state a tolerance that its inputs justify" : "correct it");
     case Outcome::threw:
     case Outcome::crashed:
     case Outcome::timed_out:
     case Outcome::out_of_memory:
       judgement.verdict = Verdict::failed;
-      return say({own + ' ' + to_string(row.outcome), row.message, "make it run on these inputs first"});
+      return say(own + ' ' + to_string(row.outcome), row.message, "make it run on these inputs first");
     case Outcome::refused:
-      return say({own + " could not be run here", row.message});
+      return say(own + " could not be run here", row.message);
     case Outcome::unreached:
       // There are no figures for or against the demand, so that it is undecided as if the time had not sufficed.
       judgement.verdict = Verdict::undecided;
       demand.leave_open(judgement);
-      return say({own + " was not measured", row.message});
+      return say(own + " was not measured", row.message);
     case Outcome::measured:
       break;
   }
   if (demand.quantity == Quantity::time) return false;
   if (reference != nullptr) {
     if (reference->outcome == Outcome::measured) return false;
-    return say({own + " cannot be compared with '" + reference->name + '\'', "that one was not measured"});
+    return say(own + " cannot be compared with '" + reference->name + '\'', "that one was not measured");
   }
-  if (row.is_baseline) return say({own + " is the baseline itself", "", "state the expectation for a candidate"});
+  if (row.is_baseline) return say(own + " is the baseline itself", "", "state the expectation for a candidate");
   if (!demand.reference.empty() && demand.reference != row.context.baseline)
-    return say({own + " was compared with '" + row.context.baseline + "', not with '" + demand.reference + '\'', "",
-                "state .expect(\"" + row.name + "\", ...) before the run"});
+    return say(own + " was compared with '" + row.context.baseline + "', not with '" + demand.reference + '\'', "",
+               "state .expect(\"" + row.name + "\", ...) before the run");
   return false;
 }
 

@@ -93,11 +93,11 @@ class OnOtherValues {
   /// Enters nothing.
   OnOtherValues() = default;
   /// `which` says whence the values come, as a clause such as `pace tried large values`, and `remedy` completes the
-  /// sentence `If the code relies on what is special about the values given, ...`.
+  /// clause `if the code relies on what is special about the values given, ...`.
   OnOtherValues(std::string_view which, std::string_view remedy) : before_(activity()->other_values) {
     Activity::write(activity()->other_values, Activity::longest_remark,
                     "This was a call on other values than those given: " + std::string(which) +
-                        ". If the code relies on what is special about the values given, " + std::string(remedy));
+                        "; try: if the code relies on what is special about the values given, " + std::string(remedy));
   }
   OnOtherValues(const OnOtherValues&) = delete;
   OnOtherValues& operator=(const OnOtherValues&) = delete;

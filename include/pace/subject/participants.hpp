@@ -27,7 +27,7 @@ struct Drop {
 class Participants {
  public:
   /// Makes all implementations pending. `names` are their names in the order of the comparison.
-  /// `memory_remedy`: what takes less memory, as a sentence for messages of failed allocations; empty: nothing does.
+  /// `memory_remedy`: what takes less memory, as a clause for messages of failed allocations; empty: nothing does.
   Participants(std::vector<std::string> names, std::size_t baseline, std::string memory_remedy = "")
       : names_(std::move(names)),
         states_(names_.size()),
@@ -121,7 +121,7 @@ class Participants {
  private:
   /// Adds to the message of a failed allocation what takes less memory.
   [[nodiscard]] std::string with_remedy(const std::string& message) const {
-    return message + (memory_remedy_.empty() ? "" : ". " + memory_remedy_);
+    return message + (memory_remedy_.empty() ? "" : "; try: " + memory_remedy_);
   }
 
   struct State {

@@ -137,7 +137,7 @@ inline void repair_all(const Prepared& prepared) {
   return !available || copies * bytes_of(prepared.operands->pristine) <= 0.5 * static_cast<double>(*available);
 }
 
-/// What would take less memory than this plan does, as a sentence; empty if nothing would.
+/// What would take less memory than this plan does, as a clause; empty if nothing would.
 [[nodiscard]] inline std::string remedy_for_memory(const ComparisonPlan& plan) {
   std::vector<std::string> remedies;
   const bool has_operands = !plan.operands->tensors().empty();
@@ -145,7 +145,7 @@ inline void repair_all(const Prepared& prepared) {
     remedies.emplace_back("--operands shared, which copies the operands once");
   if (plan.options.audit != Audit::off) remedies.emplace_back("--audit off");
   if (has_operands) remedies.emplace_back("smaller operands");
-  return remedies.empty() ? "" : "Try " + joined(remedies, ", or ");
+  return joined(remedies, ", or ");
 }
 
 /// Returns the plan's options and operands, adapted to this run. There are no implementations and no rows yet.

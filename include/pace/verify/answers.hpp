@@ -308,7 +308,7 @@ class Answers {
       return "it returned the answer for values that had been overwritten by " + changed +
              ", so the answer was kept, not computed: " + agreement.message;
     return "it is right for the operands given, but not for " + changed + ": " + agreement.message +
-           ". If it relies on what is special about the operands, choose other values or none "
+           "; try: if it relies on what is special about the operands, choose other values or none "
            "(check::CheckOptions::unseen_values in C++, --audit off on a command line)";
   }
 

@@ -277,7 +277,7 @@ class EdgeValues final : public Check {
   /// What is wrong with an implementation that is right for the given values; empty if nothing is.
   [[nodiscard]] std::string find_fault(Implementation& implementation) override {
     const std::string hint =
-        ". If it relies on what is special about the operands, switch this check off "
+        "; try: if it relies on what is special about the operands, switch this check off "
         "(check::CheckOptions::edge_values = false in C++, --audit off on a command line)";
     for (auto& each : learned_) {
       c10::IValue output;

@@ -138,7 +138,8 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
   return match(check::detail::with_clones(expected.output, e), check::detail::with_clones(output, a));
 }
 
-/// Returns what may make one of two outputs float64 and the other one not, as a sentence; empty if they are alike.
+/// Returns what may make one of two outputs float64 and the other one not, as the end of a message; empty if they are
+/// alike.
 [[nodiscard]] inline std::string float64_hint(const c10::IValue& expected, const c10::IValue& output) {
   const auto known = check::tensors_of(expected), found = check::tensors_of(output);
   const auto is_double = [](const at::Tensor& tensor) {
@@ -146,8 +147,9 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
   };
   for (std::size_t i = 0; i < std::min(known.size(), found.size()); ++i)
     if (is_double(known[i]) != is_double(found[i]))
-      return ". The baseline is called in float64, too, which shows what rounding does: memory that it keeps from call "
-             "to call has to be made anew for another dtype. Stated tolerances (rtol, atol) do without these calls";
+      return "; the baseline is called in float64, too, to see what rounding does: memory that it keeps from call to "
+             "call has to be made again for another dtype; try: state tolerances (rtol, atol), which do without these "
+             "calls";
   return {};
 }
 
@@ -169,7 +171,7 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
   return true;
 }
 
-/// Returns by which declaration outputs that differ would agree, as a sentence; empty if by none.
+/// Returns by which declaration outputs that differ would agree, as the end of a message; empty if by none.
 [[nodiscard]] inline std::string declaration_hint(const Expected& expected, const c10::IValue& output,
                                                   const check::CheckOptions& options) {
   using Method = check::CheckOptions::Method;
@@ -191,21 +193,21 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
     }
   };
   if (agrees_by(Method::ties))
-    return ". If equal values may be found in any order, declare it: .ties() (//benches/files: --check ties)";
+    return "; try: declare .ties(), if equal values may be found in any order (//benches/files: --check ties)";
   if (agrees_by(Method::order_free) && !is_nearly_right(expected.output, output))
-    return ". If rows may come in any order, declare it: .order_free() (//benches/files: --check order_free)";
+    return "; try: declare .order_free(), if rows may come in any order (//benches/files: --check order_free)";
   if (agrees_by(Method::sign_free))
-    return ". If vectors are determined up to their signs, declare it: .sign_free() (//benches/files: --check "
+    return "; try: declare .sign_free(), if vectors are determined up to their signs (//benches/files: --check "
            "sign_free)";
   if (expected.random && agrees_by(Method::random))
-    return ". If its random numbers are its own, declare that they are compared as a distribution: .random() "
-           "(//benches/files: --check random)";
+    return "; try: declare .random(), if its random numbers are its own, to compare distributions (//benches/files: "
+           "--check random)";
   return {};
 }
 
 [[nodiscard]] inline std::string scratch_hint(std::size_t operand) {
-  return ". If that is a workspace, declare it: .scratch(" + std::to_string(operand) +
-         "), counted from 0 (//benches/files: --scratch " + std::to_string(operand) + ')';
+  return "; try: declare .scratch(" + std::to_string(operand) +
+         "), counted from 0, if that is a workspace (//benches/files: --scratch " + std::to_string(operand) + ')';
 }
 
 /// What is wrong with an implementation that writes to an operand tensor as the baseline does not.

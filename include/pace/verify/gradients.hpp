@@ -91,7 +91,7 @@ class Gradients final : public Check {
     }
     if (!problem.empty())
       problem +=
-          ". If no gradients are needed, call both under c10::NoGradGuard, or switch this check off "
+          "; try: if no gradients are needed, call both under c10::NoGradGuard, or switch this check off "
           "(check::CheckOptions::check_autograd)";
     return problem;
   }
