@@ -10,9 +10,11 @@ namespace pace {
 /// Stands between a reason and a remedy where both are one line.
 inline constexpr std::string_view before_remedy = "; try: ";
 
-/// What is the case, with its figure; why; and what to try. The last two may be empty.
+/// A message in parts, of which the last two may be empty.
 struct MessageParts {
-  std::string what = {}, why = {}, remedy = {};
+  std::string what = {};    ///< the case, with its figure
+  std::string why = {};     ///< the reason, as a clause
+  std::string remedy = {};  ///< what to try, as a clause
 
   /// Returns the parts of a message whose reason may end with remedies, each behind before_remedy.
   [[nodiscard]] static MessageParts of(std::string what, std::string_view reason) {

@@ -12,6 +12,7 @@
 #include "pace/base/cut_text.hpp"
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
+#include "pace/base/message_parts.hpp"
 #include "pace/report/console.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/judged.hpp"
@@ -298,8 +299,9 @@ PACE_INLINE std::string ConsoleSink::explanations(const ImplementationResult& ea
                                                   const std::string& known) const {
   std::string text;
   // A judgement repeats the reason, and says what to do.
-  const bool is_repeated = !each.message.empty() && std::ranges::any_of(each.judgements, [&](const Judgement& one) {
-    return !one.acceptable && one.message.find(each.message) != std::string::npos;
+  const std::string reason = MessageParts::of("", each.message).why;
+  const bool is_repeated = !reason.empty() && std::ranges::any_of(each.judgements, [&](const Judgement& one) {
+    return !one.acceptable && one.message.find(reason) != std::string::npos;
   });
   if (each.outcome != Outcome::measured && !is_repeated)
     text += indented(std::string(to_string(each.outcome)) + ": " + each.message, indent,

@@ -226,8 +226,9 @@ PACE_INLINE std::vector<std::string> StoredBaseline::judge_all(Result& result) c
       row.judgements.push_back(
           judge(settings_, row.name, found.rows, {&row}, reference, result.implementations.size()).judgement);
     else
-      row.judgements.push_back({describe(settings_, reference), Verdict::invalid, false,
-                                '\'' + row.name + "' cannot be compared with " + reference + ": " + refusal});
+      row.judgements.push_back(
+          {describe(settings_, reference), Verdict::invalid, false,
+           MessageParts{'\'' + row.name + "' cannot be compared with " + reference, refusal}.text()});
     if (!row.judgements.back().acceptable) closed.push_back(in_one_line(row.judgements.back().message));
   }
   return closed;
