@@ -1,4 +1,4 @@
-// The counts of one call, where they are the same for every call on the same operands.
+// enter_counts: the counts of one call, if all calls on the same operands agree.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace pace::detail {
          " bytes allocated";
 }
 
-/// Enters `given`, the counts of a call on the values given, into `found`. Enters why there are none instead if they
-/// differ from `other`, those of another call, and from those of `again()`, one more on the values given; or if
-/// `in_a_row(calls)` counts something else in so many calls. `calls` is 0 if each call changes what the next one does.
+/// Enters `given`, the counts of a call on the values given, into `found`, or why there are none. If `other`, the
+/// counts of another call, differ, `again()` must repeat `given`. `in_a_row(calls)` must count `calls` times `given`.
+/// `calls` is 0 if a call changes what the next one does.
 inline void enter_counts(const CallCounts& given, const CallCounts& other, FunctionRef<CallCounts()> again,
                          std::int64_t calls, FunctionRef<CallCounts(std::int64_t)> in_a_row, Examination& found) {
   if (other != given)

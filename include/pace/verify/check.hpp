@@ -1,4 +1,4 @@
-// Check: one question to a candidate, which its calls answer.
+// Check: one check of a candidate by calls.
 #pragma once
 
 #include <string>
@@ -7,14 +7,15 @@
 
 namespace pace::detail {
 
-/// A check of one implementation whose output is right for the operands given. It may have learned from the baseline
-/// before, and may call it again.
+/// Checks implementations whose outputs are right for the operands given. May have learned from the baseline, and may
+/// call it again.
 class Check {
  public:
   virtual ~Check() = default;
-  /// Returns what is wrong with a candidate, as text; empty if nothing is. May throw what calls throw.
+  /// Returns the fault of a candidate as text; empty if none. May throw what calls throw.
   [[nodiscard]] virtual std::string find_fault(Implementation& candidate) = 0;
-  /// Whether it is no fault of a candidate that keeps what it derives from an operand, which a later check may find.
+  /// Whether the finding is no fault in a candidate that keeps what it derives from an operand. A later check may find
+  /// that.
   [[nodiscard]] virtual bool is_explained_by_kept_operand() const { return false; }
 };
 

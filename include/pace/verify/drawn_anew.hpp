@@ -1,5 +1,4 @@
-// DrawnAnew: whether outputs that are declared as random numbers are other ones in each call, and each element has the
-// mean that the baseline's has.
+// DrawnAnew: whether outputs declared as random numbers differ from call to call, with the baseline's means.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +21,11 @@
 
 namespace pace::detail {
 
-/// Compares the outputs of calls between which the default generators get other seeds. Where the baseline's differ each
-/// time, so must a candidate's, whatever generator it draws from, and the means of its elements must be the baseline's.
+/// Compares outputs of calls with different seeds of the default generators. If the baseline's outputs differ each
+/// time, so must a candidate's, whatever its generator. Their elements must have the baseline's means.
 class DrawnAnew final : public Check {
  public:
-  /// `operands` must outlive it.
-  /// `calls`: how many calls in a row each output is that of the last one of.
+  /// `operands` must outlive it. Each output comes from the last of `calls` calls in a row.
   DrawnAnew(OperandSets& operands, std::uint64_t seed, std::int64_t calls)
       : operands_(operands), seed_(seed), calls_in_a_row_(calls) {}
 
@@ -42,14 +40,14 @@ class DrawnAnew final : public Check {
     }
   }
 
-  /// What is wrong with the random numbers of an implementation; empty if nothing is. Throws what the calls throw.
+  /// Returns the fault of the random numbers as text; empty if none. Throws what the calls throw.
   [[nodiscard]] std::string find_fault(Implementation& implementation) override {
     check::ElementMoments moments;
     const auto all = equal_shares(implementation, moments);
     for (std::size_t i = 0; i < std::min(all.size(), most_equal_.size()); ++i) {
       if (!most_equal_[i]) continue;
-      // Few elements may all be equal by chance, but hardly in all calls; among many, hardly more than half of those
-      // that change are. A candidate with a few outputs in turn has some pairs of equal ones.
+      // By chance, few elements may be equal, but hardly in all calls. Of many changing elements, hardly more than half
+      // are equal. A candidate that cycles through a few outputs has some equal pairs.
       const bool few = elements_[i] < fewest_elements;
       const double limit = few ? 1 : (1 + *most_equal_[i]) / 2;
       const auto repeated = std::count_if(all[i].begin(), all[i].end(),
@@ -68,7 +66,7 @@ class DrawnAnew final : public Check {
   static constexpr std::uint64_t calls = 8;
   static constexpr std::int64_t fewest_elements = 8;
 
-  /// Copies of the tensors that a call returns or writes to, for which the generators have the seed of number `draw`.
+  /// Copies of the tensors that a call returns or writes to. `number` selects the seed.
   [[nodiscard]] std::vector<at::Tensor> draw(Implementation& implementation, std::uint64_t number) const {
     operands_.restore_all(0);
     reset_random_state(seed_ + 101 * (number + 1));
@@ -81,14 +79,14 @@ class DrawnAnew final : public Check {
     return drawn;
   }
 
-  /// How the means of elements differ from the baseline's, as text; empty if they do not.
+  /// Returns how the means of elements differ from the baseline's, as text; empty if they do not.
   [[nodiscard]] std::string find_other_means(Implementation& implementation,
                                              const check::ElementMoments& moments) const {
     check::MeanDifference difference(moments_, moments,
                                      [&](std::size_t i) { return i >= most_equal_.size() || !most_equal_[i]; });
     std::uint64_t number = calls;
     while (difference.open()) {
-      // Draws of the two sides by one seed would not be independent.
+      // With one seed, the two sides' draws would not be independent.
       const auto expected = draw(*baseline_, number++);
       difference.add(expected, draw(implementation, number++));
     }
@@ -96,7 +94,7 @@ class DrawnAnew final : public Check {
     return difference.problem();
   }
 
-  /// For each tensor that a call returns or writes to, the shares of elements that are equal in each pair of calls; 1
+  /// Returns the shares of equal elements in all pairs of calls, for each tensor that a call returns or writes to; 1
   /// where they cannot be compared. Adds the draws to `moments`.
   [[nodiscard]] std::vector<std::vector<double>> equal_shares(Implementation& implementation,
                                                               check::ElementMoments& moments) const {
@@ -133,8 +131,7 @@ class DrawnAnew final : public Check {
   Implementation* baseline_ = nullptr;
   /// The draws of the baseline.
   check::ElementMoments moments_ = {};
-  /// For each tensor, the largest share of elements that two calls of the baseline have in common; nothing where all
-  /// are.
+  /// For each tensor, the baseline's largest share of equal elements; nothing if all are equal.
   std::vector<std::optional<double>> most_equal_ = {};
   /// Elements of each tensor in the last calls.
   mutable std::vector<std::int64_t> elements_ = {};

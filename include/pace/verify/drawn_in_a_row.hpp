@@ -1,4 +1,4 @@
-// DrawnInARow: whether the last of several calls in a row draws the random numbers that the baseline draws there.
+// DrawnInARow: whether the last of several calls in a row draws the baseline's random numbers.
 #pragma once
 
 #include <cstdint>
@@ -19,31 +19,31 @@
 
 namespace pace::detail {
 
-/// For outputs that depend on a seed alone. A single call after the generators got a seed can be told from one that
-/// comes back to back; the output of a later one is known where each call leaves the generators as the baseline's does.
+/// For outputs that depend on a seed alone. Code can tell a single call after seeding from calls in a row. A later
+/// call's output is known if each call leaves the generators as the baseline does.
 class DrawnInARow final : public Check {
  public:
-  /// `operands`, which calls do not write to, and `check` must outlive it. Looks at the output of the last of `calls`
-  /// calls, at least 2.
+  /// Uses the last of `calls` calls; at least 2. Calls must not write to `operands`. `operands` and `check` must
+  /// outlive it.
   DrawnInARow(OperandSets& operands, std::uint64_t seed, std::int64_t calls, const check::CheckOptions& check)
       : operands_(operands), seed_(seed), calls_(calls), check_(check) {}
 
-  /// `given`: what the baseline answers in a single call. Throws what the baseline throws.
+  /// `given`: the baseline's result of a single call. Throws what the baseline throws.
   void learn(Implementation& baseline, const Expected& given) {
     after_one_call_ = state_after_call(baseline);
     expected_ = given;
     expected_.output = check::clone_ivalue(last_output(baseline));
-    // An operator that draws other numbers in each process, or by a generator of its own, has no expected output here.
+    // Not if the baseline draws from its own generator, or differently in each process.
     repeats_ = check::outputs_match(expected_.output, last_output(baseline), bitwise()).correct;
     expected_.reference.reset();
     expected_.learned = learned_for(expected_, given);
-    // Elements where little was allowed may be other ones on other random numbers.
+    // Other random numbers need slack at other elements.
     for (auto& each : expected_.learned)
       if (each.slack.defined() && each.slack.numel() > 0) each.slack = each.slack.max().expand(each.slack.sizes());
   }
 
-  /// What is wrong with the output of an implementation; empty if nothing is, or if it draws in another way. Throws
-  /// what the calls throw.
+  /// Returns the fault as text. Empty if there is none, or if the implementation draws in another way. Throws what the
+  /// calls throw.
   [[nodiscard]] std::string find_fault(Implementation& implementation) override {
     if (!repeats_ || !unchanged(after_one_call_, state_after_call(implementation))) return {};
     const c10::IValue output = last_output(implementation);

@@ -1,10 +1,8 @@
-// Edge values: whether an implementation is also right where random operands never lead it: for large and small values,
-// values far from zero, large integers, rows of zeros, denormals, masks that are true or false everywhere, and where an
-// operand was all zeros, such as a bias.
+// EdgeValues: whether an implementation is also right for values that random operands hardly have.
 //
-// NaN and infinities are not among them. LibTorch's own operators differ in what they make of a NaN (a maximum, a sort,
-// a product with zero), code for finite numbers may index by them or never converge, and a call that never returns
-// would be a worse answer than none.
+// Not for NaN and infinities. LibTorch's own operators disagree on NaN in a maximum, a sort or a product with zero.
+// Code for finite numbers may use them as indices or never converge, and a call that never returns is worse than no
+// check.
 #pragma once
 
 #include <algorithm>
@@ -47,45 +45,44 @@
 
 namespace pace::detail {
 
-/// Other values for the same operands.
+/// One kind of edge values for the operands.
 struct EdgeKind {
-  /// In words, as in "... is not right for DESCRIPTION".
+  /// Completes "it is right for the operands given, but not for ...".
   std::string description;
-  /// Writes to the tensors, and returns whether anything has changed.
+  /// Writes to the tensors. Returns whether anything changed.
   std::function<bool(const std::vector<at::Tensor>&)> write;
-  /// Whether results count only if they are finite in as many places as those for the given values.
+  /// Skip these values if the baseline's results have more that are not finite than for the values given.
   bool must_stay_finite = false;
-  /// Whether indices, which are integers of 32 bits or more, are compared; not where many values are equal, of which
-  /// any index is right.
+  /// Whether to compare indices: integers of 32 bits or more. Not where many values are equal, since any of their
+  /// indices is right.
   bool compares_indices = true;
-  /// Whether only results of elementwise operators are compared, whose errors are relative to their own size. What sums
-  /// cancel from may be larger than operands and results, as the terms of a normalisation are.
+  /// Compare only results of elementwise operators, whose errors are relative to their own size. Elsewhere, such as in
+  /// a normalisation, a sum may cancel terms larger than operands and results.
   bool elementwise_only = false;
-  /// Whether results count only if the baseline loses no more than a thousandth there, by a call in float64.
+  /// Skip these values if the baseline loses more than a thousandth, measured by a float64 call.
   bool must_stay_accurate = false;
-  /// Whether results count only if integers among them are small enough not to have overflowed.
+  /// Skip these values if integers in the results may have overflowed.
   bool must_not_overflow = false;
-  /// Writes values that are smaller by so many sixteenths, and bent (see bend()). Null unless results count only if
-  /// they show that values are no places (see EdgeValues::are_no_places()).
+  /// Writes values that are `sixteenths` smaller and bent (see bend()), for EdgeValues::are_no_places(). Null: not
+  /// checked.
   std::function<bool(const std::vector<at::Tensor>&, int sixteenths)> write_smaller = nullptr;
 };
 
-/// Whether each element of the output tensor `output` of a baseline depends on a few values only.
+/// Whether each element of the baseline's output tensor `output` depends on few values only.
 [[nodiscard]] inline bool is_elementwise(const Expected& expected, const at::Tensor& output) {
   constexpr double most_terms = 4;
   const auto* known = check::find_learned(&expected.learned, output);
   return known != nullptr && known->terms <= most_terms;
 }
 
-/// Multiplies each value by 1 + `share` * |value| / the largest |value|. A variance ignores a shift, and a quotient
-/// ignores a factor: to the last bit, where rounding has the same grid. Bent values change both.
+/// Multiplies each value by 1 + `share` * |value| / the largest |value|. On the same rounding grid, a variance ignores
+/// a shift, and a quotient a factor. Bent values change both.
 inline void bend(const at::Tensor& values, double share) {
   if (share != 0) values.mul_(values.abs().div(values.abs().max()).mul(share).add(1));
 }
 
-/// Multiplies the values of operands that may be large or small by `factor`: those of both signs, or else of one sign,
-/// as `both_signs` says, bent by `bent`. Those of float16 have no small numbers of their precision, and stay if the
-/// factor is below 1.
+/// Bends operands that may be large or small by `bent`, then multiplies them by `factor`. `both_signs` selects operands
+/// of both signs or of one. Below 1, a factor skips float16, which loses precision there.
 [[nodiscard]] inline bool scale(const std::vector<at::Tensor>& tensors, double factor, bool both_signs,
                                 double bent = 0) {
   bool changed = false;
@@ -94,7 +91,7 @@ inline void bend(const at::Tensor& values, double share) {
     if (factor < 1 && c10::toRealValueType(tensor.scalar_type()) == at::kHalf) continue;
     const auto structure = structure_of(tensor);
     if (structure.both_signs != both_signs || structure.unit_range || structure.whole || structure.unit_rows) continue;
-    // One sign in order may mean boundaries, which have a largest value.
+    // Sorted values of one sign may be boundaries, which have a largest value.
     if (!both_signs && structure.is_special()) continue;
     auto values = check::detail::distinct_values_of(tensor);
     bend(values, bent);
@@ -104,8 +101,8 @@ inline void bend(const at::Tensor& values, double share) {
   return changed;
 }
 
-/// Adds to the values of the largest operand that has none of the structures a number that is `deviations` times their
-/// standard deviation, after they were bent by `bent`. 16-bit types have not enough digits for that.
+/// Bends the largest operand by `bent`, then adds `deviations` standard deviations. Not if it has a special structure
+/// or a 16-bit type, which has too few digits.
 [[nodiscard]] inline bool shift(const std::vector<at::Tensor>& tensors, double deviations, double bent = 0) {
   constexpr double most_deviations = 64;
   const at::Tensor* largest = nullptr;
@@ -125,8 +122,7 @@ inline void bend(const at::Tensor& values, double share) {
   return true;
 }
 
-/// Makes masks true everywhere, or false: bools, and numbers of which some are 0 and all others 1, in any order. Those
-/// of which `source` says that the sum stays are left.
+/// Makes masks true or false everywhere: bools, and numbers that are all 0 or 1. Not where `source` keeps the sum.
 [[nodiscard]] inline bool fill_masks(const std::vector<at::Tensor>& tensors, const UnseenValues& source, bool value) {
   bool changed = false;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -145,8 +141,8 @@ inline void bend(const at::Tensor& values, double share) {
   return changed;
 }
 
-/// Multiplies the integers of an operand, except for padding, so that the largest one has about 40 bits, of which the
-/// last one is set in some.
+/// Multiplies an operand's integers, except padding, so that the largest has about 40 bits. The factor is odd, so odd
+/// integers stay odd.
 inline void enlarge(const at::Tensor& tensor) {
   auto values = check::detail::distinct_values_of(tensor);
   const auto largest = std::max<std::int64_t>(values.abs().max().item<std::int64_t>(), 1);
@@ -176,7 +172,7 @@ inline void enlarge(const at::Tensor& tensor) {
   return changed;
 }
 
-/// Gives operands whose values are all zeros, such as a bias, different ones in [1/4, 1).
+/// Fills operands that are all zeros, such as a bias, with different values in [1/4, 1).
 [[nodiscard]] inline bool fill_zeros(const std::vector<at::Tensor>& tensors, std::uint64_t seed) {
   bool changed = false;
   change_values(tensors, seed, [&](at::Tensor& values, const at::Tensor& numbers) {
@@ -188,28 +184,27 @@ inline void enlarge(const at::Tensor& tensor) {
   return changed;
 }
 
-/// Examines implementations on edge values that the baseline accepts, as learned once from the baseline.
+/// Checks implementations on edge values that the baseline accepts.
 class EdgeValues final : public Check {
  public:
-  /// Whether outputs that are compared by `options` can be compared for edge values: not by directions or errors as a
-  /// whole, which one large element decides, and not for vectors, which equal eigenvalues leave undetermined. A stated
-  /// tolerance holds for values as large as those given.
+  /// Whether edge values suit the comparison. One large element decides a direction or an overall error, and equal
+  /// eigenvalues leave vectors undetermined. A stated tolerance holds for values as large as those given.
   [[nodiscard]] static bool applies(const check::CheckOptions& options) {
     using Method = check::CheckOptions::Method;
     return options.edge_values && options.unseen_values != check::CheckOptions::UnseenValues::none &&
            (options.method == Method::allclose || options.method == Method::bitwise || options.method == Method::ties);
   }
 
-  /// All must outlive it, and the baseline of learn(). `calls`: how many calls in a row each answer is that of the last
-  /// one of.
+  /// All must outlive it, and so must the baseline of learn(). Each answer comes from the last of `calls` calls in a
+  /// row.
   EdgeValues(OperandSets& operands, std::uint64_t seed, std::int64_t calls, const check::CheckOptions& options)
       : operands_(operands), seed_(seed), calls_(calls), options_(options) {}
 
   using Learn = std::function<void(Expected&, const OperandSet&)>;
   using WriteSmaller = std::function<bool(const std::vector<at::Tensor>&, int)>;
 
-  /// Calls the baseline for each kind of edge values, and keeps those that it accepts. `learn` adds the tolerances for
-  /// such values to what is expected, and is kept.
+  /// Calls the baseline on each kind of edge values, and keeps the kinds that it accepts. `learn` adds tolerances for
+  /// such values, and is kept.
   void learn(Implementation& baseline, const Expected& given, const OperandSet& original, const Learn& learn) {
     const c10::NoGradGuard no_grad;
     learn_tolerances_ = learn;
@@ -227,7 +222,7 @@ class EdgeValues final : public Check {
                  // A softmax of large values is 0 in most places: a router may take any of them.
                  .compares_indices = false,
                  .write_smaller = both_signs ? WriteSmaller() : WriteSmaller([=](const auto& tensors, int sixteenths) {
-                   // Bent by less than it is made smaller, so that the largest values become smaller, too.
+                   // Bent by less than the reduction, so that the largest values shrink, too.
                    return scale(tensors, factor * (1 - sixteenths / 16.0), both_signs, sixteenths / 32.0);
                  })}))
           break;
@@ -274,7 +269,7 @@ class EdgeValues final : public Check {
     operands_.restore_all(0);
   }
 
-  /// What is wrong with an implementation that is right for the given values; empty if nothing is.
+  /// Returns the fault of an implementation that is right for the values given, as text; empty if none.
   [[nodiscard]] std::string find_fault(Implementation& implementation) override {
     const std::string hint =
         "; try: if it relies on what is special about the operands, switch this check off "
@@ -301,7 +296,7 @@ class EdgeValues final : public Check {
         write_values(after, operands_.tensors[0]);
       }
       const Agreement agreement = agree(each.expected, where_expected_is_finite(each, output), operands_, 0, options_);
-      // What it wrote to operands is compared above.
+      // The comparison above covers the operands that it writes to.
       const bool output_alone =
           !agreement.correct && operands_.mutated.empty() && unchanged(each.expected.operands, operands_.tensors[0]);
       operands_.restore_all(0);
@@ -321,7 +316,7 @@ class EdgeValues final : public Check {
     EdgeKind kind;
     std::unique_ptr<OperandSet> values;
     Expected expected;
-    /// Whether `expected` has the tolerances for these values. They are learned when an implementation differs.
+    /// Whether `expected` has tolerances for these values. Learned only when an implementation differs.
     bool has_tolerances = false;
   };
 
@@ -337,16 +332,15 @@ class EdgeValues final : public Check {
     write_values(values.tensors(), operands_.tensors[0]);
     reset_random_state(seed_);
     const check::PoisonedAllocations poisoned;
-    // Gradients are recorded as in the first calls, since an implementation may take some.
+    // Records gradients as the first calls do, since an implementation may take some.
     const c10::AutoGradMode as_given(gradients_);
     const c10::IValue output = call_in_a_row(implementation, operands_, calls_);
     const c10::NoGradGuard no_grad;
     return check::clone_ivalue(output);
   }
 
-  /// Whether the outputs of the baseline are linear in the integers of operand `i`, so that they are no indices,
-  /// lengths or counts of something: in two places, three values that occur take turns, and outputs move by as much as
-  /// they do.
+  /// Whether the baseline's outputs are linear in the integers of operand `i`, which are then no indices, lengths or
+  /// counts. Tries three values of the operand in two places.
   [[nodiscard]] bool is_arithmetic_in(Implementation& baseline, const OperandSet& original, std::size_t i) {
     const at::Tensor& given = operands_.pristine[i];
     if (!given.defined() || !check::detail::is_plain(given) || given.scalar_type() != at::kLong || given.numel() < 2 ||
@@ -398,7 +392,7 @@ class EdgeValues final : public Check {
     return moves;
   }
 
-  /// Whether a call of the baseline in float64 has nearly the same outputs; not where none can be compared.
+  /// Whether a float64 call of the baseline has nearly the same outputs; false if none can be compared.
   [[nodiscard]] bool is_accurate(Implementation& baseline, const c10::IValue& output, const OperandSet& values) {
     constexpr double most_error = 1e-3;
     std::vector<at::Tensor> exact;
@@ -424,7 +418,7 @@ class EdgeValues final : public Check {
     return compared;
   }
 
-  /// Whether integers in the output are below 2^53, so that none has overflowed, and doubles are exact as well.
+  /// Whether integers in the output are below 2^53. Then none has overflowed, and doubles hold them exactly.
   [[nodiscard]] static bool below_overflow(const c10::IValue& output) {
     constexpr double most = 0x1p53;
     for (const auto& tensor : check::tensors_of(output))
@@ -435,11 +429,10 @@ class EdgeValues final : public Check {
     return true;
   }
 
-  /// Whether the values of `made` cannot be places, such as coordinates, which a baseline brings back into their range
-  /// and an implementation may use as they are, beyond its memory. Places beyond the range are all the same, or lead to
-  /// other elements of what lies there, at random. So nearly all elements of the outputs must still depend on values as
-  /// large as these, and the outputs must do so smoothly: of equal steps, the second one changes them about as the
-  /// first one does.
+  /// Whether the values of `made` are no places, such as coordinates. A baseline may clamp places, while an
+  /// implementation may access memory beyond its own. Clamped places are all equal, and wrapped ones lead to random
+  /// elements. So nearly all outputs must depend on the values, and smoothly: two equal steps change them about
+  /// equally.
   [[nodiscard]] bool are_no_places(Implementation& baseline, const OperandSet& original, const Learned& made) {
     constexpr double most_equal = 0.1, most_of_step = 0.25, most_of_size = 0.02;
     std::vector<std::vector<at::Tensor>> results;
@@ -477,7 +470,7 @@ class EdgeValues final : public Check {
     return !has_real_values(tensor) || tensor.isfinite().all().item<bool>();
   }
 
-  /// Returns whether the baseline accepts values of this kind.
+  /// Tries values of this kind. Returns whether the baseline accepts them.
   [[nodiscard]] bool add(Implementation& baseline, const Expected& given, const OperandSet& original, EdgeKind kind) {
     try {
       Learned made{.kind = std::move(kind), .values = original.clone(), .expected = {}};
@@ -490,7 +483,7 @@ class EdgeValues final : public Check {
         const auto& now = operands_.tensors[0][i];
         const bool written = !unchanged(values[i], now);
         if (written && !operands_.may_change(i)) return false;
-        // Operands are compared as they are, so that those of infinities say nothing.
+        // Operands are compared without masking, so infinities in them prove nothing.
         if (written && !operands_.is_scratch(i) && !all_finite(now)) return false;
         expected.operands.push_back(written ? check::clone_input(now) : values[i]);
       }
@@ -509,7 +502,7 @@ class EdgeValues final : public Check {
       learned_.push_back(std::move(made));
       return true;
     } catch (...) {
-      // No valid operands of the baseline. Nothing else works any more on a device that is lost.
+      // The baseline does not accept these operands. On a lost device nothing else works.
       if (current_failure().device != Failure::Device::fine) throw;
       return false;
     }
@@ -527,8 +520,8 @@ class EdgeValues final : public Check {
     return true;
   }
 
-  /// Elements of an output, replaced by the expected ones wherever these are not finite or, if they are indices, are
-  /// not compared.
+  /// Replaces elements of an output by the expected ones where those are not finite, and where they are indices not to
+  /// compare.
   class Masked {
    public:
     Masked(const Learned& learned, const c10::IValue& output) {
@@ -541,7 +534,7 @@ class EdgeValues final : public Check {
             expected[i].sizes() != outputs_[i].sizes() || expected[i].scalar_type() != outputs_[i].scalar_type() ||
             expected[i].device() != outputs_[i].device())
           continue;
-        // Shorter ones are quantised values, which overflow for large operands.
+        // Shorter integers are quantised values, which overflow for large operands.
         const bool indices = c10::isIntegralType(outputs_[i].scalar_type(), /*includeBool=*/false) &&
                              outputs_[i].element_size() >= std::int64_t{sizeof(std::int32_t)};
         if (indices && !learned.kind.compares_indices) masked_[i] = expected[i];
@@ -575,7 +568,7 @@ class EdgeValues final : public Check {
   bool gradients_ = c10::GradMode::is_enabled();
   Implementation* baseline_ = nullptr;
   Learn learn_tolerances_ = {};
-  /// Knows which operands are special.
+  /// Finds which operands are special.
   std::optional<UnseenValues> source_ = {};
   std::vector<Learned> learned_ = {};
 };

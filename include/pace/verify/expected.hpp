@@ -1,4 +1,4 @@
-// Expected: the outputs of the baseline, and the agreement of other outputs with them.
+// Expected: the outputs of the baseline, and whether other outputs agree with them.
 #pragma once
 
 #include <algorithm>
@@ -26,18 +26,18 @@
 
 namespace pace::detail {
 
-/// Outputs of one call of the baseline on operands with their first values.
+/// Outputs of one baseline call on operands with their first values.
 struct Expected {
   c10::IValue output;
   /// Values of every operand tensor after the call.
   std::vector<at::Tensor> operands;
-  /// Whether the call drew random numbers, so that the next call may have other correct outputs.
+  /// Whether the call drew random numbers; the next call may then have other correct outputs.
   bool random = false;
   /// Outputs of the float64 reference, if there is one.
   std::optional<c10::IValue> reference;
-  /// What calls on nearly these operands have shown of the tensors of `output` and `operands`.
+  /// Tolerances for the tensors of `output` and `operands`, learned from calls on nearly these operands.
   check::LearnedTolerances learned;
-  /// Whether each tensor of `output` requires gradients, in their order.
+  /// Whether each tensor of `output` requires gradients, in order.
   std::vector<bool> with_graph;
 };
 
@@ -48,8 +48,8 @@ struct Expected {
   return true;
 }
 
-/// Makes one call on operands with their first values and with poisoned memory for allocations. Returns a copy of the
-/// output, which later calls do not overwrite, and writes to `with_graph` which of its tensors require gradients.
+/// Makes one call on operands with their first values, with poison in allocated memory. Returns a copy of the output.
+/// Writes to `with_graph` which of its tensors require gradients.
 [[nodiscard]] inline c10::IValue checked_call(Implementation& implementation, OperandSets& operands, std::size_t set,
                                               std::uint64_t seed, std::vector<bool>& with_graph) {
   operands.restore_all(set);
@@ -61,7 +61,7 @@ struct Expected {
   return check::clone_ivalue(output);
 }
 
-/// Returns which output lacks the autograd graph that the baseline's has, as text; empty if none does.
+/// Returns which output lacks the baseline's autograd graph, as text; empty if none does.
 [[nodiscard]] inline std::string lost_graph(const std::vector<bool>& baseline, const std::vector<bool>& candidate) {
   for (std::size_t i = 0; i < std::min(baseline.size(), candidate.size()); ++i)
     if (baseline[i] && !candidate[i])
@@ -72,7 +72,7 @@ struct Expected {
   return {};
 }
 
-/// Runs the baseline once, and returns its outputs and the operands that it writes to.
+/// Runs the baseline once. Returns its outputs, and enters into `operands` what it writes to.
 [[nodiscard]] inline Expected expected_of(Implementation& baseline, OperandSets& operands, std::uint64_t seed) {
   Expected expected;
   reset_random_state(seed);
@@ -96,23 +96,23 @@ struct Agreement {
   std::int64_t only_nan = 0, empty = 0;
   std::string message;
   double max_abs_error = 0;
-  /// Whether they are wrong by a finite difference that no declaration excuses, and another tolerance could allow.
+  /// Whether the error is finite, no declaration would allow it, and a larger tolerance might.
   bool beyond_tolerance = false;
 
-  /// Returns why nothing was compared, of outputs that were to be compared and agree.
+  /// Returns why nothing was compared, for outputs that agree.
   [[nodiscard]] Uncompared why_uncompared() const {
     if (only_nan > 0) return empty > 0 ? Uncompared::empty_or_nan : Uncompared::only_nan;
     return empty > 0 ? Uncompared::empty : Uncompared::no_output;
   }
 };
 
-/// Enters why outputs that were to be compared were not, and that no claim about the times of the row is proven.
+/// Enters why outputs were not compared. The row's times then prove no claim.
 inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
   row.uncompared = why;
   row.context.object({Severity::unproven, std::string("its outputs were not compared: ") + describe(why)});
 }
 
-/// Compares an output alone with what was expected.
+/// Compares an output with the expected one; operands are not compared.
 [[nodiscard]] inline check::Match match_outputs(const Expected& expected, const c10::IValue& output,
                                                 const check::CheckOptions& options) {
   const auto match = [&](const c10::IValue& e, const c10::IValue& a) {
@@ -138,8 +138,7 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
   return match(check::detail::with_clones(expected.output, e), check::detail::with_clones(output, a));
 }
 
-/// Returns what may make one of two outputs float64 and the other one not, as the end of a message; empty if they are
-/// alike.
+/// Returns why only one of two outputs may be float64, as the end of a message; empty if both or neither are.
 [[nodiscard]] inline std::string float64_hint(const c10::IValue& expected, const c10::IValue& output) {
   const auto known = check::tensors_of(expected), found = check::tensors_of(output);
   const auto is_double = [](const at::Tensor& tensor) {
@@ -153,8 +152,8 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
   return {};
 }
 
-/// Returns whether tensors of real numbers differ by less than a thousandth of their magnitude: another order makes
-/// larger differences, and sorting hides as small ones.
+/// Whether real tensors differ by less than a thousandth of their magnitude. A different order would make larger
+/// differences, and sorting hides small ones.
 [[nodiscard]] inline bool is_nearly_right(const c10::IValue& expected, const c10::IValue& output) {
   constexpr double share = 1e-3;
   const auto known = check::tensors_of(expected), found = check::tensors_of(output);
@@ -171,13 +170,13 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
   return true;
 }
 
-/// Returns by which declaration outputs that differ would agree, as the end of a message; empty if by none.
+/// Returns which declaration would make differing outputs agree, as the end of a message; empty if none would.
 [[nodiscard]] inline std::string declaration_hint(const Expected& expected, const c10::IValue& output,
                                                   const check::CheckOptions& options) {
   using Method = check::CheckOptions::Method;
   if (options.method != Method::allclose) return {};
   if (auto hint = float64_hint(expected.output, output); !hint.empty()) return hint;
-  // Sorting large outputs would take longer than the advice is worth.
+  // Sorting large outputs would take too long for a hint.
   constexpr std::int64_t most_elements = 1 << 20;
   std::int64_t elements = 0;
   check::for_each_tensor(expected.output, [&](const at::Tensor& tensor) { elements += tensor.numel(); });
@@ -210,13 +209,13 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
          "), counted from 0, if that is a workspace (//benches/files: --scratch " + std::to_string(operand) + ')';
 }
 
-/// What is wrong with an implementation that writes to an operand tensor as the baseline does not.
+/// The fault of an implementation that writes to an operand which the baseline leaves alone.
 [[nodiscard]] inline std::string describe_changed_operand(std::size_t operand) {
   return "it changes operand tensor " + std::to_string(operand) + ", which the baseline leaves alone" +
          scratch_hint(operand);
 }
 
-/// Which operand of `set` no longer holds what `values` hold, though the baseline leaves it alone; empty if none.
+/// Returns which operand of `set` differs from `values` though the baseline leaves it alone, as text; empty if none.
 [[nodiscard]] inline std::string changed_operand(const OperandSets& operands, const std::vector<at::Tensor>& values,
                                                  std::size_t set) {
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -224,8 +223,7 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
   return {};
 }
 
-/// Compares an output with what was expected, and `tensors` as well unless they are null: the operands that the call
-/// got.
+/// Compares an output with the expected one. Compares `tensors`, the operands of the call, as well unless null.
 [[nodiscard]] inline Agreement agree_with(const Expected& expected, const c10::IValue& output,
                                           const OperandSets& operands, const std::vector<at::Tensor>* tensors,
                                           const check::CheckOptions& options) {
@@ -251,7 +249,7 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
     agreement.beyond_tolerance = agreement.beyond_tolerance && hint.empty();
   }
   if (tensors == nullptr) return agreement;
-  // The reference has no values for operands, the user's function is about outputs, and operands are no indices.
+  // The reference has no values for operands, custom functions are about outputs, and operands are no indices.
   using Method = check::CheckOptions::Method;
   check::CheckOptions direct = options;
   if (options.method == Method::float64_reference || options.method == Method::custom || options.method == Method::ties)
@@ -274,8 +272,8 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
   return agreement;
 }
 
-/// Compares an output as above, and the operands of set `set` if one is given: after many timed calls of several
-/// implementations it would be unknown which one changed an operand.
+/// Compares an output as above, with the operands of `set` if there is one. After timed calls of several
+/// implementations, nothing tells which one changed an operand.
 [[nodiscard]] inline Agreement agree(const Expected& expected, const c10::IValue& output, const OperandSets& operands,
                                      std::optional<std::size_t> set, const check::CheckOptions& options) {
   return agree_with(expected, output, operands, set ? &operands.tensors[*set] : nullptr, options);

@@ -1,4 +1,4 @@
-// FirstCalls: the first calls of each implementation, which are checked before anything is timed.
+// FirstCalls: the first calls of each implementation, checked before any timing.
 #pragma once
 
 #include <algorithm>
@@ -28,11 +28,10 @@
 
 namespace pace::detail {
 
-/// Longest call of a baseline that is called some more times to learn its tolerances.
+/// Longest baseline call for which we make more calls to learn tolerances.
 inline constexpr Nanoseconds longest_call_to_learn_by = std::chrono::milliseconds(200);
 
-/// Makes the first calls of all implementations. The baseline is first, since the others are compared with it.
-/// Implementations that are wrong or throw are dropped.
+/// Makes the first calls of all implementations, the baseline first. Drops those that are wrong or throw.
 class FirstCalls {
  public:
   /// All must outlive it, and it must outlive the last call of `audit`.
@@ -44,7 +43,7 @@ class FirstCalls {
   FirstCalls(const FirstCalls&) = delete;  // the audit refers to it
   FirstCalls& operator=(const FirstCalls&) = delete;
 
-  /// Makes them. The reference is moved out of the operands, since it is not called again.
+  /// Makes the first calls. Then frees the reference.
   [[nodiscard]] Verified make() {
     Verified verified{.participants = prepared_.participants, .result = prepared_.result, .options = prepared_.options};
     auto& participants = verified.participants;
@@ -71,7 +70,7 @@ class FirstCalls {
   }
 
  private:
-  /// Makes and times the first call, then checked calls, and admits or drops the implementation.
+  /// Makes and times the first call, then makes checked calls, and admits or drops the implementation.
   void make(std::size_t index, Verified& verified) {
     report_step({.what = "first calls of " + verified.result.implementations[index].name});
     if (time_left(clock_).count() <= 0)
@@ -83,7 +82,7 @@ class FirstCalls {
 
   void try_to_make(std::size_t index, Verified& verified) {
     auto* const modes = clock_.modes();
-    // An implementation may leave another stream of the GPU current, which must not affect the others.
+    // An implementation may leave another GPU stream current, which must not affect the others.
     const auto stream = modes != nullptr ? modes->keep_stream() : nullptr;
     try {
       if (auto problem = find_problem(index, verified.result); !problem.empty())
@@ -97,7 +96,7 @@ class FirstCalls {
     }
   }
 
-  /// Returns the fault of the implementation as text; empty if there is none.
+  /// Returns the fault of the implementation as text; empty if none.
   [[nodiscard]] std::string find_problem(std::size_t index, Result& result) {
     auto* const modes = clock_.modes();
     auto& implementation = *prepared_.implementations[index];
@@ -114,7 +113,7 @@ class FirstCalls {
     }
     std::vector<bool> with_graph;
     c10::IValue output;
-    // By the clock of the device, since a call may return before it is done.
+    // By the device's clock, since a call may return before it is done.
     const Nanoseconds took = clock_.time([&] { output = call_checked(implementation, with_graph); });
     if (auto problem = compare(output, with_graph, implementation, result); !problem.empty()) return problem;
     if (is_baseline) learn(implementation, took, result);
@@ -131,7 +130,7 @@ class FirstCalls {
     return checked_call(implementation, *prepared_.operands, 0, prepared_.options.seed, with_graph);
   }
 
-  /// Compares an output with the baseline's. One that the baseline itself does not repeat ends all comparing.
+  /// Compares an output with the baseline's. If the baseline does not repeat itself, all comparing ends.
   [[nodiscard]] std::string compare(const c10::IValue& output, const std::vector<bool>& with_graph,
                                     Implementation& implementation, Result& result) {
     auto& row = result.implementations[implementation.index];
@@ -173,7 +172,7 @@ class FirstCalls {
                   .find_lost_graph = [this](Implementation& candidate) { return find_lost_graph(candidate); }});
   }
 
-  /// Makes the further calls of the audit, and enters what they find.
+  /// Makes the further calls of the audit, and enters their results.
   [[nodiscard]] std::string examine(Implementation& implementation, Nanoseconds took, Result& result) {
     auto& row = result.implementations[implementation.index];
     Examination examination = audit_.examine(implementation, took);
@@ -182,15 +181,15 @@ class FirstCalls {
     row.context.repeats_outputs = examination.repeats_outputs;
     row.context.keeps = examination.keeps;
     std::ranges::move(examination.notes, std::back_inserter(result.notes));
-    // What it keeps from call to call is then as the values given leave it, not as those of other checks.
+    // Leaves the baseline's caches with the values given, not with unseen ones.
     std::vector<bool> with_graph;
     if (row.is_baseline && examination.problem.empty() && (learns_ || examination.made_calls))
       (void)call_checked(implementation, with_graph);
     return std::move(examination.problem);
   }
 
-  /// Adds the output of the baseline, or of its separate reference, on `operands` converted to float64, if outputs are
-  /// compared by that. If the reference fails, outputs are compared directly from then on, which becomes a note.
+  /// Adds the float64 reference for `operands`, if outputs are compared with it. It comes from the separate reference,
+  /// or else from the baseline. If it fails, outputs are compared directly from then on, and a note says so.
   void add_reference(Expected& expected, const OperandSet& operands, Result& result) {
     if (check_.method != check::CheckOptions::Method::float64_reference) return;
     try {
@@ -202,14 +201,14 @@ class FirstCalls {
     }
   }
 
-  /// Whether outputs are compared: the baseline repeats itself.
+  /// Whether outputs are compared, and the baseline repeats itself.
   [[nodiscard]] bool checks() const { return check_.method != check::CheckOptions::Method::none; }
-  /// A training step takes the gradients itself, and they are compared.
+  /// Not for training steps: they take gradients themselves, and we compare those.
   [[nodiscard]] bool compares_graphs(Implementation& implementation) const {
     return check_.check_autograd && implementation.phases() == nullptr && checks();
   }
 
-  /// Returns which autograd graph an output of the implementation lacks, as text; empty if none.
+  /// Returns which autograd graph an output lacks, as text; empty if none.
   [[nodiscard]] std::string find_lost_graph(Implementation& implementation) const {
     if (!compares_graphs(implementation)) return {};
     std::vector<bool> with_graph;
@@ -222,19 +221,19 @@ class FirstCalls {
     return lost_graph(expected_.with_graph, with_graph);
   }
 
-  /// Where outputs were to be compared, and nothing was, no claim about the times of the row is proven.
+  /// If nothing was compared though it should be, the row's times prove no claim.
   void note_uncompared(const Agreement& agreement, ImplementationResult& row, Result& result) const {
     if (agreement.compared || !agreement.correct) return;
-    // The method is also `none` where the baseline does not repeat itself.
+    // The method is also `none` if the baseline does not repeat itself.
     if (!checks() && !varies_) return;
     enter_uncompared(varies_ ? Uncompared::varies : agreement.why_uncompared(), row);
-    // That there are no outputs is no news, and of interest to claims alone, which say so.
+    // Outputs may well be missing. Only claims need them, and say so.
     if (row.is_baseline && row.uncompared != Uncompared::no_output)
       result.notes.push_back("Nothing was compared of the outputs of '" + row.name + "': " + describe(*row.uncompared) +
                              '.');
   }
 
-  /// Adds the tolerances of outputs on the values of `operands`.
+  /// Adds tolerances for outputs on the values of `operands`.
   void learn_tolerances(Expected& expected, const OperandSet& operands) {
     if (!learns_) return;
     terms_ = Sensitivity(prepared_.baseline(), *prepared_.operands, operands, prepared_.options.seed,
@@ -249,7 +248,7 @@ class FirstCalls {
   Expected expected_ = {};
   /// The baseline does not repeat itself.
   bool varies_ = false;
-  /// Whether tolerances are learned from calls of the baseline, and the number of terms of each of its results.
+  /// Whether tolerances are learned from baseline calls, and the number of terms of each result.
   bool learns_ = false;
   std::vector<double> terms_ = {};
 };

@@ -1,4 +1,4 @@
-// Gradients: whether the graph behind an implementation's output leads to the baseline's gradients.
+// Gradients: whether backpropagation through an implementation's output gives the baseline's gradients.
 #pragma once
 
 #include <algorithm>
@@ -33,36 +33,34 @@
 
 namespace pace::detail {
 
-/// Examines implementations by one backward pass, outside of what is timed: the gradients of the operands by the sum of
-/// the outputs times fixed random numbers.
+/// Checks implementations by one untimed backward pass, from the sum of outputs times fixed random numbers.
 ///
-/// They are compared as wholes and with much room, since a backward pass may round in another way than its forward
-/// pass, and since a value near a kink (relu, max) may fall on either side of it: that finds what is wrong or missing,
-/// not the last digits.
+/// Compares whole gradients with wide tolerances. A backward pass may round differently from its forward pass, and a
+/// value near a kink (relu, max) may fall on either side. So this finds wrong or missing gradients, not wrong last
+/// digits.
 class Gradients final : public Check {
  public:
-  /// Whether outputs that are compared by `options` have comparable gradients: only those whose elements correspond.
+  /// Whether outputs compared by `options` have comparable gradients: only if their elements correspond.
   [[nodiscard]] static bool applies(const check::CheckOptions& options) {
     using Method = check::CheckOptions::Method;
     return options.check_autograd && (options.method == Method::allclose || options.method == Method::cosine ||
                                       options.method == Method::float64_reference || options.method == Method::bitwise);
   }
 
-  /// `operands` must outlive it. `calls`: how many calls in a row a backward pass is that of the last one of.
+  /// `operands` must outlive it. A backward pass belongs to the last of `calls` calls in a row.
   Gradients(OperandSets& operands, std::uint64_t seed, std::int64_t calls)
       : operands_(operands), seed_(seed), calls_(calls) {}
 
-  /// Takes the baseline's gradients at the values that `original` holds and at others. Nothing is learned, and nothing
-  /// compared, where no output with a graph depends on an operand that requires gradients, and where the baseline's own
-  /// backward pass throws.
+  /// Takes the baseline's gradients at unseen values, at the values of `original`, or at both. Learns nothing if the
+  /// backward pass throws, or if no graph leads to an operand that requires gradients.
   void learn(Implementation& baseline, const OperandSet& original) {
     try {
       const auto given = original.clone();
       const auto others = original.clone();
       const bool relied_on = move(others->tensors());
       learn_at(baseline, others, "other values of the operands");
-      // A candidate may rely on what is special about the operands, which other values would take away, and a kink may
-      // lie at the values given: then either place will do.
+      // A candidate may rely on special operands, and the values given may lie at a kink. Then being right at one of
+      // them is enough.
       if (relied_on || learned_.empty()) learn_at(baseline, given, "the operands given");
     } catch (...) {
       if (current_failure().device != Failure::Device::fine) throw;
@@ -71,7 +69,7 @@ class Gradients final : public Check {
     operands_.restore_all(0);
   }
 
-  /// What is wrong with the gradients of an implementation whose outputs are right; empty if nothing is.
+  /// Returns the fault of gradients behind correct outputs, as text; empty if none.
   [[nodiscard]] std::string find_fault(Implementation& implementation) override {
     std::string problem;
     for (const auto& each : learned_) {
@@ -98,7 +96,7 @@ class Gradients final : public Check {
 
  private:
   struct Taken {
-    /// One for each operand that requires one; undefined where no path leads to it.
+    /// One for each operand that requires one; undefined if no path leads to it.
     std::vector<at::Tensor> gradients = {};
     /// Whether each output tensor has a graph.
     std::vector<bool> with_graph = {};
@@ -110,7 +108,7 @@ class Gradients final : public Check {
     std::string where;
     std::unique_ptr<OperandSet> values;
     std::vector<at::Tensor> gradients;
-    /// For each gradient, how far, in root mean square, it may move by rounding.
+    /// How far rounding may move each gradient, in root mean square.
     std::vector<double> noise;
   };
 
@@ -127,7 +125,7 @@ class Gradients final : public Check {
     return found;
   }
 
-  /// Returns the gradients at `values`; empty if no output has a graph or no operand requires gradients. Throws what
+  /// Returns the gradients at `values`; empty if no output has a graph, or no operand requires gradients. Throws what
   /// the call or the backward pass throws.
   [[nodiscard]] Taken at(Implementation& implementation, const std::vector<at::Tensor>& values,
                          const std::string& where) const {
@@ -161,7 +159,7 @@ class Gradients final : public Check {
     Taken taken;
     taken.gradients = torch::autograd::grad(outputs, leaves, factors, /*retain_graph=*/std::nullopt,
                                             /*create_graph=*/false, /*allow_unused=*/true);
-    // Such as those of an embedding.
+    // For example, an embedding's sparse gradients.
     for (auto& gradient : taken.gradients)
       if (gradient.defined() && gradient.layout() != at::kStrided) gradient = gradient.to_dense();
     for (const auto& tensor : tensors) taken.with_graph.push_back(has_graph(tensor));
@@ -195,7 +193,7 @@ class Gradients final : public Check {
       const at::Tensor &one = taken.gradients[i], &other = nearby.gradients[i];
       any = any || one.defined();
       const double moves = one.defined() && other.defined() ? rms(wide(other).sub(wide(one))) : 0;
-      // A gradient that is zero but for rounding is small beside the ratio of outputs and operands.
+      // Rounding alone gives a gradient that is small beside the ratio of outputs to operands.
       const at::Tensor values_of_one = made.values->tensors().at(positions.at(i));
       const double epsilon = check::detail::precision_of(values_of_one.scalar_type()).epsilon;
       const double size = rms(wide(values_of_one));
@@ -207,8 +205,8 @@ class Gradients final : public Check {
     learned_.push_back(std::move(made));
   }
 
-  /// Gives the operands values where no kink lies. Returns whether an operand has values that a candidate may rely on,
-  /// which are moved by a thousandth of their magnitude only.
+  /// Moves the operands away from kinks; by only a thousandth of their magnitude if a candidate may rely on them.
+  /// Returns whether there are such.
   [[nodiscard]] bool move(const std::vector<at::Tensor>& tensors) const {
     bool special = false;
     change_values(tensors, seed_ + 13, [&](at::Tensor& values, const at::Tensor& numbers) {
@@ -225,7 +223,7 @@ class Gradients final : public Check {
       const double epsilon = check::detail::precision_of(values.scalar_type()).epsilon;
       const double magnitude = structure.zeros ? 1 : rms(wide(values));
       values.add_(steps.mul(magnitude * std::max(0x1p-10, 4 * epsilon)).to(real));
-      // Steps may lead above 0, where no logarithm of a probability lies.
+      // Steps may lead above 0, but a logarithm of a probability does not.
       if (structure.log_probabilities) values.copy_(with_unit_rows(wide(values), structure));
     });
     return special;
@@ -235,14 +233,13 @@ class Gradients final : public Check {
     return tensor.detach().resolve_conj().resolve_neg().to(tensor.is_complex() ? at::kComplexDouble : at::kDouble);
   }
 
-  /// Only finite elements count.
+  /// Ignores elements that are not finite.
   [[nodiscard]] static double rms(const at::Tensor& tensor) {
     const at::Tensor sizes = tensor.abs(), finite = sizes.masked_select(sizes.isfinite());
     return finite.numel() == 0 ? 0 : std::sqrt(finite.square().mean().item<double>());
   }
 
-  /// A gradient by an operand that has a property that candidates may rely on means something along this property only:
-  /// outputs need not be right, nor their slopes, where it does not hold.
+  /// Projects a gradient onto the structure of its operand. Elsewhere, neither outputs nor slopes need be right.
   [[nodiscard]] static at::Tensor along_structure(const at::Tensor& gradient, const at::Tensor& values) {
     const auto structure = structure_of(values);
     at::Tensor along = wide(gradient);
@@ -253,7 +250,7 @@ class Gradients final : public Check {
     along = centred(along, structure);
     if (structure.unit_sums) along = along.sub(along.mean(-1, /*keepdim=*/true));
     if (structure.log_probabilities) {
-      // The sum of the probabilities grows along these.
+      // Along this direction, the sum of the probabilities grows.
       const at::Tensor shares = wide(values).exp(), squares = shares.square().sum(-1, /*keepdim=*/true);
       along = along.sub(shares.mul(along.mul(shares).sum(-1, /*keepdim=*/true).div(squares)));
     }
@@ -264,14 +261,14 @@ class Gradients final : public Check {
     return along;
   }
 
-  /// Returns which gradient is another one than the baseline's, in words; empty if none is.
+  /// Returns which gradient differs from the baseline's, as text; empty if none does.
   [[nodiscard]] std::string difference(const Learned& learned, const std::vector<at::Tensor>& gradients) const {
     const auto positions = inputs();
     for (std::size_t i = 0; i < learned.gradients.size(); ++i) {
       const at::Tensor& expected = learned.gradients[i];
       if (!expected.defined()) continue;
       const std::string name = "the gradient of operand tensor " + std::to_string(positions.at(i));
-      // Where the baseline's is zero everywhere, a path more or less makes no difference.
+      // If the baseline's gradient is zero everywhere, a missing path makes no difference.
       const bool missing = i >= gradients.size() || !gradients[i].defined();
       if (!missing && gradients[i].sizes() != expected.sizes())
         return name + " has another shape than the baseline's: expected " + check::detail::shape_text(expected) +
@@ -294,9 +291,9 @@ class Gradients final : public Check {
       if (!(error <= allowed))
         return name + " is not the baseline's: root mean square " + check::detail::rounded_text(size) + ", off by " +
                check::detail::rounded_text(error) + " (allowed " + check::detail::rounded_text(allowed) + ')';
-      // A gradient that is zero but for rounding, such as that of a sum that cancels, has no elements to compare.
+      // A gradient that is zero but for rounding, as of a sum that cancels, has no elements to compare.
       if (size <= 8 * noise) continue;
-      // Few large elements may hide that most of the others are wrong.
+      // A few large elements may hide that most others are wrong.
       const double near = 0.1 * check::typical_magnitude(e) + 8 * noise;
       const double share = off.gt(e.abs().mul(0.1).add(near)).to(at::kDouble).mean().item<double>();
       if (share > 0.05)

@@ -1,4 +1,4 @@
-// NoAudit: what is checked where the caller vouches for the candidates (Audit::off).
+// NoAudit: the checks that remain where the caller vouches for the candidates (Audit::off).
 #pragma once
 
 #include <cstddef>
@@ -67,7 +67,7 @@ class NoAudit final : public CandidateAudit {
     AuditFindings findings;
     findings.max_abs_errors.resize(prepared_.implementations.size());
     look_at_operands();
-    // Each implementation has had each set, and on changed operands all outputs are wrong.
+    // Each implementation used each set, and all outputs are wrong on changed operands.
     if (!changed_.empty()) {
       for (const std::size_t index : timed_)
         if (index != prepared_.participants.baseline())
@@ -79,8 +79,8 @@ class NoAudit final : public CandidateAudit {
     if (calls_->check.method == check::CheckOptions::Method::none) return findings;
     for (const std::size_t index : timed_) {
       auto& implementation = *prepared_.implementations[index];
-      // Samples of calls that write to operands or draw random numbers go on from each other, and rounds may have
-      // values of their own: one more call stands in for the last one.
+      // Calls that write to operands or draw random numbers build on each other, and rounds may have their own values.
+      // So one more call stands in for the last.
       std::optional<std::size_t> set;
       if (calls_add_up() || prepared_.renew) set = run_once(implementation);
       const Agreement agreement =
@@ -95,7 +95,8 @@ class NoAudit final : public CandidateAudit {
 
  private:
   [[nodiscard]] bool calls_add_up() const { return !prepared_.operands->mutated.empty() || calls_->expected.random; }
-  /// A timed call from the first state, on set 0. A clock may make calls of its own, which draw random numbers.
+  /// Makes one timed call on set 0 from the first state; without the clock, which may make calls itself, if calls draw
+  /// random numbers.
   [[nodiscard]] std::size_t run_once(Implementation& implementation) {
     prepared_.operands->restore_all(0);
     reset_random_state(prepared_.options.seed);
@@ -112,11 +113,11 @@ class NoAudit final : public CandidateAudit {
   const Prepared& prepared_;
   std::optional<BaselineCalls> calls_;
   std::vector<std::size_t> timed_;
-  /// Which operand calls have changed that the baseline leaves alone, as text; empty: none.
+  /// Which operand changed that the baseline leaves alone, as text; empty if none.
   std::string changed_;
 };
 
-/// StartAudit for no audit.
+/// StartAudit without an audit.
 [[nodiscard]] inline std::unique_ptr<PendingAudit> start_no_audit(timing::Clock& clock, const ComparisonPlan&,
                                                                   BaselineSamples) {
   class Pending final : public PendingAudit {

@@ -23,10 +23,10 @@ namespace pace::detail {
 
 struct ObservedCall {
   c10::IValue output = {};
-  /// A copy made as soon as the call had returned.
+  /// A copy, made right after the call returned.
   c10::IValue at_return = {};
   CallCounts counts = {};
-  /// For each tensor of the output: whether it was never written to (see is_unwritten()).
+  /// For each tensor of the output, whether nothing ever wrote to it (see is_unwritten()).
   std::vector<bool> unwritten = {};
 
   /// Keeps the output of a call that has just returned.
@@ -38,7 +38,7 @@ struct ObservedCall {
   }
 };
 
-/// The shortcuts of each tensor of its output, in order.
+/// The shortcuts of each output tensor, in order.
 [[nodiscard]] inline std::vector<std::int64_t> shortcuts_of_each(const ObservedCall& made,
                                                                  const std::vector<at::Tensor>& operands) {
   auto found = shortcuts_of_each(made.output, operands);
@@ -47,17 +47,16 @@ struct ObservedCall {
   return found;
 }
 
-/// Sets the operands of a set to these values; null: to the original values.
+/// Writes these values to the operands of a set; null: the original values.
 inline void write_values(const OperandSets& operands, const std::vector<at::Tensor>* values, std::size_t set) {
   write_values(values == nullptr ? operands.pristine : *values, operands.tensors[set]);
 }
 
-/// One call on set 0 as it is, with poison in the memory that it may get. `like`: an output of the size that is to be
-/// expected.
+/// Makes one call on set 0 as it is, with poison in free and allocated memory. `like`: an output of the expected size.
 [[nodiscard]] inline ObservedCall observe_call(Implementation& implementation, std::uint64_t seed,
                                                const c10::IValue& like) {
   reset_random_state(seed);
-  // What the baseline freed may hold the answer, and memory need not come from LibTorch's allocator.
+  // Memory that the baseline freed may hold the result. It need not come from LibTorch's allocator.
   check::poison_free_memory(like);
   const check::PoisonedAllocations poisoned;
   c10::IValue output;
@@ -72,14 +71,14 @@ inline void write_values(const OperandSets& operands, const std::vector<at::Tens
   return made;
 }
 
-/// Counts of so many calls in a row on set 0, together.
+/// Counts of `calls` calls in a row on set 0, together.
 [[nodiscard]] inline CallCounts count_in_a_row(Implementation& implementation, std::int64_t calls) {
   const CallCounter counter;
   (void)call_in_a_row(implementation, calls);
   return counter.counts();
 }
 
-/// ... after the values were written; null: the original values.
+/// Writes the values first; null: the original values.
 [[nodiscard]] inline ObservedCall observe_call(Implementation& implementation, const OperandSets& operands,
                                                const std::vector<at::Tensor>* values, std::uint64_t seed,
                                                const c10::IValue& like) {

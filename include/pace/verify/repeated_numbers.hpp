@@ -1,4 +1,4 @@
-// RepeatedNumbers: whether random numbers of timed calls are those of earlier timed calls.
+// RepeatedNumbers: whether timed calls return random numbers of earlier timed calls.
 #pragma once
 
 #include <algorithm>
@@ -20,20 +20,20 @@
 
 namespace pace::detail {
 
-/// How often one output tensor of an implementation repeats itself in timed calls.
+/// How often one output tensor of an implementation repeats in timed calls.
 struct Repetitions {
-  /// Outputs that were looked at, and how many of these are equal to an earlier one.
+  /// Outputs looked at, and how many of them equal an earlier one.
   std::int64_t outputs = 0, repeated = 0;
-  /// Elements by which the first two of them differ, among those that are looked at.
+  /// Elements that differ between the first two outputs, among those looked at.
   std::int64_t changing = 0;
 };
 
-/// Looks at outputs that are declared as random numbers, in rounds between which the default generators get other
-/// seeds. A hash of up to 4 KiB of each tensor is kept. What is drawn anew hardly repeats itself; what is taken from a
-/// pool of n outputs does so after about sqrt(n) calls (the birthday problem).
+/// Looks at outputs declared as random numbers, while the default generators get another seed each round. Keeps a hash
+/// of up to 4 KiB of each tensor. Independent draws hardly repeat. A pool of n outputs does after about sqrt(n) calls
+/// (the birthday problem).
 class RepeatedNumbers {
  public:
-  /// Rounds of so many implementations begin. Forgets what earlier rounds had.
+  /// Rounds of so many implementations begin. Forgets earlier rounds.
   void begin(std::size_t implementations) { each_.assign(implementations, {}); }
 
   /// Looks at the output of a sample of the implementation at `place`.
@@ -46,7 +46,7 @@ class RepeatedNumbers {
     });
   }
 
-  /// For each output tensor of the implementation at `place`.
+  /// Repetitions of each output tensor of the implementation at `place`.
   [[nodiscard]] std::vector<Repetitions> of(std::size_t place) const {
     std::vector<Repetitions> found;
     for (const auto& each : each_.at(place)) found.push_back(each.repetitions);
@@ -85,10 +85,9 @@ class RepeatedNumbers {
   std::vector<std::vector<OfTensor>> each_ = {};
 };
 
-/// Returns what is wrong with the random numbers of a candidate, by the repetitions in its output tensors and in the
-/// baseline's; empty if nothing is. Few elements may repeat by chance, and so may many that follow from a few random
-/// numbers, such as masks of whole channels: then the baseline's outputs repeat about as often, and it takes `most`
-/// repetitions and four times as many as the baseline has.
+/// Returns the fault of a candidate's random numbers as text; empty if none. Few elements may repeat by chance, and so
+/// may channel masks, which follow from few numbers. The baseline then repeats about as often. So a fault takes `most`
+/// repetitions plus four times the baseline's.
 [[nodiscard]] inline std::string describe_repetitions(const std::vector<Repetitions>& baseline,
                                                       const std::vector<Repetitions>& candidate) {
   constexpr std::int64_t most = 20, fewest_changing = 64;

@@ -1,4 +1,4 @@
-// RoundFigures: medians of the rounds, by which the checks after them are measured.
+// RoundFigures: medians of the rounds, as the checks after them need them.
 #pragma once
 
 #include <vector>
@@ -7,13 +7,13 @@
 
 namespace pace::detail {
 
-/// What the rounds have shown.
+/// Medians of the rounds.
 struct RoundFigures {
-  /// Median speed-ups by implementation of the comparison; 0: unknown.
+  /// Median speed-up of each implementation of the comparison; 0: unknown.
   std::vector<double> speedups = {};
-  /// Those of the phases of a step, by implementation; empty without phases.
+  /// Median speed-ups of a step's phases, by implementation; empty without phases.
   std::vector<std::vector<double>> of_phases = {};
-  /// Median time of a call of the baseline, and of its phases; 0: unknown.
+  /// Median time of a baseline call, and of its phases; 0: unknown.
   Nanoseconds baseline{};
   std::vector<Nanoseconds> baseline_phases = {};
 };

@@ -1,4 +1,4 @@
-// Whether rounding of operands accounts for the difference between two outputs.
+// rounding_explains: whether rounding of operands explains the difference between two outputs.
 #pragma once
 
 #include <algorithm>
@@ -31,14 +31,14 @@
 
 namespace pace::detail {
 
-/// The method in use, as far as it goes without a float64 reference.
+/// The method in use, without a float64 reference.
 [[nodiscard]] inline check::CheckOptions without_reference(check::CheckOptions options) {
   if (options.method == check::CheckOptions::Method::float64_reference)
     options.method = check::CheckOptions::Method::allclose;
   return options;
 }
 
-/// Values of operands, and what the baseline answers on them.
+/// Values of operands, and the baseline's outputs for them.
 struct AnswerOnValues {
   const std::vector<at::Tensor>& values;
   const Expected& expected;
@@ -46,10 +46,10 @@ struct AnswerOnValues {
   std::uint64_t seed = 0;
 };
 
-/// Gives the elements of an output the expected values where rounding accounts for the difference, given what the
-/// baseline returns on operands that differ in their last places. Real and complex numbers may be off by eight times as
-/// much as the baseline's own element moves, or as most elements beside it do unless these are whole numbers, which
-/// jump. Integers and bools may differ where the baseline's own do. For check::detail::with_clones().
+/// Replaces output elements by the expected ones where rounding explains the difference, for
+/// check::detail::with_clones(). `moved`: baseline outputs for operands changed in their last places. Real and complex
+/// numbers may be off by eight times their element's move. The typical move counts if larger, except for whole numbers,
+/// which jump. Integers and bools may differ where the baseline's do.
 class WithoutRounding {
  public:
   WithoutRounding(const c10::IValue& expected, const c10::IValue& output, const std::vector<c10::IValue>& moved)
@@ -101,7 +101,7 @@ class WithoutRounding {
   std::vector<at::Tensor> originals_, tensors_;
 };
 
-/// Returns `learned` with what the numbers of an output that are no tensors may be off by, as in WithoutRounding.
+/// Adds to `learned` the moves of an output's plain numbers, as WithoutRounding does for tensors.
 [[nodiscard]] inline check::LearnedTolerances with_moves_of_numbers(check::LearnedTolerances learned,
                                                                     const c10::IValue& expected,
                                                                     const std::vector<c10::IValue>& moved,
@@ -127,20 +127,19 @@ class WithoutRounding {
   return learned;
 }
 
-/// Whether outputs are compared so that rounding may account for a difference.
+/// Whether the comparison allows for rounding.
 [[nodiscard]] inline bool may_be_rounding(const c10::IValue& output, const check::CheckOptions& check) {
   return !output.isNone() && without_reference(check).method == check::CheckOptions::Method::allclose;
 }
 
-/// Whether `output` is right but for what rounding accounts for: at values at which an output depends on the last
-/// digits of the operands, correct implementations differ. `like` are operands of the same shapes, and `source` changes
-/// their last places. The operands of set 0 have their first values afterwards. Throws where the device is lost, and
-/// for lack of memory in comparing.
+/// Whether rounding explains how `output` differs. Correct implementations differ where an output depends on the
+/// operands' last digits. `like` are operands of the same shapes, and `source` changes their last places. Leaves set 0
+/// with its first values. Throws if the device is lost, or if a comparison runs out of memory.
 [[nodiscard]] inline bool rounding_explains(const c10::IValue& output, const AnswerOnValues& known,
                                             Implementation& baseline, const OperandSets& operands,
                                             const OperandSet& like, const UnseenValues& source,
                                             const check::CheckOptions& check) {
-  // One way may leave a sum that cancels nearly as it is, by chance.
+  // By chance, one change may leave a sum that cancels nearly as it is.
   constexpr std::uint32_t ways = 4;
   const auto options = without_reference(check);
   if (!may_be_rounding(output, options)) return false;

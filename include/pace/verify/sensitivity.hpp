@@ -1,5 +1,4 @@
-// Sensitivity: how far the outputs of the baseline move with the last bits of its operands, and how many values of the
-// operands they depend on. Tolerances follow from that, whatever the operator is.
+// Sensitivity: tolerances for any operator, learned by changing the last bits of the baseline's operands.
 #pragma once
 
 #include <algorithm>
@@ -36,17 +35,17 @@
 
 namespace pace::detail {
 
-/// Whether the elements of `tensor` are real or complex numbers that can be computed with in place.
+/// Whether `tensor` has real or complex elements that support arithmetic in place.
 [[nodiscard]] inline bool has_real_values(const at::Tensor& tensor) {
   return tensor.defined() && check::detail::is_plain(tensor) && tensor.numel() > 0 &&
          (tensor.is_floating_point() || tensor.is_complex()) && !c10::isFloat8Type(tensor.scalar_type()) &&
          !check::detail::holds_only_bits(tensor.scalar_type());
 }
 
-/// Calls `change(values, numbers)` for each operand of real values: the values to be changed in place, and as many
-/// random numbers from [0, 1), which are the same for equal seeds and may be changed, too. Those of a large operand
-/// repeat after a prime number of them, since drawing one for each value would take longer than most calls do. If
-/// `elementwise`, large tensors are changed in pieces of one dimension.
+/// Calls `change(values, numbers)` for each operand of real values, to change `values` in place. `numbers` are as many
+/// random numbers from [0, 1), the same for equal seeds, and may change too. For large operands they repeat with a
+/// prime period, since drawing all would take longer than most calls. If `elementwise`, changes large tensors in pieces
+/// of one dimension.
 template <class Change>
 void change_values(const std::vector<at::Tensor>& tensors, std::uint64_t seed, const Change& change,
                    bool elementwise = false) {
@@ -60,7 +59,7 @@ void change_values(const std::vector<at::Tensor>& tensors, std::uint64_t seed, c
     at::Tensor numbers =
         values.new_empty({period}, at::TensorOptions().dtype(at::kFloat).device(at::kCPU)).uniform_(0, 1, generator);
     if (elementwise && values.is_cpu() && values.is_contiguous()) {
-      // What `change` makes of all values at once takes several times their memory.
+      // In pieces, since temporaries for all values would take several times their memory.
       at::Tensor flat = values.view({-1});
       for (std::int64_t start = 0; start < count; start += period) {
         const std::int64_t length = std::min(period, count - start);
@@ -74,15 +73,15 @@ void change_values(const std::vector<at::Tensor>& tensors, std::uint64_t seed, c
   }
 }
 
-/// Makes each value smaller by up to three units in the last place, by one in 16-bit types. Zeros, signs and ranges
-/// such as [0, 1] stay.
+/// Makes each value smaller by up to three units in the last place; by at most one in 16-bit types. Zeros, signs and
+/// ranges such as [0, 1] stay.
 inline void shrink_slightly(const std::vector<at::Tensor>& tensors, std::uint64_t seed) {
   change_values(
       tensors, seed,
       [](at::Tensor& values, const at::Tensor& numbers) {
         const check::detail::Precision precision = check::detail::precision_of(values.scalar_type());
         const int most = precision.epsilon > precision.accumulator_epsilon ? 1 : 3;
-        // Exact in float32 for its own type and narrower ones.
+        // Exact in float32 for float32 and narrower types.
         const at::ScalarType real = c10::toRealValueType(values.scalar_type());
         const at::Tensor wide = real == at::kDouble ? numbers.to(at::kDouble) : numbers;
         values.mul_(wide.mul_(most + 1).floor_().mul_(-precision.epsilon).add_(1).to(real));
@@ -90,7 +89,7 @@ inline void shrink_slightly(const std::vector<at::Tensor>& tensors, std::uint64_
       /*elementwise=*/true);
 }
 
-/// Makes a share of the values, chosen at random, smaller by a quarter.
+/// Makes a random share of the values smaller by a quarter.
 inline void shrink_some(const std::vector<at::Tensor>& tensors, double share, std::uint64_t seed) {
   change_values(
       tensors, seed,
@@ -100,8 +99,8 @@ inline void shrink_some(const std::vector<at::Tensor>& tensors, double share, st
       /*elementwise=*/true);
 }
 
-/// Converts floating-point tensors to float64, each within itself: a callable takes them by their static types. Those
-/// of one dtype that share memory share it afterwards, too.
+/// Converts floating-point tensors to float64 in place, since a callable takes them by their static types. Tensors of
+/// one dtype that share memory still share it.
 inline void convert_to_float64(std::vector<at::Tensor> tensors) {
   std::vector<at::Tensor> wide(tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -127,8 +126,8 @@ inline void convert_to_float64(std::vector<at::Tensor> tensors) {
     if (wide[i].defined()) tensors[i].set_data(wide[i]);
 }
 
-/// Returns the output of a call with `operands` converted to float64, and throws what the call throws. The additional
-/// set of operands is removed again, so that it is no part of the rounds.
+/// Returns the output of a call with `operands` converted to float64. Throws what the call throws. Removes the
+/// additional operand set again, since the rounds must not use it.
 [[nodiscard]] inline c10::IValue call_in_float64(Implementation& implementation, OperandSets& sets,
                                                  const OperandSet& operands, std::uint64_t seed) {
   struct Removed {
@@ -142,11 +141,10 @@ inline void convert_to_float64(std::vector<at::Tensor> tensors) {
   return check::clone_ivalue(implementation.call(sets.sets.size() - 1));
 }
 
-/// Learns the tolerances of the baseline's outputs for one set of values by some calls on nearly these values.
+/// Learns tolerances of the baseline's outputs for one set of values, by calls on nearly these values.
 class Sensitivity {
  public:
-  /// `values` are those for which `expected` was computed. All must outlive it.
-  /// `number_dtype`: see check::CheckOptions.
+  /// `expected` of learn() belongs to `values`. All must outlive it. `number_dtype`: see check::CheckOptions.
   Sensitivity(Implementation& baseline, OperandSets& operands, const OperandSet& values, std::uint64_t seed,
               std::int64_t reduction_length, at::ScalarType number_dtype)
       : baseline_(baseline),
@@ -156,8 +154,8 @@ class Sensitivity {
         reduction_length_(static_cast<double>(reduction_length)),
         number_dtype_(number_dtype) {}
 
-  /// Adds to `expected` what is learned; nothing if the baseline takes no other values. `terms` are known numbers of
-  /// terms, in the order of the results, from earlier values. Returns those in use.
+  /// Adds learned tolerances to `expected`; none if the baseline accepts no unseen values. `terms`: numbers of terms
+  /// from earlier values, in the order of the results. Returns the numbers in use.
   std::vector<double> learn(Expected& expected, std::vector<double> terms) {
     const c10::NoGradGuard no_grad;
     const OnOtherValues other(
@@ -177,15 +175,15 @@ class Sensitivity {
           if (results[i].is_same(each.output))
             each = {.terms = each.terms, .slack = each.slack, .number = i - first_number};
     } catch (...) {
-      // The values that were tried are no valid operands, or memory is short: default tolerances hold.
+      // The changed values are no valid operands, or memory is short. Default tolerances hold.
     }
     operands_.restore_all(0);
     return terms;
   }
 
  private:
-  /// The tensors of an output, the operands that the baseline writes to, and the numbers of the output as 0-d tensors.
-  /// Numbers have the types of those in `like`, the results on the values of the operands, if it is not null.
+  /// The tensors of an output, the operands that the baseline writes to, and the output's numbers as 0-d tensors.
+  /// Numbers take their types from `like`, the results on the unchanged operands, unless null.
   [[nodiscard]] std::vector<at::Tensor> results_of(const c10::IValue& output, const std::vector<at::Tensor>& operands,
                                                    const std::vector<at::Tensor>* like) const {
     auto results = check::tensors_of(output);
@@ -198,7 +196,7 @@ class Sensitivity {
     return results;
   }
 
-  /// A number as a 0-d tensor of type `dtype` or, without one, of the type that it was computed in.
+  /// A number as a 0-d tensor of type `dtype`; without one, of the type that computed it.
   [[nodiscard]] at::Tensor as_tensor(const c10::IValue& number, std::optional<at::ScalarType> dtype) const {
     const bool real = number.isDouble();
     const std::complex<double> value =
@@ -234,8 +232,8 @@ class Sensitivity {
            other.scalar_type() == result.scalar_type();
   }
 
-  /// How many values an element depends on, from the share of elements that change when a share of the values does:
-  /// 1 - (1 - share)^n. Some values have no effect, as half of those that relu gets, so twice that is returned.
+  /// Estimates how many values n an element depends on. If a share of the values changes, 1 - (1 - share)^n of the
+  /// elements do. Some values have no effect, such as half of relu's, so we return twice n.
   [[nodiscard]] std::vector<double> count_terms(const std::vector<at::Tensor>& results) {
     constexpr std::array shares{0x1p-3, 0x1p-8};
     constexpr std::int64_t fewest_elements = 64;
@@ -246,7 +244,7 @@ class Sensitivity {
     std::vector<double> terms(results.size(), most);
     constexpr double fewest_changes = 8;
     for (const double share : shares) {
-      // Where hardly a value changes, no result says what it depends on.
+      // If hardly a value changes, the results show no dependence.
       if (share * values < fewest_changes) break;
       const auto now = results_after(results, [&](const auto& tensors) { shrink_some(tensors, share, seed_ + 1); });
       for (std::size_t i = 0; i < results.size(); ++i) {
@@ -263,7 +261,7 @@ class Sensitivity {
     return terms;
   }
 
-  /// How far each element moves at most when the operands change in their last places; nothing for results without real
+  /// The largest move of each element when operands change in their last places. Nothing for results without real
   /// values, or of other shapes.
   [[nodiscard]] std::vector<std::optional<at::Tensor>> moves_of(const std::vector<at::Tensor>& results) {
     std::vector<std::optional<at::Tensor>> moves(results.size());
@@ -273,7 +271,7 @@ class Sensitivity {
     const auto is_whole = [](const at::Tensor& values) {
       return !values.is_complex() && values.eq(values.round()).all().item<bool>();
     };
-    // With the first values among them: a sum that is zero but for rounding may be zero for the others.
+    // Includes the unchanged values: a sum that is zero but for rounding may be exactly zero for the changed ones.
     std::vector<bool> whole(results.size());
     std::vector<at::Tensor> wide_results(results.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -293,14 +291,14 @@ class Sensitivity {
         moves[i] = moves[i] ? moves[i]->maximum(move) : std::move(move);
       }
     }
-    // Whole numbers, as of floor or sign, jump: that is no rounding.
+    // Whole numbers, as from floor or sign, jump. That is no rounding.
     for (std::size_t i = 0; i < results.size(); ++i)
       if (whole[i] && moves[i]) moves[i]->zero_();
     return moves;
   }
 
-  /// Honest implementations differ by some such moves: sums of n terms by up to sqrt(n) of them, since the errors of a
-  /// plain loop add up. At most what the default tolerance is for values as large as the operands and their products.
+  /// Correct implementations differ by a few moves. Sums of n terms differ by up to sqrt(n), since a plain loop's
+  /// errors add up. The limit is the default tolerance for values as large as the operands and their products.
   [[nodiscard]] at::Tensor slack_of(const at::Tensor& result, const at::Tensor& move, double terms) const {
     const check::detail::Precision precision = check::detail::precision_of(result.scalar_type());
     const bool rounded = precision.epsilon > precision.accumulator_epsilon;
@@ -322,8 +320,8 @@ class Sensitivity {
     return relative * magnitude;
   }
 
-  /// An implementation that is more accurate than the baseline differs from it by the baseline's error, which a call in
-  /// float64 shows. Without one, and where it computes something else, nothing is added.
+  /// Allows for the baseline's own error, as a float64 call shows it, since an implementation may be more accurate.
+  /// Adds nothing if that call fails or computes something else.
   void add_errors_of_baseline(const std::vector<at::Tensor>& results, check::LearnedTolerances& learned) {
     const auto tensors = values_.tensors();
     if (std::none_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
@@ -335,7 +333,7 @@ class Sensitivity {
       const c10::IValue output = call_in_float64(baseline_, operands_, values_, seed_);
       exact = check::tensors_of(output);
       const auto numbers = check::detail::numbers_in_order(output);
-      // What the baseline writes to operands in float64 is not looked at.
+      // Operands that the baseline writes to in float64 are not compared.
       exact.resize(results.size() - std::min(numbers.size(), results.size()));
       for (const auto& number : numbers)
         exact.push_back(as_tensor(number, number.isDouble() ? at::kDouble : at::kComplexDouble));
@@ -348,7 +346,7 @@ class Sensitivity {
       if (i >= exact.size() || !exact[i].defined() || exact[i].scalar_type() != at::kDouble ||
           exact[i].sizes() != each.output.sizes() || exact[i].device() != each.output.device())
         continue;
-      // In place where the memory is not the output's own, since these are twice as wide as most outputs.
+      // In place unless the memory is the output's own, since float64 takes twice the memory of most outputs.
       auto error = each.output.to(at::kDouble).sub(exact[i]).abs_().nan_to_num_(0, 0, 0);
       const auto rms = [](const at::Tensor& tensor) {
         return tensor.norm().template item<double>() / std::sqrt(static_cast<double>(tensor.numel()));
@@ -360,7 +358,7 @@ class Sensitivity {
     }
   }
 
-  /// Gradients are recorded as in the first calls, since the baseline may take some.
+  /// Records gradients as the first calls do, since the baseline may take some.
   [[nodiscard]] c10::IValue call_as_given() {
     const c10::AutoGradMode as_given(gradients_);
     return baseline_.call(0);

@@ -1,4 +1,4 @@
-// Shortcuts: outputs with the right values behind which nothing was computed or written.
+// Shortcuts: ways to return the right values without computing or writing them.
 #pragma once
 
 #include <sys/mman.h>
@@ -23,7 +23,7 @@
 
 namespace pace::detail {
 
-/// Ways in which one output tensor does without memory of its own, or'ed together.
+/// Ways to return an output tensor without memory of its own, or'ed together.
 enum Shortcuts : std::int64_t {
   /// It is an operand, or a view of one.
   borrows = 1,
@@ -31,19 +31,18 @@ enum Shortcuts : std::int64_t {
   repeats = 2,
   /// It is only marked as conjugated, negated or zero; reading it computes it.
   defers = 4,
-  /// It is a copy that is made when it is written to.
+  /// It is a copy-on-write copy.
   postpones = 8,
-  /// It has elements of an earlier output, so that code that writes to one of them changes the other.
+  /// It shares elements with an earlier output, so writing to one changes the other.
   overlaps = 16,
-  /// Its memory was never written to: the system makes zeros of it when it is read.
+  /// Nothing ever wrote to its memory; the system supplies zeros on reading.
   unwritten = 32,
 };
 
-/// Bits of the shortcuts of one part of a tensor. Those of its values come first, and then those of its indices and of
-/// its compressed indices, in the same order.
+/// Bits of the shortcuts of one part of a tensor. In order: its values, its indices, its compressed indices.
 inline constexpr int shortcut_bits = 8;
 
-/// Those of a strided or nested tensor, whose memory is compared with that of `parts` of operands.
+/// The shortcuts of a strided or nested tensor. `parts`: memory of operands.
 [[nodiscard]] inline std::int64_t shortcuts_of_part(const at::Tensor& tensor, const std::vector<at::Tensor>& parts) {
   std::int64_t found = 0;
   if (tensor.is_conj() || tensor.is_neg() || tensor._is_zerotensor()) found |= defers;
@@ -58,7 +57,7 @@ inline constexpr int shortcut_bits = 8;
   return found;
 }
 
-/// The parts of all operands that have memory which other tensors may share.
+/// The parts of all operands whose memory other tensors may share.
 [[nodiscard]] inline std::vector<at::Tensor> shareable_parts_of(const std::vector<at::Tensor>& operands) {
   std::vector<at::Tensor> shareable;
   for (const auto& operand : operands) {
@@ -85,15 +84,15 @@ inline constexpr int shortcut_bits = 8;
   return (shortcuts_of(tensor, parts) & by_any_part) != 0;
 }
 
-/// Whether two tensors have elements in common, as far as LibTorch can tell: of views with gaps it cannot.
+/// Whether two tensors share elements, as far as LibTorch can tell. It cannot for views with gaps.
 [[nodiscard]] inline bool have_common_elements(const at::Tensor& one, const at::Tensor& other) {
   if (!check::detail::is_plain(one) || !check::detail::is_plain(other)) return false;
   const auto status = at::get_overlap_status(one, other);
   return status == at::MemOverlapStatus::Full || status == at::MemOverlapStatus::Partial;
 }
 
-/// Whether half of the memory of a tensor in main memory, or more, has never been read or written, as of one from
-/// calloc(). To be asked before it is read. Small tensors have no such memory.
+/// Whether more than half of a CPU tensor's pages were never touched, as after calloc(). Call it before reading the
+/// tensor. False below 1 MiB.
 [[nodiscard]] inline bool is_unwritten(const at::Tensor& tensor) {
   constexpr std::int64_t fewest_bytes = 1 << 20;
   if (!tensor.is_cpu() || !check::detail::is_plain(tensor) || tensor.numel() == 0) return false;
@@ -108,7 +107,7 @@ inline constexpr int shortcut_bits = 8;
   return 2 * absent > std::ssize(pages);
 }
 
-/// Those of each tensor of an output, in order.
+/// The shortcuts of each output tensor, in order.
 [[nodiscard]] inline std::vector<std::int64_t> shortcuts_of_each(const c10::IValue& output,
                                                                  const std::vector<at::Tensor>& operands) {
   std::vector<std::int64_t> found;
@@ -123,8 +122,8 @@ inline constexpr int shortcut_bits = 8;
   return found;
 }
 
-/// Returns the shortcuts that only the candidate takes, as text; empty if there are none. Shortcuts of both belong to
-/// the computation: a transposition returns a view. By `options`, repeated elements are none.
+/// Returns the shortcuts that only the candidate takes, as text; empty if none. Shortcuts of both, such as the view of
+/// a transposition, belong to the computation. `options` may allow repeated elements.
 [[nodiscard]] inline std::string describe_shortcuts(const std::vector<std::int64_t>& baseline,
                                                     const std::vector<std::int64_t>& candidate,
                                                     const check::CheckOptions& options) {

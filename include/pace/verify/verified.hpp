@@ -1,4 +1,4 @@
-// Verified: what the first calls return, and the state from which all timed calls start.
+// Verified: result of the first calls, and the state from which all timed calls start.
 #pragma once
 
 #include <algorithm>
@@ -19,26 +19,26 @@ namespace pace::detail {
 
 /// Result of the first calls.
 struct Verified {
-  /// Implementations whose outputs are correct.
+  /// Implementations with correct outputs.
   Participants participants;
-  /// Rows with the first call, the agreement of the outputs, the counts and the memory of each implementation.
+  /// Rows with the first call, agreement, counts and memory of each implementation.
   Result result;
-  /// Options of Prepared, with the largest number of calls of a sample.
+  /// Options of Prepared, with a limit on the calls of a sample.
   Options options;
-  /// What every correct call reads and writes at least; empty if the clock knows no bandwidths of the machine.
+  /// The least that every correct call reads and writes; empty if the clock knows no bandwidths of the machine.
   timing::LeastTraffic traffic = {};
 };
 
-/// Operands of one set with its spares, in bytes at most: calls on larger operands take so long that a sample needs no
-/// more than one or two of them. And calls of a sample at most: a restored copy costs about as much as a short call.
+/// Most bytes of one operand set with its spares: on larger operands, a sample needs only one or two calls. And most
+/// calls of a sample: restoring a copy costs about as much as a short call.
 inline constexpr double most_spare_bytes = 16 << 20;
 inline constexpr double most_calls_on_spares = 256;
-/// On a GPU, where captured calls have a graph for each copy, and a few calls make up a sample.
+/// The same on a GPU, where captured calls need a graph for each copy, and a few calls make up a sample.
 inline constexpr double most_calls_on_gpu_spares = 16;
 
-/// Makes every timed call start from the same state. If the baseline writes to operands, each call of a sample gets a
-/// copy of its own, restored before the sample; if it draws random numbers, the generators are reset before the sample.
-/// None of that is timed, and notes say what is done.
+/// Makes every timed call start from the same state. If the baseline writes to operands, each call of a sample gets its
+/// own copy. If it draws random numbers, the generators are reset. Both happen before each sample, untimed, and notes
+/// say so.
 inline void start_calls_alike(const Prepared& prepared, const Expected& expected, Verified& verified) {
   OperandSets& operands = *prepared.operands;
   operands.random = expected.random;
