@@ -1,4 +1,4 @@
-// SidesClock: a clock for code that runs in other processes, whose CPU time is theirs.
+// SidesClock: a clock for code that runs in other processes.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 
 namespace pace::detail {
 
-/// Times by another clock. Its counters of the thread are those of the sides, which are the only ones that run the
-/// implementations, and the CPU time of the sides is a part of that of this program.
+/// Times by `clock`. Adds up the thread counters of the sides, since only these run implementations. Adds their CPU
+/// time to this program's.
 class SidesClock final : public timing::Clock {
  public:
   /// Both must outlive it.

@@ -1,4 +1,4 @@
-// measure_sides: a comparison whose implementations run in processes of their own, in rounds in lock-step.
+// measure_sides: a comparison with a process for each implementation, in lock-step rounds.
 #pragma once
 
 #include <sched.h>
@@ -42,7 +42,7 @@
 
 namespace pace::detail {
 
-/// Returns the CPUs on which the calling thread may run; none if the system does not say so.
+/// CPUs on which the calling thread may run; none if the system does not tell.
 [[nodiscard]] inline cpu_set_t allowed_cpus() {
   cpu_set_t found;
   CPU_ZERO(&found);
@@ -50,7 +50,7 @@ namespace pace::detail {
   return found;
 }
 
-/// Throws Error with what a comparison has that does not go with processes of their own, and what was expected.
+/// Throws Error for what separate processes do not support, and says what was expected.
 inline void refuse_for_sides(timing::Clock& clock, const ComparisonPlan& plan) {
   const auto refuse = [&](const std::string& what) {
     throw Error("comparison '" + plan.name + "': --isolate sides: " + what);
@@ -78,7 +78,7 @@ class OffCpu {
   OffCpu& operator=(const OffCpu&) = delete;
   ~OffCpu() { (void)::sched_setaffinity(0, sizeof before_, &before_); }
 
-  /// `cpu` below 0: stays where it is.
+  /// `cpu` below 0: changes nothing.
   void leave(int cpu) const {
     if (cpu < 0) return;
     cpu_set_t rest = before_;
@@ -90,7 +90,7 @@ class OffCpu {
   cpu_set_t before_;
 };
 
-/// The processes of the implementations of one comparison, by index.
+/// The processes of one comparison's implementations, by index.
 class Sides {
  public:
   /// Both must outlive it. Each process audits as `start_audit` says.
@@ -109,7 +109,7 @@ class Sides {
   [[nodiscard]] SideProcess& operator[](std::size_t index) const { return *of_[index]; }
   [[nodiscard]] const std::vector<SideProcess*>& all() const { return all_; }
 
-  /// Ends the processes of those that do not remain, so that they are at no other's side.
+  /// Ends the processes of dropped implementations, so that they run beside no other.
   void keep(const Participants& participants) const {
     for (std::size_t index = 0; index < of_.size(); ++index)
       if (of_[index] && !participants.remains(index)) of_[index]->end();
@@ -123,8 +123,8 @@ class Sides {
   std::vector<SideProcess*> all_;
 };
 
-/// Audits the sides between the cycles of the rounds, each in its process, and asks them for their findings afterwards.
-/// It does for all sides what a CandidateAudit does for the implementations of one process, at the same moments.
+/// Audits each side in its own process between cycles, and collects the findings afterwards: CandidateAudit for all
+/// sides.
 class SideAudits final : public Auditor {
  public:
   /// All must outlive it.
@@ -148,8 +148,8 @@ class SideAudits final : public Auditor {
   [[nodiscard]] Nanoseconds took() const override { return schedule_.took(); }
   [[nodiscard]] bool found() const override { return schedule_.found(); }
 
-  /// After the rounds: the findings of all sides. If some are dropped, the rest is to be measured again, since what
-  /// they did may have taken time from all. `figures` as for CandidateAudit::check().
+  /// After the rounds: returns the findings of all sides. Dropped ones may have taken time from all, so the rest is
+  /// measured again. `figures`: see CandidateAudit::check().
   [[nodiscard]] AuditFindings check(const RoundFigures& figures) {
     AuditFindings findings;
     findings.max_abs_errors.resize(prepared_.implementations.size());
@@ -184,7 +184,7 @@ class SideAudits final : public Auditor {
         problem = describe_repetitions(repetitions[place_of_baseline], repetitions[place]);
       if (!problem.empty()) findings.dropped.push_back({timed[place], Outcome::wrong, std::move(problem)});
     }
-    // A baseline alone has nothing to be compared with.
+    // A baseline alone has nothing to compare with.
     const bool others_remain = findings.dropped.size() + 1 < timed.size();
     findings.measure_again = !findings.dropped.empty() && others_remain;
     return findings;
@@ -196,8 +196,8 @@ class SideAudits final : public Auditor {
   AuditSchedule schedule_;
 };
 
-/// Lets the process of an implementation make its first calls, and enters what it answers. Throws Error if the clock
-/// does not show the same time in both processes.
+/// Makes the first calls in an implementation's process, and enters the answer. Throws Error if the clock shows
+/// different times in the two processes.
 inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t index, int& cpu, Verified& verified) {
   const Nanoseconds before = clock.now();
   auto answer = side.ask({.kind = SideRequest::Kind::verify, .cpu = cpu});
@@ -223,8 +223,8 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
     verified.participants.drop(index, row.outcome, row.message);
 }
 
-/// Lets each side make its first calls, one after the other and the baseline first. The thread of the clock then leaves
-/// the CPU of the sides.
+/// Makes the first calls of each side, one after the other, the baseline first. The clock's thread then leaves the
+/// sides' CPU.
 [[nodiscard]] inline Verified verify_sides(timing::Clock& clock, const Prepared& prepared, const Sides& sides,
                                            const OffCpu& clocks_place) {
   Verified verified{.participants = prepared.participants, .result = prepared.result, .options = prepared.options};
@@ -253,7 +253,7 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
   return verified;
 }
 
-/// Returns the median time of a sample of no calls: what the two processes take to see what the other one has written.
+/// Returns the median time of a sample without calls: how long the processes take to see each other's stores.
 [[nodiscard]] inline Nanoseconds time_handshake(timing::Clock& clock, std::span<timing::Subject* const> subjects) {
   constexpr int samples_of_each = 15;
   std::vector<double> times;
@@ -262,8 +262,7 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
   return Nanoseconds(stats::median(stats::sorted(std::move(times))));
 }
 
-/// Largest share of a sample that the handshake may take without being remarkable. Samples are made so long, if calls
-/// and budget allow that.
+/// Largest unremarkable share of the handshake in a sample. Samples are that long if calls and budget allow.
 inline constexpr double largest_handshake_share = 0.01;
 
 [[nodiscard]] inline std::string note_on_sides(Nanoseconds handshake, const Samples& samples) {
@@ -285,7 +284,7 @@ inline constexpr double largest_handshake_share = 0.01;
          "a limit that close is decided by several processes (--processes).";
 }
 
-/// One pass over the sides that are left, as measure_once() for those in one process.
+/// One pass over the remaining sides, like measure_once() within one process.
 [[nodiscard]] inline Measurement measure_sides_once(timing::Clock& clock, std::span<const gate::Stated> stated,
                                                     const gate::Rates& rates, const Prepared& prepared,
                                                     const Sides& sides, Verified& verified, Participants left) {
@@ -329,15 +328,15 @@ inline constexpr double largest_handshake_share = 0.01;
   return pass;
 }
 
-/// Runs all stages of a comparison for Isolate::sides. `own_clock` and `given` as for run_comparison(), `family_alpha`
-/// and `rates` as for measure(). Throws Error for what cannot run in processes of its own: see refuse_for_sides().
+/// Runs all stages of a comparison for Isolate::sides. `own_clock` and `given`: see run_comparison(); `family_alpha`
+/// and `rates`: see measure(). Throws Error as refuse_for_sides() does.
 [[nodiscard]] inline Measured measure_sides(timing::Clock& own_clock, const ComparisonPlan& given,
                                             StartAudit start_audit, std::span<const gate::Stated> stated,
                                             double family_alpha, const gate::Rates& rates) {
   refuse_for_sides(own_clock, given);
   const ExitGuard no_exit("inside the comparison '" + given.name + "'");
   ComparisonPlan plan = given;
-  // All processes check by the same seed, which the result has.
+  // All processes check by one seed, which the result records.
   if (plan.options.check_seed == 0) plan.options.check_seed = draw_seed();
   Sides sides(own_clock, plan, start_audit);
   SidesClock clock(own_clock, sides.all());
@@ -349,7 +348,7 @@ inline constexpr double largest_handshake_share = 0.01;
       planned.make = [&sides, index](const OperandSets& operands) {
         return std::make_unique<RemoteImplementation>(operands, sides.start(index));
       };
-  // The operands of the samples are in the processes of the sides, so that here only the number of sets matters.
+  // The sides hold the operands of the samples. Only the number of sets matters here.
   remote.options.operands = OperandPolicy::shared;
   Prepared prepared = prepare(clock, remote);
   prepared.options.alpha = family_alpha;

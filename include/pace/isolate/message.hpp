@@ -1,4 +1,4 @@
-// Messages between processes of one program: values and texts, one after another, as bytes.
+// MessageWriter, MessageReader: messages between processes of one program, as bytes.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace pace::detail {
 
-/// Exception for a message that has fewer values than are read.
+/// Thrown when reading more values than a message has.
 struct MessageEndsEarly : Error {
   MessageEndsEarly() : Error("a message of another process ends too early") {}
 };
 
-/// Appends values to a message. Both processes run the same code, so that a value is its bytes.
+/// Appends values to a message. Both processes run the same code, so a value is its bytes.
 class MessageWriter {
  public:
   template <class T>
@@ -48,7 +48,7 @@ class MessageWriter {
   std::string bytes_;
 };
 
-/// Reads the values of a message in their order. Throws MessageEndsEarly where there are no more.
+/// Reads the values of a message in order. Throws MessageEndsEarly at its end.
 class MessageReader {
  public:
   explicit MessageReader(std::string bytes) : bytes_(std::move(bytes)) {}

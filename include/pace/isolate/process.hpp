@@ -1,4 +1,4 @@
-// SideProcess: a process of its own for one implementation, as the process that has the clock sees it.
+// SideProcess: the process of one implementation, seen from the process with the clock.
 #pragma once
 
 #include <poll.h>
@@ -37,46 +37,46 @@
 
 namespace pace::detail {
 
-/// Memory that the two processes share. Each sample has a number; a process has reached a step of it once the step
-/// holds that number.
+/// Memory that the two processes share. Each sample has a number, and a step holds the number of the last sample that
+/// reached it.
 struct SideMemory {
-  // Written by the side. What the two processes write lies in lines of the cache apart.
+  // Written by the side. The two writers use separate cache lines.
   alignas(64) std::atomic<std::uint64_t> ready{0};  ///< prepared: waits for `go`
   std::atomic<std::uint64_t> done{0};               ///< the calls have returned
   std::atomic<std::uint64_t> finished{0};           ///< waits for the next request
-  std::atomic<bool> failed{false};                  ///< it threw; the reason is a message
-  /// Counters since the process began, as they are after each sample.
+  std::atomic<bool> failed{false};                  ///< it threw; a message has the reason
+  /// Counters since the process began, as of its last sample.
   timing::ThreadCounters used = {};
   // Written by the process that has the clock.
-  alignas(64) std::atomic<std::uint64_t> go{0};  ///< the time of the sample runs
-  std::int64_t iterations = 0;                   ///< number of calls of the sample; 0: none, for the handshake alone
-  /// What the side does, as a supervisor would see it.
+  alignas(64) std::atomic<std::uint64_t> go{0};  ///< the sample's time starts
+  std::int64_t iterations = 0;                   ///< calls of the sample; 0: none, to time the handshake alone
+  /// What the side is doing, as a supervisor would see it.
   alignas(64) Activity activity = {};
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
-/// Step of the work of a side that is asked for.
+/// A step that a side shall carry out.
 struct SideRequest {
   enum class Kind { verify, begin_pass, begin_rounds, sample, audit, check };
   Kind kind = Kind::verify;
   /// For `verify`: the CPU to run on; below 0: the present one.
   int cpu = -1;
-  /// For `sample`: its number, its set of operands, OperandSets::kept_call and round_seed.
+  /// For `sample`: its number, its operand set, OperandSets::kept_call and round_seed.
   std::uint64_t number = 0;
   std::size_t set = 0;
   std::optional<std::uint64_t> kept_call = {}, round_seed = {};
-  /// For `begin_rounds`: number of calls of a sample.
+  /// For `begin_rounds`: calls of a sample.
   std::int64_t iterations = 0;
-  /// For `check`: the time of the rounds, the shortest times of a call of this implementation and of the baseline, the
-  /// median time of one of the baseline, and the median speed-up.
+  /// For `check`: the time of the rounds, the shortest call of this implementation and of the baseline, the baseline's
+  /// median call, and the median speed-up.
   Nanoseconds elapsed{}, shortest{}, shortest_of_baseline{}, median_of_baseline{};
   double speedup = 0;
 };
 
-/// How an answer of a side begins.
+/// First value of a side's answer.
 enum class SideAnswer : char { result, failure, error };
 
-/// Lets the other thread of a core run while this one waits for memory to change.
+/// Lets the core's other thread run while this one waits for memory to change.
 inline void wait_a_moment() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -85,15 +85,14 @@ inline void wait_a_moment() {
 #endif
 }
 
-/// A process that is forked to run one implementation. It serves requests until it is ended, and ends with this
-/// process.
+/// A forked process that runs one implementation. It serves requests until end(), and ends with this process.
 class SideProcess {
  public:
-  /// What the process does: it reads requests from the socket, and answers there and in the shared memory.
+  /// Code of the process: reads requests from the socket, and answers there and in the shared memory.
   using Serve = std::function<void(SideMemory&, int socket)>;
 
-  /// Forks. In the new process the memory and the sockets of `earlier` sides are given up, so that no implementation
-  /// has access to those of another. Throws Error if there is no memory, or no process, for it.
+  /// Forks. The new process gives up the memory and sockets of `earlier` sides, so that implementations cannot reach
+  /// each other. Throws Error if memory, a socket or a process is unavailable.
   SideProcess(timing::Clock& clock, std::size_t index, const std::vector<SideProcess*>& earlier, const Serve& serve)
       : clock_(clock), index_(index) {
     void* const memory = ::mmap(nullptr, sizeof(SideMemory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -126,14 +125,14 @@ class SideProcess {
 
   [[nodiscard]] SideMemory& memory() const { return *memory_; }
   [[nodiscard]] bool runs() const { return process_ > 0; }
-  /// Returns the CPU time of the process so far; 0 if it has ended, when it is a part of that of this one.
+  /// CPU time of the process so far. 0 once it has ended, since this process's own time then includes it.
   [[nodiscard]] Nanoseconds cpu_time() const {
     clockid_t id;
     if (!runs() || ::clock_getcpuclockid(process_, &id) != 0) return {};
     return timing::detail::read_clock(id).value_or(Nanoseconds(0));
   }
 
-  /// Returns the counters of the process as they were after its last sample; 0 if it was ended.
+  /// Counters of the process as of its last sample; 0 if it was ended.
   [[nodiscard]] timing::ThreadCounters used() const {
     return memory_ != nullptr ? memory_->used : timing::ThreadCounters{};
   }
@@ -144,16 +143,16 @@ class SideProcess {
     release();
   }
 
-  /// Lets the process go on, and sends a request. Throws ImplementationThrew if the process has ended.
+  /// Resumes the process, and sends a request. Throws ImplementationThrew if the process has ended.
   void send(const SideRequest& request) {
     begin_wait();
     if (runs()) (void)::kill(process_, SIGCONT);
-    // A process that has ended must not end this one by SIGPIPE.
+    // Without SIGPIPE, which would end this process after the other.
     if (::send(socket_, &request, sizeof request, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof request)) return;
     while (true) look_after_process(), sleep_a_moment();
   }
 
-  /// Stops all threads of the process until the next request, so that none runs beside the samples of another. Throws
+  /// Stops all threads of the process until the next request, so that none runs during others' samples. Throws
   /// ImplementationThrew if the process has ended.
   void stop() {
     if (!runs()) fail("its process has ended");
@@ -167,7 +166,7 @@ class SideProcess {
   }
 
   /// Sends a request, returns the answer, and stops the process. Throws ImplementationThrew if the implementation
-  /// threw, or the process has ended or hangs; Error if the comparison is ill-formed.
+  /// threw, or if the process ended or hangs. Throws Error if the comparison is ill-formed.
   [[nodiscard]] MessageReader ask(const SideRequest& request) {
     send(request);
     auto answer = receive();
@@ -186,14 +185,13 @@ class SideProcess {
   }
 
  private:
-  /// A call that takes longer has hung, as by default with --isolation; and so much longer than the time of the
-  /// program.
+  /// A longer call has hung, as by default with --isolation; or one that exceeds the program's time by this much.
   static constexpr Nanoseconds longest_call = std::chrono::minutes(5),
                                longest_after_deadline = std::chrono::seconds(10);
 
   [[noreturn]] void begin(pid_t parent, int socket, const Serve& serve) {
     begin_forked_process(parent, {STDIN_FILENO, STDOUT_FILENO});
-    // What exit() runs belongs to the process that was copied: its files would be written, or removed, a second time.
+    // Exit handlers belong to the copied process. Here they would write or remove its files a second time.
     (void)::on_exit([](int status, void*) { ::_exit(status); }, nullptr);
     try {
       serve(*memory_, socket);
@@ -203,7 +201,7 @@ class SideProcess {
     ::_exit(EXIT_SUCCESS);
   }
 
-  /// Gives up memory and socket, in a forked process as well.
+  /// Gives up memory and socket, also in a forked process.
   void release() {
     if (socket_ >= 0) ::close(std::exchange(socket_, -1));
     if (memory_ != nullptr) ::munmap(std::exchange(memory_, nullptr), sizeof(SideMemory));
@@ -218,7 +216,7 @@ class SideProcess {
   /// Throws if the process has ended or hangs.
   void look_after_process() {
     if (!runs()) fail("its process has ended");
-    // What it does counts as done here, where a supervisor looks.
+    // Passes the side's progress on to this process's supervisor.
     const auto beats = __atomic_load_n(&memory_->activity.beats, __ATOMIC_RELAXED);
     if (std::exchange(beats_, beats) != beats) {
       activity()->running(static_cast<std::int64_t>(index_));
@@ -227,7 +225,7 @@ class SideProcess {
     int status = 0;
     const pid_t ended = ::waitpid(process_, &status, WNOHANG);
     if (ended == process_) fail_ended(status);
-    // Where the program ignores SIGCHLD, how a process has ended is not known.
+    // If the program ignores SIGCHLD, the exit status is unknown.
     if (ended < 0 && errno == ECHILD) fail_ended();
     if (clock_.now() - since_ <= limit_) return;
     end_process_alone();
@@ -270,7 +268,7 @@ class SideProcess {
         continue;
       }
       look_after_process();
-      // The socket may be closed a moment before the process has ended.
+      // The socket may close a moment before the process ends.
       if (found == 1) sleep_a_moment();
     }
     return bytes;

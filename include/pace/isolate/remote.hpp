@@ -1,4 +1,4 @@
-// RemoteImplementation: an implementation in a process of its own, as the clock samples it.
+// RemoteImplementation: stands for an implementation in a process of its own.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace pace::detail {
 
-/// Stands for an implementation that another process calls. What is timed is the time from one store to memory that
-/// both processes share to another: none of the implementation's code runs here. Its outputs stay in its process.
+/// The time of a sample runs from one store in shared memory to another. No code of the implementation runs here, and
+/// its outputs stay in its process.
 class RemoteImplementation final : public Implementation {
  public:
   RemoteImplementation(const OperandSets& operands, SideProcess& side) : Implementation(operands), side_(side) {}
 
-  /// Returns when the other process has prepared the sample, and waits for its start without sleeping.
+  /// Returns when the other process has prepared the sample. That process then waits for the start without sleeping.
   void prepare(std::size_t set) override {
     announce();
     side_.send({.kind = SideRequest::Kind::sample,
@@ -37,13 +37,13 @@ class RemoteImplementation final : public Implementation {
     side_.await(memory.done, number_);
   }
 
-  /// Returns when the other process is stopped, so that it does nothing beside the sample of another.
+  /// Returns when the other process is stopped, so that it does not disturb the next sample.
   void finish() override {
     side_.await(side_.memory().finished, number_);
     side_.stop();
   }
 
-  /// One call, whose output is not known here.
+  /// Makes one call. Returns None, since the output stays in the other process.
   c10::IValue call(std::size_t set) override {
     prepare(set);
     run(set, 1);

@@ -1,4 +1,4 @@
-// SideWorker: what the process of one implementation does: it checks it, runs its samples, and audits it.
+// SideWorker: verifies, samples and audits one implementation in its process.
 #pragma once
 
 #include <sched.h>
@@ -29,7 +29,7 @@
 
 namespace pace::detail {
 
-/// Returns `plan` without the implementations that are neither the baseline nor that of index `own`, whose places stay.
+/// Returns `plan` with only the baseline and implementation `own`. The others keep their places.
 [[nodiscard]] inline ComparisonPlan plan_of_side(const ComparisonPlan& plan, std::size_t own) {
   ComparisonPlan of_side = plan;
   for (std::size_t index = 0; index < of_side.implementations.size(); ++index) {
@@ -41,8 +41,8 @@ namespace pace::detail {
   return of_side;
 }
 
-/// Serves the requests of the process that has the clock, in the process of the implementation `own`. There the
-/// baseline runs as well, for the outputs and the times that the checks compare with; no sample of it counts.
+/// Serves the clock process's requests for implementation `own`. The baseline runs here too, to compare with; its
+/// samples do not count.
 class SideWorker {
  public:
   SideWorker(timing::Clock& clock, const ComparisonPlan& plan, StartAudit start_audit, std::size_t own,
@@ -54,7 +54,7 @@ class SideWorker {
         memory_(memory),
         socket_(socket) {}
 
-  /// Returns when there are no requests any more.
+  /// Returns when no more requests come.
   void serve() {
     activity() = &memory_.activity;
     SideRequest request;
@@ -87,7 +87,7 @@ class SideWorker {
       sent += static_cast<std::size_t>(now);
     }
   }
-  /// For the exception being handled.
+  /// Sends the exception being handled.
   void send_failure() const {
     const Failure failure = current_failure();
     MessageWriter message;
@@ -120,7 +120,7 @@ class SideWorker {
       }
       send(answer.bytes());
     } catch (const Error& error) {
-      // What an implementation throws in its first calls is in its row; the rest is the comparison's.
+      // A row records what an implementation throws in its first calls. Other errors belong to the comparison.
       if (request.kind != Kind::verify) return send_failure();
       MessageWriter message;
       message << SideAnswer::error << std::string(error.what());
@@ -130,8 +130,8 @@ class SideWorker {
     }
   }
 
-  /// All sides run on one CPU, so that a difference between CPUs makes none between implementations. The scheduler has
-  /// chosen that of the first one.
+  /// All sides run on one CPU, so that CPUs cannot differ between implementations. The scheduler chose it for the first
+  /// side.
   [[nodiscard]] static int stay_on(int cpu) {
     if (cpu < 0) cpu = ::sched_getcpu();
     cpu_set_t only;
@@ -143,8 +143,7 @@ class SideWorker {
 
   void verify_own(int cpu, MessageWriter& answer) {
     const int stays_on = stay_on(cpu);
-    // Nothing that a candidate has done can slow the samples of a baseline in another process. Those on unseen values
-    // are the ones of this process.
+    // A candidate cannot slow a baseline in another process. But the samples on unseen values come from here.
     const bool is_baseline = plan_.implementations[own_].is_baseline;
     pending_audit_ =
         start_audit_(clock_, plan_, is_baseline ? BaselineSamples::none : BaselineSamples::on_unseen_values);
@@ -163,8 +162,8 @@ class SideWorker {
            << verified.traffic << clock_.now();
   }
 
-  /// The process of a candidate has two sets of operands, one for the baseline. More memory is slower, so that the
-  /// process of the baseline, in which nothing else is called, has a second one, too.
+  /// A candidate's process has a second operand set, for the baseline. More memory is slower, so the baseline's process
+  /// gets one too.
   void make_as_many_operands_as_others() {
     OperandSets& operands = *prepared_->operands;
     if (own_ != prepared_->participants.baseline() || operands.sets.size() != 1) return;
@@ -180,7 +179,7 @@ class SideWorker {
   }
 
   void audit(MessageWriter& answer) {
-    // An output of a sample may have shown a fault before.
+    // A sample's output may have shown a fault before.
     answer << (audit_->found() ? audit_->check({}).dropped.at(0).message : audit_->audit_one(own_));
   }
 
@@ -188,7 +187,7 @@ class SideWorker {
     const std::size_t baseline = prepared_->participants.baseline();
     if (own_ != baseline) {
       audit_->take_times(request.elapsed, {request.shortest_of_baseline, request.shortest});
-      // The checks look at the last output of the baseline, too, of which no sample was taken here.
+      // The checks use the baseline's last output too, but no baseline sample ran here.
       (void)timing::take_sample(clock_, prepared_->baseline(), 0, 1);
     }
     RoundFigures figures{.baseline = request.median_of_baseline};
