@@ -1,4 +1,4 @@
-// Judge: figures from samples, and verdicts from figures.
+// judge: figures from samples, and verdicts from figures.
 #pragma once
 
 #include <algorithm>
@@ -36,49 +36,48 @@
 
 namespace pace::detail {
 
-/// The rounds by one clock, of which something may be expected.
+/// The rounds by one clock that expectations may be about.
 struct GatedRounds {
   GateMode mode = {};
   Calibration calibration = {};
   Samples samples = {};
-  /// By position in `samples`; empty if the GPU's clock was steady, or is unknown.
+  /// By position in `samples`; empty if the GPU's clock was steady or is unknown.
   std::vector<ClocksAlone> clocks_alone = {};
-  /// Why the baseline's times are not its own.
+  /// Why something slowed the baseline.
   SlowedBaseline slowed_baseline = {};
-  /// CPU seconds that the baseline used in a second, alone if it was timed alone and else in the rounds; 0: unknown.
+  /// CPU seconds per second of the baseline: alone if it was timed alone, else in the rounds; 0: unknown.
   double baseline_cores = 0;
   std::vector<UnseenSpeed> on_unseen_values = {};
 };
 
-/// One pass over the participants, from the calibration to the checks after the last rounds.
+/// One pass over the participants, from calibration to the checks after the last rounds.
 struct Measurement {
-  /// Those that are right and timed; at the end of a pass that is good, those that the result has figures of.
+  /// Those that are right and timed. After a good pass, the result has figures of them.
   Participants participants;
   /// By the clock of the comparison.
   GatedRounds gate = {};
-  /// By the time of the host, if something is expected of that beside the clock of the comparison.
+  /// By the host's time, if something is expected of it besides the comparison's clock.
   std::optional<GatedRounds> host = {};
-  /// Largest absolute errors of the outputs of timed calls, by implementation.
+  /// Largest absolute errors in timed calls, by implementation.
   std::vector<double> max_abs_errors = {};
-  /// What the audit adds to the result, and the implementations that keep what they derive from an
-  /// operand.
+  /// The audit's notes, and the implementations that keep what they derive from an operand.
   std::vector<std::string> notes = {};
   std::vector<std::size_t> keeps = {};
   std::vector<RowObjection> objections = {};
   OtherTimings other = {};
-  /// Some left, and spoilt the samples of those that remain, which are to be measured again.
+  /// Some left and spoilt the samples of the rest, which must be measured again.
   bool again = false;
 };
 
-/// Figures without verdicts, and the tests that the verdicts rest on, of all clocks.
+/// Figures without verdicts, and the tests behind the verdicts, of all clocks.
 struct Measured {
   Result result;
   std::vector<gate::Panel> panels;
   timing::LeastTraffic traffic;
 };
 
-/// Adds the conditions of the rounds and notes to `result`. Returns the reasons against a verdict as one text; empty if
-/// there are none.
+/// Adds the conditions of the rounds, and notes, to `result`. Returns the reasons against a verdict as text; empty if
+/// none.
 [[nodiscard]] inline std::string note_disturbances(const GatedRounds& gated, std::size_t baseline, double tolerated,
                                                    Result& result) {
   const Samples& samples = gated.samples;
@@ -103,7 +102,7 @@ struct Measured {
   for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);
   if (auto apart = clocks_apart(gated.clocks_alone, names); !apart.empty() && tolerated < 1)
     found.push_back(std::move(apart));
-  // However much interference is tolerated, no verdict rests on a baseline that may have been slowed down alone.
+  // Whatever is tolerated: if the baseline alone may have been slowed, no verdict holds.
   if (std::string slowed = gated.slowed_baseline.by_others; !slowed.empty()) {
     slowed.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(slowed.front())));
     found.push_back(slowed + '.');
@@ -116,7 +115,8 @@ struct Measured {
   return text;
 }
 
-/// Adds samples, times and speed-ups of the whole (part 0) or of a phase to the rows of the remaining implementations.
+/// Adds samples, times and speed-ups to the rows of the remaining implementations. `part` 0 is the whole, others are
+/// phases.
 inline void add_times(const Samples& samples, std::size_t part, const Participants& participants,
                       const Options& options, Result& result) {
   auto& rows = result.implementations;
@@ -128,7 +128,7 @@ inline void add_times(const Samples& samples, std::size_t part, const Participan
   const auto baseline_samples = std::make_shared<const std::vector<Nanoseconds>>(rows[participants.baseline()].samples);
   for (const std::size_t index : participants.remaining()) {
     auto& row = rows[index];
-    if (row.samples.empty()) continue;  // it threw in rounds by the host's time, and remains by those of the comparison
+    if (row.samples.empty()) continue;  // it threw in rounds by the host's time, and remains in the comparison's
     row.time = stats::summarize_times(row.samples, options.confidence);
     if (row.is_baseline) continue;
     row.context.baseline_samples = baseline_samples;
@@ -141,7 +141,7 @@ inline void add_times(const Samples& samples, std::size_t part, const Participan
   }
 }
 
-/// Adds a speed-up on unseen values to a row of `result`, and to the notes if it is smaller than in the rounds.
+/// Adds a speed-up on unseen values to a row of `result`. Adds a note if it is smaller than in the rounds.
 inline void add_speed_on_unseen_values(std::size_t index, const SpeedupSummary& speedup, Result& result) {
   auto& row = result.implementations[index];
   if (!row.speedup) return;
@@ -156,21 +156,21 @@ inline void add_speed_on_unseen_values(std::size_t index, const SpeedupSummary& 
                            " in the rounds, whose calls are repeated on the same values.");
 }
 
-/// Adds those of the rounds of `result`, and of its phases.
+/// Adds the speed-ups on unseen values to `result` and its phases.
 inline void add_speeds_on_unseen_values(std::span<const UnseenSpeed> found, Result& result) {
   for (const auto& [index, speedup, phases, note] : found) {
     add_speed_on_unseen_values(index, speedup, result);
     for (std::size_t i = 0; i < std::min(phases.size(), result.phases.size()); ++i) {
       if (!phases[i]) continue;
       add_speed_on_unseen_values(index, *phases[i], result.phases[i]);
-      // No more pairs follow where a phase alone looks slower, so that only what is proven counts.
+      // No more pairs follow if only a phase looks slower, so only a proven excess counts.
       auto& context = result.phases[i].implementations[index].context;
       if (context.excess_in_rounds <= 1) context.likely_excess_in_rounds = 1;
     }
   }
 }
 
-/// Returns a result for one phase: a copy of the result of the whole without the figures that exist only there.
+/// Copies the whole's result for one phase, without figures that only the whole has.
 [[nodiscard]] inline Result result_of_phase(const Result& whole, const std::string& phase) {
   Result result = whole;
   result.phase = phase;
@@ -189,7 +189,7 @@ inline void add_speeds_on_unseen_values(std::span<const UnseenSpeed> found, Resu
   return result;
 }
 
-/// The times in all modes, for each row of the whole and of each phase.
+/// Adds the times in all modes to each row of the whole and of each phase.
 inline void add_modes(const OtherTimings& other, const Participants& participants, Result& result) {
   const auto add = [&](Result& part, std::size_t number) {
     for (const std::size_t index : participants.remaining()) {
@@ -229,7 +229,7 @@ inline void add_once(std::vector<std::string>& notes, const std::string& note) {
   if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
 
-/// Returns why the times of the implementation at `place` of `gated.samples` cannot be true; empty if nothing is known.
+/// Returns why the times at `place` of `gated.samples` cannot be true; empty if they may be.
 [[nodiscard]] inline std::string find_impossible(const GatedRounds& gated, std::size_t place, bool is_baseline,
                                                  const std::vector<std::string>& names) {
   if (const auto& slowed = gated.slowed_baseline.by_candidate; !slowed.empty()) return slowed;
@@ -239,14 +239,14 @@ inline void add_once(std::vector<std::string>& notes, const std::string& note) {
   return find_more_threads(sides[place], gated.baseline_cores, at::get_num_threads());
 }
 
-/// Options::max_interference, or its default for so many threads.
+/// Options::max_interference, or its default for the number of threads.
 [[nodiscard]] inline double tolerated_interference(const Options& options) {
   constexpr double of_one_thread = 0.9, of_several = 0.2;
   if (options.max_interference > 0) return options.max_interference;
   return at::get_num_threads() > 1 ? of_several : of_one_thread;
 }
 
-/// Adds to `result` how the rounds went, and what its gates need to know of them.
+/// Adds to `result` how the rounds went, for readers and gates.
 inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool several_clocks, Result& result) {
   const Samples& samples = gated.samples;
   const std::size_t baseline = prepared.participants.baseline();
@@ -283,7 +283,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   }
 }
 
-/// Returns a result for the host's time of `rounds`, and adds that to the modes of the rows of `whole`.
+/// Returns a result for the host's time in `rounds`. Adds that time to the modes of the rows of `whole`.
 [[nodiscard]] inline Result result_of_host(const GatedRounds& rounds, const Prepared& prepared,
                                            const Participants& participants, Result& whole) {
   Result result = result_of_phase(whole, host_phase);
@@ -308,8 +308,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     auto& row = result.implementations[index];
     row.context.clock = to_string(ClockChoice::host);
     if (no_time) row.context.object({Severity::cut_short, deadline_reason()});
-    if (whole.implementations[index].samples.empty())
-      continue;  // by the clock of the comparison there is no time either
+    if (whole.implementations[index].samples.empty()) continue;  // no time by the comparison's clock either
     ModeSummary mode{.name = to_string(ClockChoice::host), .time = row.time, .speedup = row.speedup};
     if (!row.time) mode.missing = no_time ? deadline_reason() : "its rounds by the host's time had no end";
     whole.implementations[index].modes.push_back(std::move(mode));
@@ -327,7 +326,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   return result;
 }
 
-/// All that the stages have found, as a result without judgements.
+/// Combines the results of all stages, without judgements.
 [[nodiscard]] inline Result summarize(timing::Clock& clock, const Prepared& prepared, const Verified& verified,
                                       const Measurement& measurement) {
   const auto& participants = measurement.participants;
@@ -335,7 +334,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   Result result = verified.result;
   participants.enter(result);
   add_calibration(measurement.gate, result);
-  // A note on what a call keeps may stand there since the first calls.
+  // The first calls may have left the same note.
   for (const auto& note : measurement.notes) add_once(result.notes, note);
   for (const std::size_t index : measurement.keeps) result.implementations[index].context.keeps = true;
   for (const auto& [index, objection] : measurement.objections) {
@@ -365,8 +364,8 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   return result;
 }
 
-/// Where functions return something and have no operand tensors, an answer that is kept from call to call is right
-/// whenever it is looked at. Unless that is declared, no claim about their times is proven.
+/// Without operand tensors, pace cannot pass unseen values, so cached results always look right. Times then prove no
+/// claim, unless `captures` is declared.
 inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
   const bool checked = std::ranges::any_of(result.implementations, [](const auto& row) { return row.checked; });
   const bool has_values = std::ranges::any_of(
@@ -378,7 +377,7 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
       "from call to call would not be found out";
   const std::string remedy =
       "pass the tensors to pace::compare(name, tensors...), or declare .captures() (//benches/files: --captures)";
-  // A baseline alone is compared with nothing but itself.
+  // A baseline alone is compared only with itself.
   const bool compared =
       std::ranges::any_of(result.implementations, [](const auto& row) { return row.checked && !row.is_baseline; });
   if (plan.captures) {
@@ -393,10 +392,9 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
   for (auto& phase : result.phases) enter(phase);
 }
 
-/// Adds what was declared of the calls, on a GPU held against what it can do at most, and judges all that was expected.
-/// Times are held against `traffic`, which every correct call has.
-/// Together the verdicts of each part err as often as `rates`. `panels` have watched the rounds of `result` by
-/// `stated`.
+/// Adds the declared bytes and operations, and judges all expectations. Holds times against the GPU's peak, and against
+/// the memory for `traffic`, the least of every correct call. The verdicts of each part together err as often as
+/// `rates` say. `panels` watched the rounds of `result` by `stated`.
 inline void judge(timing::Clock& clock, const ComparisonPlan& plan, std::span<const gate::Stated> stated,
                   const gate::Rates& rates, std::span<const gate::Panel> panels, const timing::LeastTraffic& traffic,
                   Result& result) {

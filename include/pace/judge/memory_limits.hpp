@@ -1,4 +1,4 @@
-// Memory limits: times held against the measured bandwidth of the memory that calls must read and write.
+// hold_against_memory: times that are impossible at the measured bandwidth of memory.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +17,14 @@
 #include "pace/timing/host_bandwidth.hpp"
 
 namespace at {
-// Declared in <ATen/Parallel.h>, which would cost a second to include.
+// Declared in <ATen/Parallel.h>, which takes a second to include.
 TORCH_API int get_num_threads();
 }  // namespace at
 
 namespace pace::detail {
 
-/// Notes `row` as impossible: its calls take `time`, below `least`. `taken` is how calls are described, and `machine`
-/// what needs longer, and at which bandwidth.
+/// Notes `row` as impossible: its calls take `time`, below `least`. In the message, `taken` comes before the time, and
+/// `machine` names the memory and its bandwidth.
 inline void note_too_fast(ImplementationResult& row, const std::string& taken, Nanoseconds time,
                           const std::string& machine, Nanoseconds least, const timing::LeastTraffic& traffic,
                           Result& result) {
@@ -37,15 +37,15 @@ inline void note_too_fast(ImplementationResult& row, const std::string& taken, N
   row.context.object({Severity::impossible, why});
 }
 
-/// The threads by which calls may move memory: as many as an operator may use, or as an implementation used by itself.
+/// Threads that may move memory: as many as an operator may use, or as an implementation used itself.
 [[nodiscard]] inline double most_threads(const Conditions& conditions) {
   double threads = std::max(1, at::get_num_threads());
   for (const auto& side : conditions.sides) threads = std::max(threads, std::ceil(side.cores()));
   return threads;
 }
 
-/// Holds the median time of `row` against `bandwidth`, which is measured again before the row is impossible, since a
-/// measurement beside other work would be too small.
+/// Holds the median time of `row` against `bandwidth`. Measures that again before calling a row impossible, since other
+/// work makes it look too small.
 inline void hold_against_host(timing::HostBandwidth& bandwidth, const timing::LeastTraffic& traffic,
                               ImplementationResult& row, Result& result) {
   const double threads = most_threads(result.conditions);
@@ -61,7 +61,7 @@ inline void hold_against_host(timing::HostBandwidth& bandwidth, const timing::Le
                 *least, traffic, result);
 }
 
-/// Holds the cold time of `row`, if it has one, against the memory of a device.
+/// Holds the cold time of `row`, if any, against a device's memory.
 inline void hold_against_device(timing::ModeClock& clock, const timing::LeastTraffic& traffic,
                                 ImplementationResult& row, Result& result) {
   for (const auto& mode : row.modes) {
@@ -73,8 +73,8 @@ inline void hold_against_device(timing::ModeClock& clock, const timing::LeastTra
   }
 }
 
-/// Notes rows as impossible whose times are below what `traffic`, which every correct call has, takes by the memory of
-/// the machine on which calls run: on the CPU by their median times, on a device by their cold times.
+/// Notes rows as impossible that are faster than memory moves `traffic`, the least of every correct call. Uses median
+/// times on the CPU, and cold times on a device.
 inline void hold_against_memory(timing::Clock& clock, const timing::LeastTraffic& traffic, Result& result) {
   auto* const bandwidth = clock.host_bandwidth();
   auto* const modes = result.lost_device.empty() ? clock.modes() : nullptr;
