@@ -1,4 +1,4 @@
-// AuditSchedule: when the rounds of a comparison are audited, which implementation then, and what was found.
+// AuditSchedule: when to audit the rounds, which implementation, and with what result.
 #pragma once
 
 #include <algorithm>
@@ -21,18 +21,18 @@
 
 namespace pace::detail {
 
-/// When rounds are audited, whether the implementations run in this process or in their own: at moments that cannot be
-/// foreseen. It keeps the times of the rounds, by which the checks after them are measured.
+/// Chooses unpredictable moments for audits, for implementations in this process or in their own. Keeps the times of
+/// the rounds for the checks after them.
 class AuditSchedule {
  public:
-  /// Share of the time of the rounds for audits.
+  /// Largest share of the rounds' time for audits.
   static constexpr double share = 0.05;
 
-  /// `clock` must outlive it. Moments follow from `seed`. Below Audit::strict nothing is checked between cycles.
+  /// `clock` must outlive it. Moments follow from `seed`. Below Audit::strict it checks nothing between cycles.
   AuditSchedule(timing::Clock& clock, std::uint64_t seed, Audit level)
       : clock_(clock), random_(seed), strict_(level == Audit::strict) {}
 
-  /// Rounds of the implementations `timed` begin. Forgets what earlier rounds had.
+  /// Rounds of the implementations `timed` begin. Forgets earlier rounds.
   void begin(const std::vector<std::size_t>& timed) {
     timed_ = timed;
     shortest_.assign(timed.size(), Nanoseconds(std::numeric_limits<double>::infinity()));
@@ -42,8 +42,8 @@ class AuditSchedule {
   /// Before the rounds, no implementation is timed.
   void clear() { timed_.clear(); }
 
-  /// For the round that begins, draws the seed of its random numbers and chooses the call of each sample whose output
-  /// is kept: in one round of four a random one, in the others the last one.
+  /// Draws the seed of the round's random numbers. Chooses the call of each sample whose output is kept: in one round
+  /// of four a random one, else the last.
   void round_started(OperandSets& operands) {
     constexpr std::size_t one_in = 4;
     operands.kept_call.reset();
@@ -51,8 +51,7 @@ class AuditSchedule {
     operands.round_seed = random_();
   }
 
-  /// After a cycle: now and then lets `audit(index)` check one implementation, and keeps the fault that it returns, if
-  /// any.
+  /// After a cycle: sometimes lets `audit(index)` check one implementation, and keeps the fault it returns.
   void cycle_ended(const timing::Rounds& so_far, OperandSets& operands, FunctionRef<std::string(std::size_t)> audit) {
     operands.kept_call.reset();
     operands.round_seed.reset();
@@ -73,7 +72,7 @@ class AuditSchedule {
     longest_ = std::max(longest_, took);
   }
 
-  /// Keeps the first fault that is entered.
+  /// Keeps the first fault only.
   void enter(std::size_t index, std::string problem) {
     if (!fault_) fault_ = Drop{index, Outcome::wrong, std::move(problem)};
   }
@@ -81,17 +80,16 @@ class AuditSchedule {
   /// Moves out the fault that ended the rounds; nothing if none did.
   [[nodiscard]] std::optional<Drop> take_fault() { return std::exchange(fault_, std::nullopt); }
 
-  /// Implementations that the rounds time, in the order of the samples.
+  /// Implementations in the rounds, in the order of the samples.
   [[nodiscard]] const std::vector<std::size_t>& timed() const { return timed_; }
-  /// The time of the audits, and of the rounds.
+  /// Time of the audits, and of the rounds.
   [[nodiscard]] Nanoseconds took() const { return took_; }
   [[nodiscard]] Nanoseconds elapsed() const { return elapsed_; }
-  /// The shortest time of a call of the implementation `index`, which is timed, in a sample of the rounds.
+  /// Shortest time of a call in a sample, for the implementation `index`, which must be timed.
   [[nodiscard]] Nanoseconds shortest_of(std::size_t index) const {
     return shortest_[static_cast<std::size_t>(std::find(timed_.begin(), timed_.end(), index) - timed_.begin())];
   }
-  /// The rounds were timed in another process: they lasted for `elapsed`, and `shortest` has for each of timed() the
-  /// shortest time of a call.
+  /// For rounds that another process timed: `elapsed` in all, `shortest` times of a call for each of timed().
   void take_times(Nanoseconds elapsed, std::vector<Nanoseconds> shortest) {
     elapsed_ = elapsed;
     shortest_ = std::move(shortest);
@@ -102,7 +100,7 @@ class AuditSchedule {
   SplitMix64 random_;
   bool strict_;
   std::vector<std::size_t> timed_;
-  /// For each of `timed_`, the shortest time of a call in a sample.
+  /// Shortest time of a call in a sample, for each of `timed_`.
   std::vector<Nanoseconds> shortest_;
   Nanoseconds took_{}, longest_{}, elapsed_{};
   std::optional<Drop> fault_;

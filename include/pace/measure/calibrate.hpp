@@ -1,4 +1,4 @@
-// Calibrate: warm-up, and the number of calls of a sample.
+// calibrate: warm-up, and the number of calls of a sample.
 #pragma once
 
 #include <algorithm>
@@ -21,22 +21,22 @@
 namespace pace::detail {
 
 struct Calibration {
-  /// Indices of the implementations that the rounds are to time, and their code.
+  /// Indices of the implementations to time in the rounds, and their code.
   std::vector<std::size_t> timed = {};
   std::vector<timing::Subject*> subjects = {};
   /// One for each of these.
   std::vector<timing::WarmUp> warm_ups = {};
-  /// Number of calls of a sample; 0: no time is left for rounds.
+  /// Calls of a sample; 0: no time is left for rounds.
   std::int64_t iterations = 0;
-  /// Smallest number of cycles, unless the hard limit of the options is spent before.
+  /// Fewest cycles, unless the hard limit of the options ends the rounds before.
   std::size_t fewest_cycles = 1;
-  /// Options whose budget and hard limit are reduced to the time that is left.
+  /// Options with budget and hard limit reduced to the time left.
   Options options = {};
   std::vector<std::string> notes = {};
 };
 
-/// What is done once for each address (capturing a graph, picking an algorithm) is done before a sample is timed, or
-/// captured, on copies that it has not seen.
+/// Runs calls on all spares before samples are timed or captured. Some work happens once per address, such as capturing
+/// a graph or picking an algorithm.
 inline void touch_spares(const OperandSets& operands, const Calibration& calibration) {
   if (operands.spares.empty()) return;
   for (auto* subject : calibration.subjects)
@@ -46,7 +46,7 @@ inline void touch_spares(const OperandSets& operands, const Calibration& calibra
     }
 }
 
-/// Adds a warm-up of each. All together take a quarter of the time that is left at most: the rest is for the rounds.
+/// Warms up each implementation, in at most a quarter of the time left. The rest is for the rounds.
 inline void warm_all_up(timing::Clock& clock, const Prepared& prepared, Calibration& calibration) {
   const std::size_t count = calibration.subjects.size(), sets = prepared.operands->sets.size();
   Options options = calibration.options;
@@ -62,16 +62,16 @@ inline void warm_all_up(timing::Clock& clock, const Prepared& prepared, Calibrat
           "The warm-up of '" + prepared.result.implementations[calibration.timed[i]].name + "' ended after " +
           std::to_string(warmed.iterations) + " of " + std::to_string(*options.warm_up_iterations) +
           " iterations, since a quarter of the time that was left is for all warm-ups: " + deadline_reason());
-    // Each other set of operands once, as with spares, unless a call takes as long as a warm-up may.
+    // Each other operand set once, unless that exceeds the warm-up's limit.
     if (warmed.estimate * static_cast<double>(sets) > std::min(calibration.options.warm_up, longest)) continue;
     for (std::size_t set = 1; set < sets; ++set) (void)timing::take_sample(clock, subject, (i + set) % sets, 1);
   }
   clock.warmed_up();
 }
 
-/// Limits budget and hard limit to the time of the program that is left, where there are gates (`gated`) to that alone:
-/// a gate that ends before it can have a verdict lets through whatever is slow enough. An interval is not worth as
-/// much. The budget of gates is at least the least duration of a verdict. False if no time is left.
+/// Limits the budget and the hard limit to the time left. With gates (`gated`), only the time left is a hard limit: a
+/// gate that ends without a verdict lets slow code through. Their budget is at least a verdict's least duration. False
+/// if no time is left.
 [[nodiscard]] inline bool limit_to_time_left(timing::Clock& clock, const Options& asked, bool gated, Options& options) {
   const Nanoseconds wanted = gated ? std::max(asked.budget, asked.least_duration) : asked.budget;
   options.budget = std::min(wanted, time_left(clock));
@@ -79,7 +79,7 @@ inline void warm_all_up(timing::Clock& clock, const Prepared& prepared, Calibrat
   return options.budget.count() > 0;
 }
 
-/// For rounds of `timed`, which are to have `fewest_cycles`. Throws ImplementationThrew.
+/// For rounds of `timed` with at least `fewest_cycles`. Throws ImplementationThrew.
 [[nodiscard]] inline Calibration calibrate(timing::Clock& clock, const Prepared& prepared, const Verified& verified,
                                            const std::vector<std::size_t>& timed, std::size_t fewest_cycles,
                                            bool gated) {
@@ -90,7 +90,7 @@ inline void warm_all_up(timing::Clock& clock, const Prepared& prepared, Calibrat
 
   Options& options = calibration.options;
   if (!limit_to_time_left(clock, verified.options, gated, options)) return calibration;
-  // So that a budget holds the fewest cycles an interval, or a verdict, needs.
+  // So that the budget holds the fewest cycles for an interval or a verdict.
   const Nanoseconds longest = options.budget / static_cast<double>(fewest_cycles * timed.size() * timed.size());
   std::vector<Nanoseconds> estimates;
   for (const auto& warmed : calibration.warm_ups) estimates.push_back(warmed.estimate);

@@ -1,4 +1,4 @@
-// Clocks of a GPU while each implementation runs alone, held against each other.
+// read_clocks_alone: clocks of a GPU while each implementation runs alone, and their comparison.
 #pragma once
 
 #include <algorithm>
@@ -18,22 +18,21 @@
 
 namespace pace::detail {
 
-/// Clocks of the multiprocessors that were read while one implementation ran alone, in MHz.
+/// Multiprocessor clocks read while one implementation ran alone, in MHz.
 struct ClocksAlone {
   double lowest = 0;
   double highest = 0;
 };
 
-/// Returns whether the clock of the GPU changed during the rounds, or was reduced by the power limit. Otherwise all
-/// sides had the same clock, as each would have alone.
+/// Whether the GPU's clock changed during the rounds, or the power limit reduced it. Otherwise all sides ran at the
+/// clock that each has alone.
 [[nodiscard]] inline bool clock_was_unsteady(const Conditions& conditions) {
   return conditions.gpu && (conditions.gpu->suspect_cycles > 0 || conditions.gpu->power_limited > 0);
 }
 
-/// Runs each of `subjects` alone, all in turn and twice, for a tenth of a second each time (less if little is left of
-/// the time of the program), and returns the clocks that were read meanwhile. A GPU takes tens of milliseconds to adapt
-/// its clock to the power that the work takes, so that only the second half of each run counts. Returns nothing if the
-/// driver reports no clock.
+/// Runs each of `subjects` alone for a tenth of a second, in turn and twice; less if little time is left. Returns the
+/// clocks read meanwhile; nothing if the driver reports none. A GPU needs tens of milliseconds to adapt its clock to a
+/// load, so only the second half of a run counts.
 [[nodiscard]] inline std::vector<ClocksAlone> read_clocks_alone(timing::ModeClock& clock,
                                                                 std::span<timing::Subject* const> subjects,
                                                                 std::int64_t iterations, std::size_t operand_sets) {
@@ -61,8 +60,8 @@ struct ClocksAlone {
   return found;
 }
 
-/// Returns why no verdict may be based on rounds in which all sides shared one clock, in a full sentence, if alone two
-/// of them run at clocks that lie apart by more than 2 %; empty otherwise. `names` are those of the sides.
+/// Returns why rounds at one shared clock allow no verdict, as a sentence. Empty unless two sides' clocks alone lie
+/// over 2 % apart. `names`: of the sides.
 [[nodiscard]] inline std::string clocks_apart(const std::vector<ClocksAlone>& clocks,
                                               const std::vector<std::string>& names) {
   constexpr double apart = 1.02;

@@ -1,4 +1,4 @@
-// Controls: the baseline against itself, and against itself with calls added, inside the rounds of a comparison.
+// Controls: the baseline against itself, and against itself with calls added, inside the rounds.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@
 
 namespace pace::detail {
 
-/// Returns the summary of a control with the true speed-up `injected`: 1, or below 1 for a slowdown. If nothing
-/// disturbs the machine, a control with 1 is proven neither slower nor faster, and a slowdown is proven slower.
+/// Summarizes a control with the true speed-up `injected`: 1, or below 1 for a slowdown. On an undisturbed machine, 1
+/// is proven neither slower nor faster, and a slowdown slower.
 [[nodiscard]] inline ControlSummary judge_control(std::span<const double> log_ratios, double injected, double alpha,
                                                   double confidence) {
   ControlSummary control{.injected = injected, .speedup = stats::summarize_watched_speedup(log_ratios, confidence)};
@@ -32,23 +32,23 @@ namespace pace::detail {
   return control;
 }
 
-/// Runs cycles of controls between the cycles of a comparison, for at most a tenth of the time. It allocates nothing
-/// during the rounds.
+/// Runs control cycles between the cycles of a comparison, for at most a tenth of the time. Allocates nothing during
+/// the rounds.
 class Controls final : public timing::RoundObserver {
  public:
-  /// Largest share of the time of the rounds that controls take.
+  /// Largest share of the rounds' time for controls.
   static constexpr double share = 0.1;
-  /// Share of calls that are added to a sample of the slowed control; at least one call.
+  /// Share of calls added to a sample of the slowed control; at least one call.
   static constexpr double slowdown = 0.05;
 
-  /// `baseline` is sampled with `iterations` calls on any of `sets` operand sets.
+  /// Samples `baseline` with `iterations` calls on any of `sets` operand sets.
   Controls(timing::Clock& clock, timing::Subject& baseline, std::size_t sets, std::int64_t iterations,
            const Options& options)
       : clock_(clock),
         baseline_(baseline),
         iterations_(iterations),
         added_(std::max<std::int64_t>(1, std::llround(slowdown * static_cast<double>(iterations)))),
-        // Two sets, if there are two, are exchanged as in the comparison.
+        // Two sets, if there are two, swap as in the comparison.
         schedule_(2, sets >= 2 ? options.operands : OperandPolicy::shared, options.seed + 1) {
     same_.reserve(options.max_rounds);
     slowed_.reserve(options.max_rounds);
@@ -66,7 +66,7 @@ class Controls final : public timing::RoundObserver {
 
   [[nodiscard]] Nanoseconds took() const override { return took_; }
 
-  /// The baseline against itself; then against itself slowed. None without a cycle.
+  /// The baseline against itself, then against itself slowed. Empty without a cycle.
   [[nodiscard]] std::vector<ControlSummary> summarize(double alpha, double confidence) const {
     if (same_.empty() || slowed_.empty()) return {};
     const auto iterations = static_cast<double>(iterations_);
@@ -95,7 +95,7 @@ class Controls final : public timing::RoundObserver {
   Nanoseconds took_{}, longest_{};
 };
 
-/// Returns the result of the controls as one sentence.
+/// Describes the controls in one sentence.
 [[nodiscard]] inline std::string describe_controls(const std::vector<ControlSummary>& controls) {
   std::string text = "Controls: the baseline";
   for (const auto& control : controls) {
@@ -109,7 +109,7 @@ class Controls final : public timing::RoundObserver {
   return text + "; " + std::to_string(controls.empty() ? 0 : controls.front().speedup.observations) + " cycles each.";
 }
 
-/// Returns why the controls do not allow a verdict on the figures; empty if they do.
+/// Returns why the controls allow no verdict; empty if they do.
 [[nodiscard]] inline std::string control_alarm(const std::vector<ControlSummary>& controls) {
   for (const auto& control : controls) {
     if (control.injected < 1 && control.proven_faster)

@@ -1,4 +1,4 @@
-// MachineWatch: records the conditions of the machine during the rounds of one comparison.
+// MachineWatch: records the machine's conditions during the rounds of one comparison.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,10 @@
 
 namespace pace::detail {
 
-/// Records from its construction on. With a clock without counters, such as a fake one, the conditions are empty.
+/// Records from construction on. The conditions are empty for a clock without counters, such as a fake.
 class MachineWatch final : public timing::RoundObserver {
  public:
-  /// Takes memory for `most_cycles` of `implementations`, so that none is allocated between samples.
+  /// Reserves memory for `most_cycles` of `implementations`, so that nothing is allocated between samples.
   MachineWatch(timing::Clock& clock, std::size_t most_cycles, std::size_t implementations) : clock_(clock) {
     cycles_.reserve(most_cycles);
     if (clock.thread_counters()) sides_.resize(implementations);
@@ -31,7 +31,7 @@ class MachineWatch final : public timing::RoundObserver {
     before_ = clock.timed_counters();
   }
 
-  /// Reads the counters of the thread around each sample, so that they are known for each implementation.
+  /// Reads the thread's counters around each sample, to know them for each implementation.
   void sample_started() override {
     if (sides_.empty()) return;
     sample_began_ = clock_.now();
@@ -64,7 +64,7 @@ class MachineWatch final : public timing::RoundObserver {
     if (const auto* modes = clock_.modes()) look_at_gpu(*modes, elapsed);
   }
 
-  /// The time of the samples so far in which the measuring thread had to wait for a core.
+  /// Time of the samples so far that the measuring thread waited for a core.
   [[nodiscard]] Nanoseconds waited() const {
     Nanoseconds all{};
     for (const auto& side : sides_) all += side.waited();
@@ -80,7 +80,7 @@ class MachineWatch final : public timing::RoundObserver {
       const double lowest = median_of(rates_[i], &Rates::lowest), highest = median_of(rates_[i], &Rates::highest);
       auto& side = sides_[i];
       side.ticks_per_nanosecond = (lowest + highest) / 2;
-      // The clock stands still between its steps. A clock that takes long to be read must not thereby excuse itself.
+      // The clock stands still between its steps. The limit keeps a slowly read clock from hiding an uneven rate.
       const double step = clock_.resolution().count() / stats::quantile(stats::sorted(std::move(stretches_[i])), 0.5);
       side.tick_error = std::min((highest - lowest) / (highest + lowest) + step, limits::most_tick_error);
     }
@@ -99,9 +99,9 @@ class MachineWatch final : public timing::RoundObserver {
   }
 
  private:
-  /// Fewest samples of which the rate of the clock is known.
+  /// Fewest samples that give the clock's rate.
   static constexpr std::size_t fewest_rates = 5;
-  /// Ticks of the CPU's counter in a nanosecond of the clock: bounds of what one sample shows.
+  /// Ticks of the CPU's counter per nanosecond of the clock, as bounds from one sample.
   struct Rates {
     double lowest = 0, highest = 0;
   };
@@ -112,7 +112,7 @@ class MachineWatch final : public timing::RoundObserver {
     return stats::quantile(stats::sorted(std::move(values)), 0.5);
   }
 
-  /// Shortest time between two readings of the GPU, each of which takes up to a millisecond.
+  /// Shortest time between two readings of the GPU. One takes up to a millisecond.
   static constexpr Nanoseconds between_looks = std::chrono::milliseconds(20);
 
   void look_at_gpu(const timing::ModeClock& clock, Nanoseconds elapsed) {
@@ -140,7 +140,7 @@ class MachineWatch final : public timing::RoundObserver {
   Nanoseconds sample_began_{};
   timing::ThreadCounters thread_before_;
   std::vector<SideConditions> sides_;
-  /// One for each sample of each side: its rates, and the mean length of its stretches in nanoseconds.
+  /// For each sample of each side: its rates, and its mean stretch length in nanoseconds.
   std::vector<std::vector<Rates>> rates_;
   std::vector<std::vector<double>> stretches_;
   /// `slowed` and `power_limited` count readings until the end.

@@ -1,4 +1,4 @@
-// RoundValues: other values of the operands in each round, equal for all implementations.
+// RoundValues: unseen operand values in each round, equal for all implementations.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@
 
 namespace pace::detail {
 
-/// Before each round, untimed, the user's function writes other values, which are copied to all sets of operands and
-/// their spares. Between cycles the operands have their first values, for which the correct outputs are known.
+/// Before each round, untimed, the user's function writes unseen values, which are copied to all operand sets and
+/// spares. Between cycles, operands hold their first values, whose outputs we know.
 class RoundValues final : public timing::RoundObserver {
  public:
   /// All must outlive it, and `prepared.renew` must not be null.
@@ -37,7 +37,7 @@ class RoundValues final : public timing::RoundObserver {
       give(operands_.pristine, own_->tensors());
     {
       const RandomStateKept kept;
-      // By a seed that no implementation can know, so that none draws the values beforehand.
+      // Implementations cannot know this seed, so none can draw the values beforehand.
       reset_random_state(SplitMix64(prepared_.options.check_seed + round)());
       prepared_.renew(*own_);
     }
@@ -47,7 +47,7 @@ class RoundValues final : public timing::RoundObserver {
     took_ += clock_.now() - start;
   }
 
-  /// Detects changed operands before it restores the first values.
+  /// Finds changed operands before it restores the first values.
   void cycle_ended(const timing::Rounds&) override {
     const Nanoseconds start = clock_.now();
     audit_.look_at_operands();
@@ -76,7 +76,7 @@ class RoundValues final : public timing::RoundObserver {
   const Prepared& prepared_;
   OperandSets& operands_;
   CandidateAudit& audit_;
-  /// Values of the round, in memory to which no implementation has access.
+  /// Values of the round, in memory that no implementation can reach.
   std::unique_ptr<OperandSet> own_;
   std::optional<OnOtherValues> other_;
   Nanoseconds took_{};

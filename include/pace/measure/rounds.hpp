@@ -1,4 +1,4 @@
-// Rounds: interleaved samples of all participants, with their observers and their stopping rule.
+// take_samples: interleaved samples of all participants, with observers and a stopping rule.
 #pragma once
 
 #include <algorithm>
@@ -36,37 +36,36 @@ namespace pace::detail {
 
 /// Measurements of the rounds.
 struct Samples {
-  /// Indices of the implementations that were timed, in the order of the samples in `rounds`.
+  /// Indices of the timed implementations, in the order of the samples in `rounds`.
   std::vector<std::size_t> timed = {};
-  /// Number of calls of each sample.
+  /// Calls of each sample.
   std::int64_t iterations = 0;
-  /// Times per iteration by implementation, phase and round; why they ended.
+  /// Times per iteration by implementation, phase and round, and why the rounds ended.
   timing::Rounds rounds = {};
   Conditions conditions = {};
   /// Results of the controls; empty unless Options::controls is set.
   std::vector<ControlSummary> controls = {};
-  /// Tests of the expectations, which have got all cycles.
+  /// Tests of the expectations over all cycles.
   std::vector<gate::Panel> panels = {};
   /// Whether expectations were tested during the rounds and may have ended them.
   bool watched = false;
 
-  /// Returns the number of consecutive samples of an implementation in one crossover cycle.
+  /// Consecutive samples of an implementation in one crossover cycle.
   [[nodiscard]] std::size_t rounds_per_cycle() const { return timed.size(); }
-  /// Returns the samples of the implementation at index `place` of `timed`; `part` is 0 for the whole, from 1 on a
-  /// phase.
+  /// Samples of the implementation at index `place` of `timed`. `part` is 0 for the whole, from 1 on a phase.
   [[nodiscard]] const std::vector<Nanoseconds>& of(std::size_t place, std::size_t part) const {
     return rounds.samples[part * timed.size() + place];
   }
 };
 
-/// CPU seconds that the implementation `index` used in a second of its samples; 0: unknown.
+/// CPU seconds per second of the samples of implementation `index`; 0: unknown.
 [[nodiscard]] inline double cores_in_rounds(const Samples& samples, std::size_t index) {
   const auto& sides = samples.conditions.sides;
   const auto place = static_cast<std::size_t>(std::ranges::find(samples.timed, index) - samples.timed.begin());
   return place < sides.size() ? sides[place].cores() : 0;
 }
 
-/// Returns what the rounds have shown of the implementations of the comparison.
+/// Returns the medians of the rounds.
 [[nodiscard]] inline RoundFigures figures_of(const Samples& samples, const Prepared& prepared) {
   const auto baseline = static_cast<std::size_t>(std::ranges::find(samples.timed, prepared.participants.baseline()) -
                                                  samples.timed.begin());
@@ -96,7 +95,7 @@ struct Samples {
   return found;
 }
 
-/// Returns the parts of the samples of the clock of the comparison, in their order: the whole and each phase.
+/// Parts of a sample by the comparison's clock: the whole and each phase, in order.
 [[nodiscard]] inline std::vector<std::string> parts_of_iteration(const Prepared& prepared) {
   std::vector<std::string> parts{""};
   if (const auto* phases = prepared.baseline().phases())
@@ -104,8 +103,7 @@ struct Samples {
   return parts;
 }
 
-/// Returns the expectations that rounds of `timed` can decide: a panel for each of `parts`, which are the phases
-/// (Result::phase) that the samples are about, of which something was stated.
+/// Returns a panel for each of `parts` (the whole and phases), if rounds of `timed` can decide something stated of it.
 [[nodiscard]] inline std::vector<gate::Panel> watch_expectations(const Prepared& prepared,
                                                                  const std::vector<std::string>& parts,
                                                                  const std::vector<std::size_t>& timed,
@@ -119,7 +117,7 @@ struct Samples {
   return panels;
 }
 
-/// Returns the smallest number of cycles for an interval of each median or a verdict of each panel.
+/// Returns the fewest cycles that give each median an interval and each panel a verdict.
 [[nodiscard]] inline std::size_t fewest_cycles(const std::vector<gate::Panel>& panels, std::size_t candidates,
                                                double confidence, const gate::Rates& rates) {
   std::size_t fewest = stats::fewest_for_median_interval(stats::simultaneous_confidence(confidence, candidates));
@@ -129,10 +127,9 @@ struct Samples {
   return fewest;
 }
 
-/// Rounds end when every panel is decided by all cycles so far, but not before the least duration; with nothing
-/// expected, the budget is spent. It is, too, where the figures are wanted as well as the verdict, and then what is
-/// past it is for the verdict alone. And they end when an audit finds something wrong, for the samples taken beside it
-/// are worth nothing.
+/// Ends the rounds when all cycles so far decide every panel, but not before the least duration. Without expectations,
+/// or with StopPolicy::budget, the rounds spend the budget; cycles after it only serve the verdict. A fault also ends
+/// the rounds, since it spoils the samples.
 class StopWhenDecided final : public timing::StoppingRule {
  public:
   StopWhenDecided(std::vector<gate::Panel>& panels, const Calibration& calibration, const Auditor& auditor,
@@ -153,8 +150,8 @@ class StopWhenDecided final : public timing::StoppingRule {
     return auditor_.found() || (decided && (options.stop == StopPolicy::decided || budget_spent));
   }
 
-  /// Without expectations there is no verdict to wait for. On a machine that is busier than this, four budgets do not
-  /// help either.
+  /// Without expectations there is no verdict to wait for. Waits up to three more budgets; a machine busier than that
+  /// decides nothing.
   [[nodiscard]] Nanoseconds not_counted() const override {
     constexpr double most_budgets = 3;
     const Options& options = calibration_.options;
@@ -169,8 +166,8 @@ class StopWhenDecided final : public timing::StoppingRule {
   const MachineWatch& machine_;
 };
 
-/// Reports how much of the budget the rounds have spent, a few times a second at most. Where a cycle takes longer, the
-/// display is written to between two cycles, and the time that takes is shorter than the clock of the rounds resolves.
+/// Reports the spent share of the budget, a few times a second at most. Writes between cycles, in less time than the
+/// clock resolves.
 class ProgressOfRounds final : public timing::RoundObserver {
  public:
   /// `display` gets the steps of rounds with these options.
@@ -193,8 +190,7 @@ class ProgressOfRounds final : public timing::RoundObserver {
   Nanoseconds budget_, next_ = interval;
 };
 
-/// Runs the rounds. `values` gives the operands other values for each round; null: they keep theirs. Throws
-/// ImplementationThrew.
+/// Runs the rounds. `values` writes each round's unseen values; null: operands keep theirs. Throws ImplementationThrew.
 [[nodiscard]] inline Samples take_samples(timing::Clock& clock, const Prepared& prepared,
                                           const Calibration& calibration, std::vector<gate::Panel> panels,
                                           Auditor& auditor, timing::RoundObserver* values) {

@@ -1,4 +1,4 @@
-// Timing modes on a GPU (cold, hot, graph, host): selection of the mode of the gate, and timing by the other modes.
+// select_mode, time_other_modes: modes of timing on a GPU (cold, hot, graph, host).
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@
 
 namespace pace::detail {
 
-/// By index: the implementations that cannot be timed in the mode that is selected, and why.
+/// Returns the implementations that the selected mode cannot time, by index, and why.
 [[nodiscard]] inline std::map<std::size_t, Failure> find_untimeable(timing::ModeClock& clock, const Prepared& prepared,
                                                                     const std::vector<std::size_t>& candidates) {
   std::map<std::size_t, Failure> found;
@@ -41,20 +41,19 @@ namespace pace::detail {
   return found;
 }
 
-/// Mode in which the rounds time calls.
+/// The mode of the rounds.
 struct GateMode {
   std::string clock = {};
   Nanoseconds resolution{};
-  /// Implementations that cannot be timed in this mode.
+  /// Implementations that this mode cannot time.
   std::vector<Drop> dropped = {};
   std::vector<std::string> notes = {};
 };
 
-/// Selects the mode of the gate for a clock with several modes. The automatic choice is the graph, or the stream if
-/// iterations have phases, since training launches every step, or if the baseline cannot be captured. A candidate that
-/// cannot be captured is dropped if something is expected of times (`gated`): it must not change what the others are
-/// gated on. With nothing expected, all implementations are timed by the stream then. If the mode is chosen explicitly,
-/// implementations that cannot be timed in it are dropped.
+/// Selects the gate's mode for a clock with several modes. The automatic choice is the graph, or the stream for
+/// iterations with phases, since training launches every step. The stream times all if the baseline cannot be captured,
+/// or if a candidate cannot and nothing is expected of times. Otherwise (`gated`) such a candidate is dropped, since it
+/// must not change the others' clock. A mode that you chose drops whatever it cannot time.
 [[nodiscard]] inline GateMode select_mode(timing::Clock& clock, const Prepared& prepared,
                                           const std::vector<std::size_t>& timed, bool gated) {
   GateMode selected;
@@ -90,34 +89,34 @@ struct GateMode {
   return selected;
 }
 
-/// Selects the time of the host, for gates on it beside those by the mode of the gate.
+/// Selects the host's time, for gates on it besides the gate's mode.
 [[nodiscard]] inline GateMode select_host(timing::ModeClock& clock) {
   clock.forget();
   clock.select(ClockChoice::host);
   return {.clock = clock.name(), .resolution = clock.resolution()};
 }
 
-/// What one mode has to report of each implementation, by its index; of the whole, and of each phase.
+/// One mode's report on each implementation, by index, for the whole and each phase.
 struct ModeTimings {
   std::string name;
-  /// It is the gate's own: its times are those of the rounds.
+  /// It is the gate's own mode, and has the times of the rounds.
   bool of_gate = false;
   std::vector<std::map<std::size_t, ModeSummary>> parts = {};
 
-  /// Where nothing is known yet of an implementation: why it has no time in this mode.
+  /// Enters why this mode has no time, for implementations without an entry.
   void add_missing(const std::vector<std::size_t>& indices, const std::string& reason) {
     for (auto& part : parts)
       for (const std::size_t index : indices) part.try_emplace(index, ModeSummary{.name = name, .missing = reason});
   }
 };
 
-/// Timing by the modes other than the gate's, and counts of one call on the device.
+/// Timing by the other modes, and counts of one call on the device.
 struct OtherTimings {
   std::vector<ModeTimings> modes = {};
   std::map<std::size_t, std::optional<DeviceCounts>> device_counts = {};
 };
 
-/// Adds timings in the selected mode of those among `remaining` that can be timed in it.
+/// Adds timings of those among `remaining` that the selected mode can time.
 inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const Options& asked,
                       const std::vector<std::size_t>& remaining, ModeTimings& timings) {
   std::vector<std::size_t> able = remaining;
@@ -138,10 +137,10 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
   Options options = asked;
   options.budget = std::min(options.mode_share * options.budget, time_left(clock));
   if (options.budget.count() <= 0) return;
-  // Half for its own sake, half for what happens between samples, which a cold cache makes the larger part.
+  // Half for the samples, half for the work between them, which is larger with a cold cache.
   const Nanoseconds longest = 0.5 * options.budget / static_cast<double>(fewest * able.size() * able.size());
   const auto calibration = timing::calibrate(clock, subjects, estimates, sets, longest, options);
-  // As many operand sets as implementations take part, so that they change hands in every cycle.
+  // With as many operand sets as participants, these swap in every cycle.
   const auto policy = able.size() == sets ? options.operands : OperandPolicy::shared;
   timing::Schedule schedule(able.size(), policy, options.seed);
   const auto rounds = timing::run_rounds(clock, subjects, calibration.iterations, schedule, fewest, options);
@@ -162,10 +161,10 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
   }
 }
 
-/// After the gates' own, by a clock that has modes: cold, hot, graph and host for each of those that remain. What gates
-/// were about is not measured again: the mode `of_gate`, and if `host_gated` the host's. Then, if the options request
-/// it, one call is counted on the device. An implementation that throws meanwhile is at fault in `participants`, and
-/// what follows is done without it; on a lost device nothing follows.
+/// After the gates' own mode, times those that remain in the modes cold, hot, graph and host. Skips what gates already
+/// measured: `of_gate`, and with `host_gated` the host. Then counts one call on the device, if the options say so. If
+/// an implementation throws, `participants` gets its fault, and the rest goes on without it. Nothing follows on a lost
+/// device.
 [[nodiscard]] inline OtherTimings time_other_modes(timing::Clock& clock, const Prepared& prepared,
                                                    const Options& options, ClockChoice of_gate, bool host_gated,
                                                    Participants& participants) {
@@ -190,7 +189,7 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
         time_mode(*modes, prepared, options, remaining, timings);
         timed = true;
       } catch (...) {
-        // The time by the mode of the gate remains valid.
+        // The time by the gate's mode stays valid.
         const Failure failure = current_failure();
         const auto concerned = remaining;
         timed = failure.out_of_memory && modes->usable();
@@ -205,7 +204,7 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
   }
   modes->select(of_gate);
 
-  // This comes last, since a profiler may slow down later calls.
+  // Last, since a profiler may slow later calls.
   if (options.device_counts)
     for (const std::size_t index : std::vector(remaining)) {
       if (participants.device_lost()) break;
