@@ -29,8 +29,9 @@ struct MessageParts {
     return parts;
   }
 
-  /// Adds a reason, or a remedy, to those before it. An empty text adds nothing.
+  /// Adds a reason to those before it. An empty text adds nothing.
   void add_why(std::string_view text) { join(why, text); }
+  /// Adds a remedy likewise.
   void add_remedy(std::string_view text) { join(remedy, text); }
 
   /// Returns `what`, and on lines of their own `why: ...` and `try: ...`.
