@@ -1,4 +1,4 @@
-// Exact counts of the operators and the memory of one call, so that gates on them have no noise.
+// CallCounter: exact counts of one call's operators and memory, so that gates on them have no noise.
 #pragma once
 
 #include <ATen/record_function.h>
@@ -15,9 +15,9 @@
 
 namespace pace::detail {
 
-/// Counts from its construction on, in all threads. Operators are those that are called through LibTorch's dispatcher,
-/// without what they call in turn, which differs from version to version. Memory is what LibTorch's
-/// allocators hand out, on the CPU and on a GPU; a kernel's own malloc is not seen. Not for timed code. One at a time.
+/// Counts from construction on, in all threads. Counts operators that go through LibTorch's dispatcher, but not those
+/// they call, which differ between versions. Counts memory of LibTorch's allocators on CPU and GPU, but not a kernel's
+/// malloc. Not for timed code. One at a time.
 class CallCounter {
  public:
   CallCounter() {
@@ -61,12 +61,12 @@ class CallCounter {
     static std::atomic<std::int64_t> count = 0;
     return count;
   }
-  /// Operators that this thread is in.
+  /// How many nested operators this thread is in.
   [[nodiscard]] static int& depth() {
     thread_local int depth = 0;
     return depth;
   }
-  // Not by the callback's own choice of scopes, which is a hash table to compile.
+  // Not by the callback's own choice of scopes, which costs the compiler a hash table.
   [[nodiscard]] static bool is_operator(const at::RecordFunction& called) {
     return called.scope() == at::RecordScope::FUNCTION;
   }

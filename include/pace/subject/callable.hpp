@@ -1,4 +1,4 @@
-// CallableImplementation: a user's callable, prepared for checking and for the timed loop.
+// CallableImplementation: a user's callable, ready for checks and for the timed loop.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +27,10 @@ class CallableImplementation final : public Implementation {
   using Returned = decltype(std::apply(std::declval<F&>(), std::declval<std::tuple<Operands...>&>()));
   static constexpr bool returns_nothing = std::is_void_v<Returned>;
   using Output = std::decay_t<Returned>;
-  /// Whether pace only wraps what is returned. Types of the user may compute when they are moved or converted, so that
-  /// both are a part of the call.
+  /// Whether pace only wraps the result. A user's types may compute when moved or converted; then both belong to the
+  /// call.
   static constexpr bool only_wrapped = !returns_nothing && check::detail::only_wraps<Output>;
-  // A returned reference (in-place operators return their argument) is kept as a handle, not as a reference.
+  // A returned reference, as from in-place operators, is kept as a handle.
   using Kept =
       std::conditional_t<returns_nothing, std::monostate, std::conditional_t<only_wrapped, Output, c10::IValue>>;
 
@@ -129,7 +129,7 @@ class CallableImplementation final : public Implementation {
       return check::to_ivalue(std::apply(function_, operands));
   }
 
-  /// `next()` gives the operands of each call.
+  /// `next()` returns the operands of each call.
   template <class Next>
   void repeat(std::int64_t iterations, const Next& next) {
     if constexpr (returns_nothing) {
@@ -138,8 +138,8 @@ class CallableImplementation final : public Implementation {
         clobber_memory();
       }
     } else {
-      // Each output is destroyed before the next call, as in ordinary code; one is kept to be checked. All calls are
-      // made from one place, so that none can be told from the one whose output is kept.
+      // Destroys each output before the next call, as ordinary code does, and keeps one to check. All calls come from
+      // one place, so that code cannot tell which.
       const std::int64_t kept = kept_call(iterations);
       for (std::int64_t i = 0; i < iterations; ++i) {
         Kept output(invoke(next()));
@@ -151,7 +151,7 @@ class CallableImplementation final : public Implementation {
   }
 
   F function_;
-  /// Output of one call; a copy of it once the sample is finished.
+  /// Output of one call; a copy of it once the sample has finished.
   std::optional<Kept> last_;
   c10::IValue copied_;
   /// Output of a replayed call, in the memory of its graph.
@@ -159,7 +159,7 @@ class CallableImplementation final : public Implementation {
   std::size_t calls_since_prepared_ = 0;
 };
 
-/// Returns whether `function` is null, as pointers and std::function may be, so that it cannot be called.
+/// Whether `function` is null, as pointers and std::function may be.
 template <class F>
 [[nodiscard]] bool is_null(const F& function) {
   if constexpr (std::is_pointer_v<F> || std::is_member_pointer_v<F>)
@@ -172,9 +172,9 @@ template <class Signature>
   return function == nullptr;
 }
 
-/// What an implementation is made of a user's `F`. Specialise it for a type that is more than a callable; one that has
-/// `phases()` returns their names, which all implementations of a comparison must share. `has_no_function()`
-/// returns whether what is to be called is null.
+/// How to make an implementation of a user's `F`. Specialise it for a type that is more than a callable. `phases()`, if
+/// any, returns their names, which all implementations of a comparison share. `has_no_function()` tells whether the
+/// callable is null.
 template <class F, class... Operands>
 struct ImplementationOf {
   static_assert(std::is_invocable_v<F&, Operands&...>,

@@ -1,4 +1,4 @@
-// CapturedOutput: the output of a captured call, which every launch of the graph writes anew.
+// CapturedOutput: the output of a captured call, which every launch of the graph overwrites.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@
 
 namespace pace::detail {
 
-/// Keeps views of an output and releases its memory to the pool of the capture, where the next capture gets it, so that
-/// all graphs captured in one pool write to the same memory. The views are valid as long as the pool, and hold the
-/// output of this graph until another graph is launched.
+/// Keeps views of an output, and releases its memory to the pool of the capture. The next capture gets that memory, so
+/// all graphs of a pool write to the same place. The views live as long as the pool, and hold this graph's output until
+/// another launch.
 class CapturedOutput {
  public:
   // By value: the output dies here, and its memory goes back to the pool.
   explicit CapturedOutput(c10::IValue output) {  // NOLINT(performance-unnecessary-value-param)
     std::vector<at::Tensor> originals, views;
     for (auto& tensor : check::tensors_of(output)) {
-      // True for memory that only the value and this vector hold, unlike a weight that the callable returns.
+      // Only the value and this vector hold such memory; a weight that the callable returns has other owners.
       const bool own = tensor.use_count() == 2 && check::detail::is_plain(tensor) && tensor.numel() > 0 &&
                        tensor.storage().use_count() == 1 && !tensor.is_conj() && !tensor.is_neg();
       if (!own) continue;
@@ -37,7 +37,7 @@ class CapturedOutput {
 
   [[nodiscard]] const c10::IValue& value() const { return value_; }
 
-  /// Poisons the memory, so that a launch without effect does not pass with the output of an earlier launch.
+  /// Poisons the memory, so that a launch without effect does not pass with an earlier launch's output.
   void poison() {
     for (auto& tensor : own_) check::poison_(tensor);
   }

@@ -1,4 +1,4 @@
-// Forked processes: where a fork is safe, and what a forked process does first.
+// reason_not_to_fork, begin_forked_process: when a fork is safe, and the first steps of a forked process.
 #pragma once
 
 #include <fcntl.h>
@@ -18,15 +18,14 @@
 #include "pace/subject/background.hpp"
 
 namespace at {
-// Declared in <ATen/Parallel.h>, which would cost a second to include.
+// Declared in <ATen/Parallel.h>, which takes a second to include.
 TORCH_API int get_num_threads();
 }  // namespace at
 
 namespace pace::detail {
 
-/// Returns why a copy of this process would not work, as a clause; empty if it would. Threads of a pool do not exist in
-/// a forked process, which would wait for them for ever, whoever made them: GNU's OpenMP does so. CUDA does not work
-/// there.
+/// Returns why a copy of this process would not work, as a clause; empty if it would. A forked process would wait for
+/// ever for a pool's threads, which it lacks, as with GNU's OpenMP. CUDA does not work there either.
 [[nodiscard]] inline std::string reason_not_to_fork() {
   if (const std::size_t all = threads_in("/proc/self/task").size(); all > 1)
     return "this process has " + std::to_string(all - 1) + (all > 2 ? " other threads" : " other thread") +
@@ -44,12 +43,12 @@ namespace pace::detail {
   return {};
 }
 
-/// To be called first in a process that `parent` forked: it ends with its parent, uses none of the streams that are
-/// `silenced`, reports nothing to a supervisor, and handles no signal.
+/// Call it first in a process that `parent` forked. The process then ends with its parent, handles no signals, silences
+/// the streams `silenced`, and reports nothing to a supervisor.
 inline void begin_forked_process(pid_t parent, std::initializer_list<int> silenced) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);
-  // A framework of tests would report a signal a second time.
+  // A test framework would report a signal a second time.
   for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
     (void)::signal(each, SIG_DFL);
   const rlimit none{};

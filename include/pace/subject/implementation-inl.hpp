@@ -1,4 +1,4 @@
-// Members of all implementations.
+// Members of OperandSets and Implementation.
 #pragma once
 
 #include "pace/subject/implementation.hpp"
@@ -100,7 +100,7 @@ PACE_INLINE Failure current_failure() {
 
 struct Implementation::Memory {
   OutputCopy copy;
-  /// One for each output tensor whose memory the allocator provides.
+  /// One for each output tensor whose memory comes from the allocator.
   std::vector<check::FreeBlock> fresh_outputs;
 };
 
@@ -110,8 +110,7 @@ PACE_INLINE Implementation::Implementation(const OperandSets& operands)
 PACE_INLINE Implementation::~Implementation() = default;
 
 PACE_INLINE void Implementation::expect_outputs_like(const c10::IValue& output) {
-  // An output that is an operand's own memory is restored with the operand; poison is for memory fresh from the
-  // allocator.
+  // An output in an operand's memory is restored with the operand. Poison is for memory from the allocator.
   memory_->fresh_outputs.clear();
   for (const auto& tensor : check::tensors_of(output))
     if (tensor.layout() == at::kStrided && tensor.has_storage() && !operands_.aliases(tensor))
@@ -137,7 +136,7 @@ PACE_INLINE void Implementation::start(std::size_t set) {
   announce();
   operands_.restore(set);
   if (operands_.random) reset_random_state(operands_.round_seed.value_or(operands_.seed));
-  // The kept output keeps its memory, so that outputs of later calls lie elsewhere.
+  // The kept output holds its memory, so outputs of later calls lie elsewhere.
   check::poison_free_memory(memory_->fresh_outputs, operands_.kept_call ? 2 : 1);
 }
 

@@ -26,21 +26,20 @@ namespace check::detail {
 class Clones;
 }
 
-/// How pace copies an operand and finds its tensors. A user's type that holds tensors needs a specialisation with these
-/// two functions. This template is for values without tensors.
+/// How pace copies an operand and finds its tensors. This template is for values without tensors. Specialise it, with
+/// these two functions, for your type that holds tensors.
 template <class T>
 struct OperandTraits {
   /// Returns a copy of `value` by its copy constructor.
   static T clone(const T& value) { return value; }
-  /// Appends the tensors of an operand, which share memory with it; here there are none.
+  /// Appends an operand's tensors, which share memory with it; here there are none.
   static void collect(const T&, std::vector<at::Tensor>&) {}
 };
 
 /// Copies a tensor.
 template <>
 struct OperandTraits<at::Tensor> {
-  /// Returns a tensor in memory of its own with equal values and strides, and with equal alignment of its first
-  /// element.
+  /// Returns a tensor with equal values, strides and alignment in memory of its own.
   static at::Tensor clone(const at::Tensor& value);
   /// Appends the tensor, if it is defined.
   static void collect(const at::Tensor& value, std::vector<at::Tensor>& tensors) {
@@ -51,7 +50,7 @@ struct OperandTraits<at::Tensor> {
 /// Copies an IValue with its tensors.
 template <>
 struct OperandTraits<c10::IValue> {
-  /// Returns a copy whose tensors are in memory of their own.
+  /// Returns a copy whose tensors have memory of their own.
   static c10::IValue clone(const c10::IValue& value);
   /// Appends all tensors in the value.
   static void collect(const c10::IValue& value, std::vector<at::Tensor>& tensors) {
@@ -90,11 +89,10 @@ struct OperandTraits<std::optional<T>> {
 
 namespace detail {
 
-/// Returns type and layout of a tensor, such as `Float[16, 1024]` or `Half[4, 8] with strides [1, 4] on cuda`.
+/// Type and layout of a tensor, such as `Float[16, 1024]` or `Half[4, 8] with strides [1, 4] on cuda`.
 [[nodiscard]] std::string describe_tensor(const at::Tensor& tensor);
 
-/// Returns the description of an operand: the value of a number or of an IValue without tensors, and otherwise the
-/// descriptions of its tensors.
+/// Describes an operand: a number's value, or its tensors. An IValue without tensors is described by its value.
 template <class T>
 [[nodiscard]] std::string describe_operand(const T& value) {
   std::ostringstream text;
@@ -128,15 +126,15 @@ class OperandSet {
   virtual ~OperandSet() = default;
   /// Returns a copy with equal values in memory of its own.
   [[nodiscard]] virtual std::unique_ptr<OperandSet> clone() const = 0;
-  /// Returns the tensors of all operands, in order, which share memory with the operands.
+  /// Returns the tensors of all operands, in order. They share memory with the operands.
   [[nodiscard]] virtual std::vector<at::Tensor> tensors() const = 0;
-  /// Returns a description that distinguishes them from other operands: types and sizes of tensors, and numbers.
+  /// Returns a description that distinguishes these operands from others: types and sizes of tensors, and numbers.
   [[nodiscard]] virtual std::string describe() const = 0;
   /// Returns the operands that are integers.
   [[nodiscard]] virtual std::vector<std::int64_t> numbers() const { return {}; }
 };
 
-/// Returns the tensors of all operands, in order, which share memory with the operands.
+/// Returns the tensors of all operands, in order. They share memory with the operands.
 template <class... Operands>
 [[nodiscard]] std::vector<at::Tensor> tensors_in(const std::tuple<Operands...>& operands) {
   std::vector<at::Tensor> tensors;
@@ -144,8 +142,8 @@ template <class... Operands>
   return tensors;
 }
 
-/// Copies of some operands. Tensors that share memory share it in the copies, too: the chunks of one projection lie in
-/// one buffer there, and an operand that is given twice is one.
+/// Copies of some operands. Tensors that share memory, such as the chunks of one projection, share it in the copies
+/// too. An operand that you pass twice is one.
 class OperandClones {
  public:
   /// Copies these tensors.
@@ -175,7 +173,7 @@ class OperandClones {
   std::shared_ptr<const check::detail::Clones> clones_;
 };
 
-/// Whether OperandClones has the tensors of a type, rather than its OperandTraits.
+/// Whether OperandClones copies the tensors of a type. Otherwise its OperandTraits do.
 template <class T>
 inline constexpr bool has_known_tensors = std::is_same_v<T, at::Tensor> || std::is_same_v<T, c10::IValue>;
 template <class T>
@@ -223,8 +221,8 @@ class TypedOperands final : public OperandSet {
 
 [[nodiscard]] double bytes_of(const std::vector<at::Tensor>& tensors);
 
-/// Whether a comparison makes as few copies of these operands as it can: below Audit::strict all of them take about
-/// seven times the memory of operands and outputs. Smaller ones are copied up to 25 times, which nobody notices.
+/// Whether to make as few copies of these operands as possible. Below Audit::strict, all copies then take about seven
+/// times the memory of operands and outputs. Smaller operands are copied up to 25 times, which nobody notices.
 [[nodiscard]] inline bool are_large(const std::vector<at::Tensor>& tensors) {
   constexpr double most_bytes = 16 << 20;
   return bytes_of(tensors) > most_bytes;

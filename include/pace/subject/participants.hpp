@@ -22,8 +22,8 @@ struct Drop {
   std::string message = {};
 };
 
-/// A value that is passed from stage to stage. Its functions define how the end of one implementation affects the
-/// others: without a baseline there is no comparison, and on a lost device nothing more can run.
+/// A value that passes from stage to stage. It knows how the end of one implementation affects the others: without a
+/// baseline there is no comparison, and on a lost device nothing more runs.
 class Participants {
  public:
   /// Makes all implementations pending. `names` are their names in the order of the comparison.
@@ -35,13 +35,13 @@ class Participants {
         memory_remedy_(std::move(memory_remedy)) {}
 
   [[nodiscard]] std::size_t baseline() const { return baseline_; }
-  /// Returns the indices of the implementations that are correct so far, in ascending order.
+  /// Indices of the implementations that are correct so far, in ascending order.
   [[nodiscard]] const std::vector<std::size_t>& remaining() const { return remaining_; }
   [[nodiscard]] bool empty() const { return remaining_.empty(); }
   [[nodiscard]] bool remains(std::size_t index) const {
     return std::binary_search(remaining_.begin(), remaining_.end(), index);
   }
-  /// Returns whether the implementation is neither admitted nor dropped.
+  /// Whether the implementation is neither admitted nor dropped.
   [[nodiscard]] bool pending(std::size_t index) const { return states_[index].pending; }
   [[nodiscard]] bool device_lost() const { return !lost_device_.empty(); }
 
@@ -51,14 +51,14 @@ class Participants {
     remaining_.insert(std::lower_bound(remaining_.begin(), remaining_.end(), index), index);
   }
 
-  /// Drops an implementation; if it is the baseline, all that remain are dropped, too.
+  /// Drops an implementation. With the baseline, it drops all that remain.
   void drop(std::size_t index, Outcome outcome, const std::string& message) {
     states_[index] = {.outcome = outcome, .message = cut_text(message, longest_kept), .pending = false};
     std::erase(remaining_, index);
     if (index != baseline_) return;
     for (const std::size_t other : std::exchange(remaining_, {})) drop_without_baseline(other);
   }
-  /// Drops each of these implementations that has not been dropped already.
+  /// Drops each of these implementations that still remains.
   void drop(const std::vector<Drop>& drops) {
     for (const auto& each : drops)
       if (remains(each.index)) drop(each.index, each.outcome, each.message);
@@ -81,24 +81,23 @@ class Participants {
     if (lost) lose_device("'" + names_[index] + "': " + failure.message);
   }
 
-  /// Drops the baseline and all pending implementations, since memory for pace's own work, such as copies of operands,
-  /// ran out.
+  /// Drops the baseline and all pending implementations, since pace's own work, such as copies of operands, ran out of
+  /// memory.
   void run_out_of_memory(const std::string& message) {
     if (pending(baseline_) || remains(baseline_)) drop(baseline_, Outcome::out_of_memory, with_remedy(message));
     for (std::size_t index = 0; index < states_.size(); ++index)
       if (pending(index)) drop_without_baseline(index);
   }
 
-  /// Drops all that remain as unreached. `how` describes how the device was lost, with the implementation if it is
-  /// known.
+  /// Drops all that remain as unreached. `how` says how the device was lost, with the implementation if known.
   void lose_device(std::string how) {
     lost_device_ = std::move(how);
     for (const std::size_t other : std::exchange(remaining_, {}))
       drop(other, Outcome::unreached, "the device was lost to this process by " + lost_device_);
   }
 
-  /// Enters a failure beside the rounds: of an implementation if `index` is one, or else of the device. All samples of
-  /// the rounds are valid, so that the implementation is at fault but remains with its figures, as do the others.
+  /// Enters a failure beside the rounds, of implementation `index` or else of the device. The rounds' samples stay
+  /// valid, so everyone keeps their figures.
   void fail_beside_rounds(std::optional<std::size_t> index, const Failure& failure) {
     if (index) states_[*index].outcome = failure.out_of_memory ? Outcome::out_of_memory : Outcome::threw;
     if (index) states_[*index].message = failure.message;
@@ -138,8 +137,8 @@ class Participants {
   std::string missing_device_ = {}, lost_device_ = {};
 };
 
-/// Returns the message of the exception being handled, with the state of the device, which is read from the device,
-/// since LibTorch's errors do not contain it.
+/// Returns the message of the exception being handled, and whether the device still works. We look at the device, since
+/// LibTorch's errors do not tell.
 [[nodiscard]] inline Failure current_failure_on(timing::Clock& clock) {
   Failure failure = current_failure();
   if (const auto* modes = clock.modes())
@@ -147,15 +146,15 @@ class Participants {
   return failure;
 }
 
-/// Enters the exception being handled, if memory ran out for pace's own work. Rethrows any other.
+/// Enters the exception being handled if pace's own work ran out of memory. Rethrows any other.
 inline void enter_out_of_memory(Participants& participants) {
   const Failure failure = current_failure();
   if (!failure.out_of_memory) throw;
   participants.run_out_of_memory(failure.message);
 }
 
-/// Enters the exception being handled, which came out of the timing of `participants`: an implementation threw, or the
-/// device is lost, or memory ran out. Rethrows any other.
+/// Enters the exception being handled, which the timing of `participants` threw. An implementation threw, the device is
+/// lost, or memory ran out. Rethrows any other.
 inline void enter_exception(timing::Clock& clock, Participants& participants) {
   const Failure failure = current_failure_on(clock);
   try {
@@ -171,9 +170,8 @@ inline void enter_exception(timing::Clock& clock, Participants& participants) {
   }
 }
 
-/// Enters the exception being handled, which came beside the rounds and leaves their samples valid: an implementation
-/// threw, or the device is lost. Rethrows any other. `when` begins the message. Returns the implementation, if one
-/// threw.
+/// Enters the exception being handled, from work beside the rounds, whose samples stay valid. An implementation threw,
+/// or the device is lost; rethrows any other. `when` begins the message. Returns the implementation that threw, if any.
 inline std::optional<std::size_t> enter_exception_beside_rounds(timing::Clock& clock, const std::string& when,
                                                                 Participants& participants) {
   Failure failure = current_failure_on(clock);

@@ -23,7 +23,7 @@ namespace pace::detail {
 /// Makes an implementation that runs on the given operand sets; null if there is none.
 using MakeImplementation = std::function<std::unique_ptr<Implementation>(const OperandSets&)>;
 
-/// Writes other values into operands; null if the values are the same in all rounds.
+/// Writes unseen values into operands; null if all rounds have the same values.
 using RenewOperands = std::function<void(OperandSet&)>;
 
 /// An implementation before it is made.
@@ -33,7 +33,7 @@ struct Planned {
   /// Null if refused.
   MakeImplementation make = {};
   std::string refusal = {};
-  /// Outcome of a refused implementation in an earlier process of this run, if there is one.
+  /// Outcome of a refused implementation.
   Outcome outcome = Outcome::refused;
 };
 
@@ -42,7 +42,7 @@ struct ComparisonPlan {
   std::string name;
   /// Description of the operands (Comparison::inputs); empty: OperandSet::describe() is used.
   std::string inputs = {};
-  /// Original operands, which copies of a plan share, since no implementation has access to them.
+  /// Original operands. Copies of a plan share them, since no implementation can reach them.
   std::shared_ptr<const OperandSet> operands;
   std::vector<Planned> implementations = {};
   MakeImplementation reference = {};
@@ -56,9 +56,10 @@ struct ComparisonPlan {
   std::vector<std::size_t> scratch = {};
   /// Operand tensors from which implementations may keep what they derive, counted from 0.
   std::vector<std::size_t> keeps = {};
-  /// Whether functions are declared to compute from what they hold by themselves.
+  /// Whether functions are declared to compute from tensors that they hold themselves.
   bool captures = false;
-  /// Whether the outputs of all implementations are declared to be read before the next call, or else those of which.
+  /// Whether all implementations' outputs are declared to be read before the next call; if not, which implementations'
+  /// are.
   bool reuses_outputs = false;
   std::vector<std::string> reuse_outputs = {};
   /// Bytes that one iteration moves, and its floating-point operations.
@@ -66,23 +67,21 @@ struct ComparisonPlan {
   std::optional<at::Device> device = {};
   std::vector<std::string> notes = {};
 
-  /// Adds an implementation whose iterations have the given phases. Throws Error if earlier implementations have
-  /// others.
+  /// Adds an implementation with these phases. Throws Error if earlier implementations have different ones.
   void add(Planned implementation, std::vector<std::string> of_phases);
-  /// Returns a description of the inputs that distinguishes results for other inputs.
+  /// Returns a description of the inputs that distinguishes results for different inputs.
   [[nodiscard]] std::string describe_inputs() const;
 };
 
 /// Throws Error with the name of the comparison and `which`, the function that is null.
 [[noreturn]] void complain_of_null(const ComparisonPlan& plan, const std::string& which);
 
-/// Sets the method by which outputs are compared, which the function `name` of Comparison declares. Throws Error if
-/// another one is set already.
+/// Sets the method of comparing outputs that the Comparison's function `name` declares. Throws Error if a different one
+/// is set already.
 void check_by(ComparisonPlan& plan, check::CheckOptions::Method method, const std::string& name);
 
-/// Throws Error with the name of the comparison and the fault: options out of range, an operand that is no dense,
-/// strided tensor, no baseline or several, equal names, or an expectation of an implementation or a phase that does not
-/// exist.
+/// Throws Error with the comparison's name and the fault. Faults: options out of range, an operand that is not dense
+/// and strided, no baseline or several, equal names, an expectation of an unknown implementation or phase.
 void validate(const ComparisonPlan& plan);
 
 }  // namespace pace::detail

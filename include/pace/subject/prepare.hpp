@@ -1,4 +1,4 @@
-// Prepare: makes operands, implementations and rows from a plan.
+// prepare: makes operands, implementations and rows from a plan.
 #pragma once
 
 #include <algorithm>
@@ -26,17 +26,17 @@
 
 namespace pace::detail {
 
-/// What OnOtherValues says of the values that the user's function has written.
+/// OnOtherValues says this of values that the user's function wrote.
 inline constexpr std::string_view renewed_values = "the function of .renew_each_round() wrote them",
                                   remedy_of_renewed_values = "let that function write values that have it";
 
-/// Input of all later stages. Later only the memory of the operands and the members of `operands` change.
+/// Input of all later stages. After this stage, only the operands' memory and the members of `operands` change.
 struct Prepared {
-  /// Options of the plan, adapted to the available memory and to several processes that decide together.
+  /// Options of the plan, adapted to the memory, and to several processes that decide together.
   Options options;
-  /// Original operands, to which no implementation has access.
+  /// Original operands, which no implementation can reach.
   std::shared_ptr<const OperandSet> given;
-  /// Writes other values for each round; null: the values are the same in all rounds.
+  /// Writes unseen values for each round; null: all rounds have the same values.
   RenewOperands renew;
   /// Implementations refer to it.
   std::unique_ptr<OperandSets> operands;
@@ -44,7 +44,7 @@ struct Prepared {
   std::vector<std::unique_ptr<Implementation>> implementations = {};
   /// Separate float64 reference; null: the baseline is the reference.
   std::unique_ptr<Implementation> reference = {};
-  /// Whether outputs of each implementation are declared to be read before the next call.
+  /// Whether each implementation's outputs are declared to be read before the next call.
   std::vector<bool> reusing = {};
   Participants participants;
   /// Result with a row for each implementation, which has only its name.
@@ -54,8 +54,8 @@ struct Prepared {
   [[nodiscard]] bool reuses_outputs(std::size_t index) const { return reusing[index]; }
 };
 
-/// Takes the failures of implementations, by index, that ended earlier processes of this run out of the checkpoint, so
-/// that a later comparison of the same name does not get them. These implementations are not called again.
+/// Takes out of the checkpoint the failures that ended earlier processes of this run, so that later comparisons of the
+/// same name do not get them. Returns them by implementation. These are not called again.
 [[nodiscard]] inline std::map<std::size_t, RunContext::PriorFailure> take_prior_failures(
     const std::string& comparison) {
   std::map<std::size_t, RunContext::PriorFailure> found;
@@ -66,17 +66,16 @@ struct Prepared {
   return found;
 }
 
-/// Adds a note for each option that has no effect for calls on the CPU. It is no error, since other comparisons of the
-/// program may run on a GPU.
+/// Adds a note for each option without effect on the CPU. Not an error, since other comparisons of the program may run
+/// on a GPU.
 inline void note_options_for_gpu(const Options& options, Result& result) {
   for (const auto& option : options_for_gpu(options))
     result.notes.push_back(option + " has no effect here: it is for calls on a GPU, and these are timed by the " +
                            result.clock + " clock.");
 }
 
-/// Makes a set of operands for each implementation, or one for all if the options request it, more would not fit,
-/// or many of large operands would take much memory.
-/// `available` is the free memory of the operands' device in bytes, if it is known.
+/// Makes an operand set for each implementation. Makes one for all if the options say so, if more would not fit, or if
+/// several large sets would take much memory. `available`: free memory of the operands' device in bytes, if known.
 inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> available) {
   const auto able =
       static_cast<std::size_t>(std::count_if(prepared.implementations.begin(), prepared.implementations.end(),
@@ -85,7 +84,7 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
   std::size_t sets = prepared.options.operands == OperandPolicy::shared ? 1 : std::max<std::size_t>(able, 1);
   operands.pristine = prepared.given->tensors();
   const double bytes = bytes_of(operands.pristine);
-  // Half of the free memory, which leaves the rest for outputs and for the memory of the implementations.
+  // Half of the free memory. Outputs and implementations need the rest.
   const bool fits = !available || bytes * static_cast<double>(sets) <= 0.5 * static_cast<double>(*available);
   constexpr std::size_t most_large_sets = 3;
   const bool few = sets <= most_large_sets || prepared.options.audit == Audit::strict || !are_large(operands.pristine);
@@ -103,7 +102,7 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
   }
 }
 
-/// Gives `tensors`, the operands of `set`, their first values, whatever was done to them.
+/// Gives `tensors`, the operands of `set`, their first values, whatever calls did to them.
 inline void repair(const Prepared& prepared, std::unique_ptr<OperandSet>& set, std::vector<at::Tensor>& tensors) {
   try {
     prepared.operands->restore_all(tensors);
@@ -118,7 +117,7 @@ inline void repair(const Prepared& prepared, std::size_t set) {
   repair(prepared, prepared.operands->sets[set], prepared.operands->tensors[set]);
 }
 
-/// The same for all sets and their spares, which have no values of a round any more.
+/// The same for all sets and spares. Forgets a round's values.
 inline void repair_all(const Prepared& prepared) {
   OperandSets& operands = *prepared.operands;
   operands.renewed.clear();
@@ -130,7 +129,7 @@ inline void repair_all(const Prepared& prepared) {
   }
 }
 
-/// Whether so many more copies of the operands leave half of the free memory to the implementations.
+/// Whether this many more copies of the operands leave half of the free memory to the implementations.
 [[nodiscard]] inline bool copies_fit(timing::Clock& clock, const Prepared& prepared, double copies) {
   const auto* const modes = clock.modes();
   const auto available = modes != nullptr ? modes->available_memory() : available_memory();
@@ -167,12 +166,12 @@ inline void repair_all(const Prepared& prepared) {
   prepared.options.device_counts = plan.options.device_counts ||
                                    std::any_of(plan.stated.begin(), plan.stated.end(),
                                                [](const auto& each) { return each.expectation.needs_device_counts(); });
-  // Rounds that end as soon as a gate looks proven have a centre that is biased away from the limit.
+  // Rounds that end as soon as a gate looks proven are biased away from the limit.
   if (run_context().defers_judgements) prepared.options.stop = StopPolicy::budget;
   return prepared;
 }
 
-/// Enters in the result what is compared, by which clock, and with which seeds.
+/// Enters the inputs, the clock and the seeds in the result.
 inline void describe_comparison(timing::Clock& clock, const ComparisonPlan& plan, Prepared& prepared) {
   Result& result = prepared.result;
   result.name = plan.name;
@@ -186,7 +185,7 @@ inline void describe_comparison(timing::Clock& clock, const ComparisonPlan& plan
   result.audit = to_string(plan.options.audit);
 }
 
-/// Makes the implementations of the plan, each with its row. Drops those that ended an earlier process of this run, and
+/// Makes the plan's implementations, each with its row. Drops those that ended an earlier process of this run, and
 /// those that the plan refuses.
 inline void make_implementations(const ComparisonPlan& plan, Prepared& prepared) {
   Result& result = prepared.result;
@@ -215,7 +214,7 @@ inline void make_implementations(const ComparisonPlan& plan, Prepared& prepared)
   }
 }
 
-/// Adds a note for each declaration that changes what is checked or timed.
+/// Adds a note for each declaration that changes checks or timing.
 inline void note_declarations(const ComparisonPlan& plan, Result& result) {
   if (auto declared = check::declaration_text(plan.check); !declared.empty())
     result.notes.push_back(std::move(declared));
@@ -233,7 +232,7 @@ inline void note_declarations(const ComparisonPlan& plan, Result& result) {
     result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
 }
 
-/// Where memory does not suffice for the operands, no participant is left.
+/// Prepares a comparison. If memory runs out for the operands, no participant is left.
 [[nodiscard]] inline Prepared prepare(timing::Clock& clock, const ComparisonPlan& plan) {
   Prepared prepared = without_implementations(plan);
   describe_comparison(clock, plan, prepared);

@@ -1,4 +1,4 @@
-// The state of LibTorch's default generators, so that random operators draw the same numbers in every checked call.
+// random_state: the state of LibTorch's default generators, for equal random numbers in every checked call.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace pace::detail {
 
-/// Calls `use` for the generator of the CPU, and of every GPU that this process uses already.
+/// Calls `use` for the CPU's generator, and for each GPU that this process already uses.
 template <class Use>
 void for_each_default_generator(const Use& use) {
   const auto locked = [&](at::Generator generator) {
@@ -29,8 +29,8 @@ void for_each_default_generator(const Use& use) {
     if (cuda.hasPrimaryContext(device)) locked(cuda.getDefaultGenerator(device));
 }
 
-/// Gives the generators a state that depends on `seed`, and is not that of at::manual_seed(seed): operands that a user
-/// drew after it are other numbers than those that calls draw.
+/// Gives the generators a state that depends on `seed`. It differs from at::manual_seed(seed), after which a user may
+/// have drawn the operands.
 inline void reset_random_state(std::uint64_t seed) {
   const std::uint64_t mixed = SplitMix64(seed)();
   for_each_default_generator([&](at::Generator& generator) { generator.set_current_seed(mixed); });
@@ -42,8 +42,7 @@ inline void reset_random_state(std::uint64_t seed) {
   return states;
 }
 
-/// Restores in its destructor the states that the generators had at its construction, but for those of devices that
-/// have been lost since.
+/// Its destructor restores the generators' states from its construction, except on devices lost since.
 class RandomStateKept {
  public:
   RandomStateKept() {
@@ -55,12 +54,12 @@ class RandomStateKept {
   ~RandomStateKept() {
     try {
       for_each_default_generator([&](at::Generator& generator) {
-        // A GPU that was not used before has none.
+        // A GPU that was not used before has no state.
         for (const auto& [device, state] : states_)
           if (device == generator.device()) generator.set_state(state);
       });
     } catch (...) {
-      // The device is lost, and what comes next on it fails for that reason.
+      // The device is lost, and whatever comes next on it fails for that reason.
     }
   }
 

@@ -1,4 +1,4 @@
-// The time that is left for a comparison.
+// time_left: the time left for a comparison.
 #pragma once
 
 #include <limits>
@@ -10,13 +10,13 @@
 
 namespace pace::detail {
 
-/// Returns the time until the deadline of the whole program; infinite without one.
+/// Time until the deadline of the whole program; infinite without one.
 [[nodiscard]] inline Nanoseconds time_left(timing::Clock& clock) {
   const auto& deadline = run_context().deadline;
   return deadline ? deadline->time - clock.now() : Nanoseconds(std::numeric_limits<double>::infinity());
 }
 
-/// Returns the source of the deadline (RunContext::Deadline::reason); empty without one.
+/// Source of the deadline (RunContext::Deadline::reason); empty without one.
 [[nodiscard]] inline std::string deadline_reason() {
   const auto& deadline = run_context().deadline;
   return deadline ? deadline->reason : "";

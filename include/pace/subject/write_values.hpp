@@ -1,4 +1,4 @@
-// Writing values into operands so that their versions say when they change.
+// write_values: writes values into operands, whose versions then tell that they changed.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace pace::detail {
 
-/// Returns whether both are equal bit for bit, so that an unchanged NaN is no change. Most operands are compared on
-/// their device: this is asked before each call of a check, and a copy to the host would take longer than all the rest.
+/// Whether both are equal bit for bit, so that an unchanged NaN is no change. Compares most operands on their device:
+/// checks do this before each call, and a copy to the host would take longest.
 [[nodiscard]] inline bool unchanged(const at::Tensor& before, const at::Tensor& after) {
   if (before.defined() && after.defined()) {
     if (const auto identical = check::detail::identical_bits(before, after)) return *identical;
@@ -25,16 +25,15 @@ namespace pace::detail {
   return check::outputs_match(before, after, bitwise).correct;
 }
 
-/// Returns whether the version of an operand may be advanced: an inference tensor has none, and a tensor that is no
-/// leaf may be saved by a graph.
+/// Whether an operand's version may advance. An inference tensor has none, and a graph may have saved a tensor that is
+/// no leaf.
 [[nodiscard]] inline bool is_versioned(const at::Tensor& operand) {
   return operand.defined() && operand.is_leaf() && !operand.is_inference();
 }
 
-/// Writes values into operands, and advances the version of each whose values change. An implementation may keep what
-/// it derives from an operand, such as packed weights, for as long as its version stays. An operand that requires a
-/// gradient keeps its version unless it is a leaf, since a graph may have saved it; a leaf's changes whenever an
-/// optimiser steps. Operands of the indices `kept` are not touched. Throws Error if an operand is not like its values.
+/// Writes values into operands, except at the indices `kept`. Advances the version of each leaf whose values change:
+/// implementations may keep what they derive from an operand while its version stays. Others keep their version, since
+/// a graph may have saved them. Throws Error if an operand is not like its values.
 inline void write_values(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& operands,
                          std::span<const std::size_t> kept = {}) {
   for (std::size_t i = 0; i < values.size(); ++i) {
