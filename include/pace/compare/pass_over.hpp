@@ -1,4 +1,4 @@
-// Comparisons that are not measured: those that RunContext::cases passes over.
+// pass_over: leaves out the comparisons that RunContext::cases passes over.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace pace::detail {
 
-/// Returns what is known of the comparison before it is measured.
+/// Describes the comparison before it is measured.
 [[nodiscard]] inline PlannedCase describe(const ComparisonPlan& plan) {
   PlannedCase planned{.name = plan.name, .inputs = plan.describe_inputs()};
   double warm_ups = 0;

@@ -1,4 +1,4 @@
-// Publish: passes results to the listeners, and recalls results of earlier processes of this run.
+// publish, recall: pass results to the listeners, and recall results of earlier processes of this run.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@
 
 namespace pace::detail {
 
-/// Returns the result of the comparison of this name, with its `phases`, from an earlier process of this run. Returns
-/// nothing if one of the phases is missing there, as where the earlier process ended while it wrote them: then no phase
-/// would have its judgements, so all is measured again. A result of which nothing was timed, or whose device was lost,
-/// is known without them: it would be the same again. Throws InputError if the inputs were different there.
+/// Returns the comparison's result from an earlier process of this run, with its `phases`. Returns nothing if a phase
+/// is missing, for example because that process ended while writing. Then all is measured again, since no phase would
+/// have judgements. If nothing was timed, or the device was lost, phases may be missing: measuring again would not
+/// help. Throws InputError if the inputs were different there.
 [[nodiscard]] inline std::optional<Result> recall(const std::string& name, const std::string& inputs,
                                                   std::span<const std::string> phases) {
   Result known;
@@ -35,8 +35,7 @@ namespace pace::detail {
   return known;
 }
 
-/// Returns the names of the phases of the results of a comparison: those of its iterations, and host_phase if something
-/// is stated of that.
+/// Returns the phases of a comparison's results: its iterations' phases, and host_phase if something is stated of that.
 [[nodiscard]] inline std::vector<std::string> phases_of(const ComparisonPlan& plan,
                                                         std::span<const gate::Stated> stated) {
   std::vector<std::string> phases = plan.phases;
@@ -44,8 +43,8 @@ namespace pace::detail {
   return phases;
 }
 
-/// Passes the result and then each of its phases to all listeners, and returns it. If several processes decide
-/// together, its judgements are deferred.
+/// Passes the result and then each of its phases to all listeners, and returns it. Defers judgements if several
+/// processes decide together.
 inline Result publish(Result result) {
   if (run_context().defers_judgements) gate::defer_judgements(result);
   run_context().publish(result);

@@ -1,5 +1,5 @@
-// The stages of a comparison: prepare, verify, calibrate, run rounds, audit, judge, publish. Each
-// stage is a function in the file of its name, which takes values and returns one.
+// run_comparison: prepare, verify, calibrate, take samples, audit, judge, publish. Each stage is a function in the file
+// of its name, which takes values and returns one.
 #pragma once
 
 #include "pace/compare/run.hpp"
@@ -56,8 +56,8 @@
 
 namespace pace::detail {
 
-/// Calibrates the implementations `timed`, runs their rounds by the clock as it is selected, and audits
-/// them. `parts` are the phases of the result that the samples are about. False if no time was left for any round.
+/// Calibrates the implementations `timed`, runs their rounds by the selected clock, and audits them. `parts`: phases of
+/// the result that the samples are about. False if no time was left for any round.
 [[nodiscard]] inline bool run_gated_rounds(timing::Clock& clock, std::span<const gate::Stated> stated,
                                            const gate::Rates& rates, const Prepared& prepared, const Verified& verified,
                                            const std::vector<std::string>& parts, CandidateAudit& audit,
@@ -79,11 +79,11 @@ namespace pace::detail {
                                            prepared.operands->sets.size());
 
   report_step({.what = "checks after the rounds"});
-  // A fault in the first rounds leaves no figures.
+  // If the audit ended the rounds, there may be no figures.
   auto findings = audit.check(audit.found() ? RoundFigures() : figures_of(gated.samples, prepared));
   gated.slowed_baseline = std::move(findings.slowed_baseline);
   gated.baseline_cores = findings.baseline_cores;
-  // The host threads of a GPU's calls are not what is timed.
+  // For a GPU, the host's threads are not the timed work.
   if (gated.baseline_cores <= 0 && modes == nullptr)
     gated.baseline_cores = cores_in_rounds(gated.samples, prepared.participants.baseline());
   pass.participants.drop(findings.dropped);
@@ -98,9 +98,8 @@ namespace pace::detail {
   return true;
 }
 
-/// Runs rounds by the host's time, if something is expected of that. The samples by the clock of the comparison remain
-/// valid whatever happens: an implementation that throws here is at fault and keeps its figures there, and the others
-/// are measured again without it.
+/// Runs rounds by the host's time, if something is expected of it. The samples by the comparison's clock stay valid. An
+/// implementation that throws here keeps its figures there, with the fault. The others are measured again without it.
 inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stated> stated, const gate::Rates& rates,
                             const Prepared& prepared, const Verified& verified, CandidateAudit& audit,
                             Measurement& pass) {
@@ -122,8 +121,8 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   }
 }
 
-/// One pass over the participants: run rounds for the gates, time other modes. Here exceptions of the user's code
-/// become values: an implementation that throws is dropped, and the others are to be measured again without it.
+/// One pass over the participants: runs rounds for the gates, and times other modes. Exceptions of the user's code
+/// become values here. An implementation that throws is dropped, and the others must be measured again.
 [[nodiscard]] inline Measurement measure_once(timing::Clock& clock, std::span<const gate::Stated> stated,
                                               const gate::Rates& rates, const Prepared& prepared,
                                               const Verified& verified, CandidateAudit& audit, Participants left) {
@@ -155,7 +154,7 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   return pass;
 }
 
-/// Returns what audits the candidates of `plan`. Throws Error for a level that is not compiled.
+/// Returns the audit of `plan`'s level. Throws Error for a level that is not compiled.
 [[nodiscard]] inline StartAudit start_audit_of(const ComparisonPlan& plan) {
   if (plan.options.audit == Audit::off) return start_no_audit;
 #ifdef PACE_NO_AUDIT
@@ -166,14 +165,14 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
 #endif
 }
 
-/// Runs all stages that need the operands, which are released afterwards. `family_alpha` is the error rate of all that
-/// is stated together, and `rates` are the parts of each phase.
+/// Runs all stages that need the operands, and releases them. `family_alpha` is the error rate of everything stated
+/// together, `rates` are the parts of each phase.
 [[nodiscard]] inline Measured measure(timing::Clock& clock, const ComparisonPlan& plan,
                                       std::span<const gate::Stated> stated, double family_alpha,
                                       const gate::Rates& rates) {
-  // The numbers that a user draws next are not those that calls of the next comparison draw.
+  // So that a user's next draws are not the numbers of the next comparison's calls.
   const RandomStateKept generators;
-  // Before anything is made, so that it makes its own in memory that this process does not share.
+  // Before this process makes anything, so that the audit's processes share none of its memory.
   const auto pending_audit = start_audit_of(plan)(clock, plan, BaselineSamples::all);
   report_step({.what = "copies of the operands"});
   Prepared prepared = prepare(clock, plan);
@@ -193,9 +192,9 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   return measured;
 }
 
-/// Returns what the plan states as it is judged by `clock`. If the clock times the host apart from the device, guards
-/// are about both, unless the options choose one clock. Throws Error if something is expected of the device and the
-/// chosen clock is the host's.
+/// Returns the plan's expectations as `clock` judges them. If it times host and device apart, guards are about both,
+/// unless the options choose one clock. Throws Error for an expectation of the device when the chosen clock is the
+/// host's.
 [[nodiscard]] inline std::vector<gate::Stated> stated_for(timing::Clock& clock, const ComparisonPlan& plan) {
   const ClockChoice chosen = plan.options.clock;
   if (clock.modes() == nullptr || chosen == ClockChoice::host) {
@@ -208,8 +207,8 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   return gate::share_among_clocks(plan.stated, /*guards_of_both=*/chosen == ClockChoice::automatic);
 }
 
-/// Throws Error for a gate on a mean or a quantile alone if several processes decide together: their test is about the
-/// centres of log ratios, and each process by itself would spend the whole error rate.
+/// Throws Error for a gate on a mean or a quantile if several processes decide together. Their test is about centres of
+/// log ratios, and each process alone would spend the whole error rate.
 inline void refuse_for_processes(const ComparisonPlan& plan) {
   if (!run_context().defers_judgements) return;
   for (const auto& [implementation, expectation] : plan.stated)
@@ -219,7 +218,7 @@ inline void refuse_for_processes(const ComparisonPlan& plan) {
                   " cannot be judged by several processes (--processes); expected NoSlowerThan or one process");
 }
 
-/// Throws Error for an error rate of the comparison or of one of its expectations if the run has one for all gates.
+/// Throws Error for an error rate of the comparison or an expectation, if the run has one for all gates.
 inline void refuse_own_rates(const ComparisonPlan& plan) {
   const auto& context = run_context();
   if (context.suite_budget == nullptr) return;
@@ -234,7 +233,7 @@ inline void refuse_own_rates(const ComparisonPlan& plan) {
       refuse("a " + expectation.describe() + " has an error rate of its own (.alpha())");
 }
 
-/// Returns whether comparisons of this process had the name of `plan` with several inputs, this one included.
+/// Whether comparisons of this process, with this one, used the name of `plan` for several inputs.
 [[nodiscard]] inline bool repeats_name(const ComparisonPlan& plan) {
   static std::map<std::string, std::set<std::string>> inputs_of;
   auto& known = inputs_of[plan.name];
@@ -242,7 +241,7 @@ inline void refuse_own_rates(const ComparisonPlan& plan) {
   return known.size() > 1;
 }
 
-/// Marks a result, and those of its phases, whose name alone is ambiguous.
+/// Marks a result and its phases if the name alone is ambiguous.
 inline void enter_repeated_name(bool repeats, Result& result) {
   result.repeats_name = repeats;
   for (auto& phase : result.phases) phase.repeats_name = repeats;
@@ -283,7 +282,7 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
   if (progress() != nullptr) progress()->subject(plan.name);
   const bool of_time =
       std::ranges::any_of(stated, [](const gate::Stated& each) { return each.expectation.is_of_time(); });
-  // The place in the series is taken before anything is measured, so that no figure decides it.
+  // Takes the place in the series before measuring, so that no figure decides it.
   const double family_alpha = budget != nullptr && of_time ? gate::stated_alpha(*budget) : plan.options.alpha;
   const gate::Rates rates = gate::share_among_phases(stated, gate::Rates{family_alpha, plan.options.beta});
 
@@ -297,7 +296,7 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan, timing::Clock& clo
   return publish(std::move(result));
 }
 
-/// Returns the device on which the calls run: that of the plan, or else the GPU of the operands, or else the CPU.
+/// The device on which the calls run: the plan's, or else the operands' GPU, or else the CPU.
 [[nodiscard]] inline at::Device device_of(const ComparisonPlan& plan) {
   if (plan.device) return *plan.device;
   for (const auto& tensor : plan.operands->tensors())
@@ -312,11 +311,11 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan) {
   if (auto passed_over = pass_over(plan)) return *std::move(passed_over);
   if (const auto device = device_of(plan); device.is_cuda()) {
 #ifdef PACE_CUDA
-    // This comes last, when graphs, operands and outputs are released.
+    // Last, when graphs, operands and outputs are released.
     const cuda::UnusedMemoryGivenBack afterwards;
     cuda::CudaDevice gpu(device.has_index() ? device.index() : 0);
     cuda::ComparisonClock clock(gpu);
-    // A kernel that never ends must be found before the program is killed for it.
+    // Finds a kernel that never ends before the program is killed for it.
     gpu.limit_call_timeout(std::max<Nanoseconds>(time_left(clock), std::chrono::seconds(1)));
     return run_comparison(plan, clock);
 #else

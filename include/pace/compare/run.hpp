@@ -11,8 +11,8 @@ class Clock;
 
 namespace pace::detail {
 
-/// Checks, measures and judges; publishes the result to the listeners of run_context(), and returns it. Throws Error if
-/// the plan is ill-formed. Times by the wall clock, or by the clocks of the GPU that the operands lie on.
+/// Checks, measures and judges. Publishes the result to the listeners of run_context(), and returns it. Throws Error if
+/// the plan is ill-formed. Times by the wall clock, or by the clocks of the operands' GPU.
 [[nodiscard]] Result run_comparison(const ComparisonPlan& plan);
 /// The same by `clock`.
 [[nodiscard]] Result run_comparison(const ComparisonPlan& plan, timing::Clock& clock);

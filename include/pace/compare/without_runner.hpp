@@ -1,4 +1,4 @@
-// What pace's main function does for the figures, in a program that has another one.
+// prepare_without_runner: pace's preparations in a program with its own main function.
 #pragma once
 
 #include <ATen/Parallel.h>
@@ -9,13 +9,13 @@
 
 namespace pace::detail {
 
-/// LibTorch's own choice of threads, taken before main(). It is not at::intraop_default_num_threads(): with
-/// OMP_NUM_THREADS=3 on two cores that is 3, and 2 are used.
+/// LibTorch's own choice of threads, taken before main(). at::intraop_default_num_threads() may differ: with
+/// OMP_NUM_THREADS=3 on two cores it says 3, but 2 are used.
 inline const int threads_before_main = at::get_num_threads();
 
-/// Prepares the process at its first comparison as pace's main function does before the tests, which returns at once if
-/// the program has that: one thread for each operator, and freed memory stays. A number of threads that the program has
-/// chosen by at::set_num_threads() stays, unless it is LibTorch's own choice.
+/// Prepares the process at its first comparison, as pace's main function would: one thread for each operator, and freed
+/// memory stays. Keeps a number of threads that the program set itself, unless it equals LibTorch's choice. Does
+/// nothing if the program has pace's main function.
 inline void prepare_without_runner() {
   static bool prepared = false;
   if (run_context().has_runner || prepared) return;
