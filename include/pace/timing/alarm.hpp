@@ -1,4 +1,4 @@
-// Alarm: calls a function after a set time, unless it is cancelled before.
+// Alarm: calls a function after a set time, unless cancelled before.
 #pragma once
 
 #include <chrono>
@@ -13,10 +13,10 @@
 
 namespace pace::timing {
 
-/// Calls a function on a thread of its own at a set time of the steady clock, also while the thread that set it waits.
+/// Calls a function on its own thread at a set time of the steady clock, even while the setting thread waits.
 class Alarm {
  public:
-  /// Starts the thread. `ring` is called at each set time; it must not throw, nor use this alarm.
+  /// Starts the thread, which calls `ring` at each set time. `ring` must not throw, nor use this alarm.
   explicit Alarm(std::function<void()> ring) : ring_(std::move(ring)), thread_([this] { watch(); }) {}
   Alarm(const Alarm&) = delete;
   ~Alarm() {
@@ -28,7 +28,7 @@ class Alarm {
     thread_.join();
   }
 
-  /// Rings once, `after` from now. Replaces a time that was set before.
+  /// Rings once, `after` from now. Replaces an earlier time.
   void set(Nanoseconds after) {
     {
       const std::lock_guard lock(mutex_);
@@ -38,7 +38,7 @@ class Alarm {
     changed_.notify_all();
   }
 
-  /// Cancels the alarm: it does not ring after this returns. Returns whether it has rung since it was set.
+  /// Cancels the alarm, which does not ring after this returns. Returns whether it has rung since it was set.
   bool cancel() noexcept {
     const std::lock_guard lock(mutex_);
     due_.reset();

@@ -17,18 +17,18 @@ namespace pace::timing {
 /// Result of calibrate().
 struct Calibration {
   std::int64_t iterations = 1;  ///< iterations of each sample
-  /// Whether the samples of the fastest implementation are as long as shortest_sample(). False if longer samples would
-  /// take more time than `longest` for the slowest one, or more iterations than `options.max_iterations`.
+  /// Whether the fastest implementation's samples are as long as shortest_sample(). False if the slowest one's would
+  /// then exceed `longest`, or if `options.max_iterations` is too small.
   bool reached_target = false;
 };
 
 /// Finds the number of iterations at which the fastest implementation's sample is as long as shortest_sample(). All
-/// implementations share it, since different numbers would divide the fixed cost of a sample differently.
+/// implementations share the number, so that each iteration has the same part of a sample's fixed cost.
 ///
-/// The search ends when two consecutive readings reach the target, since a single one may have been preempted. The
-/// number is limited so that the slowest implementation's sample takes at most `longest`, and by
-/// `options.max_iterations`. `estimates` are times per iteration, one for each of `subjects`, from their warm-up.
-/// Subject i runs on operand set i modulo `operand_sets`.
+/// The search ends when two consecutive readings reach the target, since one alone may have been preempted. The slowest
+/// implementation's sample takes at most `longest`, and `options.max_iterations` limits the number. `estimates` are
+/// times per iteration from the warm-up, one for each of `subjects`. Subject i runs on operand set i modulo
+/// `operand_sets`.
 [[nodiscard]] inline Calibration calibrate(Clock& clock, std::span<Subject* const> subjects,
                                            std::span<const Nanoseconds> estimates, std::size_t operand_sets,
                                            Nanoseconds longest, const Options& options) {

@@ -26,22 +26,21 @@ class ModeClock;
 
 /// One reading of a clock between two readings of the CPU's counter.
 struct ClockReading {
-  std::uint64_t before = 0;  ///< ticks of the CPU's counter before the clock was read
+  std::uint64_t before = 0;  ///< ticks of the CPU's counter before the reading
   Nanoseconds at{};          ///< time of the clock
-  std::uint64_t after = 0;   ///< ticks of the CPU's counter after the clock was read
+  std::uint64_t after = 0;   ///< ticks of the CPU's counter after the reading
 };
 
-/// Stretches of time by two clocks. The two cannot be read at one instant: a reading whose code has left the caches
-/// takes some hundred nanoseconds longer than others, so that the ticks are known up to what passed during the
-/// readings.
+/// Stretches of time by two clocks. Nobody can read both at one instant, and a reading takes some hundred nanoseconds
+/// longer after its code has left the caches. So ticks have an error: those that pass during readings.
 struct TwoClocks {
   double ticks = 0;        ///< by the CPU's counter; 0: unknown
   double tick_error = 0;   ///< the true number of ticks lies within this distance of `ticks`
   Nanoseconds by_clock{};  ///< by the clock
   double stretches = 0;    ///< their number: one for each phase of each iteration, or one for a whole sample
 
-  /// Adds the stretch between two readings. The clock was read at some moment within each of them, so that the stretch
-  /// has at least the ticks between the inner readings of the counter and at most those between the outer ones.
+  /// Adds the stretch between two readings. Each read the clock at some moment within. So the stretch has at least the
+  /// ticks between the inner counter readings, and at most those between the outer.
   void add(const ClockReading& start, const ClockReading& end) {
     const auto longest = static_cast<double>(end.after - start.before);
     const double shortest = end.before > start.after ? static_cast<double>(end.before - start.after) : 0;
@@ -52,8 +51,8 @@ struct TwoClocks {
   }
 };
 
-/// Times samples of a Subject. There is one virtual call per sample, and none per iteration. Functions that only some
-/// clocks implement have a default that does nothing.
+/// Times samples of a Subject, with one virtual call per sample and none per iteration. Functions that only some clocks
+/// implement do nothing by default.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -61,24 +60,23 @@ class Clock {
   /// Runs `body` once and returns how long it took on the device of this clock.
   virtual Nanoseconds time(FunctionRef<void()> body) = 0;
 
-  /// Prepares `subject` and times `iterations` iterations on the operand set of index `operands`. Returns the time of
-  /// all iterations together; the times of their phases, if there are any, are in the subject's Phases.
+  /// Prepares `subject` and times `iterations` iterations on operand set `operands`. Returns the time of all iterations
+  /// together. The subject's Phases, if any, get the times of the phases.
   virtual Nanoseconds sample(Subject& subject, std::size_t operands, std::int64_t iterations) {
     return sample_plainly(subject, operands, iterations);
   }
 
-  /// Times `iterations` iterations of a subject that is prepared, by time(), or by begin_lap() and end_lap() where
-  /// iterations have phases. Returns the time of all iterations together, which is that of all phases.
+  /// Times `iterations` iterations of a prepared subject by time(), or by begin_lap() and end_lap() if they have
+  /// phases. Returns the time of all iterations, or of all their phases, together.
   Nanoseconds time_prepared(Subject& subject, std::size_t operands, std::int64_t iterations);
 
   /// The host's time since some fixed point, for budgets and limits.
   [[nodiscard]] virtual Nanoseconds now() const = 0;
-  /// Lets so much time pass in which this process does nothing, so that what is measured afterwards does not depend on
-  /// what the machine did just before. By default none passes.
+  /// Idles for `time`, so that later measurements do not depend on recent work. By default no time passes.
   virtual void pause(Nanoseconds /*time*/) {}
   /// The smallest time that time() distinguishes from zero.
   [[nodiscard]] virtual Nanoseconds resolution() = 0;
-  /// Name of the way of timing in results, such as `wall` or `graph`.
+  /// Name of this way of timing in results, such as `wall` or `graph`.
   [[nodiscard]] virtual std::string name() const = 0;
   /// Name of the device on which calls run, such as `NVIDIA H200`; empty: the CPU, or unknown.
   [[nodiscard]] virtual std::string device_name() const { return {}; }
@@ -88,11 +86,11 @@ class Clock {
   /// Returns the time since begin_lap().
   [[nodiscard]] virtual Nanoseconds end_lap() { return now() - lap_; }
 
-  /// Called when the warm-up is over: a clock may delay until then what is unsafe before. (A stream that is blocked
-  /// while a module is loaded never runs again.)
+  /// Called when the warm-up is over. A clock may delay until then anything that is unsafe before. (A stream that is
+  /// blocked while a module is loaded never runs again.)
   virtual void warmed_up() {}
-  /// Called before each cycle of rounds. What a clock prepares once for several samples, and what influences their time
-  /// (the capture of a graph), it prepares anew here: cycles are independent observations only without it.
+  /// Called before each cycle of rounds. Discards what a clock prepared for several samples and what affects their
+  /// time, such as the capture of a graph. Only then are cycles independent observations.
   virtual void begin_cycle() {}
 
   /// The last sample by this clock and by the CPU's counter, without the preparation.
@@ -112,10 +110,10 @@ class Clock {
     return reading;
   }
 
-  /// Bandwidths of the machine on which calls run, below whose times no call can be; null: unknown to this clock.
+  /// Bandwidths of the machine on which calls run, for a lower limit of times; null: unknown to this clock.
   [[nodiscard]] virtual HostBandwidth* host_bandwidth() { return nullptr; }
 
-  /// This clock as a ModeClock, if it can time the same calls in several ways; otherwise null.
+  /// This clock as a ModeClock, if it has several ways to time the same calls; otherwise null.
   [[nodiscard]] virtual ModeClock* modes() { return nullptr; }
 
  protected:
@@ -142,27 +140,26 @@ class ModeClock : public Clock {
   [[nodiscard]] virtual ClockChoice selected() const = 0;
   /// Whether the device still works, without waiting for it.
   [[nodiscard]] virtual bool usable() const = 0;
-  /// Frees what is kept for calls that have been timed, such as their graphs.
+  /// Frees what the clock keeps for earlier calls, such as their graphs.
   virtual void forget() = 0;
 
-  /// Memory that is available on the device, in bytes; nothing: unknown.
+  /// Available memory of the device, in bytes; nothing: unknown.
   [[nodiscard]] virtual std::optional<std::int64_t> available_memory() const { return std::nullopt; }
-  /// Measures the device memory of one call of `call`, whose result is kept alive until the memory has been
-  /// read; nothing: unknown.
+  /// Measures the device memory of one `call`, and keeps its result alive until then; nothing: unknown.
   [[nodiscard]] virtual std::optional<DeviceMemory> memory_of(FunctionRef<std::any()> /*call*/) { return std::nullopt; }
-  /// Counts kernels, launches and waits of one call; nothing if two calls differ in their counts, or if unknown.
+  /// Counts kernels, launches and waits of one call; nothing if two calls differ, or if unknown.
   [[nodiscard]] virtual std::optional<DeviceCounts> device_counts_of(FunctionRef<void()> /*call*/) {
     return std::nullopt;
   }
-  /// Returns a description of work of `call` that escapes the timing; nothing if there is none.
+  /// Describes work of `call` that escapes the timing; nothing if there is none.
   [[nodiscard]] virtual std::optional<std::string> find_escape(FunctionRef<void()> /*call*/) { return std::nullopt; }
-  /// Returns an object whose destructor restores the stream that is current now.
+  /// Returns an object whose destructor restores the current stream.
   [[nodiscard]] virtual std::shared_ptr<void> keep_stream() { return {}; }
-  /// Enters into `row` the share of the device's measured peak that the implementation reaches. Returns false if the
-  /// peak could not be measured.
+  /// Enters into `row` the implementation's share of the device's measured peak. Returns false if the peak could not be
+  /// measured.
   [[nodiscard]] virtual bool hold_against_limits(ImplementationResult& /*row*/) { return true; }
-  /// Returns a lower limit of the time of a call that reads and writes `traffic` and finds none of it in a cache;
-  /// nothing: unknown, or not above `time`, which is that of such a call.
+  /// Returns a lower limit of the time of a call that moves `traffic` without cache hits. Nothing if it is unknown, or
+  /// not above `time`, the time of such a call.
   [[nodiscard]] virtual std::optional<Nanoseconds> least_cold_time(const LeastTraffic& /*traffic*/,
                                                                    Nanoseconds /*time*/) {
     return std::nullopt;
@@ -188,9 +185,9 @@ class PlainLaps final : public Lapper {
 
 }  // namespace detail
 
-/// Prepares a sample of a subject with phases: prepares it, runs one untimed iteration, and prepares it again. Training
-/// repeats the same step; without the untimed iteration, a sample of one step would include the effect of the caches
-/// that another subject has filled: 16 % of the forward of a cuDNN LSTM, which is bound by the host (H200).
+/// Prepares a sample of a subject with phases, by one untimed iteration between two preparations. Training repeats the
+/// same step, but another subject has filled the caches. That would affect a sample of one step: 16 % of the forward of
+/// a cuDNN LSTM, which is bound by the host (H200).
 inline void lead_in(Subject& subject, std::size_t operands) {
   subject.prepare(operands);
   subject.run(operands, 1);
@@ -215,8 +212,8 @@ inline Nanoseconds Clock::time_prepared(Subject& subject, std::size_t operands, 
   return phases->total();
 }
 
-/// Takes one sample: prepares `subject`, times `iterations` iterations on the operand set of index `operands`, and
-/// finishes. Returns the time of all iterations together. Throws what the subject throws, after Subject::failed().
+/// Takes one sample: prepares `subject`, times `iterations` iterations on operand set `operands`, and finishes. Returns
+/// the time of all iterations together. Throws what the subject throws, after Subject::failed().
 inline Nanoseconds take_sample(Clock& clock, Subject& subject, std::size_t operands, std::int64_t iterations) {
   Nanoseconds time{};
   try {

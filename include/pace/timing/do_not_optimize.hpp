@@ -3,11 +3,10 @@
 
 namespace pace {
 
-/// Makes the compiler assume that `value` is used here, so that its computation is not optimised away.
+/// Makes the compiler assume that `value` is used here, so that its computation stays.
 template <class T>
 inline void do_not_optimize(const T& value) {
-  // The address is an operand of an empty instruction that may read all memory, so that `value` must have been
-  // computed.
+  // An empty instruction takes the address and may read all memory, so `value` must have been computed.
   asm volatile("" : : "g"(&value) : "memory");
 }
 

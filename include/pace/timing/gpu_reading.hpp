@@ -3,13 +3,13 @@
 
 namespace pace::timing {
 
-/// State of a GPU at one moment, as its driver reports it; 0 where it does not.
+/// State of a GPU at one moment, from its driver; 0 where unknown.
 struct GpuReading {
   double clock = 0;            ///< clock of the multiprocessors, in MHz
   double celsius = 0;          ///< temperature
   double watts = 0;            ///< power
-  bool slowed = false;         ///< the clock is reduced because of heat or by the hardware
-  bool power_limited = false;  ///< the clock is reduced by the power limit
+  bool slowed = false;         ///< heat or the hardware reduces the clock
+  bool power_limited = false;  ///< the power limit reduces the clock
 };
 
 }  // namespace pace::timing

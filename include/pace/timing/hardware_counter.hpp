@@ -1,4 +1,4 @@
-// The counter that the CPU itself keeps, which no library of the program can change.
+// hardware_ticks: the CPU's own counter, which no library of the program can change.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace pace::timing {
 
-/// Returns the ticks of the CPU's counter; 0 where there is none. Takes about 10 ns.
+/// Returns the ticks of the CPU's counter; 0 if there is none. Takes about 10 ns.
 [[nodiscard]] inline std::uint64_t hardware_ticks() {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();
@@ -22,7 +22,7 @@ namespace pace::timing {
 #endif
 }
 
-/// Returns whether the counter ticks at one rate whatever the clock of the CPU is.
+/// Whether the counter ticks at one rate, whatever the CPU's clock is.
 [[nodiscard]] inline bool has_steady_ticks() {
 #if defined(__x86_64__)
   constexpr unsigned leaf = 0x80000007, invariant = 1 << 8;

@@ -18,10 +18,10 @@ namespace pace::timing {
 
 /// Memory that every correct call reads and writes at least, in bytes.
 struct LeastTraffic {
-  double read = 0;     ///< bytes of operands on which the outputs were seen to depend
-  double written = 0;  ///< bytes of outputs that were seen to be written anew
+  double read = 0;     ///< bytes of operands that outputs were seen to depend on
+  double written = 0;  ///< bytes of outputs that calls were seen to write
 
-  /// Returns whether a time follows from it at all.
+  /// Whether no limit follows from it.
   [[nodiscard]] bool empty() const { return read <= 0 && written <= 0; }
 };
 
@@ -31,22 +31,22 @@ struct Bandwidths {
   double write = 0;  ///< of stores
 };
 
-/// Bandwidths by the size of the data. A size is measured when it is first asked for, and once more by
-/// measure_again(), since other work on the machine makes a measurement too small, and nothing makes it too large.
+/// Bandwidths by the size of the data. Measures a size when first needed, and once more by measure_again(). Other work
+/// makes a measurement too small, and nothing makes it too large.
 class HostBandwidth {
  public:
-  /// Measures the bandwidths for data of so many bytes; nothing: this machine cannot be measured.
+  /// Measures the bandwidths for `bytes` of data; nothing: this machine cannot be measured.
   using Measure = std::function<std::optional<Bandwidths>(std::size_t bytes)>;
 
-  /// Share of the time at the measured bandwidth that a call must take. A measurement beside other work, or at a lower
-  /// clock of the CPU, may miss the true bandwidth by a part of the rest.
+  /// Share of the time at the measured bandwidth that a call must take. Other work, or a lower clock of the CPU, may
+  /// hide part of the true bandwidth.
   static constexpr double margin = 0.5;
 
-  /// Measures by `measure`, which is called when a size is first needed.
+  /// `measure` is called when a size is first needed.
   explicit HostBandwidth(Measure measure) : measure_(std::move(measure)) {}
 
-  /// Returns a lower limit of the time in which `threads` threads read and write `traffic`; nothing: unknown. Loads and
-  /// stores may overlap, and the threads may each have a part in their own caches.
+  /// Returns a lower limit of the time that `threads` threads take to read and write `traffic`; nothing: unknown.
+  /// Assumes that loads and stores overlap, and that each thread's part may lie in its own caches.
   [[nodiscard]] std::optional<Nanoseconds> least_time(const LeastTraffic& traffic, double threads) {
     const auto read = seconds(traffic.read / threads, &Bandwidths::read);
     const auto written = seconds(traffic.written / threads, &Bandwidths::write);
@@ -62,8 +62,8 @@ class HostBandwidth {
   }
 
  private:
-  /// Halves of usual caches of the first, second and third level, and more than caches hold. Data of a size between
-  /// two of these are judged by the smaller one, which is faster.
+  /// Halves of usual first, second and third level caches, and more than caches hold. Data between two sizes gets the
+  /// smaller one's bandwidth, which is higher.
   static constexpr std::size_t sizes[] = {16 << 10, 256 << 10, 4 << 20, 64 << 20};
 
   [[nodiscard]] static std::size_t size_for(double bytes) {
@@ -97,8 +97,8 @@ class HostBandwidth {
 namespace detail {
 
 #if defined(__x86_64__)
-// In assembler, so that neither the options of the compiler nor its vectoriser make the loops slower. Each step is 512
-// bytes, and `bytes` is a multiple of that.
+// In assembler, so that no compiler options or vectoriser slow the loops. `bytes` is a multiple of 512, which each step
+// divides.
 
 inline void load_all_avx512(const std::byte* from, std::size_t bytes) {
   const std::byte* const end = from + bytes;
@@ -149,9 +149,8 @@ inline void store_all_avx2(std::byte* to, std::size_t bytes) {
 
 }  // namespace detail
 
-/// Measures the bandwidths of the calling thread for data of `bytes` bytes, a multiple of 512; takes a few
-/// milliseconds, or 40 for data that no cache holds. `time(body)` must return the time of `body()`. Returns nothing
-/// where there is no memory, or on a CPU without AVX2.
+/// Measures the calling thread's bandwidths for `bytes` of data, a multiple of 512. Takes a few milliseconds, or 40 for
+/// data that no cache holds. `time(body)` must return the time of `body()`. Returns nothing without memory or AVX2.
 [[nodiscard]] inline std::optional<Bandwidths> measure_host_bandwidth(
     std::size_t bytes, FunctionRef<Nanoseconds(FunctionRef<void()>)> time) {
 #if defined(__x86_64__)
@@ -179,7 +178,7 @@ inline void store_all_avx2(std::byte* to, std::size_t bytes) {
   found.read = rate([&] { widest ? detail::load_all_avx512(data, bytes) : detail::load_all_avx2(data, bytes); });
   found.write =
       std::max(rate([&] { widest ? detail::store_all_avx512(data, bytes) : detail::store_all_avx2(data, bytes); }),
-               // The C library's has stores past the caches for large sizes.
+               // For large sizes, the C library's version has stores that bypass the caches.
                rate([&] {
                  std::memset(data, 2, bytes);
                  asm volatile("" : : "r"(data) : "memory");

@@ -1,4 +1,4 @@
-// Instructions of calls, counted rather than timed: by Callgrind, or by the CPU's own counter.
+// InstructionCounter: instructions of calls, counted by Callgrind or by the CPU's own counter.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@
 
 namespace pace::timing {
 
-/// Counts the instructions that a piece of work executes.
+/// Counts the instructions of a piece of work.
 class InstructionCounter {
  public:
   InstructionCounter() = default;
@@ -41,18 +41,17 @@ class InstructionCounter {
 
   /// Returns the name of the counter, such as `callgrind`.
   [[nodiscard]] virtual std::string name() const = 0;
-  /// Returns the number of instructions outside of the kernel that `work` executes, and a few more that starting and
-  /// stopping the count takes. Throws Error if the count is lost, and what `work` throws, after which nothing is
-  /// counted.
+  /// Returns how many instructions `work` executes outside of the kernel, plus a few to start and stop the count.
+  /// Throws Error if the count is lost. Throws what `work` throws, and then counts nothing.
   [[nodiscard]] virtual std::int64_t count(FunctionRef<void()> work) = 0;
-  /// Is called after the last of several counts, or where one throws, so that what only counts need may be given up
-  /// until the next one. Must not throw.
+  /// Called after the last of several counts, or if one throws. Gives up what only counts need, until the next one.
+  /// Must not throw.
   virtual void rest() {}
 };
 
 namespace detail {
 
-/// Calls a function at the end of a scope, also where that ends by an exception.
+/// Calls a function at the end of a scope, also after an exception.
 template <class F>
 class AtEnd {
  public:
@@ -65,15 +64,15 @@ class AtEnd {
   F function_;
 };
 
-/// What Linux reports of a counter of the CPU.
+/// Linux's report of a counter of the CPU.
 struct PerfReading {
-  std::uint64_t value = 0;    ///< events that were counted
-  std::uint64_t enabled = 0;  ///< ns in which they should have been
-  std::uint64_t running = 0;  ///< ns in which they were
+  std::uint64_t value = 0;    ///< events counted
+  std::uint64_t enabled = 0;  ///< ns when it should have counted
+  std::uint64_t running = 0;  ///< ns when it counted
 };
 
-/// Returns the events that were counted all the time. Throws Error for a counter that was off for a part of it, as
-/// where several users share it in turn, since its value is then that of a part.
+/// Returns the events. Throws Error if the counter was off for a part of the time, as when several users take turns,
+/// since it then missed some.
 [[nodiscard]] inline std::int64_t whole_count(const PerfReading& reading) {
   if (reading.running != reading.enabled)
     throw Error("the CPU's counter of instructions ran for " + std::to_string(reading.running) + " of " +
@@ -89,15 +88,14 @@ struct InstructionsPerCall {
   std::int64_t low = 0;   ///< fewest instructions of one call
   std::int64_t high = 0;  ///< most instructions of one call
 
-  /// Returns whether both ends are equal.
+  /// Whether both ends are equal.
   [[nodiscard]] bool operator==(const InstructionsPerCall&) const = default;
 };
 
-/// Returns the instructions of one call by `repeats` counts. Each is the difference between the instructions of
-/// `2 * calls` calls and of `calls` calls, divided by `calls` and rounded, so that all that does not grow with the
-/// number of calls cancels. `run(n)` makes n calls; `prepare(n)` comes before it and is not counted. The method is that
-/// of torch.utils.benchmark (Timer.collect_callgrind), which subtracts a count of an empty statement. Throws Error for
-/// less than one call or repeat, and as `counter` does.
+/// Returns the instructions of one call by `repeats` counts. A count is the difference between `2 * calls` and `calls`
+/// calls, divided by `calls` and rounded. So whatever does not grow with the number of calls cancels. `run(n)` makes n
+/// calls. `prepare(n)` comes before it and is not counted. After torch.utils.benchmark (Timer.collect_callgrind), which
+/// subtracts a count of an empty statement. Throws Error for less than one call or repeat, and as `counter` does.
 [[nodiscard]] inline InstructionsPerCall instructions_per_call(InstructionCounter& counter, std::int64_t calls,
                                                                int repeats, FunctionRef<void(std::int64_t)> prepare,
                                                                FunctionRef<void(std::int64_t)> run) {
@@ -106,7 +104,7 @@ struct InstructionsPerCall {
     prepare(number);
     return counter.count([&] { run(number); });
   };
-  // Also where a call throws.
+  // Also if a call throws.
   const detail::AtEnd rest([&] { counter.rest(); });
   InstructionsPerCall found;
   for (int repeat = 0; repeat < repeats; ++repeat) {
@@ -118,8 +116,8 @@ struct InstructionsPerCall {
   return found;
 }
 
-/// Reads the sum of a profile that Callgrind has written: the number in its line `totals: NUMBER`, or in the line
-/// `summary: NUMBER` of a file without it. Throws InputError naming `where` for a text without such a line.
+/// Reads the sum from a profile of Callgrind: the number in its line `totals: NUMBER`, or else in `summary: NUMBER`.
+/// Throws InputError naming `where` if there is no such line.
 [[nodiscard]] inline std::int64_t read_callgrind_total(std::string_view text, const std::string& where) {
   for (const std::string_view key : {"\ntotals:", "\nsummary:"}) {
     const std::size_t found = text.rfind(key);
@@ -133,7 +131,7 @@ struct InstructionsPerCall {
   throw InputError({where}, "expected a profile of Callgrind with a line 'totals: NUMBER'");
 }
 
-/// Returns whether this process runs under Valgrind; false in a program that was compiled without Valgrind's headers.
+/// Whether this process runs under Valgrind; false if compiled without Valgrind's headers.
 [[nodiscard]] inline bool runs_under_valgrind() {
 #ifdef PACE_HAS_CALLGRIND
   return RUNNING_ON_VALGRIND != 0;
@@ -142,11 +140,11 @@ struct InstructionsPerCall {
 #endif
 }
 
-/// Counts by Callgrind, all threads of the process together. The process must run under
-/// `valgrind --tool=callgrind --instr-atstart=no --combine-dumps=no --callgrind-out-file=PREFIX.%p`.
+/// Counts all threads of the process together, by Callgrind. The process must run under `valgrind --tool=callgrind
+/// --instr-atstart=no --combine-dumps=no --callgrind-out-file=PREFIX.%p`.
 class CallgrindCounter final : public InstructionCounter {
  public:
-  /// `prefix`: that of the option above. Throws Unsupported outside of Valgrind.
+  /// `prefix`: PREFIX of the option above. Throws Unsupported outside of Valgrind.
   explicit CallgrindCounter(std::string prefix) : prefix_(std::move(prefix)) {
     if (!runs_under_valgrind())
       throw Unsupported("instructions cannot be counted: this process is not under Callgrind");
@@ -165,15 +163,15 @@ class CallgrindCounter final : public InstructionCounter {
     }
     CALLGRIND_DUMP_STATS;
 #endif
-    // A process that was forked has a file of its own, of which each dump is one more.
+    // A forked process has a file of its own, and each dump adds one.
     const std::string path = prefix_ + '.' + std::to_string(::getpid()) + '.' + std::to_string(++dumps_);
     const std::int64_t total = read_callgrind_total(read_file(path, "the profile that Callgrind has written"), path);
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
     return total;
   }
-  /// Stops the instrumentation, without which code runs several times as fast. Each start costs, since Valgrind then
-  /// translates all code anew.
+  /// Stops the instrumentation, which makes code several times slower. Each start costs, since Valgrind then translates
+  /// all code again.
   void rest() override {
 #ifdef PACE_HAS_CALLGRIND
     CALLGRIND_STOP_INSTRUMENTATION;
@@ -185,11 +183,11 @@ class CallgrindCounter final : public InstructionCounter {
   int dumps_ = 0;
 };
 
-/// Counts by the CPU's own counter of the calling thread, which Linux reads (`perf_event_open`). It counts what
-/// retires, so that interrupts may add a few instructions.
+/// Counts the calling thread by the CPU's own counter, which Linux reads (`perf_event_open`). It counts retired
+/// instructions, so interrupts may add a few.
 class PerfCounter final : public InstructionCounter {
  public:
-  /// Throws Unsupported with the remedy where the kernel does not permit that, or the CPU has no such counter.
+  /// Throws Unsupported, with the remedy, if the kernel does not permit it or the CPU has no such counter.
   PerfCounter() {
     perf_event_attr wanted{};
     wanted.type = PERF_TYPE_HARDWARE;
@@ -198,7 +196,7 @@ class PerfCounter final : public InstructionCounter {
     wanted.disabled = 1;
     wanted.exclude_kernel = 1;
     wanted.exclude_hv = 1;
-    // On the CPU whenever the thread is, or in error, rather than in turn with other events.
+    // Counts whenever the thread runs, or else fails; does not take turns with other events.
     wanted.pinned = 1;
     wanted.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     event_ = FileDescriptor(static_cast<int>(::syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
@@ -213,7 +211,7 @@ class PerfCounter final : public InstructionCounter {
 
   [[nodiscard]] std::string name() const override { return "perf"; }
   [[nodiscard]] std::int64_t count(FunctionRef<void()> work) override {
-    // A pinned event that found no counter once is in an error state, in which it cannot be read, until it is enabled.
+    // A pinned event that once found no counter is in an error state, and cannot be read until enabled.
     ::ioctl(event_.get(), PERF_EVENT_IOC_ENABLE, 0);
     ::ioctl(event_.get(), PERF_EVENT_IOC_DISABLE, 0);
     ::ioctl(event_.get(), PERF_EVENT_IOC_RESET, 0);
@@ -224,7 +222,7 @@ class PerfCounter final : public InstructionCounter {
       work();
     }
     const detail::PerfReading after = read();
-    // A reset sets the value to 0, and not the times.
+    // A reset zeroes the value but not the times.
     return detail::whole_count(
         {.value = after.value, .enabled = after.enabled - before.enabled, .running = after.running - before.running});
   }
@@ -233,7 +231,7 @@ class PerfCounter final : public InstructionCounter {
   [[nodiscard]] detail::PerfReading read() const {
     detail::PerfReading reading;
     const ssize_t length = ::read(event_.get(), &reading, sizeof reading);
-    // That of a pinned event which found no counter has length 0.
+    // A read returns length 0 if the pinned event found no counter.
     if (length != sizeof reading)
       throw Error("the CPU's counter of instructions was lost: " +
                   std::string(length == 0 ? "something else uses the counters; expected one for this thread alone"

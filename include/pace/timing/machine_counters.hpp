@@ -19,19 +19,19 @@
 
 namespace pace::timing {
 
-/// Counters of the calling thread at one moment; reading them between samples takes about a microsecond.
+/// Counters of the calling thread at one moment. Reading them takes about a microsecond.
 struct ThreadCounters {
   Nanoseconds cpu{};                      ///< CPU time
-  std::int64_t involuntary_switches = 0;  ///< times that the thread was preempted
-  std::int64_t voluntary_switches = 0;    ///< times that the thread gave up the CPU itself
+  std::int64_t involuntary_switches = 0;  ///< how often the thread was preempted
+  std::int64_t voluntary_switches = 0;    ///< how often the thread gave up the CPU itself
   Nanoseconds process_cpu = {};           ///< CPU time of all threads of the process
-  /// Steps by which that of threads which run on other CPUs grows: the kernel enters it at each of its ticks, 1 to 10
-  /// ms apart. 0: it is always up to date.
+  /// `process_cpu` grows in such steps for threads on other CPUs. The kernel updates it at its ticks, 1 to 10 ms apart.
+  /// 0: it is always up to date.
   Nanoseconds process_cpu_step = {};
 };
 
 /// Counters of the machine, this process and the calling thread at one moment. Only differences between two readings
-/// are meaningful. A counter that cannot be read is absent.
+/// mean something. A counter that cannot be read is absent.
 struct MachineCounters {
   std::optional<double> total_ticks = {};                 ///< all time, summed over all cores, in units of `tick`
   std::optional<double> idle_ticks = {};                  ///< part of it that was idle or waiting for a disk
@@ -39,31 +39,31 @@ struct MachineCounters {
   Nanoseconds tick = std::chrono::milliseconds(10);       ///< length of a tick
   std::optional<Nanoseconds> process_cpu = {};            ///< CPU time of this process and the children it waited for
   std::optional<Nanoseconds> thread_cpu = {};             ///< CPU time of the calling thread
-  std::optional<std::int64_t> involuntary_switches = {};  ///< times that the calling thread was preempted
-  std::optional<std::int64_t> voluntary_switches = {};    ///< times that the calling thread gave up the CPU itself
+  std::optional<std::int64_t> involuntary_switches = {};  ///< how often the calling thread was preempted
+  std::optional<std::int64_t> voluntary_switches = {};    ///< how often the calling thread gave up the CPU itself
   std::optional<Nanoseconds> throttled = {};              ///< time for which the control group's quota stopped it
   std::optional<Nanoseconds> raw = {};                    ///< a hardware clock without adjustments
   std::optional<Nanoseconds> slept = {};                  ///< time in suspension since the machine started
-  /// Whether this process may not use all CPUs that the ticks are summed over.
+  /// Whether this process may not use all CPUs that the ticks cover.
   bool restricted = false;
 };
 
 namespace detail {
 
-/// Ticks are coarse: with fewer, one tick more or less would change the shares too much.
+/// Ticks are coarse: with fewer, one more or less would change the shares too much.
 inline constexpr double fewest_ticks = 10;
 
 [[nodiscard]] inline std::optional<Nanoseconds> read_clock(clockid_t id) {
   timespec time{};
-  // Asked of the kernel, since the program may have a clock_gettime() of its own.
+  // From the kernel, since the program may have its own clock_gettime().
   if (::syscall(SYS_clock_gettime, id, &time) != 0) return std::nullopt;
   return Nanoseconds(1e9 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec));
 }
 
-/// Returns the time between two ticks of the kernel, which is the resolution of its coarse clock; 0: unknown.
+/// Time between two ticks of the kernel, the resolution of its coarse clock; 0: unknown.
 [[nodiscard]] inline Nanoseconds time_between_ticks() {
   timespec step{};
-  // Asked of the kernel, as in read_clock().
+  // From the kernel, as in read_clock().
   if (::syscall(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &step) != 0) return {};
   return Nanoseconds(1e9 * static_cast<double>(step.tv_sec) + static_cast<double>(step.tv_nsec));
 }
@@ -87,10 +87,10 @@ inline void read_ticks(const std::string& file, MachineCounters& counters) {
   counters.steal_ticks = steal;
 }
 
-/// Returns whether the main thread of this process is kept to some of the CPUs, as by taskset or in a container.
+/// Whether the main thread is limited to some of the CPUs, as by taskset or in a container.
 [[nodiscard]] inline bool is_restricted() {
   const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
-  // A machine with more CPUs than the set has room for is taken for one that can be used as a whole.
+  // If the machine has more CPUs than the set holds, we assume that all can be used.
   cpu_set_t allowed;
   return ::sched_getaffinity(::getpid(), sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) < online;
 }
@@ -118,8 +118,8 @@ template <class T>
   return counters;
 }
 
-/// Reads the counters of the machine, this process and the calling thread. `root` is prepended to the paths of files,
-/// for tests. Takes about 30 us, so call it outside of what is timed.
+/// Reads the counters of the machine, this process and the calling thread. Tests prepend `root` to the paths of files.
+/// Takes about 30 us, so call it outside of timed code.
 [[nodiscard]] inline MachineCounters read_machine_counters(const std::string& root = "") {
   MachineCounters counters;
   detail::read_ticks(root + "/proc/stat", counters);
@@ -129,7 +129,7 @@ template <class T>
   rusage usage{};
   if (::getrusage(RUSAGE_SELF, &usage) == 0)
     counters.process_cpu = detail::time_of(usage.ru_utime) + detail::time_of(usage.ru_stime);
-  // Work of child processes counts as work of this process once it has waited for them.
+  // Work of child processes counts once this process has waited for them.
   if (counters.process_cpu && ::getrusage(RUSAGE_CHILDREN, &usage) == 0)
     *counters.process_cpu += detail::time_of(usage.ru_utime) + detail::time_of(usage.ru_stime);
   if (::getrusage(RUSAGE_THREAD, &usage) == 0) {
@@ -155,10 +155,9 @@ struct TimedCounters {
   MachineCounters counters = {};  ///< the reading
 };
 
-/// Returns for how many CPU seconds in a second, between two readings, work of other processes and of other machines
-/// can have kept `threads` threads of this process from a CPU: what that work took, less what was idle, and no more
-/// than these threads could have used of what was not idle. Nothing where that is unknown: too little time passed to
-/// know it, or this process may not use all CPUs, so that others can have used those that it may not.
+/// Returns how many CPUs other work may have kept from `threads` threads of this process, on average between two
+/// readings. That is its CPU time, limited to `threads` CPUs, less the idle time. Nothing if too little time passed, or
+/// if this process may not use all CPUs, since others may have used the rest.
 [[nodiscard]] inline std::optional<double> cores_taken_between(const TimedCounters& first, const TimedCounters& last,
                                                                int threads) {
   using detail::difference;
@@ -168,7 +167,7 @@ struct TimedCounters {
   const auto idle = difference(before.idle_ticks, after.idle_ticks);
   const auto process = difference(before.process_cpu, after.process_cpu);
   const Nanoseconds elapsed = last.to - first.from;
-  // Each CPU is looked at in ticks of its own.
+  // Each CPU has ticks of its own.
   const bool is_brief = elapsed < detail::fewest_ticks * after.tick;
   if (!total || !idle || !process || is_brief || before.restricted || after.restricted) return std::nullopt;
   const double taken = ((*total - *idle) * after.tick - *process) / elapsed;
@@ -200,14 +199,14 @@ struct TimedCounters {
   const auto stepped_aside = difference(before.voluntary_switches, after.voluntary_switches);
   conditions.involuntary_switches = put_aside;
   if (thread && put_aside && stepped_aside && elapsed.count() > 0) {
-    // Time off the CPU is divided in proportion to the switches: a subject may sleep or wait for a device on purpose.
+    // Divides time off the CPU in proportion to the switches. A subject may sleep or wait for a device on purpose.
     const auto switches = static_cast<double>(*put_aside + *stepped_aside);
     const double off = std::max(0.0, 1 - *thread / elapsed);
     conditions.waiting = switches > 0 ? off * static_cast<double>(*put_aside) / switches : 0;
   }
   if (const auto throttled = difference(before.throttled, after.throttled); throttled && elapsed.count() > 0)
     conditions.throttled = *throttled / elapsed;
-  // A difference within the two readings of the clock is no error: the counter was read at some time between them.
+  // A difference within the clock's two readings is no error: the counter was read at some time between them.
   if (const auto raw = difference(before.raw, after.raw))
     conditions.clock_error = *raw < shortest ? shortest - *raw : *raw > elapsed ? elapsed - *raw : Nanoseconds(0);
   conditions.suspended = difference(before.slept, after.slept);

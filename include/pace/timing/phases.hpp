@@ -1,4 +1,4 @@
-// Phases: parts of one iteration that are timed apart; what lies between them is not timed.
+// Phases: separately timed parts of one iteration; time between them is not counted.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@ namespace pace::timing {
 /// Receives the begin and the end of each phase while an operation runs.
 class Lapper {
  public:
-  /// Called when the phase of this index begins.
+  /// Called when phase `phase` begins.
   virtual void begin(std::size_t phase) = 0;
-  /// Called when the phase of this index ends.
+  /// Called when phase `phase` ends.
   virtual void end(std::size_t phase) = 0;
 
  protected:
   ~Lapper() = default;
 };
 
-/// The phases of one operation, which calls begin() and end() around each phase of each iteration. A clock listens
-/// while it takes a sample, and adds the times here; the time of the sample is their sum.
+/// The phases of one operation, which calls begin() and end() around each phase of each iteration. While a clock takes
+/// a sample, it listens and adds the times here. The sample's time is their sum.
 class Phases {
  public:
-  /// One phase for each name, in the order in which they run.
+  /// One phase for each name, in the order of running.
   explicit Phases(std::vector<std::string> names) : names_(std::move(names)), times_(names_.size()) {}
 
   /// Names of the phases, such as `forward` and `backward`.
@@ -34,11 +34,11 @@ class Phases {
   /// Time of each phase in the last sample, all its iterations together.
   [[nodiscard]] const std::vector<Nanoseconds>& times() const { return times_; }
 
-  /// Called by the operation when the phase of this index begins.
+  /// The operation calls it when phase `phase` begins.
   void begin(std::size_t phase) {
     if (lapper_ != nullptr) lapper_->begin(phase);
   }
-  /// Called by the operation when the phase of this index ends.
+  /// The operation calls it when phase `phase` ends.
   void end(std::size_t phase) {
     if (lapper_ != nullptr) lapper_->end(phase);
   }
@@ -57,7 +57,7 @@ class Phases {
     for (const auto time : times_) sum += time;
     return sum;
   }
-  /// Calls `run()`, in which `lapper` receives the begin and the end of each phase. For clocks.
+  /// Calls `run()`, and meanwhile passes the begin and end of each phase to `lapper`. For clocks.
   template <class Run>
   void listen(Lapper& lapper, Run&& run) {
     struct Listening {

@@ -1,4 +1,4 @@
-// Rounds: the loop of timed samples.
+// run_rounds: the loop of timed samples.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace pace::timing {
 
 /// Result of run_rounds().
 struct Rounds {
-  /// Time per iteration as samples[implementation][round]. Times of phases follow those of whole iterations, as
-  /// samples[(1 + phase) * implementations + implementation][round].
+  /// Time per iteration as samples[implementation][round]. Times of phases follow, as samples[(1 + phase) *
+  /// implementations + implementation][round].
   std::vector<std::vector<Nanoseconds>> samples = {};
   std::size_t rounds = 0;                            ///< number of rounds
   StopReason stop_reason = StopReason::not_started;  ///< why the rounds ended
@@ -26,15 +26,14 @@ struct Rounds {
   Nanoseconds observed{};                            ///< part of `elapsed` that observers took
 };
 
-/// Returns the mean time of a cycle of `implementations` implementations, without the time of observers; 0 without
-/// rounds.
+/// Mean time of a cycle of `implementations` implementations, without observers; 0 without rounds.
 [[nodiscard]] inline Nanoseconds time_of_cycle(const Rounds& rounds, std::size_t implementations) {
   if (rounds.rounds == 0) return {};
   return (rounds.elapsed - rounds.observed) *
          (static_cast<double>(implementations) / static_cast<double>(rounds.rounds));
 }
 
-/// Observer of the rounds. Its functions run between samples: their time belongs to no sample, but to the elapsed time.
+/// Observes the rounds between samples. Its time belongs to no sample, but to the elapsed time.
 class RoundObserver {
  public:
   RoundObserver() = default;
@@ -49,30 +48,29 @@ class RoundObserver {
   virtual void sample_ended(std::size_t /*implementation*/) {}
   /// Called after each cycle, with the samples so far.
   virtual void cycle_ended(const Rounds& /*so_far*/) {}
-  /// Returns the time, by the clock, that this observer has taken since the rounds began; 0 if it is negligible.
+  /// Time, by the clock, that this observer took since the rounds began; 0 if negligible.
   [[nodiscard]] virtual Nanoseconds took() const { return {}; }
 };
 
-/// Rule that decides after each cycle whether the rounds end, such as a sequential test.
+/// Decides after each cycle whether the rounds end, as a sequential test does.
 class StoppingRule {
  public:
   StoppingRule() = default;
   StoppingRule(const StoppingRule&) = delete;
   StoppingRule& operator=(const StoppingRule&) = delete;
   virtual ~StoppingRule() = default;
-  /// Returns whether the samples so far suffice.
+  /// Whether the samples so far suffice.
   [[nodiscard]] virtual bool enough(const Rounds& so_far) = 0;
-  /// Returns the part of the time so far that does not count against the budget, such as that in which other processes
-  /// had the core.
+  /// Part of the time so far that does not count against the budget, such as while other processes had the core.
   [[nodiscard]] virtual Nanoseconds not_counted() const { return {}; }
 };
 
-/// Samples every subject once per round, with `iterations` iterations and in the order of `schedule`, until `rule` is
-/// met, `options.budget` is spent (`options.hard_limit` before `fewest_cycles` cycles, or with time that the rule does
-/// not count), or `options.max_rounds` is reached. The rounds end only between cycles, so that every cycle is balanced,
-/// and after one cycle at least. Nothing is allocated between the first and the last sample. The subjects have no
-/// phases, or all of them the same ones. Observers are called in order and before the rule. Without a rule (null), the
-/// rounds end by time or number alone.
+/// Samples every subject once per round, with `iterations` iterations in the order of `schedule`. Ends when `rule` is
+/// met, `options.budget` is spent, or `options.max_rounds` is reached. Before `fewest_cycles` cycles, or for time that
+/// the rule does not count, `options.hard_limit` is the limit instead. Ends only between cycles, after at least one, so
+/// that every cycle is balanced. Allocates nothing between the first and the last sample. Either no subject has phases,
+/// or all have the same. Calls observers in order, and before the rule. Without a rule (null), only time or number ends
+/// the rounds.
 [[nodiscard]] inline Rounds run_rounds(Clock& clock, std::span<Subject* const> subjects, std::int64_t iterations,
                                        Schedule& schedule, std::size_t fewest_cycles, const Options& options,
                                        std::span<RoundObserver* const> observers = {}, StoppingRule* rule = nullptr) {

@@ -18,21 +18,21 @@ struct Turn {
   std::size_t operands = 0;        ///< index of the operand set on which it runs
 };
 
-/// The order in which k implementations run. A cycle is k rounds. In each cycle every implementation has every place of
-/// the order once and, under OperandPolicy::crossover, every operand set once.
+/// The order of k implementations. A cycle is k rounds. In each cycle, every implementation has every place of the
+/// order once and, under OperandPolicy::crossover, every operand set once.
 ///
 /// For even k, the cycle is a Williams design (E. J. Williams, "Experimental designs balanced for the estimation of
-/// residual effects of treatments", 1949), in which each implementation also follows each other one equally often, so
-/// that first-order carry-over cancels, too. For odd k, such a design takes 2k rows; instead, a square of k rows and
-/// its mirror image alternate, and carry-over cancels on average.
+/// residual effects of treatments", 1949). Each implementation also follows each other one equally often, so that
+/// first-order carry-over cancels too. For odd k, such a design takes 2k rows. We alternate a square of k rows and its
+/// mirror image instead, so that carry-over cancels on average.
 ///
-/// The row of the square of each implementation, and its first operand set, are drawn anew for every cycle. Hence, if
-/// two implementations are the same code, a cycle and the same cycle with the two exchanged are equally likely given
-/// the past: this is the fair coin on which the gate's error rates rest. (Two mirrored squares with the same labels
-/// would balance carry-over exactly, but the second would depend on the coin of the first.)
+/// Each cycle draws every implementation's row of the square and its first operand set. So if two implementations are
+/// the same code, a cycle and the same cycle with the two exchanged are equally likely given the past. The gate's error
+/// rates rest on this fair coin. (Two mirrored squares with the same labels would balance carry-over exactly, but the
+/// second would depend on the first's coin.)
 class Schedule {
  public:
-  /// Makes a schedule for `implementations` implementations; equal seeds give equal schedules on every machine.
+  /// Makes a schedule for `implementations` implementations. Equal seeds give equal schedules on every machine.
   Schedule(std::size_t implementations, OperandPolicy policy, std::uint64_t seed)
       : count_(implementations),
         policy_(policy),

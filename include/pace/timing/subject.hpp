@@ -1,4 +1,4 @@
-// Subject: code that is timed, as the interface for warm-up, calibration, rounds and clocks.
+// Subject: timed code, as the interface for warm-up, calibration, rounds and clocks.
 #pragma once
 
 #include <cstddef>
@@ -9,32 +9,32 @@
 
 namespace pace::timing {
 
-/// Code that is timed. There is one virtual call per sample, and none per iteration.
+/// Timed code, with one virtual call per sample and none per iteration.
 class Subject {
  public:
   virtual ~Subject() = default;
 
-  /// Timed: calls the user's code `iterations` times on the operand set of index `operands`.
+  /// Timed: calls the user's code `iterations` times on operand set `operands`.
   virtual void run(std::size_t operands, std::int64_t iterations) = 0;
 
   /// Untimed, before every run: restores what the last run changed.
   virtual void prepare(std::size_t /*operands*/) {}
 
-  /// Untimed, after every sample: moves the output of the last call to other memory, so that the next sample, of any
-  /// subject, can write its outputs to the same memory.
+  /// Untimed, after every sample: moves the last call's output away, so that the next sample, of any subject, can write
+  /// its outputs to the same memory.
   virtual void finish() {}
 
-  /// Returns the output of the last run, for a clock that captures a run and replays it. A replayed graph writes to the
-  /// memory of the captured output, which therefore outlives the capture and is checked after the last replay.
+  /// Returns the output of the last run, for a clock that captures and replays a run. A replayed graph writes to the
+  /// captured output's memory. So the output outlives the capture, and is checked after the last replay.
   [[nodiscard]] virtual std::shared_ptr<void> keep_output() { return {}; }
 
-  /// Takes the result of keep_output() back before each replay, and poisons it, so that the replay must write it anew.
+  /// Takes back the result of keep_output() before each replay, and poisons it, so that the replay must write it again.
   virtual void put_back_output(const std::shared_ptr<void>& /*output*/) {}
 
-  /// Called while an exception from a sample is handled; may throw another exception that names this subject.
+  /// Called while handling an exception from a sample. May throw another exception that names this subject.
   virtual void failed() {}
 
-  /// Parts of an iteration that are timed apart; null if there are none.
+  /// Separately timed parts of an iteration; null if there are none.
   [[nodiscard]] virtual Phases* phases() { return nullptr; }
 
   /// Subjects with equal identities are the same code, for which a clock keeps one graph.

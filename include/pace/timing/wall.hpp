@@ -17,9 +17,9 @@
 
 namespace pace::timing {
 
-/// Times samples by std::chrono::steady_clock. The CPU's counter is read before and after each reading of the clock, so
-/// that the clock, which a library may replace, has a second one beside it whose error is known. Two readings of the
-/// counter, of some 10 ns each, lie within each stretch of time, for all implementations.
+/// Times samples by std::chrono::steady_clock. Reads the CPU's counter before and after each reading, as a second clock
+/// with a known error: a library may replace the first. Every timed stretch contains two counter readings, of some 10
+/// ns each, for all implementations alike.
 class WallClock final : public Clock {
  public:
   Nanoseconds time(FunctionRef<void()> body) override {
@@ -41,8 +41,8 @@ class WallClock final : public Clock {
   [[nodiscard]] Nanoseconds now() const override { return std::chrono::steady_clock::now().time_since_epoch(); }
   void pause(Nanoseconds time) override { std::this_thread::sleep_for(time); }
 
-  /// The smallest step of the clock in 20 tries, measured once per object: the larger of the counter's step and the
-  /// time of one reading.
+  /// The smallest step of the clock in 20 tries: the larger of its resolution and the time of one reading. Measured
+  /// once per object.
   [[nodiscard]] Nanoseconds resolution() override {
     if (resolution_.count() > 0) return resolution_;
     auto smallest = std::numeric_limits<double>::max();

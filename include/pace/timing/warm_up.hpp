@@ -49,10 +49,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// Runs blocks of iterations of `subject` on the operand set of index `operands` until two consecutive blocks differ by
-/// at most `options.warm_up_agreement` of the faster one, or until `options.warm_up` is spent; at least one block. A
-/// block lasts at least shortest_sample(), or has `options.max_iterations` iterations. If `options.warm_up_iterations`
-/// is set, runs that number of iterations instead, or fewer if `options.warm_up` is spent before.
+/// Runs blocks of iterations of `subject` on operand set `operands`; at least one block. Ends when two consecutive
+/// blocks differ by at most `options.warm_up_agreement` of the faster one, or when `options.warm_up` is spent. A block
+/// lasts at least shortest_sample(), or has `options.max_iterations` iterations. If `options.warm_up_iterations` is
+/// set, runs that many instead, or fewer if `options.warm_up` is spent before.
 [[nodiscard]] inline WarmUp warm_up(Clock& clock, Subject& subject, std::size_t operands, const Options& options) {
   if (options.warm_up_iterations) return detail::warm_up_by_count(clock, subject, operands, options);
   const Nanoseconds shortest = shortest_sample(clock, options);
@@ -68,7 +68,7 @@ namespace detail {
     const Nanoseconds each = took / static_cast<double>(block);
     if (took < shortest && block < most) {
       result.estimate = each;
-      // The block is too short to compare. It grows at most tenfold, as page faults may have slowed a first block.
+      // The block is too short to compare. It grows at most tenfold, since page faults may have slowed a first block.
       const double wanted = took.count() > 0 ? 1.2 * shortest / took : 10.0;
       block = std::min(
           most, static_cast<std::int64_t>(std::ceil(static_cast<double>(block) * std::clamp(wanted, 2.0, 10.0))));
