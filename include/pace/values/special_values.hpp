@@ -17,6 +17,7 @@
 
 #include "pace/base/random.hpp"
 #include "pace/check/raw_memory.hpp"
+#include "pace/values/random_draws.hpp"
 #include "pace/values/related_integers.hpp"
 #include "pace/values/unseen_values.hpp"
 #include "pace/values/value_structure.hpp"
@@ -44,20 +45,18 @@ namespace pace::detail {
 /// Rows of length 1, with the sum 1 or of log-probabilities stay such. Returns whether they were equal.
 [[nodiscard]] inline bool make_unequal(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
   if (!is_constant(values)) return false;
-  at::Tensor varied = values.to(at::kDouble).contiguous().clone().flatten();
-  multiply_each(varied, random, /*signs=*/false);
-  varied = varied.view(values.sizes());
+  at::Tensor others = varied(values, random);
   if (structure.whole && !holds_for_all(values.abs().eq(1))) {
     // Away from zero, so that a count stays one.
-    varied = varied.sign().mul(varied.abs().ceil());
+    others = others.sign().mul(others.abs().ceil());
     // As of 2, which has one other such number.
-    if (is_constant(varied) && varied.numel() > 1)
-      varied = varied.where(choose_eighth(varied.numel(), random, varied.device()).view(varied.sizes()).logical_not(),
-                            varied.sign());
+    if (is_constant(others) && others.numel() > 1)
+      others = others.where(choose_eighth(others.numel(), random, others.device()).view(others.sizes()).logical_not(),
+                            others.sign());
   } else {
-    varied = with_unit_rows(varied, structure);
+    others = with_unit_rows(others, structure);
   }
-  values.copy_(varied);
+  values.copy_(others);
   return !is_constant(values);
 }
 
@@ -95,16 +94,14 @@ namespace pace::detail {
   const bool equal_rows = holds_for_all(rows.eq(rows.narrow(0, 0, 1)));
   const bool single_values = holds_for_all(rows.eq(rows.narrow(1, 0, 1)));
   if (!(equal_rows && unit) && !(single_values && structure.sorted && !unit)) return false;
-  at::Tensor varied = rows.to(at::kDouble).contiguous().clone().flatten();
-  multiply_each(varied, random, /*signs=*/false);
-  varied = varied.view(rows.sizes());
+  at::Tensor others = varied(rows, random);
   if (structure.sorted) {
     const at::Tensor first = rows.narrow(1, 0, 1), last = rows.narrow(1, rows.size(1) - 1, 1);
-    varied = std::get<0>(varied.sort(1, /*descending=*/holds_for_all(last.le(first)) && !single_values));
+    others = std::get<0>(others.sort(1, /*descending=*/holds_for_all(last.le(first)) && !single_values));
   }
-  varied = with_unit_rows(varied, structure);
+  others = with_unit_rows(others, structure);
   const at::Tensor given = values.clone();
-  values.copy_(varied.view(values.sizes()));
+  values.copy_(others.view(values.sizes()));
   return !holds_for_all(values.eq(given));
 }
 

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,7 +16,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/complex.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/from_blob.h>
@@ -34,6 +32,7 @@
 #include "pace/subject/write_values.hpp"
 #include "pace/values/padding.hpp"
 #include "pace/values/quantized_values.hpp"
+#include "pace/values/random_draws.hpp"
 #include "pace/values/related_integers.hpp"
 #include "pace/values/repeated_draws.hpp"
 #include "pace/values/value_structure.hpp"
@@ -198,85 +197,6 @@ void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
   return structure_or_unknown(tensor).needs_common_factor();
 }
 
-/// A random factor in [1/2, 1).
-[[nodiscard]] inline double draw_factor(SplitMix64& random) {
-  return 0.5 + 0.5 * static_cast<double>(random() >> 11) / static_cast<double>(std::uint64_t{1} << 53);
-}
-
-/// Calls `use(first, count, part)` for parts that cover `total` values: `part` is `count` of the numbers that `draw()`
-/// returns. So many are drawn that a few values do not show the period, and each repetition of them starts at another
-/// random place. Drawing one for each value would take longer than most calls do.
-template <class Draw, class Use>
-void draw_in_parts(std::int64_t total, SplitMix64& random, const at::TensorOptions& options, Draw&& draw, Use&& use) {
-  constexpr std::int64_t longest_period = 65521;  // a prime, so that rows do not repeat
-  if (total <= 0) return;
-  const std::int64_t period = std::min(total, longest_period);
-  std::vector<double> drawn(static_cast<std::size_t>(period));
-  for (auto& each : drawn) each = draw(random);
-  // Twice, so that what starts anywhere in the first half is a view.
-  if (total > period) drawn.insert(drawn.end(), drawn.begin(), drawn.end());
-  const at::Tensor numbers = at::from_blob(drawn.data(), {static_cast<std::int64_t>(drawn.size())}, at::kDouble)
-                                 .to(options, /*non_blocking=*/false, /*copy=*/true);
-  for (std::int64_t first = 0; first < total; first += period) {
-    const std::int64_t count = std::min(period, total - first);
-    const std::int64_t start =
-        total > period ? static_cast<std::int64_t>(random.below(static_cast<std::size_t>(period))) : 0;
-    use(first, count, numbers.narrow(0, start, count));
-  }
-}
-
-/// Multiplies each of `values`, a 1-D view, by a random factor in [1/2, 1) of its own, which is negative for one in
-/// eight if `signs`.
-inline void multiply_each(at::Tensor values, SplitMix64& random, bool signs) {
-  const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
-  // The product of one factor in [sqrt(1/2), 1) that other values share and one that others of the values do.
-  draw_in_parts(
-      values.numel(), random, real,
-      [&](SplitMix64& from) {
-        const double size = std::sqrt(draw_factor(from));
-        return signs && from.below(8) == 0 ? -size : size;
-      },
-      [&](std::int64_t first, std::int64_t count, const at::Tensor& part) {
-        values.narrow(0, first, count).mul_(part.mul(std::sqrt(draw_factor(random))));
-      });
-}
-
-/// Multiplies each of `values`, a 1-D view of complex numbers, by a random number of length 1 of its own.
-inline void turn_each(at::Tensor values, SplitMix64& random) {
-  const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
-  constexpr double full_turn = 6.283185307179586;
-  draw_in_parts(
-      values.numel(), random, real, [&](SplitMix64& from) { return full_turn * draw_factor(from); },
-      [&](std::int64_t first, std::int64_t count, const at::Tensor& part) {
-        // Twice a factor in [1/2, 1) covers a whole turn.
-        const at::Tensor angles = part.mul(2).add(full_turn * draw_factor(random));
-        values.narrow(0, first, count).mul_(at::complex(angles.cos(), angles.sin()));
-      });
-}
-
-/// Returns `count` bools of which about one in eight, and at least one, is true.
-[[nodiscard]] inline at::Tensor choose_eighth(std::int64_t count, SplitMix64& random, at::Device device) {
-  const auto options = at::TensorOptions().device(device).dtype(at::kBool);
-  at::Tensor chosen = at::empty({count}, options);
-  draw_in_parts(
-      count, random, options, [](SplitMix64& from) { return from.below(8) == 0 ? 1.0 : 0.0; },
-      [&](std::int64_t first, std::int64_t size, const at::Tensor& part) {
-        chosen.narrow(0, first, size).copy_(part);
-      });
-  if (count > 0)
-    chosen.narrow(0, static_cast<std::int64_t>(random.below(static_cast<std::size_t>(count))), 1).fill_(true);
-  return chosen;
-}
-
-/// A random order of `count` places that is not the given one, by Fisher and Yates. `count` is at least 2.
-[[nodiscard]] inline at::Tensor draw_order(std::int64_t count, SplitMix64& random, at::Device device) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-  if (std::is_sorted(order.begin(), order.end())) std::rotate(order.begin(), order.begin() + 1, order.end());
-  return at::from_blob(order.data(), {count}, at::kLong).to(at::TensorOptions().device(device), false, /*copy=*/true);
-}
-
 /// Whether all elements along each diagonal of matrices are equal.
 [[nodiscard]] inline bool is_toeplitz(const at::Tensor& values) {
   if (values.dim() < 2) return false;
@@ -305,9 +225,7 @@ inline void vary_steps(const at::Tensor& rows, SplitMix64& random) {
   const std::int64_t width = rows.size(-1);
   const at::Tensor given = rows.to(at::kDouble), first = given.narrow(-1, 0, 1);
   const at::Tensor last = given.narrow(-1, width - 1, 1), steps = given.diff();
-  at::Tensor varied = steps.contiguous().flatten();
-  multiply_each(varied, random, /*signs=*/false);
-  at::Tensor sums = varied.view(steps.sizes()).cumsum(-1);
+  at::Tensor sums = varied(steps, random).cumsum(-1);
   const at::Tensor total = sums.narrow(-1, width - 2, 1);
   sums = first.add(sums.mul(last.sub(first).div(total).nan_to_num(1, 1, 1)));
   // Rounding must not lead beyond the ends.
@@ -326,7 +244,7 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
   at::Tensor factors = at::zeros({width}, at::kDouble);
   for (int i = 0; i < terms; ++i) factors.add_(heights.mul(draw_factor(random)).exp(), factor / terms);
   const at::Tensor both = at::cat({factors.flip(0), factors.narrow(0, 1, width - 1)});
-  const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
+  const auto real = real_options_of(values);
   at::Tensor matrix = at::empty({width, width}, real);
   write_diagonals(matrix, both.to(real));
   values.mul_(matrix);
@@ -355,12 +273,8 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
   };
   if (structure.log_probabilities) {
     if (has_unit_columns(given.exp())) return false;
-    at::Tensor varied = given.clone().flatten();
-    if (keeps_order)
-      varied.mul_(draw_factor(random));
-    else
-      multiply_each(varied, random, /*signs=*/false);
-    values.copy_(with_unit_rows(varied.view(given.sizes()), structure));
+    const at::Tensor others = keeps_order ? given.mul(draw_factor(random)) : varied(given, random);
+    values.copy_(with_unit_rows(others, structure));
     return true;
   }
   if (structure.unit_sums && has_unit_columns(given)) return false;
@@ -368,11 +282,9 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
   const auto size_of = [&](const at::Tensor& rows) {
     return structure.unit_sums ? rows.sum(-1, true) : rows.square().sum(-1, true).sqrt();
   };
-  at::Tensor varied = given.clone().flatten();
-  multiply_each(varied, random, /*signs=*/false);
-  varied = varied.view(given.sizes());
+  const at::Tensor others = varied(given, random);
   // Rows of zeros stay what they are.
-  values.copy_(varied.mul(size_of(given).div(size_of(varied)).nan_to_num(1, 1, 1)));
+  values.copy_(others.mul(size_of(given).div(size_of(others)).nan_to_num(1, 1, 1)));
   return true;
 }
 
@@ -402,7 +314,7 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
 [[nodiscard]] inline bool rearrange_values(at::Tensor& values, const ValueStructure& structure, double factor,
                                            SplitMix64& random) {
   const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
-  const auto real = values.options().dtype(c10::toRealValueType(values.scalar_type())).requires_grad(false);
+  const auto real = real_options_of(values);
   if (values.dim() == 0) return false;
   // Logarithms of zeros are infinite, and stay so.
   if (structure.infinite) return structure.log_probabilities && vary_unit_rows(values, structure, random);
@@ -465,8 +377,7 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
       // Those of a circulant matrix repeat each other.
       const bool circulant = values.size(-2) == width &&
                              all(diagonals.narrow(-1, 0, width - 1).eq(diagonals.narrow(-1, width, width - 1)));
-      at::Tensor flat = diagonals.view({-1});
-      multiply_each(flat, random, /*signs=*/false);
+      multiply_each(diagonals.view({-1}), random, /*signs=*/false);
       if (circulant) diagonals.narrow(-1, 0, width - 1).copy_(diagonals.narrow(-1, width, width - 1));
     }
     write_diagonals(values, diagonals);
@@ -492,9 +403,7 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
   if (values.dim() >= 2 && (all(values.eq(values.tril())) || all(values.eq(values.triu())))) return false;
   if (vary_unit_rows(values, structure, random)) return true;
   if (structure.is_centred() && !structure.ties) {
-    at::Tensor varied = values.to(at::kDouble).contiguous().clone().flatten();
-    multiply_each(varied, random, /*signs=*/false);
-    values.copy_(centred(varied.view(values.sizes()), structure));
+    values.copy_(centred(varied(values, random), structure));
     return true;
   }
   for (std::int64_t dim = 0; dim < values.dim(); ++dim)
@@ -950,8 +859,7 @@ class UnseenValues {
     const auto options = at::TensorOptions().dtype(at::kDouble).device(tensor.device());
     at::Tensor factors = at::ones(renewal <= Renewal::vary ? tensor.sizes() : at::IntArrayRef({}), options);
     if (renewal <= Renewal::vary) {
-      at::Tensor flat = factors.view({-1});
-      multiply_each(flat, random, /*signs=*/false);
+      multiply_each(factors.view({-1}), random, /*signs=*/false);
     } else {
       factors.fill_(factor);
     }
