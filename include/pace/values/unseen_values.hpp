@@ -30,11 +30,13 @@
 #include "pace/check/restore.hpp"
 #include "pace/subject/operands.hpp"
 #include "pace/subject/write_values.hpp"
+#include "pace/values/integer_places.hpp"
 #include "pace/values/padding.hpp"
 #include "pace/values/quantized_values.hpp"
 #include "pace/values/random_draws.hpp"
 #include "pace/values/related_integers.hpp"
 #include "pace/values/repeated_draws.hpp"
+#include "pace/values/replaced_values.hpp"
 #include "pace/values/value_structure.hpp"
 
 namespace pace::detail {
@@ -182,21 +184,6 @@ void renew_each(const std::vector<at::Tensor>& tensors, Change&& change) {
       });
 }
 
-/// The structure of a tensor's values; that of a dtype without arithmetic has something that only a common factor
-/// keeps.
-[[nodiscard]] inline ValueStructure structure_or_unknown(const at::Tensor& tensor) {
-  try {
-    return structure_of(tensor);
-  } catch (...) {
-    return {.infinite = true};
-  }
-}
-
-/// Whether the values of a tensor have a property that factors of their own would take away.
-[[nodiscard]] inline bool has_special_values(const at::Tensor& tensor) {
-  return structure_or_unknown(tensor).needs_common_factor();
-}
-
 /// Whether all elements along each diagonal of matrices are equal.
 [[nodiscard]] inline bool is_toeplitz(const at::Tensor& values) {
   if (values.dim() < 2) return false;
@@ -286,13 +273,6 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
   // Rows of zeros stay what they are.
   values.copy_(others.mul(size_of(given).div(size_of(others)).nan_to_num(1, 1, 1)));
   return true;
-}
-
-/// Whether the dimension may be that of the coordinates of points or boxes, each of which has a meaning of its own: the
-/// last one of several, with up to four elements.
-[[nodiscard]] inline bool has_coordinates(const at::Tensor& values, std::int64_t dim) {
-  constexpr std::int64_t most = 4;
-  return values.dim() > 1 && dim == values.dim() - 1 && values.size(dim) <= most && values.size(dim) < values.numel();
 }
 
 /// Gives `values`, a view of what is to be renewed, other ones in place that have the structure that `structure` says.
@@ -411,133 +391,6 @@ inline void vary_symmetric_toeplitz(at::Tensor& values, double factor, SplitMix6
       values.copy_(values.index_select(dim, draw_order(values.size(dim), random, values.device())));
   if (!structure.whole && !unit) values.mul_(factor);
   return true;
-}
-
-/// Whether whole numbers may take each other's values without a loss of structure.
-[[nodiscard]] inline bool may_repeat(const ValueStructure& structure) {
-  return structure.whole && !structure.zeros && !structure.infinite && !structure.sorted && !structure.symmetric &&
-         !structure.has_unit_rows();
-}
-
-/// The longest dimension of `values`, which has one.
-[[nodiscard]] inline std::int64_t longest_dim(const at::Tensor& values) {
-  return std::max_element(values.sizes().begin(), values.sizes().end()) - values.sizes().begin();
-}
-
-/// Returns the longest dimension of one-hot rows but their own; nothing for other values, and where each row occurs
-/// once, as in a permutation matrix.
-[[nodiscard]] inline std::optional<std::int64_t> one_hot_dim(const at::Tensor& values) {
-  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
-  if (values.dim() < 2 || values.is_complex() || values.size(-1) < 2 || values.numel() < 3 * values.size(-1))
-    return std::nullopt;
-  if (values.scalar_type() != at::kBool && !all(values.eq(0).logical_or(values.eq(1)))) return std::nullopt;
-  const at::Tensor rows = values.reshape({-1, values.size(-1)}).to(at::kFloat);
-  if (!all(rows.sum(1).eq(1)) || all(rows.sum(0).le(1))) return std::nullopt;
-  const auto sizes = values.sizes().slice(0, static_cast<std::size_t>(values.dim() - 1));
-  return std::max_element(sizes.begin(), sizes.end()) - sizes.begin();
-}
-
-/// Gives about one in eight of the slices of `values` along `dim` the values of another one, so that what belongs
-/// together in a slice stays together.
-inline void resample_slices(at::Tensor& values, std::int64_t dim, SplitMix64& random) {
-  const std::int64_t size = values.size(dim);
-  if (size < 2) return;
-  const at::Tensor chosen = choose_eighth(size, random, values.device());
-  std::vector<std::int64_t> shape(static_cast<std::size_t>(values.dim()), 1);
-  shape[static_cast<std::size_t>(dim)] = size;
-  const auto shift = 1 + static_cast<std::int64_t>(random.below(static_cast<std::size_t>(size - 1)));
-  values.copy_(at::where(chosen.view(shape), values.roll(shift, dim), values));
-}
-
-/// As resample_slices(); but of bools, which may belong to others in any way, one in eight takes the other value.
-inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& random) {
-  if (values.scalar_type() == at::kBool)
-    values.logical_xor_(choose_eighth(values.numel(), random, values.device()).view(values.sizes()));
-  else
-    resample_slices(values, dim, random);
-}
-
-/// Whether whole numbers or bools may be replaced as resample_values() does along `dim` without a loss of structure.
-/// They stay where none occurs twice in a line along `dim`, as in a permutation; where the few numbers of a slice, such
-/// as the ends of an edge, occur together once only; and where all lines have one sum, as one-hot rows have. A single
-/// bool that differs from all others stays as well.
-[[nodiscard]] inline bool may_replace(const at::Tensor& values, std::int64_t dim) {
-  constexpr std::int64_t most_looked_at = 1 << 18, few = 4;
-  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
-  const auto equal_sums = [&](std::int64_t along) {
-    const at::Tensor sums = values.sum(along).flatten();
-    return sums.numel() > 1 && all(sums.eq(sums.narrow(0, 0, 1)));
-  };
-  const std::int64_t size = values.size(dim), lines = values.numel() / std::max<std::int64_t>(size, 1);
-  if (values.scalar_type() == at::kBool) {
-    for (std::int64_t each = 0; each < values.dim(); ++each)
-      if (equal_sums(each)) return false;
-    const auto count = values.sum().item<std::int64_t>();
-    return count > 1 && count < values.numel() - 1;
-  }
-  if (size < 3 || equal_sums(dim)) return false;
-  const at::Tensor slices = values.movedim(dim, 0).reshape({size, lines});
-  const at::Tensor some = slices.narrow(0, 0, std::min(size, most_looked_at))
-                              .narrow(1, 0, std::clamp<std::int64_t>(most_looked_at / size, 1, lines));
-  if (all(std::get<0>(some.sort(0)).diff(1, 0).ne(0))) return false;
-  return lines == 1 || lines > few || std::get<0>(at::unique_dim(slices, 0)).size(0) < size;
-}
-
-/// Whether LibTorch computes with integers or bools of this type. It makes and copies those of UInt16, UInt32 and
-/// UInt64, and little more, so their values stay as they are given.
-[[nodiscard]] inline bool is_computed_integral(at::ScalarType type) {
-  return c10::isIntegralType(type, /*includeBool=*/true) && type != at::kUInt16 && type != at::kUInt32 &&
-         type != at::kUInt64;
-}
-
-/// Returns the dimension along which integers or bools may change places: the longest one along which no line of three
-/// or more is in order, as offsets and padding are, and not all of them before their padding; nothing for other dtypes,
-/// and where values may be addresses (large) or markers (all negative ones are equal), are equal, or point back or
-/// ahead only, as those of a tree may. The last dimension is none if it has few integers, which may be coordinates.
-[[nodiscard]] inline std::optional<std::int64_t> place_free_dim(const at::Tensor& tensor) {
-  if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.numel() < 3 ||
-      !is_computed_integral(tensor.scalar_type()))
-    return std::nullopt;
-  try {
-    const at::Tensor values = check::detail::distinct_values_of(tensor).to(at::kLong);
-    const std::int64_t least = values.min().item<std::int64_t>(), most = values.max().item<std::int64_t>();
-    if (least < std::numeric_limits<std::int32_t>::min() || most > std::numeric_limits<std::int32_t>::max() ||
-        least == most)
-      return std::nullopt;
-    if (least < 0 && !values.lt(0).logical_and(values.ne(least)).any().item<bool>()) return std::nullopt;
-    // Pointers name elements of the tensor, and reach a good part of them, which ids, lengths and masks hardly do.
-    if (values.dim() == 1 && least >= 0 && most < values.numel() && most >= values.numel() / 4 && most > 1) {
-      const at::Tensor ahead = values.sub(at::arange(values.numel(), values.options()));
-      if (ahead.le(0).all().item<bool>() || ahead.ge(0).all().item<bool>()) return std::nullopt;
-    }
-    const bool mask = tensor.scalar_type() == at::kBool;
-    std::optional<std::int64_t> found;
-    for (std::int64_t dim = 0; dim < values.dim(); ++dim) {
-      if (!mask && (has_coordinates(values, dim) || ascends_before_padding(values, dim))) continue;
-      if (values.size(dim) < 3 || (found && values.size(dim) <= values.size(*found))) continue;
-      const at::Tensor steps = values.diff(1, dim);
-      if (!steps.ge(0).all(dim).logical_or(steps.le(0).all(dim)).any().item<bool>()) found = dim;
-    }
-    return found;
-  } catch (...) {  // a dtype without arithmetic
-    return std::nullopt;
-  }
-}
-
-/// Returns the dimension along which whole numbers, or bools, of a tensor may be replaced: the one of place_free_dim()
-/// for integers and bools, and the longest one of floating-point values of `structure`; that of one_hot_dim() for
-/// one-hot rows; nothing where may_replace() forbids it.
-[[nodiscard]] inline std::optional<std::int64_t> replace_dim(const at::Tensor& tensor, const ValueStructure& structure,
-                                                             std::optional<std::int64_t> place_free) {
-  try {
-    std::optional<std::int64_t> dim = place_free;
-    if (place_free || (structure.whole && !structure.symmetric && !structure.sorted))
-      if (const auto rows = one_hot_dim(check::detail::distinct_values_of(tensor))) return rows;
-    if (!dim && may_repeat(structure) && tensor.dim() > 0) dim = longest_dim(check::detail::distinct_values_of(tensor));
-    return dim && may_replace(check::detail::distinct_values_of(tensor), *dim) ? dim : std::nullopt;
-  } catch (...) {  // a dtype without arithmetic
-    return std::nullopt;
-  }
 }
 
 /// Draws unseen values from given ones, by numbers that cannot be foreseen without the seed.

@@ -80,6 +80,38 @@ struct ValueStructure {
   return std::isfinite(largest) && apart <= roundings_of(matrices.scalar_type()) * largest;
 }
 
+/// Whether dimension `dim` may be that of the coordinates of points or boxes, each of which has a meaning of its own:
+/// the last one of several, with up to four elements.
+[[nodiscard]] inline bool has_coordinates(const at::Tensor& values, std::int64_t dim) {
+  constexpr std::int64_t most = 4;
+  return values.dim() > 1 && dim == values.dim() - 1 && values.size(dim) <= most && values.size(dim) < values.numel();
+}
+
+/// The first rows of `values`, or as much of them as we look at for the structure of large ones.
+[[nodiscard]] inline at::Tensor first_rows_of(const at::Tensor& values, std::int64_t most_elements) {
+  if (values.dim() == 0 || values.numel() <= most_elements) return values;
+  const std::int64_t in_row = std::max<std::int64_t>(values.numel() / values.size(0), 1);
+  return values.narrow(0, 0, std::clamp<std::int64_t>(most_elements / in_row, 1, values.size(0)));
+}
+
+/// Whether square matrices are equal to their transposes, or to the conjugates of these, but for rounding.
+[[nodiscard]] inline bool is_symmetric(const at::Tensor& values) {
+  if (values.dim() < 2 || values.size(-1) != values.size(-2) || values.size(-1) < 2) return false;
+  const at::Tensor turned = values.transpose(-1, -2);
+  const auto equals = [&](const at::Tensor& other) { return values.eq(other).all().item<bool>(); };
+  return equals(turned) || (values.is_complex() && equals(turned.conj())) || is_symmetric_but_for_rounding(values);
+}
+
+/// Whether real values have the sum 0 along `dim` but for rounding, and so many signs that others may have it as well.
+[[nodiscard]] inline bool sums_to_zero(const at::Tensor& values, std::int64_t dim) {
+  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
+  const at::Tensor wide = values.to(at::kDouble);
+  // Other means would move zeros, as of differences, and the signs of rates, one of which has all others' sum.
+  const bool has_free_signs =
+      all(values.ne(0)) && values.gt(0).sum(dim).ge(2).logical_and(values.lt(0).sum(dim).ge(2)).any().item<bool>();
+  return has_free_signs && all(wide.sum(dim).abs().le(wide.abs().sum(dim).mul(roundings_of(values.scalar_type()))));
+}
+
 /// Returns the structure of the values of a floating-point or complex tensor. That of large ones is looked for in their
 /// first rows, except for zeros and symmetry. Throws c10::Error for dtypes that have no arithmetic.
 [[nodiscard]] inline ValueStructure structure_of(const at::Tensor& tensor) {
@@ -90,17 +122,8 @@ struct ValueStructure {
   const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
   ValueStructure found;
   found.zeros = tensor.numel() > 1 && all(whole_tensor.eq(0));
-  if (whole_tensor.dim() >= 2 && whole_tensor.size(-1) == whole_tensor.size(-2) && whole_tensor.size(-1) > 1) {
-    const at::Tensor turned = whole_tensor.transpose(-1, -2);
-    found.symmetric = all(whole_tensor.eq(turned)) ||
-                      (whole_tensor.is_complex() && all(whole_tensor.eq(turned.conj()))) ||
-                      is_symmetric_but_for_rounding(whole_tensor);
-  }
-  at::Tensor values = whole_tensor;
-  if (values.dim() > 0 && values.numel() > most_elements) {
-    const std::int64_t in_row = std::max<std::int64_t>(values.numel() / values.size(0), 1);
-    values = values.narrow(0, 0, std::clamp<std::int64_t>(most_elements / in_row, 1, values.size(0)));
-  }
+  found.symmetric = is_symmetric(whole_tensor);
+  const at::Tensor values = first_rows_of(whole_tensor, most_elements);
   found.infinite = !all(values.isfinite());
   found.unit_range = all(values.abs().le(1));
   if (values.is_complex()) {
@@ -127,13 +150,6 @@ struct ValueStructure {
   if (values.scalar_type() != at::kFloat && values.scalar_type() != at::kDouble) return found;
   if (found.both_signs && !found.whole && !found.infinite && !found.sorted && !found.symmetric &&
       !found.has_unit_rows()) {
-    const auto sums_to_zero = [&](const at::Tensor& of, std::int64_t dim) {
-      const at::Tensor wide = of.to(at::kDouble);
-      // Other means would move zeros, as of differences, and the signs of rates, one of which has all others' sum.
-      const bool has_free_signs =
-          all(of.ne(0)) && of.gt(0).sum(dim).ge(2).logical_and(of.lt(0).sum(dim).ge(2)).any().item<bool>();
-      return has_free_signs && all(wide.sum(dim).abs().le(wide.abs().sum(dim).mul(roundings_of(of.scalar_type()))));
-    };
     found.centred_rows = sums_to_zero(values, -1);
     if (whole_tensor.dim() == 2) {
       const std::int64_t most_columns = most_elements / std::max<std::int64_t>(whole_tensor.size(0), 1);
@@ -145,6 +161,15 @@ struct ValueStructure {
   if (some.numel() >= fewest_for_ties)
     found.ties = 10 * std::get<0>(some.sort()).diff().eq(0).sum().item<std::int64_t>() > some.numel();
   return found;
+}
+
+/// As structure_of(), but for a dtype without arithmetic a structure that only a common factor keeps.
+[[nodiscard]] inline ValueStructure structure_or_unknown(const at::Tensor& tensor) {
+  try {
+    return structure_of(tensor);
+  } catch (...) {
+    return {.infinite = true};
+  }
 }
 
 }  // namespace pace::detail
