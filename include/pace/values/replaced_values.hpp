@@ -34,12 +34,11 @@ namespace pace::detail {
 /// Returns the longest dimension of one-hot rows, but not the one along the rows. Nothing for other values, and where
 /// each row occurs once, as in a permutation matrix.
 [[nodiscard]] inline std::optional<std::int64_t> one_hot_dim(const at::Tensor& values) {
-  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
   if (values.dim() < 2 || values.is_complex() || values.size(-1) < 2 || values.numel() < 3 * values.size(-1))
     return std::nullopt;
-  if (values.scalar_type() != at::kBool && !all(values.eq(0).logical_or(values.eq(1)))) return std::nullopt;
+  if (values.scalar_type() != at::kBool && !holds_for_all(values.eq(0).logical_or(values.eq(1)))) return std::nullopt;
   const at::Tensor rows = values.reshape({-1, values.size(-1)}).to(at::kFloat);
-  if (!all(rows.sum(1).eq(1)) || all(rows.sum(0).le(1))) return std::nullopt;
+  if (!holds_for_all(rows.sum(1).eq(1)) || holds_for_all(rows.sum(0).le(1))) return std::nullopt;
   const auto sizes = values.sizes().slice(0, static_cast<std::size_t>(values.dim() - 1));
   return std::max_element(sizes.begin(), sizes.end()) - sizes.begin();
 }
@@ -72,10 +71,9 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
 /// - where a single bool differs from all others.
 [[nodiscard]] inline bool may_replace(const at::Tensor& values, std::int64_t dim) {
   constexpr std::int64_t most_looked_at = 1 << 18, few = 4;
-  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
   const auto equal_sums = [&](std::int64_t along) {
     const at::Tensor sums = values.sum(along).flatten();
-    return sums.numel() > 1 && all(sums.eq(sums.narrow(0, 0, 1)));
+    return sums.numel() > 1 && holds_for_all(sums.eq(sums.narrow(0, 0, 1)));
   };
   const std::int64_t size = values.size(dim), lines = values.numel() / std::max<std::int64_t>(size, 1);
   if (values.scalar_type() == at::kBool) {
@@ -88,7 +86,7 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
   const at::Tensor slices = values.movedim(dim, 0).reshape({size, lines});
   const at::Tensor some = slices.narrow(0, 0, std::min(size, most_looked_at))
                               .narrow(1, 0, std::clamp<std::int64_t>(most_looked_at / size, 1, lines));
-  if (all(std::get<0>(some.sort(0)).diff(1, 0).ne(0))) return false;
+  if (holds_for_all(std::get<0>(some.sort(0)).diff(1, 0).ne(0))) return false;
   return lines == 1 || lines > few || std::get<0>(at::unique_dim(slices, 0)).size(0) < size;
 }
 

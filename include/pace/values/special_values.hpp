@@ -24,9 +24,6 @@
 
 namespace pace::detail {
 
-/// Whether a condition holds for all elements.
-[[nodiscard]] inline bool holds_for_all(const at::Tensor& condition) { return condition.all().item<bool>(); }
-
 /// Whether `values`, real ones, lie in several places in memory and are all the same finite number other than zero.
 [[nodiscard]] inline bool is_constant(const at::Tensor& values) {
   if (values.is_complex() || values.numel() < 2) return false;

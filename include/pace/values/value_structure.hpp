@@ -14,6 +14,14 @@
 
 namespace pace::detail {
 
+/// Whether a condition holds for all elements.
+[[nodiscard]] inline bool holds_for_all(const at::Tensor& condition) { return condition.all().item<bool>(); }
+
+/// Whether all values are equal.
+[[nodiscard]] inline bool are_equal(const at::Tensor& values) {
+  return holds_for_all(values.eq(values.flatten().narrow(0, 0, 1)));
+}
+
 /// What is special about the values of an operand, so that other values must have it, too.
 struct ValueStructure {
   bool unit_range = false;  ///< all lie in [-1, 1], as probabilities and cosines do
@@ -98,18 +106,18 @@ struct ValueStructure {
 [[nodiscard]] inline bool is_symmetric(const at::Tensor& values) {
   if (values.dim() < 2 || values.size(-1) != values.size(-2) || values.size(-1) < 2) return false;
   const at::Tensor turned = values.transpose(-1, -2);
-  const auto equals = [&](const at::Tensor& other) { return values.eq(other).all().item<bool>(); };
+  const auto equals = [&](const at::Tensor& other) { return holds_for_all(values.eq(other)); };
   return equals(turned) || (values.is_complex() && equals(turned.conj())) || is_symmetric_but_for_rounding(values);
 }
 
 /// Whether real values have the sum 0 along `dim` but for rounding, and so many signs that others may have it as well.
 [[nodiscard]] inline bool sums_to_zero(const at::Tensor& values, std::int64_t dim) {
-  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
   const at::Tensor wide = values.to(at::kDouble);
   // Other means would move zeros, as of differences, and the signs of rates, one of which has all others' sum.
-  const bool has_free_signs =
-      all(values.ne(0)) && values.gt(0).sum(dim).ge(2).logical_and(values.lt(0).sum(dim).ge(2)).any().item<bool>();
-  return has_free_signs && all(wide.sum(dim).abs().le(wide.abs().sum(dim).mul(roundings_of(values.scalar_type()))));
+  const bool has_free_signs = holds_for_all(values.ne(0)) &&
+                              values.gt(0).sum(dim).ge(2).logical_and(values.lt(0).sum(dim).ge(2)).any().item<bool>();
+  return has_free_signs &&
+         holds_for_all(wide.sum(dim).abs().le(wide.abs().sum(dim).mul(roundings_of(values.scalar_type()))));
 }
 
 /// Returns the structure of the values of a floating-point or complex tensor. That of large ones is looked for in their
@@ -119,30 +127,31 @@ struct ValueStructure {
   constexpr double sum_tolerance = 1e-2;  // of rows in float16
   const c10::NoGradGuard no_grad;
   const at::Tensor whole_tensor = check::detail::distinct_values_of(tensor);
-  const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
   ValueStructure found;
-  found.zeros = tensor.numel() > 1 && all(whole_tensor.eq(0));
+  found.zeros = tensor.numel() > 1 && holds_for_all(whole_tensor.eq(0));
   found.symmetric = is_symmetric(whole_tensor);
   const at::Tensor values = first_rows_of(whole_tensor, most_elements);
-  found.infinite = !all(values.isfinite());
-  found.unit_range = all(values.abs().le(1));
+  found.infinite = !holds_for_all(values.isfinite());
+  found.unit_range = holds_for_all(values.abs().le(1));
   if (values.is_complex()) {
     found.both_signs = true;
     return found;
   }
-  found.whole = all(values.eq(values.round()));
+  found.whole = holds_for_all(values.eq(values.round()));
   found.both_signs = values.lt(0).any().item<bool>() && values.gt(0).any().item<bool>();
   if (values.dim() == 0) return found;
   const std::int64_t width = values.size(-1);
   if (width >= 2) {
-    const auto sums_to_one = [&](const at::Tensor& rows) { return all(rows.sum(-1).sub(1).abs().lt(sum_tolerance)); };
-    found.unit_sums = all(values.ge(0)) && sums_to_one(values.to(at::kDouble));
-    found.log_probabilities = !found.whole && all(values.le(0)) && sums_to_one(values.to(at::kDouble).exp());
+    const auto sums_to_one = [&](const at::Tensor& rows) {
+      return holds_for_all(rows.sum(-1).sub(1).abs().lt(sum_tolerance));
+    };
+    found.unit_sums = holds_for_all(values.ge(0)) && sums_to_one(values.to(at::kDouble));
+    found.log_probabilities = !found.whole && holds_for_all(values.le(0)) && sums_to_one(values.to(at::kDouble).exp());
   }
   if (width >= 3) {
     const at::Tensor later = values.narrow(-1, 1, width - 1), earlier = values.narrow(-1, 0, width - 1);
-    found.sorted = all(later.ge(earlier)) || all(later.le(earlier));
-    found.unit_rows = all(values.to(at::kDouble).square().sum(-1).sub(1).abs().lt(sum_tolerance));
+    found.sorted = holds_for_all(later.ge(earlier)) || holds_for_all(later.le(earlier));
+    found.unit_rows = holds_for_all(values.to(at::kDouble).square().sum(-1).sub(1).abs().lt(sum_tolerance));
   }
   // Narrow types have ties among any numbers. Zeros stay zeros with any factor.
   const at::Tensor first = values.flatten().narrow(0, 0, std::min(values.numel(), most_for_ties));
