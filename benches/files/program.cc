@@ -25,6 +25,7 @@
 #include "benches/loaders/input_text.hpp"
 #include "benches/loaders/library.hpp"
 #include "benches/loaders/operator_by_name.hpp"
+#include "pace/base/utf8.hpp"
 #include "pace/catch2.hpp"
 #include "pace/os/bazel.hpp"
 #include "pace/os/same_file.hpp"
@@ -51,7 +52,9 @@ Work work;
 
 /// Whether --case leaves the case out.
 bool is_left_out(const loaders::Case& one) {
-  return !work.named.empty() && std::ranges::find(work.named, one.name) == work.named.end();
+  return !work.named.empty() && std::ranges::none_of(work.named, [&](const std::string& name) {
+    return pace::valid_utf8(name) == pace::valid_utf8(one.name);
+  });
 }
 
 /// What a dry run finds, each problem once.
@@ -242,7 +245,7 @@ int main(int argc, char** argv) {
   config.configuration = configuration;
   config.prepare = prepare;
   config.list = [](std::ostream& out) {
-    for (const auto& one : work.cases) out << pace::report::printable(one.name) << '\n';
+    for (const auto& one : work.cases) out << pace::report::printable(pace::valid_utf8(one.name)) << '\n';
   };
   config.progress_parts = "cases";
   config.isolated = true;

@@ -296,7 +296,8 @@ operators::compat::CompatOptions compat_options() {
 void list_cases(std::ostream& out) {
   for (const auto& selected : work->selection)
     for (std::size_t offset = 0; offset < selected.samples.size(); ++offset)
-      for (const auto& name : case_names(selected, offset)) out << pace::report::printable(name) << '\n';
+      for (const auto& name : case_names(selected, offset))
+        out << pace::report::printable(pace::valid_utf8(name)) << '\n';
 }
 
 void replay_as_upstream() {

@@ -52,6 +52,14 @@ compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "$work/some"
 shows "2 cases would be measured"; shows "no.pt: this is TorchScript without tensors of torch::save"
 compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "$work/some" --dry-run --case good; ends_with 0
 
+case="a case whose name is not UTF-8 is called as its results are"
+printf '(T([8, 63], f32), T([64], f32))\n' >"$work/"$'na\xefve.txt'
+compares --baseline $pair.pt --candidate $pair.pt2 --inputs "$work/"$'na\xefve.txt' --list
+[[ $output == $'na\xef\xbf\xbdve' ]] || complain "the list is $output"
+compares --trust --baseline $pair.pt --candidate $pair.pt2 --inputs "$work/"$'na\xefve.txt' --dry-run \
+  --case $'na\xef\xbf\xbdve'
+ends_with 42; shows "two_layers.pt2: argument 'x': expected float32["
+
 case="a dry run fails for files that do not load, and runs no code of them"
 printf 'hello' >"$work/text.pt"
 python3 - $pair.pt "$work/short.pt" <<'EOF' || complain "the file could not be changed"
