@@ -34,6 +34,12 @@ using pace::Nanoseconds;
 using pace::detail::Renewal;
 using pace::detail::UnseenValues;
 
+constexpr Renewal rearrange_signs{Renewal::rearrange, /*signs=*/true};
+constexpr Renewal vary_signs{Renewal::vary, /*signs=*/true};
+constexpr Renewal rearrange_all{Renewal::rearrange, /*signs=*/false, Renewal::Integers::move};
+constexpr Renewal replace_all{Renewal::rearrange, /*signs=*/false, Renewal::Integers::replace};
+constexpr Renewal replace_all_signs{Renewal::rearrange, /*signs=*/true, Renewal::Integers::replace};
+
 at::Tensor numbers(std::initializer_list<double> values) { return at::tensor(std::vector<double>(values)); }
 
 bool has_special_values(const at::Tensor& values) { return pace::detail::structure_of(values).needs_common_factor(); }
@@ -80,7 +86,7 @@ TEST_CASE("signs: one in eight of values of both signs, and angles of complex on
   const auto flipped = [](const at::Tensor& now, const at::Tensor& given) {
     return now.mul(given).lt(0).sum().item<std::int64_t>();
   };
-  for (const auto renewal : {Renewal::rearrange_signs, Renewal::vary_signs, Renewal::replace_all_signs}) {
+  for (const auto renewal : {rearrange_signs, vary_signs, replace_all_signs}) {
     const auto now = drawn(renewal, {x})[0];
     CHECK(flipped(now, x) > 60);
     CHECK(flipped(now, x) < 250);
@@ -88,18 +94,18 @@ TEST_CASE("signs: one in eight of values of both signs, and angles of complex on
     CHECK(sizes.ge(0.5).logical_and(sizes.lt(1)).all().item<bool>());
   }
   CHECK(flipped(drawn(Renewal::rearrange, {x})[0], x) == 0);
-  CHECK(flipped(drawn(Renewal::rearrange_signs, {x.abs()})[0], x.abs()) == 0);
+  CHECK(flipped(drawn(rearrange_signs, {x.abs()})[0], x.abs()) == 0);
   const auto in_order = std::get<0>(x.sort());
-  CHECK(drawn(Renewal::rearrange_signs, {in_order})[0].diff().ge(0).all().item<bool>());
+  CHECK(drawn(rearrange_signs, {in_order})[0].diff().ge(0).all().item<bool>());
   const auto complex = at::randn({1000}, at::kComplexDouble);
-  const auto turned = drawn(Renewal::vary_signs, {complex})[0].div(complex);
+  const auto turned = drawn(vary_signs, {complex})[0].div(complex);
   CHECK(turned.abs().ge(0.5).logical_and(turned.abs().lt(1)).all().item<bool>());
   const auto angles = turned.angle();
   for (const double quarter : {-3.0, -1.5, 0.0, 1.5})
     CHECK(angles.gt(quarter).logical_and(angles.lt(quarter + 1.5)).sum().item<std::int64_t>() > 150);
   CHECK(drawn(Renewal::vary, {complex})[0].div(complex).angle().abs().lt(1e-9).all().item<bool>());
-  CHECK(UnseenValues({x}, 1).any(Renewal::rearrange_signs));
-  CHECK_FALSE(UnseenValues({x.abs(), in_order}, 1).any(Renewal::rearrange_signs));
+  CHECK(UnseenValues({x}, 1).any(rearrange_signs));
+  CHECK_FALSE(UnseenValues({x.abs(), in_order}, 1).any(rearrange_signs));
 }
 
 TEST_CASE("each draw has values of its own, which the seed repeats") {
@@ -343,20 +349,20 @@ TEST_CASE("replaced: one-hot rows by others, but not those of a permutation") {
   for (const auto dtype : {at::kBool, at::kLong, at::kDouble}) {
     bool differ = false;
     for (std::uint64_t seed = 1; seed < 6; ++seed) {
-      const auto now = drawn(Renewal::replace_all, {one_hot.to(dtype)}, seed)[0];
+      const auto now = drawn(replace_all, {one_hot.to(dtype)}, seed)[0];
       CHECK(now.sum(1).eq(1).all().item<bool>());
       differ = differ || !at::equal(sorted(now.sum(0)), sorted(one_hot.sum(0)));
     }
     CHECK(differ);
   }
   const auto permutation = at::eye(6, at::kDouble).index_select(0, at::tensor({3, 1, 0, 5, 2, 4}));
-  const auto now = drawn(Renewal::replace_all, {permutation}, 5)[0];
+  const auto now = drawn(replace_all, {permutation}, 5)[0];
   CHECK(at::equal(now.sum(0), at::ones({6}, at::kDouble)));
 }
 
 TEST_CASE("rearranged, integers too: the same ones in other places, unless their places matter") {
   const auto moved = [](const at::Tensor& given) {
-    const auto now = rearranged(given, Renewal::rearrange_all);
+    const auto now = rearranged(given, rearrange_all);
     CHECK(at::equal(sorted(now), sorted(given)));
     return !at::equal(now, given);
   };
@@ -372,11 +378,11 @@ TEST_CASE("rearranged, integers too: the same ones in other places, unless their
   CHECK_FALSE(moved(longs({3, 1})));
   // Along the longest dimension: the other one may tell coordinates apart.
   const auto points = longs({1, 90, 4, 80, 2, 70, 0, 95, 3, 60}).view({5, 2});
-  const auto now = rearranged(points, Renewal::rearrange_all);
+  const auto now = rearranged(points, rearrange_all);
   CHECK(at::equal(sorted(now.select(1, 0)), sorted(points.select(1, 0))));
   // By as many places where sizes are equal; other kinds leave them.
   const std::vector<at::Tensor> given{longs({3, 0, 7, 7, 1}), longs({4, 0, 8, 8, 1})};
-  const auto both = drawn(Renewal::rearrange_all, given);
+  const auto both = drawn(rearrange_all, given);
   CHECK(at::equal(both[0].argmin(), both[1].argmin()));
   CHECK(at::equal(drawn(Renewal::rearrange, given)[0], given[0]));
 }
@@ -398,7 +404,7 @@ TEST_CASE("padding stays where it is, or changes places with its row, and no oth
       CAPTURE(value, at_end);
       bool replaced = false;
       for (std::uint64_t seed = 1; seed < 6; ++seed)
-        for (const auto renewal : {Renewal::rearrange_all, Renewal::replace_all}) {
+        for (const auto renewal : {rearrange_all, replace_all}) {
           const auto alone = drawn(renewal, {given}, seed)[0], padding = alone.eq(value);
           CHECK_FALSE(at::equal(padding, places));
           CHECK(at::equal(counts(padding), counts(places)));
@@ -426,14 +432,14 @@ TEST_CASE("what describes padding stays: masks of any dtype and shape, and lengt
         additive.unsqueeze(1).repeat({1, 16, 1}), lengths.to(at::kInt), lengths.to(at::kFloat), lengths.neg().add(16),
         lengths.unsqueeze(1)})
     for (const auto renewal :
-         {Renewal::replace_all_signs, Renewal::rearrange_all, Renewal::rearrange, Renewal::scale}) {
+         {replace_all_signs, rearrange_all, Renewal(Renewal::rearrange), Renewal(Renewal::scale)}) {
       const auto both = drawn(renewal, {given, said}, 3);
       CHECK(at::equal(both[1], said));
       CHECK(at::equal(both[0].ne(0), mask));
     }
   // Elements that have padding in the same places have it there in other values as well.
   const auto labels = padded(lengths, 16, 1), rows = at::randn({8, 16, 3}).mul(mask.unsqueeze(2));
-  const auto all = drawn(Renewal::replace_all, {given, labels, rows}, 3);
+  const auto all = drawn(replace_all, {given, labels, rows}, 3);
   CHECK(at::equal(all[0].ne(0), mask));
   CHECK(at::equal(all[1].ne(1), mask));
   CHECK(at::equal(all[2].ne(0).any(2), mask));
@@ -443,7 +449,7 @@ TEST_CASE("what describes padding stays: masks of any dtype and shape, and lengt
 
 TEST_CASE("rows whose lengths are in order stay in order") {
   const auto given = padded(at::arange(16, 0, -2), 16, 0);
-  const auto now = drawn(Renewal::replace_all, {given}, 3)[0];
+  const auto now = drawn(replace_all, {given}, 3)[0];
   CHECK(at::equal(now.ne(0), given.ne(0)));
 }
 
@@ -469,7 +475,7 @@ TEST_CASE("no padding: values in the middle of rows, masks, coordinates, rows in
 
 TEST_CASE("replaced: whole numbers by others that occur, and bools by the other value, so that counts change") {
   const auto replaced = [](const at::Tensor& given) {
-    const auto now = drawn(Renewal::replace_all, {given}, 5)[0];
+    const auto now = drawn(replace_all, {given}, 5)[0];
     CHECK(at::isin(now.to(at::kDouble), given.to(at::kDouble)).all().item<bool>());
     return !at::equal(sorted(now), sorted(given));
   };
@@ -481,7 +487,7 @@ TEST_CASE("replaced: whole numbers by others that occur, and bools by the other 
   CHECK(replaced(numbers_below(20, {64}).to(at::kDouble)));
   // The number of all that are true may be the same by chance, those of each row are not.
   const auto flags = at::rand({8, 64}).gt(0.5);
-  CHECK_FALSE(at::equal(drawn(Renewal::replace_all, {flags}, 5)[0].sum(-1), flags.sum(-1)));
+  CHECK_FALSE(at::equal(drawn(replace_all, {flags}, 5)[0].sum(-1), flags.sum(-1)));
   CHECK(replaced(numbers_below(20, {8, 64})));
   // What has a structure is at most in other places.
   CHECK_FALSE(replaced(at::randperm(64, at::kLong)));
@@ -494,10 +500,10 @@ TEST_CASE("replaced: whole numbers by others that occur, and bools by the other 
   // Whole slices: what belongs together in one stays together.
   const auto starts = numbers_below(20, {64});
   const auto ranges = at::stack({starts, starts.add(numbers_below(2, {64})).add(1)}, 1);
-  const auto now = drawn(Renewal::replace_all, {ranges}, 5)[0];
+  const auto now = drawn(replace_all, {ranges}, 5)[0];
   CHECK_FALSE(at::equal(sorted(now), sorted(ranges)));
   CHECK(now.select(1, 0).lt(now.select(1, 1)).all().item<bool>());
-  CHECK_FALSE(UnseenValues({at::randperm(64, at::kLong)}, 1).any(Renewal::replace_all));
+  CHECK_FALSE(UnseenValues({at::randperm(64, at::kLong)}, 1).any(replace_all));
 }
 
 TEST_CASE("operands that are equal stay equal, and have their own values otherwise") {

@@ -232,7 +232,7 @@ class EachOperand final : public Check {
     calls_left_ -= unseen_.calls;
     operands_.restore_all(0);
     const auto groups = find_groups();
-    const bool draws = unseen_.renewal <= Renewal::vary;
+    const bool draws = unseen_.renewal.varies();
     // What changes one operand was seen to matter.
     const bool matters = groups.size() == 1 && draws && differs(given_, unseen_.expected);
     // A common factor may be all that the baseline takes.
@@ -297,7 +297,7 @@ class EachOperand final : public Check {
   void learn_special(const std::vector<std::size_t>& operands) {
     for (const Way way : {Way::zero_some, Way::make_unequal, Way::unlike_rows, Way::lower, Way::mix}) {
       if (!learn_question({operands, Others::given, way}) &&
-          (unseen_.renewal > Renewal::vary || !learn_question({operands, Others::unseen, way})))
+          (!unseen_.renewal.varies() || !learn_question({operands, Others::unseen, way})))
         continue;
       for (const std::size_t i : operands) {
         std::erase(without_effect_, i);
@@ -565,8 +565,7 @@ class EachOperand final : public Check {
   }
 
   [[nodiscard]] std::string how_changed(Way way) const {
-    const std::string drawn =
-        unseen_.renewal <= Renewal::vary && way < Way::zero_some ? to_string(unseen_.renewal) : "";
+    const std::string drawn = unseen_.renewal.varies() && way < Way::zero_some ? to_string(unseen_.renewal) : "";
     const std::string by_way = describe(way);
     return drawn + (drawn.empty() || by_way.empty() ? "" : ", and ") + by_way;
   }

@@ -36,108 +36,12 @@
 #include "pace/values/random_draws.hpp"
 #include "pace/values/rearranged_values.hpp"
 #include "pace/values/related_integers.hpp"
+#include "pace/values/renewal.hpp"
 #include "pace/values/repeated_draws.hpp"
 #include "pace/values/replaced_values.hpp"
 #include "pace/values/value_structure.hpp"
 
 namespace pace::detail {
-
-/// How other values are made from the given ones. Integers and bools stay as they are but for the first kinds: they may
-/// be indices, offsets or masks, of which few others are valid.
-enum class Renewal {
-  /// As replace_all; and signs change as in vary_signs.
-  replace_all_signs,
-  /// As rearrange_all; and one in eight of the whole numbers takes the value of another one, and one in eight of the
-  /// bools
-  /// the other value (see replace_dim()), so that counts, sums and sorted orders change as well.
-  replace_all,
-  /// As rearrange_all; and signs change as in vary_signs.
-  rearrange_all_signs,
-  /// As rearrange; and integers and bools are rolled along a dimension by a random number of places, unless they look
-  /// as
-  /// if their places mattered (see place_free_dim()).
-  rearrange_all,
-  /// As rearrange; and signs change as in vary_signs.
-  rearrange_signs,
-  /// As vary; but a tensor with special values gets others with the same structure (see rearrange_values()), and is
-  /// scaled
-  /// as a whole only where there are none.
-  rearrange,
-  /// As rearrange; and one in eight of the whole numbers that have changed places takes the value of another one, for
-  /// what
-  /// does not depend on places, such as a sort.
-  resample,
-  /// As vary; and where a real tensor without special values has both signs, one value in eight gets the other sign;
-  /// complex values are turned by a random angle of their own.
-  vary_signs,
-  /// Every floating-point value is multiplied by a random factor of its own in [1/2, 1). Signs, zeros and ranges such
-  /// as
-  /// [0, 1] and [-1, 1] stay. A tensor with special values (see has_special_values()) is scaled as a whole instead.
-  vary,
-  /// All floating-point values are multiplied by one random factor in [1/2, 1). This keeps order, ties, symmetry,
-  /// positive definiteness and ratios as well.
-  scale,
-  /// ... by another power of two for each tensor: for what depends on ratios only.
-  scale_each,
-  /// Every floating-point tensor keeps its values, but in other places: for what does not depend on scale at all, such
-  /// as a normalisation.
-  rotate,
-  /// There is nothing to renew, or what there is changes no output and no places.
-  none,
-};
-
-[[nodiscard]] inline const char* to_string(Renewal renewal) {
-  switch (renewal) {
-    case Renewal::replace_all_signs:
-      return "varied at random within their structure, signs too, some whole numbers replaced by others, and "
-             "integers in other places";
-    case Renewal::replace_all:
-      return "varied at random within their structure, some whole numbers replaced by others, and integers in other "
-             "places";
-    case Renewal::rearrange_all_signs:
-      return "varied at random within their structure, signs too, and integers in other places";
-    case Renewal::rearrange_all:
-      return "varied at random within their structure, and integers in other places";
-    case Renewal::rearrange_signs:
-      return "varied at random within their structure, signs too";
-    case Renewal::rearrange:
-      return "varied at random within their structure";
-    case Renewal::resample:
-      return "varied at random within their structure, and some whole numbers replaced by others";
-    case Renewal::vary_signs:
-      return "varied at random, signs too";
-    case Renewal::vary:
-      return "varied at random";
-    case Renewal::scale:
-      return "scaled by a random factor";
-    case Renewal::scale_each:
-      return "each scaled by a power of two";
-    case Renewal::rotate:
-      return "in another order";
-    case Renewal::none:
-      break;
-  }
-  return "unchanged";
-}
-
-/// Whether values of this kind have other signs.
-[[nodiscard]] inline bool changes_signs(Renewal renewal) {
-  return renewal == Renewal::replace_all_signs || renewal == Renewal::rearrange_all_signs ||
-         renewal == Renewal::rearrange_signs || renewal == Renewal::vary_signs;
-}
-
-/// Whether values of this kind that have no special ones among them are multiplied by random factors so that no draw
-/// has those of another one. One factor for all values may come again where it has few digits: float32 has 2^23 of
-/// them.
-[[nodiscard]] inline bool has_random_factors(Renewal renewal, at::ScalarType dtype) {
-  return renewal <= Renewal::vary || (renewal == Renewal::scale && dtype == at::kDouble);
-}
-
-/// Whether whole numbers and bools of this kind are replaced by others that occur.
-[[nodiscard]] inline bool replaces(Renewal renewal) { return renewal <= Renewal::replace_all; }
-
-/// Whether integers and bools change places in values of this kind.
-[[nodiscard]] inline bool moves_integers(Renewal renewal) { return renewal <= Renewal::rearrange_all; }
 
 /// The memory under `tensor`, gaps included, as a 1-D tensor of its dtype that may be written to.
 [[nodiscard]] inline at::Tensor flat_memory(const at::Tensor& tensor) {
@@ -237,36 +141,29 @@ class UnseenValues {
     const auto has = [](const auto& dims) {
       return std::any_of(dims.begin(), dims.end(), [](const auto& dim) { return dim.has_value(); });
     };
-    if (changes_signs(renewal) && !is_set(signs_)) return false;
-    switch (renewal) {
-      case Renewal::replace_all_signs:
-      case Renewal::replace_all:
-        return has(replace_dims_);
-      case Renewal::rearrange_all_signs:
-      case Renewal::rearrange_all:
-        return has(dims_);
-      case Renewal::resample:
-        for (std::size_t i = 0; i < given_.size(); ++i)
-          if (renewable_[i] && may_repeat(structures_[i])) return true;
-        return false;
-      case Renewal::rearrange:
-      case Renewal::vary_signs:
-        return is_set(special_);
-      default:
-        return is_set(renewable_);
+    if (renewal.signs && !is_set(signs_)) return false;
+    if (renewal.integers == Renewal::Integers::replace) return has(replace_dims_);
+    if (renewal.integers == Renewal::Integers::move) return has(dims_);
+    if (renewal == Renewal::resample) {
+      for (std::size_t i = 0; i < given_.size(); ++i)
+        if (renewable_[i] && may_repeat(structures_[i])) return true;
+      return false;
     }
+    // Without special values each of these is another one of the kinds.
+    if (renewal == Renewal::rearrange || renewal == Renewal(Renewal::vary, /*signs=*/true)) return is_set(special_);
+    return is_set(renewable_);
   }
   /// Whether values of this kind are in other places than the given ones, so that they may be unseen though no output
   /// shows it.
   [[nodiscard]] bool changes_places(Renewal renewal) const {
-    return (moves_integers(renewal) && any(Renewal::rearrange_all)) ||
-           (renewal < Renewal::vary_signs && any(Renewal::rearrange));
+    return (renewal.moves_integers() && any({Renewal::rearrange, /*signs=*/false, Renewal::Integers::move})) ||
+           (renewal.rearranges() && any(Renewal::rearrange));
   }
   /// Positions of the tensors whose values the last draw has renewed.
   [[nodiscard]] std::vector<std::size_t> positions() const { return renewed_by(last_); }
   /// Whether values of this kind renew tensor `i`.
   [[nodiscard]] bool renews(Renewal renewal, std::size_t i) const {
-    return renewable_[i] || (moves_integers(renewal) && dims_[i]);
+    return renewable_[i] || (renewal.moves_integers() && dims_[i]);
   }
   /// Positions of the tensors whose values a draw of this kind renews.
   [[nodiscard]] std::vector<std::size_t> renewed_by(Renewal renewal) const {
@@ -301,37 +198,30 @@ class UnseenValues {
     last_ = renewal;
     const double factor = draw_factor(random_);
     const std::uint64_t seed = random_();
-    const bool rearranges = renewal < Renewal::vary_signs;
+    const bool replaces = renewal.integers == Renewal::Integers::replace;
     const std::size_t places = 2 + random_.below(1 << 16);
     // Memory that several tensors share is renewed once, so that it is looked at for the first of them alone.
     const auto look_at = [&](std::size_t i) {
-      if (!special_[i] && has_random_factors(renewal, tensors[i].scalar_type())) drawn_.look_at(i, tensors[i]);
+      if (!special_[i] && renewal.has_random_factors(tensors[i].scalar_type())) drawn_.look_at(i, tensors[i]);
     };
     renew_each(tensors, [&](at::Tensor& memory, std::size_t i) {
       if (stays(i) || !renewable_[i]) return;
-      switch (renewal) {
-        case Renewal::replace_all_signs:
-        case Renewal::replace_all:
-        case Renewal::rearrange_all_signs:
-        case Renewal::rearrange_all:
-        case Renewal::rearrange_signs:
+      switch (renewal.family) {
         case Renewal::rearrange:
         case Renewal::resample:
-        case Renewal::vary_signs:
         case Renewal::vary: {
           SplitMix64 own(seed + same_as_[i]);
           if (!special_[i]) {
-            const bool signs = changes_signs(renewal) && signs_[i];
+            const bool signs = renewal.signs && signs_[i];
             multiply_each(memory, own, signs && !memory.is_complex());
             if (signs && memory.is_complex()) turn_each(memory, own);
             look_at(i);
             return;
           }
           at::Tensor values = check::detail::distinct_values_of(tensors[i]);
-          if (!rearranges || !rearrange_values(values, structures_[i], factor, own))
+          if (!renewal.rearranges() || !rearrange_values(values, structures_[i], factor, own))
             memory.mul_(factor);
-          else if ((replaces(renewal) && replace_dims_[i]) ||
-                   (renewal == Renewal::resample && may_repeat(structures_[i])))
+          else if ((replaces && replace_dims_[i]) || (renewal == Renewal::resample && may_repeat(structures_[i])))
             resample_values(values, replace_dims_[i].value_or(longest_dim(values)), own);
           return;
         }
@@ -355,13 +245,13 @@ class UnseenValues {
     for (std::size_t i = 0; i < given_.size(); ++i)
       if (quantized_[i] && !stays(i) && renewal != Renewal::none)
         renew_quantized(renewal, tensors[i], factor, places, SplitMix64(seed + same_as_[i]));
-    if (!moves_integers(renewal)) return;
+    if (!renewal.moves_integers()) return;
     renew_each_if(
         tensors, [&](std::size_t i) { return !stays(i) && dims_[i].has_value(); },
         [&](std::size_t i) {
           at::Tensor values = check::detail::distinct_values_of(tensors[i]);
           // By as many places in all dimensions of one size, since lengths may belong to rows.
-          move_integers(i, values, SplitMix64(seed), replaces(renewal));
+          move_integers(i, values, SplitMix64(seed), replaces);
         });
   }
 
@@ -502,8 +392,8 @@ class UnseenValues {
       return;
     }
     const auto options = at::TensorOptions().dtype(at::kDouble).device(tensor.device());
-    at::Tensor factors = at::ones(renewal <= Renewal::vary ? tensor.sizes() : at::IntArrayRef({}), options);
-    if (renewal <= Renewal::vary) {
+    at::Tensor factors = at::ones(renewal.varies() ? tensor.sizes() : at::IntArrayRef({}), options);
+    if (renewal.varies()) {
       multiply_each(factors.view({-1}), random, /*signs=*/false);
     } else {
       factors.fill_(factor);

@@ -137,14 +137,11 @@ struct UnseenAnswers {
   };
   UnseenAnswers unchanged;
   std::int64_t calls = 0;
-  for (const Renewal renewal :
-       {Renewal::replace_all_signs, Renewal::replace_all, Renewal::rearrange_all_signs, Renewal::rearrange_all,
-        Renewal::rearrange_signs, Renewal::rearrange, Renewal::resample, Renewal::vary_signs, Renewal::vary,
-        Renewal::scale, Renewal::scale_each, Renewal::rotate}) {
-    const bool varies = renewal <= Renewal::vary;
-    if (!source.any(renewal) || (varies && check.unseen_values != check::CheckOptions::UnseenValues::varied)) continue;
+  for (const Renewal renewal : renewals) {
+    if (!source.any(renewal) || (renewal.varies() && check.unseen_values != check::CheckOptions::UnseenValues::varied))
+      continue;
     // Few values that were replaced may change an output, or not.
-    const int draws = replaces(renewal) ? 3 : 1;
+    const int draws = renewal.integers == Renewal::Integers::replace ? 3 : 1;
     for (int i = 0; i < draws; ++i) {
       UnseenAnswers unseen{.renewal = renewal, .which = describe_draw(source, renewal)};
       unseen.operands = given.clone();
@@ -300,7 +297,7 @@ class Answers {
     const bool stale =
         !output.isNone() && check::outputs_match(given.output, output, without_reference(options)).correct;
     // These may take away what an implementation rightly relies on.
-    const bool usual = renewal <= Renewal::scale;
+    const bool usual = renewal.family >= Renewal::scale;
     if (!usual && !stale) return {};
     const std::string changed =
         std::string("other values in the same memory (the operands ") + to_string(renewal) + ")";
