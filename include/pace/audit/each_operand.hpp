@@ -213,7 +213,7 @@ class EachOperand final : public Check {
     };
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (!tensors[i].defined() || tensors[i].numel() == 0 || operands_.may_change(i) ||
-          !(check::detail::is_plain(tensors[i]) || is_renewable_quantized(tensors[i])))
+          !(check::detail::is_plain(tensors[i]) || is_changeable_quantized(tensors[i])))
         continue;
       const auto known = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
         return std::any_of(group.begin(), group.end(), [&](std::size_t other) { return belong_together(i, other); });
@@ -382,7 +382,7 @@ class EachOperand final : public Check {
       source_.draw(unseen_.renewal, after.values, kept);
       bool changes =
           question.way == Way::draw && std::any_of(question.group.begin(), question.group.end(),
-                                                   [&](std::size_t i) { return source_.renews(unseen_.renewal, i); });
+                                                   [&](std::size_t i) { return source_.changes(unseen_.renewal, i); });
       const std::uint64_t seed = random_();
       // Operands that are equal stay so.
       for (const std::size_t i : question.group)

@@ -51,7 +51,7 @@ class TrafficProbe {
   [[nodiscard]] timing::LeastTraffic find(const OperandSet& given) {
     timing::LeastTraffic found;
     const auto& tensors = operands_.tensors[0];
-    if (std::none_of(tensors.begin(), tensors.end(), renewable)) return found;
+    if (std::none_of(tensors.begin(), tensors.end(), is_changeable)) return found;
     const Nanoseconds start = clock_.now();
     const c10::IValue output = call_on(operands_.pristine);
     const auto outputs = check::tensors_of(output);
@@ -147,7 +147,7 @@ class TrafficProbe {
     const auto& tensors = operands_.tensors[0];
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const at::Tensor& tensor = tensors[i];
-      if (!renewable(tensor) || !tensor.is_non_overlapping_and_dense() ||
+      if (!is_changeable(tensor) || !tensor.is_non_overlapping_and_dense() ||
           static_cast<double>(tensor.nbytes()) < fewest_bytes)
         continue;
       bool alone = true;

@@ -31,7 +31,7 @@ namespace pace::detail {
 }
 
 /// Whether a tensor is quantized so that its integers can be changed in place.
-[[nodiscard]] inline bool is_renewable_quantized(const at::Tensor& tensor) {
+[[nodiscard]] inline bool is_changeable_quantized(const at::Tensor& tensor) {
   return tensor.defined() && tensor.is_quantized() && tensor.layout() == at::kStrided && tensor.has_storage() &&
          tensor.numel() > 0 && stored_type_of(tensor.scalar_type()) &&
          (tensor.qscheme() == at::kPerTensorAffine || tensor.qscheme() == at::kPerChannelAffine);

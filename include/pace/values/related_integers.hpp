@@ -117,7 +117,7 @@ inline void rename_successors(at::Tensor& values, const at::Tensor& order) {
 
 /// Gives a vector that ascends in each of `segments` other numbers between its least and its largest one, which ascend
 /// there, too; `order` is a random one of as many numbers as there are between them. Equal numbers stay equal.
-inline void renew_in_segments(at::Tensor& values, const at::Tensor& segments, const at::Tensor& order) {
+inline void change_in_segments(at::Tensor& values, const at::Tensor& segments, const at::Tensor& order) {
   const at::Tensor given = values.to(at::kCPU, at::kLong);
   const std::int64_t least = given.min().item<std::int64_t>(), range = order.numel();
   const at::Tensor renamed = order.to(at::kCPU).index_select(0, given.sub(least));

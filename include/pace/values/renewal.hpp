@@ -3,8 +3,6 @@
 
 #include <string>
 
-#include <c10/core/ScalarType.h>
-
 namespace pace::detail {
 
 /// A kind of unseen values: a family, which says how floating-point values change, and how much changes besides.
@@ -60,11 +58,6 @@ struct Renewal {
   /// Whether values with a structure get others that have it.
   [[nodiscard]] constexpr bool rearranges() const { return family >= resample; }
   [[nodiscard]] constexpr bool moves_integers() const { return integers != Integers::stay; }
-  /// Whether values without a structure are multiplied by random factors so that no draw repeats another one. One
-  /// factor for all values may come again where it has few digits: float32 has 2^23 of them.
-  [[nodiscard]] constexpr bool has_random_factors(at::ScalarType dtype) const {
-    return varies() || (family == scale && dtype == at::kDouble);
-  }
 };
 
 /// All kinds in the order in which we try them. The first one that the baseline takes, and that changes an output, is

@@ -63,14 +63,14 @@ struct UnseenAnswers {
 };
 /// Describes the values that a draw of this kind gives to operands, as a clause.
 [[nodiscard]] inline std::string describe_draw(const UnseenValues& source, Renewal renewal) {
-  return "pace drew others for operand tensor " + listed(source.renewed_by(renewal)) + " (" + to_string(renewal) + ')';
+  return "pace drew others for operand tensor " + listed(source.changed_by(renewal)) + " (" + to_string(renewal) + ')';
 }
 
 /// Returns the number of elements of all floating-point tensors in a value that are finite, or not.
 [[nodiscard]] inline std::int64_t count_elements(const c10::IValue& value, bool finite) {
   std::int64_t count = 0;
   check::for_each_tensor(value, [&](const at::Tensor& tensor) {
-    if (!renewable(tensor)) return;
+    if (!is_changeable(tensor)) return;
     for (check::detail::Chunks pieces{tensor.detach()}; pieces.next();)
       count += pieces[0].isfinite().eq(finite).sum().item<std::int64_t>();
   });
