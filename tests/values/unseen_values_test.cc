@@ -26,6 +26,10 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/audit/unseen_effect.hpp"
+#include "pace/values/padding.hpp"
+#include "pace/values/rearranged_matrices.hpp"
+#include "pace/values/renewal.hpp"
+#include "pace/values/value_structure.hpp"
 #include "tests/support/fake_clock.hpp"
 
 namespace {

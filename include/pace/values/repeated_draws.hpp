@@ -1,4 +1,4 @@
-// RepeatedDraws: finds that values which were drawn anew are those of an earlier draw, or the ones given.
+// Repeated draws: finds drawn values that are those of an earlier draw, or the ones given.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,12 @@
 
 namespace pace::detail {
 
-/// Values are drawn by LibTorch's operators, of which an implementation may have replaced a kernel. So the first bytes
-/// of each draw are looked at in memory, by no operator. Values that are multiplied by random factors do not come a
-/// second time.
+/// LibTorch's operators draw values, and an implementation may have replaced a kernel of theirs. So we look at the
+/// first bytes of each draw in memory, by no operator. Values that are multiplied by random factors do not come again.
 class RepeatedDraws {
  public:
-  /// Looks at the given values once: only tensors on the CPU are watched of which some first values are neither zero
-  /// nor infinite.
+  /// Looks at the given values once. We watch only tensors on the CPU with some first values that are neither zero nor
+  /// infinite.
   explicit RepeatedDraws(const std::vector<at::Tensor>& given) : seen_(given.size()), watched_(given.size()) {
     for (std::size_t i = 0; i < given.size(); ++i) {
       watched_[i] = can_differ(given[i]);

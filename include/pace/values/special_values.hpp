@@ -1,5 +1,5 @@
-// Other values for operands of which a draw keeps what is special: constants, factors of a product, and integers that
-// stay in their places.
+// Special values: others for operands of which a draw keeps a property, such as constants, factors of a product, and
+// integers that stay in their places.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,9 @@
 #include "pace/base/random.hpp"
 #include "pace/check/raw_memory.hpp"
 #include "pace/values/random_draws.hpp"
+#include "pace/values/rearranged_matrices.hpp"
 #include "pace/values/related_integers.hpp"
-#include "pace/values/unseen_values.hpp"
+#include "pace/values/replaced_values.hpp"
 #include "pace/values/value_structure.hpp"
 
 namespace pace::detail {

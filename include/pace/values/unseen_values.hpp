@@ -33,7 +33,7 @@
 
 namespace pace::detail {
 
-/// Draws unseen values from given ones, by numbers that cannot be foreseen without the seed.
+/// Draws unseen values from given ones, by numbers that nobody can foresee without the seed.
 class UnseenValues {
  public:
   /// Looks at the given values once. `known`: sizes that integers may add up to, or be bounded by.
@@ -90,7 +90,7 @@ class UnseenValues {
   [[nodiscard]] std::size_t same_as(std::size_t i) const { return operands_[i].same_as; }
   /// Structure of the given values of tensor `i`; none for integers and bools.
   [[nodiscard]] const ValueStructure& structure(std::size_t i) const { return operands_[i].structure; }
-  /// Returns a seed that cannot be foreseen either.
+  /// Returns a seed that nobody can foresee either.
   [[nodiscard]] std::uint64_t draw_seed() { return random_(); }
 
   /// Writes values into `tensors`, which are like the given ones. They differ from those of all earlier draws; given

@@ -23,6 +23,8 @@
 #include "pace/os/activity.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
+#include "pace/values/changed_memory.hpp"
+#include "pace/values/renewal.hpp"
 #include "pace/values/unseen_values.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
