@@ -23,12 +23,12 @@ struct Renewal {
     /// as [0, 1] and [-1, 1] stay. A tensor with special values (ValueStructure::needs_common_factor()) is scaled as a
     /// whole instead.
     vary,
-    /// As rearrange, but one in eight floating-point whole numbers takes the value of another one. For code that does
-    /// not depend on places, such as a sort.
-    resample,
     /// As vary, but a tensor with special values gets others with the same structure (rearrange_values()). It is scaled
     /// as a whole only where there are none.
     rearrange,
+    /// As rearrange, but one in eight floating-point whole numbers takes the value of another one. For code that does
+    /// not depend on places, such as a sort.
+    resample,
   };
   using enum Family;
 
@@ -37,8 +37,8 @@ struct Renewal {
     stay,
     /// They roll along place_free_dim() by a random number of places.
     move,
-    /// They move; then one in eight takes the value of another one, and one in eight bools the other value, as
-    /// replace_dim() allows. So do floating-point whole numbers. Counts, sums and sorted orders change as well.
+    /// They move; then one in eight, floating-point whole numbers too, takes the value of another one, as replace_dim()
+    /// allows. One in eight bools takes the other value. Counts, sums and sorted orders change as well.
     replace,
   };
 
@@ -56,7 +56,7 @@ struct Renewal {
   /// Whether values without a structure get factors of their own.
   [[nodiscard]] constexpr bool varies() const { return family >= vary; }
   /// Whether values with a structure get others that have it.
-  [[nodiscard]] constexpr bool rearranges() const { return family >= resample; }
+  [[nodiscard]] constexpr bool rearranges() const { return family >= rearrange; }
   [[nodiscard]] constexpr bool moves_integers() const { return integers != Integers::stay; }
 };
 
