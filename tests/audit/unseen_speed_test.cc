@@ -23,7 +23,7 @@ using pace::detail::log_ratio_on_unseen_values;
 using pace::detail::PairRatio;
 using pace::detail::speed_on_unseen_values;
 using pace::detail::UnseenNorm;
-using pace::detail::UnseenQuestion;
+using pace::detail::UnseenRequest;
 using pace::gate::excess_of;
 
 SpeedupSummary between(double low, double high) {
@@ -209,16 +209,16 @@ TEST_CASE(
   norm.learn(UnseenNorm::none, UnseenNorm::none);
   CHECK(norm.longest() == Nanoseconds(1250));
 
-  const UnseenQuestion question(16, std::vector<std::size_t>{0, 63});
-  CHECK((question.kept_operands() == std::vector<std::size_t>{0, 63}));
-  CHECK_FALSE(norm.ask(question, Nanoseconds(1e9)));
-  norm.ask_untouched_by([](const UnseenQuestion& asked, Nanoseconds longest) {
-    return asked.calls == 16 && longest == Nanoseconds(1e9) ? std::optional(Nanoseconds(400)) : std::nullopt;
+  const UnseenRequest request(16, std::vector<std::size_t>{0, 63});
+  CHECK((request.kept_operands() == std::vector<std::size_t>{0, 63}));
+  CHECK_FALSE(norm.ask(request, Nanoseconds(1e9)));
+  norm.ask_untouched_by([](const UnseenRequest& made, Nanoseconds longest) {
+    return made.calls == 16 && longest == Nanoseconds(1e9) ? std::optional(Nanoseconds(400)) : std::nullopt;
   });
-  CHECK(norm.ask(question, Nanoseconds(1e9)) == Nanoseconds(500));
-  CHECK_FALSE(norm.ask(question, Nanoseconds(1e8)));
-  // What does not fit into the question would have other values there.
-  CHECK_FALSE(norm.ask(UnseenQuestion(16, std::vector<std::size_t>{64}), Nanoseconds(1e9)));
+  CHECK(norm.ask(request, Nanoseconds(1e9)) == Nanoseconds(500));
+  CHECK_FALSE(norm.ask(request, Nanoseconds(1e8)));
+  // What does not fit into the request would have other values there.
+  CHECK_FALSE(norm.ask(UnseenRequest(16, std::vector<std::size_t>{64}), Nanoseconds(1e9)));
 }
 
 TEST_CASE("more pairs are taken only where the first ones are suspicious, until their interval is narrow") {

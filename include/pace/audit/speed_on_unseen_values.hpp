@@ -59,7 +59,7 @@ class SpeedOnUnseenValues {
   /// The median time of a call of the baseline in the rounds.
   void take_rounds(Nanoseconds baseline) { norm_.take_rounds(baseline); }
   /// In such a process: the time of a call of the baseline on unseen values.
-  [[nodiscard]] Nanoseconds time_baseline(const UnseenQuestion& question);
+  [[nodiscard]] Nanoseconds time_baseline(const UnseenRequest& request);
 
   /// How many calls a sample on unseen values has, where one call of each side takes `usual` together.
   [[nodiscard]] double calls_of_sample(Nanoseconds usual) const {
@@ -203,12 +203,12 @@ inline std::optional<UnseenSpeed> SpeedOnUnseenValues::measure(Pairs& pairs, std
   auto found = take_pairs_held(pairs, keeping, pairs.all, [&] { return norm_.longest(); });
   if (!found.decides) return found.speed;
   // The machine may have become slower, which the untouched process is, too.
-  const UnseenQuestion question(pairs.samples.calls(), keeping);
-  const bool untouched = norm_.ask(question, time_left(audit_.clock)).has_value();
+  const UnseenRequest request(pairs.samples.calls(), keeping);
+  const bool untouched = norm_.ask(request, time_left(audit_.clock)).has_value();
   Pairs::Taken taken{.start = audit_.clock.now(), .most = pairs.all.most + UnseenNorm::time_beside_untouched};
   auto beside = take_pairs_held(pairs, keeping, taken, [&] {
     if (taken.pairs > 0) audit_.clock.pause(pause_between_pairs);
-    const auto there = untouched ? norm_.ask(question, time_left(audit_.clock)) : std::nullopt;
+    const auto there = untouched ? norm_.ask(request, time_left(audit_.clock)) : std::nullopt;
     return there ? *there : norm_.longest_without_process();
   });
   pairs.cut_short = !beside.speed;
@@ -384,13 +384,12 @@ inline void SpeedOnUnseenValues::learn_norm(const Options& options) {
 }
 
 /// The median of some samples, after one by which code and memory are as warm as between those of a pair.
-inline Nanoseconds SpeedOnUnseenValues::time_baseline(const UnseenQuestion& question) {
+inline Nanoseconds SpeedOnUnseenValues::time_baseline(const UnseenRequest& request) {
   constexpr int samples = 3;
   if (!audit_.answers->takes_unseen()) throw Error("the baseline takes no unseen values");
-  const auto kept = question.kept_operands();
+  const auto kept = request.kept_operands();
   UnseenSamples taken(audit_.clock, audit_.operands, *audit_.answers->unseen().operands, *audit_.source,
-                      audit_.answers->unseen().renewal, question.calls, /*repeated=*/1, /*warm=*/false,
-                      audit_.random());
+                      audit_.answers->unseen().renewal, request.calls, /*repeated=*/1, /*warm=*/false, audit_.random());
   const auto take = [&] {
     draw(taken, kept);
     return taken.take_unseen(audit_.baseline(), kept).on_unseen.count();

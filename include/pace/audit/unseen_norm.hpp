@@ -25,8 +25,8 @@
 namespace pace::detail {
 
 /// The samples of the baseline on unseen values that an untouched process is asked for.
-struct UnseenQuestion {
-  UnseenQuestion(std::size_t most_calls, std::span<const std::size_t> keeping) : calls(most_calls) {
+struct UnseenRequest {
+  UnseenRequest(std::size_t most_calls, std::span<const std::size_t> keeping) : calls(most_calls) {
     for (const std::size_t each : keeping) {
       if (each < operands) kept |= std::uint64_t{1} << each;
       fits = fits && each < operands;
@@ -74,7 +74,7 @@ class UnseenNorm {
  public:
   /// Returns the time of a call of the baseline on unseen values; nothing if there is no such process, or no answer
   /// within the time.
-  using AskUntouched = std::function<std::optional<Nanoseconds>(const UnseenQuestion&, Nanoseconds)>;
+  using AskUntouched = std::function<std::optional<Nanoseconds>(const UnseenRequest&, Nanoseconds)>;
 
   /// No limit, as no time is longer.
   static constexpr Nanoseconds none{std::numeric_limits<double>::infinity()};
@@ -97,10 +97,10 @@ class UnseenNorm {
     return held_to(times_ * in_rounds_, slowed_share_without_process);
   }
   /// The same by what the untouched process says now; nothing if it says nothing.
-  [[nodiscard]] std::optional<Nanoseconds> ask(const UnseenQuestion& question, Nanoseconds left) const {
+  [[nodiscard]] std::optional<Nanoseconds> ask(const UnseenRequest& request, Nanoseconds left) const {
     constexpr Nanoseconds longest_answer = std::chrono::seconds(20);
-    if (!ask_ || !question.fits) return std::nullopt;
-    const auto there = ask_(question, std::min(longest_answer, left));
+    if (!ask_ || !request.fits) return std::nullopt;
+    const auto there = ask_(request, std::min(longest_answer, left));
     return there ? std::optional(held_to(*there, slowed_share)) : std::nullopt;
   }
 

@@ -67,13 +67,13 @@ class LoneBaseline {
     return time_burst(clock_, prepared_.baseline(), prepared_.operands->sets.size(), bytes_of_outputs_, burst);
   }
 
-  [[nodiscard]] Nanoseconds time_on_unseen_values(const UnseenQuestion& question) {
+  [[nodiscard]] Nanoseconds time_on_unseen_values(const UnseenRequest& request) {
     if (!speed_) {
       audit_.emplace(clock_, prepared_);
       audit_->learn(prepared_.baseline(), expected_, check_, [](Expected&, const OperandSet&) {});
       speed_.emplace(*audit_);
     }
-    return speed_->time_baseline(question);
+    return speed_->time_baseline(request);
   }
 
  private:
@@ -89,7 +89,7 @@ class LoneBaseline {
 /// What the untouched process is asked for: a burst, or samples on unseen values.
 struct UntouchedRequest {
   Burst burst = {};
-  std::optional<UnseenQuestion> on_unseen_values = {};
+  std::optional<UnseenRequest> on_unseen_values = {};
 };
 
 /// Finds that something which candidates have done slows the baseline, whatever that is: observers, an allocator,
@@ -105,11 +105,11 @@ class UntouchedBaseline {
         of_rounds_(samples == BaselineSamples::all) {
     if (!able_ || !reason_not_to_fork().empty() || plan.implementations.size() < 2) return;
     untouched_.emplace(
-        [&clock, &plan, baseline = std::shared_ptr<LoneBaseline>()](const UntouchedRequest& question) mutable {
+        [&clock, &plan, baseline = std::shared_ptr<LoneBaseline>()](const UntouchedRequest& request) mutable {
           if (!baseline) baseline = std::make_shared<LoneBaseline>(clock, plan);
-          if (!question.on_unseen_values) return std::optional(baseline->time(question.burst));
-          const OnCpu on_cpu(question.burst.cpu);
-          return std::optional(baseline->time_on_unseen_values(*question.on_unseen_values));
+          if (!request.on_unseen_values) return std::optional(baseline->time(request.burst));
+          const OnCpu on_cpu(request.burst.cpu);
+          return std::optional(baseline->time_on_unseen_values(*request.on_unseen_values));
         });
   }
 
@@ -126,9 +126,9 @@ class UntouchedBaseline {
 
   /// Asks the untouched process for the time of a call of the baseline on unseen values. Returns nothing if there is no
   /// such process, or if it does not answer.
-  [[nodiscard]] std::optional<Nanoseconds> time_on_unseen_values(const UnseenQuestion& question, Nanoseconds longest) {
+  [[nodiscard]] std::optional<Nanoseconds> time_on_unseen_values(const UnseenRequest& request, Nanoseconds longest) {
     if (!untouched_) return std::nullopt;
-    return untouched_->ask({.burst = {.cpu = ::sched_getcpu()}, .on_unseen_values = question}, longest);
+    return untouched_->ask({.burst = {.cpu = ::sched_getcpu()}, .on_unseen_values = request}, longest);
   }
 
   /// After the rounds of `timed`, in which a call of the baseline took `in_rounds` in the median: returns why that is
