@@ -211,14 +211,14 @@ TEST_CASE(
 
   const UnseenRequest request(16, std::vector<std::size_t>{0, 63});
   CHECK((request.kept_operands() == std::vector<std::size_t>{0, 63}));
-  CHECK_FALSE(norm.ask(request, Nanoseconds(1e9)));
-  norm.ask_untouched_by([](const UnseenRequest& made, Nanoseconds longest) {
+  CHECK_FALSE(norm.longest_by_untouched(request, Nanoseconds(1e9)));
+  norm.time_untouched_by([](const UnseenRequest& made, Nanoseconds longest) {
     return made.calls == 16 && longest == Nanoseconds(1e9) ? std::optional(Nanoseconds(400)) : std::nullopt;
   });
-  CHECK(norm.ask(request, Nanoseconds(1e9)) == Nanoseconds(500));
-  CHECK_FALSE(norm.ask(request, Nanoseconds(1e8)));
+  CHECK(norm.longest_by_untouched(request, Nanoseconds(1e9)) == Nanoseconds(500));
+  CHECK_FALSE(norm.longest_by_untouched(request, Nanoseconds(1e8)));
   // What does not fit into the request would have other values there.
-  CHECK_FALSE(norm.ask(UnseenRequest(16, std::vector<std::size_t>{64}), Nanoseconds(1e9)));
+  CHECK_FALSE(norm.longest_by_untouched(UnseenRequest(16, std::vector<std::size_t>{64}), Nanoseconds(1e9)));
 }
 
 TEST_CASE("more pairs are taken only where the first ones are suspicious, until their interval is narrow") {

@@ -185,7 +185,7 @@ inline timing::LeastTraffic AuditDriver::before_candidates(const Options& option
     repair(0);
   }
   if (audit_.is_strict()) speed_.learn_norm(options);
-  speed_.ask_untouched_by([this](const UnseenRequest& request, Nanoseconds longest) {
+  speed_.time_untouched_by([this](const UnseenRequest& request, Nanoseconds longest) {
     return untouched_.time_on_unseen_values(request, longest);
   });
   untouched_.before_candidates(audit_.clock, audit_.prepared, options, answers.given.output);

@@ -55,7 +55,7 @@ class SpeedOnUnseenValues {
   /// limit its samples.
   void learn_norm(const Options& options);
   /// Sets how a process in which no candidate was called is asked for the baseline's time on unseen values.
-  void ask_untouched_by(UnseenNorm::AskUntouched ask) { norm_.ask_untouched_by(std::move(ask)); }
+  void time_untouched_by(UnseenNorm::TimeUntouched time) { norm_.time_untouched_by(std::move(time)); }
   /// The median time of a call of the baseline in the rounds.
   void take_rounds(Nanoseconds baseline) { norm_.take_rounds(baseline); }
   /// In such a process: the time of a call of the baseline on unseen values.
@@ -204,11 +204,11 @@ inline std::optional<UnseenSpeed> SpeedOnUnseenValues::measure(Pairs& pairs, std
   if (!found.decides) return found.speed;
   // The machine may have become slower, which the untouched process is, too.
   const UnseenRequest request(pairs.samples.calls(), keeping);
-  const bool untouched = norm_.ask(request, time_left(audit_.clock)).has_value();
+  const bool untouched = norm_.longest_by_untouched(request, time_left(audit_.clock)).has_value();
   Pairs::Taken taken{.start = audit_.clock.now(), .most = pairs.all.most + UnseenNorm::time_beside_untouched};
   auto beside = take_pairs_held(pairs, keeping, taken, [&] {
     if (taken.pairs > 0) audit_.clock.pause(pause_between_pairs);
-    const auto there = untouched ? norm_.ask(request, time_left(audit_.clock)) : std::nullopt;
+    const auto there = untouched ? norm_.longest_by_untouched(request, time_left(audit_.clock)) : std::nullopt;
     return there ? *there : norm_.longest_without_process();
   });
   pairs.cut_short = !beside.speed;

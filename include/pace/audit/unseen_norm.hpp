@@ -74,14 +74,14 @@ class UnseenNorm {
  public:
   /// Returns the time of a call of the baseline on unseen values; nothing if there is no such process, or no answer
   /// within the time.
-  using AskUntouched = std::function<std::optional<Nanoseconds>(const UnseenRequest&, Nanoseconds)>;
+  using TimeUntouched = std::function<std::optional<Nanoseconds>(const UnseenRequest&, Nanoseconds)>;
 
   /// No limit, as no time is longer.
   static constexpr Nanoseconds none{std::numeric_limits<double>::infinity()};
   /// Time for pairs beside the untouched process, with the pauses between them.
   static constexpr Nanoseconds time_beside_untouched = static_cast<double>(pairs_of_decision) * pause_between_pairs;
 
-  void ask_untouched_by(AskUntouched ask) { ask_ = std::move(ask); }
+  void time_untouched_by(TimeUntouched time) { time_untouched_ = std::move(time); }
 
   /// The times of a call of the baseline before any candidate is called. Without both, calls on unseen values count as
   /// repeated ones.
@@ -97,10 +97,10 @@ class UnseenNorm {
     return held_to(times_ * in_rounds_, slowed_share_without_process);
   }
   /// The same by what the untouched process says now; nothing if it says nothing.
-  [[nodiscard]] std::optional<Nanoseconds> ask(const UnseenRequest& request, Nanoseconds left) const {
+  [[nodiscard]] std::optional<Nanoseconds> longest_by_untouched(const UnseenRequest& request, Nanoseconds left) const {
     constexpr Nanoseconds longest_answer = std::chrono::seconds(20);
-    if (!ask_ || !request.fits) return std::nullopt;
-    const auto there = ask_(request, std::min(longest_answer, left));
+    if (!time_untouched_ || !request.fits) return std::nullopt;
+    const auto there = time_untouched_(request, std::min(longest_answer, left));
     return there ? std::optional(held_to(*there, slowed_share)) : std::nullopt;
   }
 
@@ -118,7 +118,7 @@ class UnseenNorm {
     return norm.count() > 0 ? Nanoseconds((1 + share) * norm) : none;
   }
 
-  AskUntouched ask_ = {};
+  TimeUntouched time_untouched_ = {};
   /// The time of a call on unseen values over that of a repeated one.
   double times_ = 1;
   Nanoseconds in_rounds_{};
