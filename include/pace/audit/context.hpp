@@ -164,12 +164,12 @@ struct AuditContext {
   }
   /// What one check of one implementation may take after the rounds, if it takes longer than audit_share of the budget.
   /// After short rounds it may take as long as after those of the default budget.
-  [[nodiscard]] Nanoseconds most_time_of_question() const {
+  [[nodiscard]] Nanoseconds most_time_of_check() const {
     return std::min<Nanoseconds>(time_by_budget(), time_left(clock));
   }
   /// What the shortest form of a check may take, where calls are too long for any other: as long as the rounds, of
   /// which an interval takes more than this form has calls.
-  [[nodiscard]] Nanoseconds most_time_of_short_question() const {
+  [[nodiscard]] Nanoseconds most_time_of_short_check() const {
     return std::min<Nanoseconds>(short_time_by_budget(), time_left(clock));
   }
 
@@ -182,17 +182,17 @@ struct AuditContext {
     notes.push_back('\'' + prepared.result.implementations[index].name + "': " + why + '.');
     objections.push_back({index, {Severity::unchecked, std::move(why), std::move(remedy)}});
   }
-  /// Notes that the shortest form of a question, which takes `needed`, takes longer than it may.
-  void leave_out_too_long(std::size_t index, const std::string& question, Nanoseconds needed) {
+  /// Notes that the shortest form of a check, which takes `needed`, takes longer than it may.
+  void leave_out_too_long(std::size_t index, const std::string& what, Nanoseconds needed) {
     if (needed > short_time_by_budget())
-      leave_out(index, question + ", since that would take too long", "measure longer (--budget)");
+      leave_out(index, what + ", since that would take too long", "measure longer (--budget)");
     else
-      leave_out(index, question + ", since too little time was left for that", more_time());
+      leave_out(index, what + ", since too little time was left for that", more_time());
   }
   [[nodiscard]] static std::string more_time() { return "give the program more time: " + deadline_reason(); }
 
  private:
-  /// As for most_time_of_question(), whatever time is left.
+  /// As for most_time_of_check(), whatever time is left.
   [[nodiscard]] Nanoseconds time_by_budget() const {
     return most_share * std::max<Nanoseconds>(Options().budget, longest_of_rounds());
   }

@@ -33,7 +33,7 @@ class KeptAnswers final : public Check {
  private:
   static constexpr double attempts = SpeedOnUnseenValues::attempts, fewest_long_trials = 3, most_trials = 16,
                           calls_of_trial = 6;
-  static constexpr auto question = "whether it keeps answers from call to call";
+  static constexpr auto checked = "whether it keeps answers from call to call";
 
   /// The trials of one implementation: how they are taken, and what they have found so far.
   struct Trials {
@@ -66,22 +66,22 @@ class KeptAnswers final : public Check {
   SpeedOnUnseenValues& speed_;
 };
 
-/// The check takes a share of the budget, or up to most_time_of_question() where few calls take as long. One trial at a
-/// time may take up to most_time_of_short_question().
+/// The check takes a share of the budget, or up to most_time_of_check() where few calls take as long. One trial at a
+/// time may take up to most_time_of_short_check().
 inline std::string KeptAnswers::find_fault(Implementation& implementation) {
   if (!audit_.answers->takes_unseen()) {
     if (audit_.lacks_unseen_values())
       audit_.leave_out(implementation.index,
-                       std::string(question) + ", since the baseline takes no values of its operands but those given",
+                       std::string(checked) + ", since the baseline takes no values of its operands but those given",
                        "if these are the only valid ones, declare that: check::CheckOptions::unseen_values = none in "
                        "C++, --audit standard on a command line");
     return {};
   }
   const Nanoseconds usual = audit_.shortest_of(implementation.index) + audit_.shortest_of(audit_.baseline_index);
-  const Nanoseconds most_time = audit_.most_time_of_question();
+  const Nanoseconds most_time = audit_.most_time_of_check();
   const bool one_by_one = attempts * fewest_long_trials * calls_of_trial * usual > most_time;
-  if (one_by_one && calls_of_trial * usual > audit_.most_time_of_short_question()) {
-    audit_.leave_out_too_long(implementation.index, question, calls_of_trial * usual);
+  if (one_by_one && calls_of_trial * usual > audit_.most_time_of_short_check()) {
+    audit_.leave_out_too_long(implementation.index, checked, calls_of_trial * usual);
     return {};
   }
   const auto& unseen = audit_.answers->unseen();
@@ -129,10 +129,10 @@ inline void KeptAnswers::make(Trials& trials) {
     trials.one_by_one = attempts * fewest_long_trials * trials.each > trials.most_time;
   }
   if (!trials.wrong.empty()) return;
-  if (!trials.one_by_one || trials.each <= audit_.most_time_of_short_question()) return make_several(trials);
+  if (!trials.one_by_one || trials.each <= audit_.most_time_of_short_check()) return make_several(trials);
   // Where its own calls on unseen values alone take the time, these are the fault.
   trials.wrong = describe_slow_calls(trials.implementation, samples, own_at_first, of_baseline_at_first);
-  if (trials.wrong.empty()) audit_.leave_out_too_long(trials.implementation.index, question, trials.each);
+  if (trials.wrong.empty()) audit_.leave_out_too_long(trials.implementation.index, checked, trials.each);
 }
 
 /// The speed-up on unseen values takes from gates what the processor may have learned of known values. Where it has no

@@ -39,8 +39,8 @@ inline std::string SameSpeed::find_fault(Implementation& implementation) {
     return {};
   // Long samples are interrupted as often as a few short ones together.
   const Nanoseconds of_samples = tries_at_once * static_cast<double>(audit_.iterations) * usual;
-  const int samples = 4 * of_samples > audit_.most_time_of_question() ? 1 : 4;
-  if (samples * of_samples > audit_.most_time_of_short_question()) {
+  const int samples = 4 * of_samples > audit_.most_time_of_check() ? 1 : 4;
+  if (samples * of_samples > audit_.most_time_of_short_check()) {
     audit_.leave_out_too_long(implementation.index, "whether it is as fast after the rounds", samples * of_samples);
     return {};
   }

@@ -135,7 +135,7 @@ inline std::string SpeedOnUnseenValues::find_fault(Implementation& implementatio
   if (audit_.prepared.renew) by_user.emplace(renewed_values, remedy_of_renewed_values);
   Pairs pairs{.implementation = implementation,
               .samples = samples,
-              .all = {.start = audit_.clock.now(), .most = audit_.most_time_of_short_question()}};
+              .all = {.start = audit_.clock.now(), .most = audit_.most_time_of_short_check()}};
   auto found = measure(pairs, kept);
   bool open = !found;
   const auto exceeds = [&](const UnseenSpeed& speed) {
@@ -177,21 +177,21 @@ inline std::string SpeedOnUnseenValues::find_fault(Implementation& implementatio
 /// Notes why pairs on unseen values have shown nothing, or, if there is a figure, not whether an operand excuses it.
 inline void SpeedOnUnseenValues::leave_out(const Pairs& pairs, bool has_figure) {
   const std::size_t index = pairs.implementation.index;
-  const std::string question = has_figure ? "whether an operand that stays excuses that it is slower on unseen values"
-                                          : "how fast it is on unseen values";
+  const std::string what = has_figure ? "whether an operand that stays excuses that it is slower on unseen values"
+                                      : "how fast it is on unseen values";
   const Nanoseconds elapsed = audit_.clock.now() - pairs.all.start;
   if (!pairs.not_drawn.empty())
-    audit_.leave_out(index, question + ", since no values could be drawn: " + pairs.not_drawn,
+    audit_.leave_out(index, what + ", since no values could be drawn: " + pairs.not_drawn,
                      "let the function of .renew_each_round() write values as often as it is called");
   else if (pairs.untimed)
-    audit_.leave_out(index, question + ", since a sample took no time by the clock",
+    audit_.leave_out(index, what + ", since a sample took no time by the clock",
                      "a clock that is not set back while it times");
   // Where the calls took the time, these may be those of no sample.
   else if (has_figure || pairs.cut_short || pairs.all.of_drawing < elapsed / 2)
-    audit_.leave_out_too_long(index, question, std::max(pairs.all.wanted, elapsed));
+    audit_.leave_out_too_long(index, what, std::max(pairs.all.wanted, elapsed));
   else
-    audit_.notes.push_back('\'' + audit_.prepared.result.implementations[index].name + "': it was not checked " +
-                           question + ", since its operands take too long to be drawn (--budget).");
+    audit_.notes.push_back('\'' + audit_.prepared.result.implementations[index].name + "': it was not checked " + what +
+                           ", since its operands take too long to be drawn (--budget).");
 }
 
 /// The speed-up on unseen values but for those of the operand tensors `keeping`; nothing if there was no time for it.
@@ -229,7 +229,7 @@ inline PhasesInRounds SpeedOnUnseenValues::phases_in_rounds(std::size_t index) c
 /// The pairs of a measurement that has the time `taken.most`, in which the baseline's time counts up to `longest()`.
 inline HeldSpeed SpeedOnUnseenValues::take_pairs_held(Pairs& pairs, std::span<const std::size_t> keeping,
                                                       Pairs::Taken& taken, FunctionRef<Nanoseconds()> longest) {
-  // Drawing the fewest pairs may take so many times the time of a question: large operands have no figure otherwise.
+  // Drawing the fewest pairs may take so many times the time of a check: large operands have no figure otherwise.
   constexpr double patience = 4;
   const std::size_t index = pairs.implementation.index;
   const double in_rounds = audit_.in_rounds.speedups.at(index);
