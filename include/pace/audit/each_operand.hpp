@@ -79,7 +79,7 @@ class EachOperand final : public Check {
   void learn(std::int64_t most_calls) {
     calls_left_ = most_calls;
     try {
-      find_questions();
+      find_changes();
     } catch (...) {
       const Failure failure = current_failure();
       if (failure.device != Failure::Device::fine || !failure.out_of_memory) throw;
@@ -87,7 +87,7 @@ class EachOperand final : public Check {
     }
     operands_.restore_all(0);
     // They stay while rounds are timed.
-    if (std::ranges::none_of(questions_, [](const Question& each) { return each.others != Others::given; })) {
+    if (std::ranges::none_of(changes_, [](const Change& each) { return each.others != Others::given; })) {
       unseen_.operands.reset();
       unseen_.values.clear();
       unseen_.expected = {};
@@ -107,27 +107,27 @@ class EachOperand final : public Check {
       add("No values were found for which operand tensor " + listed(without_effect_) +
           (without_effect_.size() == 1 ? " alone changes" : " alone change") +
           " an output of the baseline: " + unseen(without_effect_));
-    if (!unasked_.empty())
-      add("Operand tensor " + listed(unasked_) + (unasked_.size() == 1 ? " was" : " were") +
+    if (!untried_.empty())
+      add("Operand tensor " + listed(untried_) + (untried_.size() == 1 ? " was" : " were") +
           " not given other values alone, since " + (no_memory_ ? "memory ran out" : "that takes too many calls") +
-          ": " + unseen(unasked_));
+          ": " + unseen(untried_));
     return text;
   }
 
   /// What is wrong with an implementation that is right for the given values; empty if nothing is.
   [[nodiscard]] std::string find_fault(Implementation& implementation) override {
     std::string problem;
-    for (const auto& question : questions_) {
-      std::optional<Asked> asked;
+    for (const auto& change : changes_) {
+      std::optional<Tried> tried;
       try {
-        asked = make(question);
+        tried = make(change);
       } catch (...) {
         const Failure failure = current_failure();
         if (failure.device != Failure::Device::fine || !failure.out_of_memory) throw;
         operands_.restore_all(0);  // The implementation has not been called.
       }
-      if (!asked) continue;  // The next draw may be none that the baseline takes.
-      problem = judge(implementation, question, *asked);
+      if (!tried) continue;  // The next draw may be none that the baseline takes.
+      problem = judge(implementation, change, *tried);
       operands_.restore_all(0);
       if (!problem.empty()) break;
     }
@@ -194,12 +194,12 @@ class EachOperand final : public Check {
     }
     return {};
   }
-  struct Question {
+  struct Change {
     std::vector<std::size_t> group;
     Others others;
     Way way;
   };
-  struct Asked {
+  struct Tried {
     /// Values by which the group has its first values; those of `before_operands`, or else the given ones.
     std::vector<at::Tensor> before;
     std::unique_ptr<OperandSet> before_operands;
@@ -232,7 +232,7 @@ class EachOperand final : public Check {
     return groups;
   }
 
-  void find_questions() {
+  void find_changes() {
     unseen_ = find_unseen_answers(baseline_, operands_, original_, given_, options_, source_,
                                   [](Expected&, const OperandSet&) {});
     calls_left_ -= unseen_.calls;
@@ -242,13 +242,13 @@ class EachOperand final : public Check {
     // What changes one operand was seen to matter.
     const bool matters = groups.size() == 1 && draws && differs(given_, unseen_.expected);
     // A common factor may be all that the baseline takes.
-    const bool asks = !matters && (draws || unseen_.renewal == Renewal::none);
+    const bool tries = !matters && (draws || unseen_.renewal == Renewal::none);
     constexpr std::size_t most_groups = 8;
-    for (std::size_t i = 0; i < groups.size() && asks; ++i) {
+    for (std::size_t i = 0; i < groups.size() && tries; ++i) {
       if (i < most_groups && calls_left_ > 0)
         learn_group(groups[i], draws);
       else
-        unasked_.insert(unasked_.end(), groups[i].begin(), groups[i].end());
+        untried_.insert(untried_.end(), groups[i].begin(), groups[i].end());
     }
     if (!options_.edge_values) return;
     constexpr std::int64_t calls_for_special = 16;
@@ -260,11 +260,11 @@ class EachOperand final : public Check {
 
   void give_up() {
     no_memory_ = true;
-    questions_.clear();
+    changes_.clear();
     unseen_ = {};
     without_effect_.clear();
-    unasked_.clear();
-    for (const auto& group : find_groups()) unasked_.insert(unasked_.end(), group.begin(), group.end());
+    untried_.clear();
+    for (const auto& group : find_groups()) untried_.insert(untried_.end(), group.begin(), group.end());
   }
 
   [[nodiscard]] bool are_alike(std::size_t one, std::size_t other) const {
@@ -284,52 +284,52 @@ class EachOperand final : public Check {
   void learn_group(const std::vector<std::size_t>& group, bool draws) {
     constexpr int most_draws = 3;
     for (int i = 0; i < most_draws && draws; ++i)
-      if (learn_question({group, Others::given, Way::draw})) return;
-    if (draws && learn_question({group, Others::unseen, Way::draw})) return;
+      if (learn_change({group, Others::given, Way::draw})) return;
+    if (draws && learn_change({group, Others::unseen, Way::draw})) return;
     // Like edge values, these may be none that an implementation takes.
     if (!options_.edge_values) return note_group(group);
     for (const Way way : {Way::fill, Way::flip, Way::shrink, Way::shrink_far, Way::grow, Way::draw})
       for (const Others others : {Others::given, Others::unseen, Others::filled})
-        if ((draws || others == Others::given) && learn_question({group, others, way})) return;
+        if ((draws || others == Others::given) && learn_change({group, others, way})) return;
     note_group(group);
   }
 
   void note_group(const std::vector<std::size_t>& group) {
-    auto& noted = calls_left_ > 0 ? without_effect_ : unasked_;
+    auto& noted = calls_left_ > 0 ? without_effect_ : untried_;
     noted.insert(noted.end(), group.begin(), group.end());
   }
 
   /// For what a draw keeps: each way in turn, until the baseline's output changes by it.
   void learn_special(const std::vector<std::size_t>& operands) {
     for (const Way way : {Way::zero_some, Way::make_unequal, Way::unlike_rows, Way::lower, Way::mix}) {
-      if (!learn_question({operands, Others::given, way}) &&
-          (!unseen_.renewal.varies() || !learn_question({operands, Others::unseen, way})))
+      if (!learn_change({operands, Others::given, way}) &&
+          (!unseen_.renewal.varies() || !learn_change({operands, Others::unseen, way})))
         continue;
       for (const std::size_t i : operands) {
         std::erase(without_effect_, i);
-        std::erase(unasked_, i);
+        std::erase(untried_, i);
       }
       return;
     }
   }
 
-  /// Returns whether the group changes what the baseline returns, and then keeps the question.
-  [[nodiscard]] bool learn_question(Question question) {
+  /// Returns whether the group changes what the baseline returns, and then keeps the change.
+  [[nodiscard]] bool learn_change(Change change) {
     if (calls_left_ <= 0) return false;
-    const auto asked = make(question);
-    if (!asked) return false;
+    const auto tried = make(change);
+    if (!tried) return false;
     Expected before = given_;
-    if (question.others != Others::given) {
+    if (change.others != Others::given) {
       UnseenAnswers answers{.renewal = unseen_.renewal,
-                            .values = asked->before,
+                            .values = tried->before,
                             .seed = seed_of_calls_,
-                            .which = asked->after.which,
-                            .remedy = asked->after.remedy};
+                            .which = tried->after.which,
+                            .remedy = tried->after.remedy};
       if (!answer(answers)) return false;
       before = std::move(answers.expected);
     }
-    if (!differs(before, asked->after.expected)) return false;
-    questions_.push_back(std::move(question));
+    if (!differs(before, tried->after.expected)) return false;
+    changes_.push_back(std::move(change));
     return true;
   }
 
@@ -359,40 +359,40 @@ class EachOperand final : public Check {
     return taken;
   }
 
-  /// Returns values for a question that the baseline takes; nothing if there are none.
-  [[nodiscard]] std::optional<Asked> make(const Question& question) {
-    Asked asked;
-    asked.before = operands_.pristine;
-    if (question.others != Others::given) {
-      asked.before_operands = original_.clone();
-      asked.before = asked.before_operands->tensors();
+  /// Returns values for a change that the baseline takes; nothing if there are none.
+  [[nodiscard]] std::optional<Tried> make(const Change& change) {
+    Tried tried;
+    tried.before = operands_.pristine;
+    if (change.others != Others::given) {
+      tried.before_operands = original_.clone();
+      tried.before = tried.before_operands->tensors();
     }
-    auto& after = asked.after;
+    auto& after = tried.after;
     after = {.renewal = unseen_.renewal, .operands = original_.clone(), .seed = seed_of_calls_};
     after.values = after.operands->tensors();
-    const auto in_group = [&](std::size_t i) { return std::ranges::find(question.group, i) != question.group.end(); };
+    const auto in_group = [&](std::size_t i) { return std::ranges::find(change.group, i) != change.group.end(); };
     const c10::NoGradGuard no_grad;
     try {
-      if (question.others != Others::given) {
-        if (question.others == Others::filled && !fill_zeros_of_others(asked.before, in_group)) return std::nullopt;
-        for (std::size_t i = 0; i < asked.before.size(); ++i) {
-          const bool filled = question.others == Others::filled && is_zeros(i);
+      if (change.others != Others::given) {
+        if (change.others == Others::filled && !fill_zeros_of_others(tried.before, in_group)) return std::nullopt;
+        for (std::size_t i = 0; i < tried.before.size(); ++i) {
+          const bool filled = change.others == Others::filled && is_zeros(i);
           if (in_group(i) || operands_.may_change(i)) continue;
-          if (!filled) check::restore_tensor(unseen_.values[i], asked.before[i]);
-          check::restore_tensor(asked.before[i], after.values[i]);
+          if (!filled) check::restore_tensor(unseen_.values[i], tried.before[i]);
+          check::restore_tensor(tried.before[i], after.values[i]);
         }
       }
       std::vector<std::size_t> kept;
-      for (std::size_t i = 0; i < asked.before.size(); ++i)
+      for (std::size_t i = 0; i < tried.before.size(); ++i)
         if (!in_group(i)) kept.push_back(i);
       source_.draw(unseen_.renewal, after.values, kept);
       bool changes =
-          question.way == Way::draw && std::any_of(question.group.begin(), question.group.end(),
+          change.way == Way::draw && std::any_of(change.group.begin(), change.group.end(),
                                                    [&](std::size_t i) { return source_.changes(unseen_.renewal, i); });
       const std::uint64_t seed = random_();
       // Operands that are equal stay so.
-      for (const std::size_t i : question.group)
-        changes = apply(question.way, i, after.values[i], SplitMix64(seed + source_.same_as(i))) || changes;
+      for (const std::size_t i : change.group)
+        changes = apply(change.way, i, after.values[i], SplitMix64(seed + source_.same_as(i))) || changes;
       if (!changes) return std::nullopt;
     } catch (...) {
       const Failure failure = current_failure();
@@ -400,12 +400,12 @@ class EachOperand final : public Check {
       return std::nullopt;  // a dtype without arithmetic
     }
     after.which =
-        "pace drew others for operand tensor " + listed(question.group) + " alone (" + how_changed(question.way) + ')';
-    if (question.way != Way::draw) after.remedy = remedy_for_edge_values;
-    after.may_shrink = question.way == Way::lower;
+        "pace drew others for operand tensor " + listed(change.group) + " alone (" + how_changed(change.way) + ')';
+    if (change.way != Way::draw) after.remedy = remedy_for_edge_values;
+    after.may_shrink = change.way == Way::lower;
     if (!answer(after)) return std::nullopt;
     after.expected.learned = learned_for(after.expected, given_);
-    return asked;
+    return tried;
   }
 
   [[nodiscard]] bool is_zeros(std::size_t i) const {
@@ -527,29 +527,29 @@ class EachOperand final : public Check {
     return least;
   }
 
-  [[nodiscard]] std::string judge(Implementation& implementation, const Question& question, Asked& asked) {
-    const std::string where = "operand tensor " + listed(question.group) + " alone " +
-                              (question.group.size() == 1 ? "has" : "have") + " other values";
+  [[nodiscard]] std::string judge(Implementation& implementation, const Change& change, Tried& tried) {
+    const std::string where = "operand tensor " + listed(change.group) + " alone " +
+                              (change.group.size() == 1 ? "has" : "have") + " other values";
     ObservedCall before, made;
     try {
       const c10::AutoGradMode as_given(gradients_);
-      const OnOtherValues other = asked.after.in_use();
-      before = observe_call(implementation, operands_, &asked.before, asked.after.seed, given_.output);
-      made = observe_call(implementation, operands_, &asked.after.values, asked.after.seed, given_.output);
+      const OnOtherValues other = tried.after.in_use();
+      before = observe_call(implementation, operands_, &tried.before, tried.after.seed, given_.output);
+      made = observe_call(implementation, operands_, &tried.after.values, tried.after.seed, given_.output);
     } catch (...) {
       const Failure failure = current_failure();
       if (failure.device != Failure::Device::fine || failure.out_of_memory) throw;
       return "it is right for the operands given, but throws on others: " + failure.message;
     }
     const c10::NoGradGuard no_grad;
-    auto& expected = asked.after.expected;
+    auto& expected = tried.after.expected;
     Agreement agreement = agree(expected, made.at_return, operands_, 0, options_);
     if (agreement.correct) return {};
     std::vector<at::Tensor> tensors_after;
     for (const auto& each : operands_.tensors[0]) tensors_after.push_back(check::clone_input(each));
-    learn_tolerances_(expected, *asked.after.operands);
+    learn_tolerances_(expected, *tried.after.operands);
     agreement = agree_with(expected, made.at_return, operands_, &tensors_after, options_);
-    const auto& after = asked.after;
+    const auto& after = tried.after;
     // Rounding says nothing of what the call has written to operands.
     const auto operands_agree = [&] {
       return agree_with(expected, expected.output, operands_, &tensors_after, without_reference(options_)).correct;
@@ -563,10 +563,10 @@ class EachOperand final : public Check {
         !made.at_return.isNone() && check::outputs_match(before.at_return, made.at_return, options).correct;
     return (stale ? "it returned the answer for values that had been overwritten where "
                   : "it is right for the operands given, but not where ") +
-           where + " (" + how_changed(question.way) + "): " + agreement.message +
+           where + " (" + how_changed(change.way) + "): " + agreement.message +
            "; try: if it relies on what is special about the operands, choose other values or none "
            "(check::CheckOptions::" +
-           (question.way == Way::draw ? "unseen_values" : "unseen_values, edge_values") +
+           (change.way == Way::draw ? "unseen_values" : "unseen_values, edge_values") +
            " in C++, --audit standard on a command line)";
   }
 
@@ -589,10 +589,10 @@ class EachOperand final : public Check {
   std::int64_t calls_left_ = 0;
   /// Values of a draw for all operands that the baseline takes.
   UnseenAnswers unseen_ = {};
-  std::vector<Question> questions_ = {};
+  std::vector<Change> changes_ = {};
   std::vector<std::size_t> without_effect_ = {};
   /// Operands that were left out, and whether that is since memory ran out.
-  std::vector<std::size_t> unasked_ = {};
+  std::vector<std::size_t> untried_ = {};
   bool no_memory_ = false;
 };
 

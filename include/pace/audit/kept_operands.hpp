@@ -25,17 +25,17 @@ namespace pace::detail {
     const auto values = audit.answers->unseen().operands->clone();
     auto tensors = values->tensors();
     audit.source->draw(audit.answers->unseen().renewal, tensors, kept);
-    auto asked = audit.answers->ask(audit.baseline(), tensors, audit.answers->unseen().seed);
+    auto answered = audit.answers->ask(audit.baseline(), tensors, audit.answers->unseen().seed);
     audit.repair(0);
-    if (!asked) return true;
+    if (!answered) return true;
     if (!again) {
-      first = std::move(asked);
+      first = std::move(answered);
       continue;
     }
     const auto options = without_reference(audit.answers->options);
-    if (!check::outputs_match(first->expected.output, asked->expected.output, options).correct) return true;
+    if (!check::outputs_match(first->expected.output, answered->expected.output, options).correct) return true;
     for (const std::size_t each : audit.operands.mutated)
-      if (!check::outputs_match(first->expected.operands[each], asked->expected.operands[each], options).correct)
+      if (!check::outputs_match(first->expected.operands[each], answered->expected.operands[each], options).correct)
         return true;
   }
   return false;

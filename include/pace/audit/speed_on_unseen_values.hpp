@@ -406,11 +406,11 @@ inline std::string SpeedOnUnseenValues::find_fault_of_sample(Implementation& imp
   const c10::IValue output = samples.take_output();
   if (audit_.answers->given.random || !audit_.answers->can_ask() || implementation.index == audit_.baseline_index)
     return {};
-  const auto asked = audit_.answers->ask(audit_.baseline(), samples.values(), audit_.answers->unseen().seed);
-  if (!asked) return {};
-  const auto problem = audit_.answers->judge_output(output, samples.operands_after(), *asked);
-  if (problem.empty() || (audit_.answers->operands_agree(samples.operands_after(), *asked) &&
-                          audit_.rounding_explains(output, asked->expected, samples.values(), /*renewed=*/true)))
+  const auto answered = audit_.answers->ask(audit_.baseline(), samples.values(), audit_.answers->unseen().seed);
+  if (!answered) return {};
+  const auto problem = audit_.answers->judge_output(output, samples.operands_after(), *answered);
+  if (problem.empty() || (audit_.answers->operands_agree(samples.operands_after(), *answered) &&
+                          audit_.rounding_explains(output, answered->expected, samples.values(), /*renewed=*/true)))
     return {};
   return AuditContext::in_timed_call(problem);
 }
