@@ -18,12 +18,12 @@ namespace pace::detail {
 /// Finds candidates that are fast only in calls in a row.
 class AfterPauses final : public Check {
  public:
-  /// `audit` must outlive it.
-  explicit AfterPauses(AuditContext& audit) : audit_(audit) {}
+  /// `context` must outlive it.
+  explicit AfterPauses(AuditContext& context) : context_(context) {}
   [[nodiscard]] std::string find_fault(Implementation& implementation) override;
 
  private:
-  AuditContext& audit_;
+  AuditContext& context_;
 };
 
 /// Whether single calls take as long as those of a sample where some time passes before them, in which other code may
@@ -34,21 +34,21 @@ inline std::string AfterPauses::find_fault(Implementation& implementation) {
   constexpr std::size_t shortest_pause = 10, more = 8;
   constexpr Nanoseconds slack = std::chrono::milliseconds(1);
   constexpr int tries = 5;
-  const Nanoseconds usual = audit_.shortest_of(implementation.index),
-                    of_baseline = audit_.shortest_of(audit_.baseline_index);
-  const bool is_long = 4 * (usual + of_baseline) > AuditContext::audit_share * audit_.options.budget;
-  if (audit_.clock.modes() != nullptr || audit_.prepared.renew || is_long) return {};
+  const Nanoseconds usual = context_.shortest_of(implementation.index),
+                    of_baseline = context_.shortest_of(context_.baseline_index);
+  const bool is_long = 4 * (usual + of_baseline) > AuditContext::audit_share * context_.options.budget;
+  if (context_.clock.modes() != nullptr || context_.prepared.renew || is_long) return {};
   const auto time_alone = [&](Implementation& which) {
-    audit_.clock.pause(Nanoseconds(millisecond * static_cast<double>(shortest_pause + audit_.random.below(more))));
+    context_.clock.pause(Nanoseconds(millisecond * static_cast<double>(shortest_pause + context_.random.below(more))));
     which.prepare(0);
-    return audit_.clock.time_prepared(which, 0, 1);
+    return context_.clock.time_prepared(which, 0, 1);
   };
   Nanoseconds own{}, norm{};
   for (int i = 0; i < tries; ++i) {
-    if (time_left(audit_.clock).count() <= 0) return {};
+    if (time_left(context_.clock).count() <= 0) return {};
     own = time_alone(implementation);
     if (own <= most_times * std::max<Nanoseconds>(usual, of_baseline) + slack) return {};
-    norm = std::max(norm, time_alone(audit_.baseline()));
+    norm = std::max(norm, time_alone(context_.baseline()));
     if (own <= most_times * norm + slack) return {};
   }
   return "a call takes " + format_time(own) + " after a pause, and took " + format_time(usual) +

@@ -45,16 +45,16 @@ class AuditDriver final : public CandidateAudit {
  public:
   /// All must outlive it.
   AuditDriver(timing::Clock& clock, const Prepared& prepared, UntouchedBaseline& untouched)
-      : untouched_(untouched), audit_(clock, prepared), timed_outputs_(clock, audit_.random()) {}
+      : untouched_(untouched), context_(clock, prepared), timed_outputs_(clock, context_.random()) {}
 
   // The first calls.
 
-  void start() override { audit_.process.start(); }
+  void start() override { context_.process.start(); }
   void finish() override {
     repair(0);
-    audit_.process.restore();
+    context_.process.restore();
   }
-  void repair(std::size_t set) override { audit_.repair(set); }
+  void repair(std::size_t set) override { context_.repair(set); }
   void learn(const BaselineCalls& calls) override;
   [[nodiscard]] Examination examine(Implementation& implementation, Nanoseconds took) override;
   [[nodiscard]] timing::LeastTraffic before_candidates(const Options& options) override;
@@ -73,8 +73,8 @@ class AuditDriver final : public CandidateAudit {
   /// Judges outputs of timed calls, and audits one candidate between cycles, at moments that cannot be foreseen, for at
   /// most AuditContext::audit_share of the time.
   void cycle_ended(const timing::Rounds& so_far) override;
-  [[nodiscard]] Nanoseconds took() const override { return audit_.schedule.took() + timed_outputs_.took(); }
-  [[nodiscard]] bool found() const override { return audit_.schedule.found(); }
+  [[nodiscard]] Nanoseconds took() const override { return context_.schedule.took() + timed_outputs_.took(); }
+  [[nodiscard]] bool found() const override { return context_.schedule.found(); }
   void look_at_operands() override;
 
   // After the rounds.
@@ -86,11 +86,11 @@ class AuditDriver final : public CandidateAudit {
   void judge_timed_outputs() override;
   [[nodiscard]] std::string audit_one(std::size_t index) override;
   void take_times(Nanoseconds elapsed, std::vector<Nanoseconds> shortest) override {
-    audit_.schedule.take_times(elapsed, std::move(shortest));
+    context_.schedule.take_times(elapsed, std::move(shortest));
   }
-  [[nodiscard]] bool draws_anew() const override { return audit_.draws_anew(); }
+  [[nodiscard]] bool draws_anew() const override { return context_.draws_anew(); }
   [[nodiscard]] std::vector<Repetitions> repetitions_of(std::size_t index) const override {
-    const auto& timed = audit_.schedule.timed();
+    const auto& timed = context_.schedule.timed();
     return repeated_numbers_.of(static_cast<std::size_t>(std::ranges::find(timed, index) - timed.begin()));
   }
 
@@ -100,11 +100,11 @@ class AuditDriver final : public CandidateAudit {
   void inspect(AuditFindings& findings);
 
   UntouchedBaseline& untouched_;
-  AuditContext audit_;
-  OutputReuse reuse_{audit_};
-  TimedCalls timed_calls_{audit_, reuse_};
-  SpeedOnUnseenValues speed_{audit_};
-  ChecksAfterRounds after_rounds_{audit_, speed_};
+  AuditContext context_;
+  OutputReuse reuse_{context_};
+  TimedCalls timed_calls_{context_, reuse_};
+  SpeedOnUnseenValues speed_{context_};
+  ChecksAfterRounds after_rounds_{context_, speed_};
   TimedOutputs timed_outputs_;
   RepeatedNumbers repeated_numbers_;
   /// Absent before learn().
@@ -117,9 +117,9 @@ class AuditDriver final : public CandidateAudit {
 };
 
 inline void AuditDriver::learn(const BaselineCalls& calls) {
-  audit_.learn(calls.baseline, calls.expected, calls.check, calls.complete);
-  first_checks_.emplace(audit_.clock, audit_.prepared, calls);
-  after_rounds_.add_first(std::make_unique<FirstChecksAgain>(audit_.prepared, calls, *first_checks_, longest_call_));
+  context_.learn(calls.baseline, calls.expected, calls.check, calls.complete);
+  first_checks_.emplace(context_.clock, context_.prepared, calls);
+  after_rounds_.add_first(std::make_unique<FirstChecksAgain>(context_.prepared, calls, *first_checks_, longest_call_));
 }
 
 inline Examination AuditDriver::examine(Implementation& implementation, Nanoseconds took) {
@@ -127,7 +127,7 @@ inline Examination AuditDriver::examine(Implementation& implementation, Nanoseco
   Examination found;
   found.problem = find_fault_in_calls(implementation, found);
   if (!found.problem.empty()) return found;
-  if (implementation.index == audit_.baseline_index)
+  if (implementation.index == context_.baseline_index)
     found.made_calls = first_checks_->learn(implementation, found.notes);
   else
     found.problem = first_checks_->find_fault(implementation);
@@ -136,32 +136,33 @@ inline Examination AuditDriver::examine(Implementation& implementation, Nanoseco
 
 /// Calls an implementation on unseen values and on those given, and enters what a call counts.
 inline std::string AuditDriver::find_fault_in_calls(Implementation& implementation, Examination& found) {
-  const bool is_baseline = implementation.index == audit_.baseline_index;
-  if (auto problem = audit_.take_disturbance(); !problem.empty()) return problem;
+  const bool is_baseline = implementation.index == context_.baseline_index;
+  if (auto problem = context_.take_disturbance(); !problem.empty()) return problem;
   // The values of the first examination are known to whatever the baseline shares with the others.
-  if (!is_baseline) audit_.draw_unseen_values();
-  const ObservedCall unseen = audit_.call(implementation, audit_.answers->unseen_values());
-  if (audit_.answers->checks())
-    if (auto problem =
-            audit_.answers->takes_unseen() ? audit_.judge_unseen(unseen, 0) : audit_.answers->judge(unseen, false);
+  if (!is_baseline) context_.draw_unseen_values();
+  const ObservedCall unseen = context_.call(implementation, context_.answers->unseen_values());
+  if (context_.answers->checks())
+    if (auto problem = context_.answers->takes_unseen() ? context_.judge_unseen(unseen, 0)
+                                                        : context_.answers->judge(unseen, false);
         !problem.empty())
       return problem;
-  const ObservedCall given = audit_.call(implementation, nullptr);
-  for (const auto of_tensor : shortcuts_of_each(given.output, audit_.operands.tensors[0]))
+  const ObservedCall given = context_.call(implementation, nullptr);
+  for (const auto of_tensor : shortcuts_of_each(given.output, context_.operands.tensors[0]))
     found.repeats_outputs = found.repeats_outputs || (of_tensor & repeats) != 0;
-  if (audit_.answers->checks())
-    if (const auto problem = audit_.answers->judge(given, false); !problem.empty())
+  if (context_.answers->checks())
+    if (const auto problem = context_.answers->judge(given, false); !problem.empty())
       return "correct at first, but not later: " + problem;
   // Calls that come back to back can be told apart from single ones.
-  const auto in_a_row = audit_.calls_add_up() ? 0 : 2 + static_cast<std::int64_t>(audit_.random.below(3));
+  const auto in_a_row = context_.calls_add_up() ? 0 : 2 + static_cast<std::int64_t>(context_.random.below(3));
   enter_counts(
-      given.counts, unseen.counts, [&] { return audit_.call(implementation, nullptr).counts; }, in_a_row,
+      given.counts, unseen.counts, [&] { return context_.call(implementation, nullptr).counts; }, in_a_row,
       [&](std::int64_t calls) {
-        write_values(audit_.operands, nullptr, 0);
+        write_values(context_.operands, nullptr, 0);
         return count_in_a_row(implementation, calls);
       },
       found);
-  if (audit_.answers->takes_unseen() && audit_.is_strict()) find_less_on_seen_values(audit_, implementation, found);
+  if (context_.answers->takes_unseen() && context_.is_strict())
+    find_less_on_seen_values(context_, implementation, found);
   if (reuse_.applies(implementation)) {
     if (is_baseline)
       reuse_.learn(unseen);
@@ -169,124 +170,124 @@ inline std::string AuditDriver::find_fault_in_calls(Implementation& implementati
       found.problem = reuse_.find_fault(unseen, 0);
   }
   if (!found.problem.empty()) return std::move(found.problem);
-  return audit_.take_disturbance();
+  return context_.take_disturbance();
 }
 
 inline timing::LeastTraffic AuditDriver::before_candidates(const Options& options) {
   options_ = options;
-  const auto& answers = *audit_.answers;
+  const auto& answers = *context_.answers;
   timing::LeastTraffic traffic;
   // What is correct only for special values is not called on values without them.
   const bool varied = answers.options.unseen_values == check::CheckOptions::UnseenValues::varied;
-  const bool limited = audit_.clock.host_bandwidth() != nullptr || audit_.clock.modes() != nullptr;
+  const bool limited = context_.clock.host_bandwidth() != nullptr || context_.clock.modes() != nullptr;
   if (answers.checks() && varied && limited) {
-    traffic = find_least_traffic(audit_.clock, audit_.baseline(), audit_.operands, *audit_.prepared.given,
-                                 answers.given.output, audit_.options);
+    traffic = find_least_traffic(context_.clock, context_.baseline(), context_.operands, *context_.prepared.given,
+                                 answers.given.output, context_.options);
     repair(0);
   }
-  if (audit_.is_strict()) speed_.learn_norm(options);
+  if (context_.is_strict()) speed_.learn_norm(options);
   speed_.time_untouched_by([this](const UnseenRequest& request, Nanoseconds longest) {
     return untouched_.time_on_unseen_values(request, longest);
   });
-  untouched_.before_candidates(audit_.clock, audit_.prepared, options, answers.given.output);
+  untouched_.before_candidates(context_.clock, context_.prepared, options, answers.given.output);
   return traffic;
 }
 
 inline void AuditDriver::begin_pass() {
-  audit_.process.begin_pass();
-  audit_.changed_operands.clear();
+  context_.process.begin_pass();
+  context_.changed_operands.clear();
   // Samples before the rounds are not looked at.
-  audit_.schedule.clear();
-  repair_all(audit_.prepared);
+  context_.schedule.clear();
+  repair_all(context_.prepared);
 }
 
 inline void AuditDriver::begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations) {
-  audit_.schedule.begin(timed);
-  audit_.iterations = iterations;
+  context_.schedule.begin(timed);
+  context_.iterations = iterations;
   timed_outputs_.begin(timed.size());
   repeated_numbers_.begin(timed.size());
   audited_last_.reset();
-  audit_.longest_audits.assign(audit_.prepared.implementations.size(), {});
+  context_.longest_audits.assign(context_.prepared.implementations.size(), {});
 }
 
 inline void AuditDriver::round_started(std::size_t) {
-  audit_.schedule.round_started(audit_.operands);
-  if (audit_.clock.modes() != nullptr) audit_.operands.kept_call.reset();
-  if (audit_.clock.modes() != nullptr || !audit_.draws_anew()) audit_.operands.round_seed.reset();
+  context_.schedule.round_started(context_.operands);
+  if (context_.clock.modes() != nullptr) context_.operands.kept_call.reset();
+  if (context_.clock.modes() != nullptr || !context_.draws_anew()) context_.operands.round_seed.reset();
 }
 
 /// Where rounds have values of their own, or calls change what later ones return, the right output is not known; and
 /// what is captured has the same output whenever it is replayed.
 inline void AuditDriver::sample_ended(std::size_t place) {
-  if (!audit_.is_strict() || audit_.schedule.timed().empty() || !audit_.answers->checks() ||
-      audit_.clock.modes() != nullptr)
+  if (!context_.is_strict() || context_.schedule.timed().empty() || !context_.answers->checks() ||
+      context_.clock.modes() != nullptr)
     return;
-  const auto* const output = audit_.prepared.implementations[audit_.schedule.timed()[place]]->kept_output();
+  const auto* const output = context_.prepared.implementations[context_.schedule.timed()[place]]->kept_output();
   if (output == nullptr) return;
-  if (audit_.draws_anew())
+  if (context_.draws_anew())
     repeated_numbers_.look_at(place, *output);
-  else if (!audit_.calls_add_up() && !audit_.prepared.renew)
-    timed_outputs_.look_at(place, *output, audit_.answers->given.output);
+  else if (!context_.calls_add_up() && !context_.prepared.renew)
+    timed_outputs_.look_at(place, *output, context_.answers->given.output);
 }
 
 inline void AuditDriver::judge_timed_outputs() {
   auto fault = timed_outputs_.judge(
       [&](std::size_t, const c10::IValue& output) { return timed_calls_.find_fault_of_output(output); });
-  if (fault) audit_.schedule.enter(audit_.schedule.timed()[fault->place], std::move(fault->problem));
+  if (fault) context_.schedule.enter(context_.schedule.timed()[fault->place], std::move(fault->problem));
 }
 
 inline void AuditDriver::cycle_ended(const timing::Rounds& so_far) {
   audited_last_.reset();
   judge_timed_outputs();
-  audit_.schedule.cycle_ended(so_far, audit_.operands, [&](std::size_t index) { return audit_one(index); });
+  context_.schedule.cycle_ended(so_far, context_.operands, [&](std::size_t index) { return audit_one(index); });
 }
 
 inline std::string AuditDriver::audit_one(std::size_t index) {
-  audit_.operands.kept_call.reset();
-  audit_.operands.round_seed.reset();
-  if (!audit_.answers->checks() || index == audit_.baseline_index || found()) return {};
-  audit_.draw_unseen_values();
+  context_.operands.kept_call.reset();
+  context_.operands.round_seed.reset();
+  if (!context_.answers->checks() || index == context_.baseline_index || found()) return {};
+  context_.draw_unseen_values();
   audited_last_ = index;
-  return timed_calls_.find_fault(*audit_.prepared.implementations[index]);
+  return timed_calls_.find_fault(*context_.prepared.implementations[index]);
 }
 
 inline void AuditDriver::look_at_operands() {
-  for (std::size_t set = 0; set < audit_.operands.sets.size(); ++set) {
-    audit_.notice_changed_operands(set);
-    audit_.repair(set);
+  for (std::size_t set = 0; set < context_.operands.sets.size(); ++set) {
+    context_.notice_changed_operands(set);
+    context_.repair(set);
   }
 }
 
 inline AuditFindings AuditDriver::check(RoundFigures figures) {
-  audit_.in_rounds = std::move(figures);
-  speed_.take_rounds(audit_.in_rounds.baseline);
+  context_.in_rounds = std::move(figures);
+  speed_.take_rounds(context_.in_rounds.baseline);
   AuditFindings findings{.baseline_cores = untouched_.cores()};
-  findings.max_abs_errors.resize(audit_.prepared.implementations.size());
-  if (findings.take(audit_.schedule.take_fault())) return findings;
-  findings.slowed_baseline = untouched_.after_rounds(audit_.clock, audit_.prepared, options_, audit_.schedule.timed(),
-                                                     audit_.in_rounds.baseline);
-  audit_.operands.kept_call.reset();
-  audit_.operands.round_seed.reset();
+  findings.max_abs_errors.resize(context_.prepared.implementations.size());
+  if (findings.take(context_.schedule.take_fault())) return findings;
+  findings.slowed_baseline = untouched_.after_rounds(context_.clock, context_.prepared, options_,
+                                                     context_.schedule.timed(), context_.in_rounds.baseline);
+  context_.operands.kept_call.reset();
+  context_.operands.round_seed.reset();
   look_at_operands();
-  if (!audit_.answers->checks()) return findings;
+  if (!context_.answers->checks()) return findings;
   // On operands that one implementation has changed, all are wrong.
-  if (audit_.changed_operands.empty()) timed_calls_.check_last_outputs(audited_last_, findings);
+  if (context_.changed_operands.empty()) timed_calls_.check_last_outputs(audited_last_, findings);
   find_repeated_numbers(findings);
   inspect(findings);
-  findings.notes = std::exchange(audit_.notes, {});
-  findings.keeps = std::exchange(audit_.keeps, {});
-  findings.objections = std::exchange(audit_.objections, {});
+  findings.notes = std::exchange(context_.notes, {});
+  findings.keeps = std::exchange(context_.keeps, {});
+  findings.objections = std::exchange(context_.objections, {});
   findings.on_unseen_values = speed_.take_found();
   return findings;
 }
 
 /// Finds candidates whose random numbers in timed calls repeat those of earlier ones, with the baseline's as the norm.
 inline void AuditDriver::find_repeated_numbers(AuditFindings& findings) const {
-  if (!audit_.draws_anew()) return;
-  const auto norm = repetitions_of(audit_.baseline_index);
-  for (const std::size_t index : audit_.schedule.timed()) {
+  if (!context_.draws_anew()) return;
+  const auto norm = repetitions_of(context_.baseline_index);
+  for (const std::size_t index : context_.schedule.timed()) {
     const bool dropped = std::ranges::any_of(findings.dropped, [&](const Drop& each) { return each.index == index; });
-    if (index == audit_.baseline_index || dropped) continue;
+    if (index == context_.baseline_index || dropped) continue;
     if (auto problem = describe_repetitions(norm, repetitions_of(index)); !problem.empty())
       findings.dropped.push_back({index, Outcome::wrong, std::move(problem)});
   }
@@ -294,40 +295,41 @@ inline void AuditDriver::find_repeated_numbers(AuditFindings& findings) const {
 
 /// Audits all that remain, and finds the implementation that caused a change which affects all.
 inline void AuditDriver::inspect(AuditFindings& findings) {
-  std::string noticed = audit_.take_disturbance();
-  const std::string changed = std::exchange(audit_.changed_operands, {});
+  std::string noticed = context_.take_disturbance();
+  const std::string changed = std::exchange(context_.changed_operands, {});
   if (noticed.empty()) noticed = changed;
   const auto dropped = [&](std::size_t index) {
     return std::any_of(findings.dropped.begin(), findings.dropped.end(),
                        [&](const Drop& each) { return each.index == index; });
   };
   std::vector<std::size_t> remaining;
-  if (!dropped(audit_.baseline_index))
-    for (const std::size_t index : audit_.schedule.timed())
+  if (!dropped(context_.baseline_index))
+    for (const std::size_t index : context_.schedule.timed())
       if (!dropped(index)) remaining.push_back(index);
   const std::size_t dropped_before = findings.dropped.size();
   for (const std::size_t index : remaining) {
     // The baseline is checked only if something happened.
-    if (index == audit_.baseline_index && changed.empty()) continue;
-    if (dropped(audit_.baseline_index)) break;
-    auto& implementation = *audit_.prepared.implementations[index];
-    audit_.draw_unseen_values();
+    if (index == context_.baseline_index && changed.empty()) continue;
+    if (dropped(context_.baseline_index)) break;
+    auto& implementation = *context_.prepared.implementations[index];
+    context_.draw_unseen_values();
     auto problem = timed_calls_.find_fault(implementation);
-    if (problem.empty() && audit_.clock.modes() != nullptr) problem = timed_calls_.find_fault_of_replay(implementation);
+    if (problem.empty() && context_.clock.modes() != nullptr)
+      problem = timed_calls_.find_fault_of_replay(implementation);
     auto outcome = Outcome::wrong;
-    if (audit_.is_strict() && problem.empty() && index != audit_.baseline_index)
+    if (context_.is_strict() && problem.empty() && index != context_.baseline_index)
       problem = after_rounds_.find_fault(index, outcome);
     if (!problem.empty()) findings.dropped.push_back({index, outcome, std::move(problem)});
   }
   if (noticed.empty()) return;
   if (findings.dropped.size() == dropped_before)  // none did it again
     for (const std::size_t index : remaining)
-      if (index != audit_.baseline_index)
+      if (index != context_.baseline_index)
         findings.dropped.push_back(
             {index, Outcome::wrong, (remaining.size() == 2 ? "" : "it or another candidate: ") + noticed});
   // Candidates without a baseline have no figures, and a baseline alone has nothing to be compared with.
   findings.measure_again =
-      !dropped(audit_.baseline_index) && remaining.size() > findings.dropped.size() - dropped_before + 1;
+      !dropped(context_.baseline_index) && remaining.size() > findings.dropped.size() - dropped_before + 1;
 }
 
 }  // namespace pace::detail

@@ -29,12 +29,12 @@ namespace pace::detail {
 class ChecksAfterRounds {
  public:
   /// Both must outlive it.
-  ChecksAfterRounds(AuditContext& audit, SpeedOnUnseenValues& speed) : audit_(audit) {
-    checks_.push_back(std::make_unique<SameSpeed>(audit));
-    checks_.push_back(std::make_unique<AfterPauses>(audit));
+  ChecksAfterRounds(AuditContext& context, SpeedOnUnseenValues& speed) : context_(context) {
+    checks_.push_back(std::make_unique<SameSpeed>(context));
+    checks_.push_back(std::make_unique<AfterPauses>(context));
     // Before the calls on unseen values, whose tensors may lie in the same places.
-    checks_.push_back(std::make_unique<UnseenTensors>(audit));
-    checks_.push_back(std::make_unique<KeptAnswers>(audit, speed));
+    checks_.push_back(std::make_unique<UnseenTensors>(context));
+    checks_.push_back(std::make_unique<KeptAnswers>(context, speed));
   }
 
   /// Makes `check` before all others.
@@ -57,18 +57,18 @@ class ChecksAfterRounds {
   [[nodiscard]] Thrown take_exception(std::size_t index);
   [[nodiscard]] std::string out_of_time(std::size_t index);
 
-  AuditContext& audit_;
+  AuditContext& context_;
   std::vector<std::unique_ptr<Check>> checks_;
 };
 
 inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& outcome) {
-  auto& implementation = *audit_.prepared.implementations[index];
+  auto& implementation = *context_.prepared.implementations[index];
   constexpr double copies = 12;
-  if (are_large(audit_.operands.pristine) && !copies_fit(audit_.clock, audit_.prepared, copies)) {
-    audit_.leave_out(index,
-                     "further after the rounds, since " + format_significant(copies) +
-                         " copies of its operands would not fit into memory",
-                     "give it more memory, or choose --audit standard");
+  if (are_large(context_.operands.pristine) && !copies_fit(context_.clock, context_.prepared, copies)) {
+    context_.leave_out(index,
+                       "further after the rounds, since " + format_significant(copies) +
+                           " copies of its operands would not fit into memory",
+                       "give it more memory, or choose --audit standard");
     return {};
   }
   // Memory may run out once by what others have left, and the baseline need not take what is drawn each time.
@@ -76,7 +76,7 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
   for (int attempt = 1; attempt <= attempts; ++attempt) {
     try {
       auto problem = make_checks(implementation);
-      audit_.repair(0);
+      context_.repair(0);
       return problem;
     } catch (...) {
       const Thrown thrown = take_exception(index);
@@ -85,7 +85,7 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
         outcome = Outcome::threw;
         return "after the rounds: " + thrown.message;
       }
-      audit_.leave_out(index,
+      context_.leave_out(index,
                        "for everything after the rounds, since " +
                            std::string(thrown.by_baseline ? "the baseline threw: " : "") + thrown.message,
                        thrown.out_of_memory ? "give it more memory"
@@ -100,17 +100,17 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
 inline std::string ChecksAfterRounds::make_checks(Implementation& candidate) {
   std::string unless_kept;
   for (const auto& check : checks_) {
-    if (time_left(audit_.clock).count() <= 0) {
+    if (time_left(context_.clock).count() <= 0) {
       if (unless_kept.empty()) return out_of_time(candidate.index);
       break;
     }
-    audit_.repair(0);
+    context_.repair(0);
     auto problem = check->find_fault(candidate);
     if (problem.empty()) continue;
     if (!check->is_explained_by_kept_operand()) return problem;
     unless_kept = std::move(problem);
   }
-  return audit_.keeps_something(candidate.index) ? std::string() : unless_kept;
+  return context_.keeps_something(candidate.index) ? std::string() : unless_kept;
 }
 
 /// What is said of a candidate that cannot be checked further, since the time limit has passed: a note, or a fault if
@@ -118,14 +118,14 @@ inline std::string ChecksAfterRounds::make_checks(Implementation& candidate) {
 inline std::string ChecksAfterRounds::out_of_time(std::size_t index) {
   constexpr Nanoseconds long_time = std::chrono::seconds(1);
   constexpr double times = 100;
-  const Nanoseconds longest = audit_.longest_audits[index],
-                    usual = static_cast<double>(audit_.iterations) * audit_.shortest_of(index);
+  const Nanoseconds longest = context_.longest_audits[index],
+                    usual = static_cast<double>(context_.iterations) * context_.shortest_of(index);
   if (usual.count() > 0 && longest > long_time && longest > times * usual)
     return "calls that no sample timed took " + format_time(longest) + ", and those of a sample about " +
            format_time(usual) +
            ", so that it could not be checked further before the time limit: it is fast only while "
            "it is timed";
-  audit_.leave_out(index, "further after the rounds, since the time limit had passed", AuditContext::more_time());
+  context_.leave_out(index, "further after the rounds, since the time limit had passed", AuditContext::more_time());
   return {};
 }
 
@@ -136,13 +136,13 @@ inline ChecksAfterRounds::Thrown ChecksAfterRounds::take_exception(std::size_t i
   try {
     throw;
   } catch (const ImplementationThrew& thrown) {
-    found.by_baseline = thrown.index == audit_.baseline_index;
+    found.by_baseline = thrown.index == context_.baseline_index;
     found.by_candidate = thrown.index == index;
   } catch (...) {  // its message follows
   }
   const Failure failure = current_failure();
   if (failure.device != Failure::Device::fine) throw;
-  audit_.repair(0);
+  context_.repair(0);
   found.message = failure.message;
   found.out_of_memory = failure.out_of_memory;
   return found;

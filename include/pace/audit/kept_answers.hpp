@@ -27,7 +27,7 @@ namespace pace::detail {
 class KeptAnswers final : public Check {
  public:
   /// Both must outlive it.
-  KeptAnswers(AuditContext& audit, SpeedOnUnseenValues& speed) : audit_(audit), speed_(speed) {}
+  KeptAnswers(AuditContext& context, SpeedOnUnseenValues& speed) : context_(context), speed_(speed) {}
   [[nodiscard]] std::string find_fault(Implementation& implementation) override;
 
  private:
@@ -62,48 +62,48 @@ class KeptAnswers final : public Check {
   [[nodiscard]] std::string describe_slow_calls(Implementation& implementation, UnseenSamples& samples, CallTimes own,
                                                 CallTimes of_baseline);
 
-  AuditContext& audit_;
+  AuditContext& context_;
   SpeedOnUnseenValues& speed_;
 };
 
 /// The check takes a share of the budget, or up to most_time_of_check() where few calls take as long. One trial at a
 /// time may take up to most_time_of_short_check().
 inline std::string KeptAnswers::find_fault(Implementation& implementation) {
-  if (!audit_.answers->takes_unseen()) {
-    if (audit_.lacks_unseen_values())
-      audit_.leave_out(implementation.index,
+  if (!context_.answers->takes_unseen()) {
+    if (context_.lacks_unseen_values())
+      context_.leave_out(implementation.index,
                        std::string(checked) + ", since the baseline takes no values of its operands but those given",
                        "if these are the only valid ones, declare that: check::CheckOptions::unseen_values = none in "
                        "C++, --audit standard on a command line");
     return {};
   }
-  const Nanoseconds usual = audit_.shortest_of(implementation.index) + audit_.shortest_of(audit_.baseline_index);
-  const Nanoseconds most_time = audit_.most_time_of_check();
+  const Nanoseconds usual = context_.shortest_of(implementation.index) + context_.shortest_of(context_.baseline_index);
+  const Nanoseconds most_time = context_.most_time_of_check();
   const bool one_by_one = attempts * fewest_long_trials * calls_of_trial * usual > most_time;
-  if (one_by_one && calls_of_trial * usual > audit_.most_time_of_short_check()) {
-    audit_.leave_out_too_long(implementation.index, checked, calls_of_trial * usual);
+  if (one_by_one && calls_of_trial * usual > context_.most_time_of_short_check()) {
+    context_.leave_out_too_long(implementation.index, checked, calls_of_trial * usual);
     return {};
   }
-  const auto& unseen = audit_.answers->unseen();
-  UnseenSamples samples(audit_.clock, audit_.operands, *unseen.operands, *audit_.source, unseen.renewal,
-                        calls_of_sample(implementation, usual), audit_.iterations, /*warm=*/!one_by_one,
-                        audit_.random());
-  if (audit_.prepared.reuses_outputs(implementation.index) || !audit_.reused_by_baseline.empty())
+  const auto& unseen = context_.answers->unseen();
+  UnseenSamples samples(context_.clock, context_.operands, *unseen.operands, *context_.source, unseen.renewal,
+                        calls_of_sample(implementation, usual), context_.iterations, /*warm=*/!one_by_one,
+                        context_.random());
+  if (context_.prepared.reuses_outputs(implementation.index) || !context_.reused_by_baseline.empty())
     samples.let_outputs_be_overwritten();
   // A device replays calls, so that its samples do not repeat them as samples do here. Where rounds have values of
   // their own, nothing is gained by what is kept for those given.
-  const bool on_device = audit_.clock.modes() != nullptr;
+  const bool on_device = context_.clock.modes() != nullptr;
   Trials trials{.implementation = implementation,
                 .samples = samples,
-                .repetitions = on_device ? 1 : audit_.iterations,
-                .beside_given = !on_device && !audit_.prepared.renew,
+                .repetitions = on_device ? 1 : context_.iterations,
+                .beside_given = !on_device && !context_.prepared.renew,
                 .one_by_one = one_by_one,
                 .each = calls_of_trial * usual,
                 .most_time = most_time,
-                .keeps = audit_.operands.keeps};
-  const OnOtherValues other = audit_.unseen_in_use();
+                .keeps = context_.operands.keeps};
+  const OnOtherValues other = context_.unseen_in_use();
   if (on_device)
-    for (Implementation* const each : {&implementation, &audit_.baseline()}) samples.touch(*each);
+    for (Implementation* const each : {&implementation, &context_.baseline()}) samples.touch(*each);
   make(trials);
   return trials.wrong;
 }
@@ -112,7 +112,7 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
 inline std::size_t KeptAnswers::calls_of_sample(Implementation& implementation, Nanoseconds usual) const {
   if (implementation.phases() != nullptr) return 1;
   return static_cast<std::size_t>(
-      std::max(1.0, std::min(speed_.calls_of_sample(usual), static_cast<double>(audit_.iterations))));
+      std::max(1.0, std::min(speed_.calls_of_sample(usual), static_cast<double>(context_.iterations))));
 }
 
 /// A first trial shows how long one takes. Calls that take longer than in the rounds may be those of an answer that was
@@ -121,18 +121,18 @@ inline void KeptAnswers::make(Trials& trials) {
   CallTimes own_at_first, of_baseline_at_first;
   auto& samples = trials.samples;
   if (!trials.one_by_one) {
-    const Nanoseconds start = audit_.clock.now();
+    const Nanoseconds start = context_.clock.now();
     own_at_first = samples.take(trials.implementation, trials.repetitions, trials.beside_given, {});
     trials.wrong = speed_.find_fault_of_sample(trials.implementation, samples);
-    of_baseline_at_first = samples.take(audit_.baseline(), trials.repetitions, trials.beside_given, {});
-    trials.each = audit_.clock.now() - start;
+    of_baseline_at_first = samples.take(context_.baseline(), trials.repetitions, trials.beside_given, {});
+    trials.each = context_.clock.now() - start;
     trials.one_by_one = attempts * fewest_long_trials * trials.each > trials.most_time;
   }
   if (!trials.wrong.empty()) return;
-  if (!trials.one_by_one || trials.each <= audit_.most_time_of_short_check()) return make_several(trials);
+  if (!trials.one_by_one || trials.each <= context_.most_time_of_short_check()) return make_several(trials);
   // Where its own calls on unseen values alone take the time, these are the fault.
   trials.wrong = describe_slow_calls(trials.implementation, samples, own_at_first, of_baseline_at_first);
-  if (trials.wrong.empty()) audit_.leave_out_too_long(trials.implementation.index, checked, trials.each);
+  if (trials.wrong.empty()) context_.leave_out_too_long(trials.implementation.index, checked, trials.each);
 }
 
 /// The speed-up on unseen values takes from gates what the processor may have learned of known values. Where it has no
@@ -141,8 +141,8 @@ inline void KeptAnswers::make(Trials& trials) {
 inline void KeptAnswers::make_several(Trials& trials) {
   auto& implementation = trials.implementation;
   trials.excusing = speed_.measures(implementation) && implementation.phases() == nullptr &&
-                    audit_.clock.modes() == nullptr && !trials.samples.takes_given();
-  const bool shows = shows_effect(trials, audit_.operands.keeps);
+                    context_.clock.modes() == nullptr && !trials.samples.takes_given();
+  const bool shows = shows_effect(trials, context_.operands.keeps);
   if (shows && trials.wrong.empty()) enter_effect(trials);
   const bool may_be_excused = trials.excusing && trials.effect.has_value();
   if (trials.wrong.empty()) trials.wrong = speed_.find_fault(implementation, trials.samples, trials.keeps);
@@ -156,7 +156,7 @@ inline void KeptAnswers::make_several(Trials& trials) {
 inline bool KeptAnswers::shows_effect(Trials& trials, std::span<const std::size_t> kept) {
   constexpr double slack_in_resolutions = 20, bytes_in_nanosecond = 4;
   const bool few = SpeedOnUnseenValues::fewest_trials * trials.each > trials.most_time;
-  const Nanoseconds time = AuditContext::audit_share * audit_.options.budget;
+  const Nanoseconds time = AuditContext::audit_share * context_.options.budget;
   const double affordable = trials.each.count() > 0 ? time / (attempts * trials.each) : most_trials;
   const double several =
       std::clamp(affordable, few ? fewest_long_trials : SpeedOnUnseenValues::fewest_trials, most_trials);
@@ -171,9 +171,9 @@ inline bool KeptAnswers::shows_effect(Trials& trials, std::span<const std::size_
   };
   trials.effect = find_unseen_effect(
       trials.one_by_one ? 1 : static_cast<std::size_t>(several),
-      slack_in_resolutions * audit_.clock.resolution() / static_cast<double>(trials.samples.calls()),
-      Nanoseconds(bytes_of(audit_.operands.pristine) / bytes_in_nanosecond), own,
-      [&] { return std::optional<CallTimes>(take(audit_.baseline())); },
+      slack_in_resolutions * context_.clock.resolution() / static_cast<double>(trials.samples.calls()),
+      Nanoseconds(bytes_of(context_.operands.pristine) / bytes_in_nanosecond), own,
+      [&] { return std::optional<CallTimes>(take(context_.baseline())); },
       static_cast<std::size_t>(trials.one_by_one ? attempts * fewest_long_trials : attempts));
   return (trials.effect && !(trials.excusing && trials.effect->may_be_learned())) || !trials.wrong.empty();
 }
@@ -186,11 +186,11 @@ inline void KeptAnswers::enter_effect(Trials& trials) {
     return;
   }
   const auto kept =
-      find_kept_operands(audit_, [&](std::span<const std::size_t> keeping) { return shows_effect(trials, keeping); });
+      find_kept_operands(context_, [&](std::span<const std::size_t> keeping) { return shows_effect(trials, keeping); });
   if (!trials.wrong.empty()) return;
   if (!kept.empty() && found.factor <= AuditContext::most_undeclared_effect) {
-    audit_.notes.push_back(audit_.note_on_kept_operands(trials.implementation, kept));
-    audit_.keeps.push_back(trials.implementation.index);
+    context_.notes.push_back(context_.note_on_kept_operands(trials.implementation, kept));
+    context_.keeps.push_back(trials.implementation.index);
     trials.keeps.insert(trials.keeps.end(), kept.begin(), kept.end());
     return;
   }
@@ -212,14 +212,14 @@ inline std::string KeptAnswers::describe_slow_calls(Implementation& implementati
   constexpr double times = 100, calls_of_trial = 8;
   constexpr int trials = 3;
   // The calls of the rounds were on values of the user's, which these are not.
-  if (audit_.prepared.renew) return {};
-  const Nanoseconds usual = audit_.shortest_of(implementation.index);
+  if (context_.prepared.renew) return {};
+  const Nanoseconds usual = context_.shortest_of(implementation.index);
   samples.make_single();
   for (int trial = 0; trial <= trials; ++trial) {
     if (trial > 0) {
-      if (calls_of_trial * (own.on_unseen + of_baseline.on_unseen) > time_left(audit_.clock)) return {};
-      of_baseline = samples.take(audit_.baseline(), 1, /*beside_given=*/false, audit_.operands.keeps);
-      own = samples.take(implementation, 1, /*beside_given=*/false, audit_.operands.keeps);
+      if (calls_of_trial * (own.on_unseen + of_baseline.on_unseen) > time_left(context_.clock)) return {};
+      of_baseline = samples.take(context_.baseline(), 1, /*beside_given=*/false, context_.operands.keeps);
+      own = samples.take(implementation, 1, /*beside_given=*/false, context_.operands.keeps);
     }
     if (own.on_unseen <= times * std::max(usual, of_baseline.on_unseen)) return {};
   }

@@ -18,22 +18,22 @@ namespace pace::detail {
 
 /// Enters into `found` a fault, or a note for what is kept of an operand, if calls of the implementation count more on
 /// unseen values every time, and less as soon as they are known: then part of the answer is kept.
-inline void find_less_on_seen_values(AuditContext& audit, Implementation& implementation, Examination& found) {
-  const auto values = audit.answers->unseen().operands->clone();
+inline void find_less_on_seen_values(AuditContext& context, Implementation& implementation, Examination& found) {
+  const auto values = context.answers->unseen().operands->clone();
   const auto tensors = values->tensors();
   CallCounts first, second;
   const auto counts_of_call = [&](std::span<const std::size_t> kept) {
-    write_values(tensors, audit.operands.tensors[0], kept);
-    const OnOtherValues other = audit.unseen_in_use();
-    return observe_call(implementation, audit.seed_of(true), audit.answers->given.output).counts;
+    write_values(tensors, context.operands.tensors[0], kept);
+    const OnOtherValues other = context.unseen_in_use();
+    return observe_call(implementation, context.seed_of(true), context.answers->given.output).counts;
   };
   // An honest implementation may take turns between algorithms: of up to four, one of the calls after takes the turn of
   // the call on unseen values. A random number of calls lies between the trials for those that take more.
   const auto does_less_with = [&](std::span<const std::size_t> kept) {
     constexpr int trials = 3, calls_after = 4;
     for (int trial = 0; trial < trials; ++trial) {
-      for (std::size_t between = audit.random.below(5); between > 0; --between) (void)counts_of_call(kept);
-      audit.source->draw(audit.answers->unseen().renewal, tensors, kept);
+      for (std::size_t between = context.random.below(5); between > 0; --between) (void)counts_of_call(kept);
+      context.source->draw(context.answers->unseen().renewal, tensors, kept);
       first = counts_of_call(kept);
       for (int after = 0; after < calls_after; ++after) {
         second = counts_of_call(kept);
@@ -43,12 +43,12 @@ inline void find_less_on_seen_values(AuditContext& audit, Implementation& implem
     }
     return true;
   };
-  if (!does_less_with(audit.operands.keeps)) return;
+  if (!does_less_with(context.operands.keeps)) return;
   const std::string on_both =
       " (" + describe(first) + " on unseen values, " + describe(second) + " on the same ones again)";
-  if (const auto kept = find_kept_operands(audit, does_less_with); !kept.empty()) {
+  if (const auto kept = find_kept_operands(context, does_less_with); !kept.empty()) {
     found.keeps = true;
-    found.notes.push_back(audit.note_on_kept_operands(implementation, kept));
+    found.notes.push_back(context.note_on_kept_operands(implementation, kept));
   } else {
     found.problem =
         "it does less on values that it has seen before" + on_both + ": it keeps answers" + AuditContext::keeps_hint();

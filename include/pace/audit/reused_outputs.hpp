@@ -57,17 +57,17 @@ inline void add_shared_outputs(const c10::IValue& kept, const c10::IValue& later
 /// Finds candidates whose later calls overwrite outputs, unless the baseline's do, too.
 class OutputReuse {
  public:
-  /// `audit` must outlive it.
-  explicit OutputReuse(AuditContext& audit) : audit_(audit) {}
+  /// `context` must outlive it.
+  explicit OutputReuse(AuditContext& context) : context_(context) {}
 
   /// Whether outputs must stay as they are in later calls. A step of a training has gradients, which the next one adds
   /// to or clears.
   [[nodiscard]] bool applies(Implementation& implementation) const {
-    return audit_.options.audit != Audit::off && audit_.answers->checks() &&
-           !audit_.prepared.reuses_outputs(implementation.index) && implementation.phases() == nullptr;
+    return context_.options.audit != Audit::off && context_.answers->checks() &&
+           !context_.prepared.reuses_outputs(implementation.index) && implementation.phases() == nullptr;
   }
   /// Takes as the norm which outputs of the baseline are overwritten. `made` is a call of it on unseen values.
-  void learn(const ObservedCall& made) { audit_.reused_by_baseline = of_baseline(made, calls_to_learn); }
+  void learn(const ObservedCall& made) { context_.reused_by_baseline = of_baseline(made, calls_to_learn); }
   [[nodiscard]] std::string find_fault(const ObservedCall& made, std::size_t set);
 
  private:
@@ -75,7 +75,7 @@ class OutputReuse {
   static constexpr std::int64_t calls_to_learn = 8, calls_before_fault = 32;
   [[nodiscard]] std::set<std::size_t> of_baseline(const ObservedCall& made, std::int64_t most_calls);
 
-  AuditContext& audit_;
+  AuditContext& context_;
 };
 
 /// Makes up to so many calls of the baseline on the values given, after a call on others whose output was kept. Returns
@@ -84,26 +84,26 @@ class OutputReuse {
 inline std::set<std::size_t> OutputReuse::of_baseline(const ObservedCall& made, std::int64_t most_calls) {
   std::set<std::size_t> reused;
   const std::size_t outputs = check::tensors_of(made.output).size();
-  const Nanoseconds start = audit_.clock.now();
-  write_values(audit_.operands, nullptr, 0);
+  const Nanoseconds start = context_.clock.now();
+  write_values(context_.operands, nullptr, 0);
   // Long calls are made once.
   for (std::int64_t call = 0; call < most_calls && reused.size() < outputs; ++call) {
-    if (call > 0 && audit_.clock.now() - start > AuditContext::audit_share * audit_.options.budget) break;
-    if (call > 0 && !audit_.operands.mutated.empty()) write_values(audit_.operands, nullptr, 0);
-    add_shared_outputs(made.output, call_in_a_row(audit_.baseline(), 1), audit_.operands.tensors[0], reused);
+    if (call > 0 && context_.clock.now() - start > AuditContext::audit_share * context_.options.budget) break;
+    if (call > 0 && !context_.operands.mutated.empty()) write_values(context_.operands, nullptr, 0);
+    add_shared_outputs(made.output, call_in_a_row(context_.baseline(), 1), context_.operands.tensors[0], reused);
   }
-  reused.merge(overwritten_outputs(made, audit_.operands.tensors[0]));
+  reused.merge(overwritten_outputs(made, context_.operands.tensors[0]));
   return reused;
 }
 
 /// Returns what is wrong with the output of `made`, a call on set `set` whose output was kept while others were made;
 /// empty if nothing is, or if the baseline does the same in as many calls.
 inline std::string OutputReuse::find_fault(const ObservedCall& made, std::size_t set) {
-  const auto overwritten = overwritten_outputs(made, audit_.operands.tensors[set]);
-  if (describe_overwritten(audit_.reused_by_baseline, overwritten).empty()) return {};
-  const ObservedCall by_baseline = audit_.call(audit_.baseline(), audit_.answers->unseen_values());
-  audit_.reused_by_baseline.merge(of_baseline(by_baseline, 2 * audit_.iterations + calls_before_fault));
-  audit_.repair(0);
-  return describe_overwritten(audit_.reused_by_baseline, overwritten);
+  const auto overwritten = overwritten_outputs(made, context_.operands.tensors[set]);
+  if (describe_overwritten(context_.reused_by_baseline, overwritten).empty()) return {};
+  const ObservedCall by_baseline = context_.call(context_.baseline(), context_.answers->unseen_values());
+  context_.reused_by_baseline.merge(of_baseline(by_baseline, 2 * context_.iterations + calls_before_fault));
+  context_.repair(0);
+  return describe_overwritten(context_.reused_by_baseline, overwritten);
 }
 }  // namespace pace::detail

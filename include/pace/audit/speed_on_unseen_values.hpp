@@ -47,8 +47,8 @@ class SpeedOnUnseenValues {
   /// Trials of a check on unseen values, samples of a trial, and attempts: they limit the calls of a sample.
   static constexpr double fewest_trials = 6, samples_of_trial = 7, attempts = 2;
 
-  /// `audit` must outlive it.
-  explicit SpeedOnUnseenValues(AuditContext& audit) : audit_(audit) {}
+  /// `context` must outlive it.
+  explicit SpeedOnUnseenValues(AuditContext& context) : context_(context) {}
 
   /// Before any candidate is called, and after the baseline's answers are known: how much longer calls of the baseline
   /// take on unseen values than where they are repeated, which is its norm after the rounds. `options`: those that
@@ -64,15 +64,15 @@ class SpeedOnUnseenValues {
   /// How many calls a sample on unseen values has, where one call of each side takes `usual` together.
   [[nodiscard]] double calls_of_sample(Nanoseconds usual) const {
     const double affordable =
-        AuditContext::audit_share * audit_.options.budget / (samples_of_trial * attempts * fewest_trials * usual);
-    const double fitting = most_bytes / std::max(1.0, bytes_of(audit_.operands.pristine));
+        AuditContext::audit_share * context_.options.budget / (samples_of_trial * attempts * fewest_trials * usual);
+    const double fitting = most_bytes / std::max(1.0, bytes_of(context_.operands.pristine));
     return std::max(1.0, std::min({affordable, fitting, most_calls}));
   }
   /// Whether find_fault() asks for the speed-up of the implementation, and whether it has found that.
   [[nodiscard]] bool measures(Implementation& implementation) const {
-    if (!(audit_.in_rounds.speedups.at(implementation.index) > 0)) return false;
-    if (audit_.clock.modes() == nullptr) return true;
-    const ClockChoice clock = audit_.clock.modes()->selected();
+    if (!(context_.in_rounds.speedups.at(implementation.index) > 0)) return false;
+    if (context_.clock.modes() == nullptr) return true;
+    const ClockChoice clock = context_.clock.modes()->selected();
     // The wait for the device is a part of the time by its wall clock, and of few calls a larger one.
     if (clock == ClockChoice::wall) return false;
     // Other clocks of a device make an untimed step before those of a sample, which would see the values first.
@@ -118,7 +118,7 @@ class SpeedOnUnseenValues {
   void draw(UnseenSamples& samples, std::span<const std::size_t> keeping);
   void leave_out(const Pairs& pairs, bool has_figure);
 
-  AuditContext& audit_;
+  AuditContext& context_;
   UnseenNorm norm_;
   std::vector<UnseenSpeed> found_;
 };
@@ -132,20 +132,20 @@ inline std::string SpeedOnUnseenValues::find_fault(Implementation& implementatio
                                                    std::span<const std::size_t> kept) {
   if (!measures(implementation)) return {};
   std::optional<OnOtherValues> by_user;
-  if (audit_.prepared.renew) by_user.emplace(renewed_values, remedy_of_renewed_values);
+  if (context_.prepared.renew) by_user.emplace(renewed_values, remedy_of_renewed_values);
   Pairs pairs{.implementation = implementation,
               .samples = samples,
-              .all = {.start = audit_.clock.now(), .most = audit_.most_time_of_short_check()}};
+              .all = {.start = context_.clock.now(), .most = context_.most_time_of_short_check()}};
   auto found = measure(pairs, kept);
   bool open = !found;
   const auto exceeds = [&](const UnseenSpeed& speed) {
-    return is_exceeded_by(speed, audit_.in_rounds.speedups.at(implementation.index),
-                          audit_.in_rounds.of_phases.at(implementation.index));
+    return is_exceeded_by(speed, context_.in_rounds.speedups.at(implementation.index),
+                          context_.in_rounds.of_phases.at(implementation.index));
   };
   if (found && exceeds(*found)) {
     // It may keep what it derives from operands, such as packed weights.
     std::optional<UnseenSpeed> beside_kept;
-    const auto keeps = find_kept_operands(audit_, [&](std::span<const std::size_t> keeping) {
+    const auto keeps = find_kept_operands(context_, [&](std::span<const std::size_t> keeping) {
       const auto again = measure(pairs, keeping);
       open = open || !again;
       const bool shows = !again || exceeds(*again);
@@ -155,13 +155,13 @@ inline std::string SpeedOnUnseenValues::find_fault(Implementation& implementatio
     if (!keeps.empty() && pairs.wrong.empty() && beside_kept) {
       found = beside_kept;
       open = false;
-      audit_.notes.push_back(audit_.note_on_kept_operands(implementation, keeps));
-      audit_.keeps.push_back(implementation.index);
+      context_.notes.push_back(context_.note_on_kept_operands(implementation, keeps));
+      context_.keeps.push_back(implementation.index);
     }
   }
   if (!pairs.wrong.empty()) return pairs.wrong;
   if (found) {
-    if (!found->note.empty()) audit_.notes.push_back(found->note);
+    if (!found->note.empty()) context_.notes.push_back(found->note);
     // Where there was no time to look for operands that excuse it, it proves nothing: gates that it does not meet are
     // undecided.
     if (open) {
@@ -179,36 +179,36 @@ inline void SpeedOnUnseenValues::leave_out(const Pairs& pairs, bool has_figure) 
   const std::size_t index = pairs.implementation.index;
   const std::string what = has_figure ? "whether an operand that stays excuses that it is slower on unseen values"
                                       : "how fast it is on unseen values";
-  const Nanoseconds elapsed = audit_.clock.now() - pairs.all.start;
+  const Nanoseconds elapsed = context_.clock.now() - pairs.all.start;
   if (!pairs.not_drawn.empty())
-    audit_.leave_out(index, what + ", since no values could be drawn: " + pairs.not_drawn,
-                     "let the function of .renew_each_round() write values as often as it is called");
+    context_.leave_out(index, what + ", since no values could be drawn: " + pairs.not_drawn,
+                       "let the function of .renew_each_round() write values as often as it is called");
   else if (pairs.untimed)
-    audit_.leave_out(index, what + ", since a sample took no time by the clock",
-                     "a clock that is not set back while it times");
+    context_.leave_out(index, what + ", since a sample took no time by the clock",
+                       "a clock that is not set back while it times");
   // Where the calls took the time, these may be those of no sample.
   else if (has_figure || pairs.cut_short || pairs.all.of_drawing < elapsed / 2)
-    audit_.leave_out_too_long(index, what, std::max(pairs.all.wanted, elapsed));
+    context_.leave_out_too_long(index, what, std::max(pairs.all.wanted, elapsed));
   else
-    audit_.notes.push_back('\'' + audit_.prepared.result.implementations[index].name + "': it was not checked " + what +
-                           ", since its operands take too long to be drawn (--budget).");
+    context_.notes.push_back('\'' + context_.prepared.result.implementations[index].name + "': it was not checked " +
+                             what + ", since its operands take too long to be drawn (--budget).");
 }
 
 /// The speed-up on unseen values but for those of the operand tensors `keeping`; nothing if there was no time for it.
 /// The baseline's time counts as far as its norm.
 inline std::optional<UnseenSpeed> SpeedOnUnseenValues::measure(Pairs& pairs, std::span<const std::size_t> keeping) {
   // There is no norm by the clock of a device, beside which no other process could run.
-  if (audit_.clock.modes() != nullptr)
+  if (context_.clock.modes() != nullptr)
     return take_pairs_held(pairs, keeping, pairs.all, [] { return UnseenNorm::none; }).speed;
   auto found = take_pairs_held(pairs, keeping, pairs.all, [&] { return norm_.longest(); });
   if (!found.decides) return found.speed;
   // The machine may have become slower, which the untouched process is, too.
   const UnseenRequest request(pairs.samples.calls(), keeping);
-  const bool untouched = norm_.longest_by_untouched(request, time_left(audit_.clock)).has_value();
-  Pairs::Taken taken{.start = audit_.clock.now(), .most = pairs.all.most + UnseenNorm::time_beside_untouched};
+  const bool untouched = norm_.longest_by_untouched(request, time_left(context_.clock)).has_value();
+  Pairs::Taken taken{.start = context_.clock.now(), .most = pairs.all.most + UnseenNorm::time_beside_untouched};
   auto beside = take_pairs_held(pairs, keeping, taken, [&] {
-    if (taken.pairs > 0) audit_.clock.pause(pause_between_pairs);
-    const auto there = untouched ? norm_.longest_by_untouched(request, time_left(audit_.clock)) : std::nullopt;
+    if (taken.pairs > 0) context_.clock.pause(pause_between_pairs);
+    const auto there = untouched ? norm_.longest_by_untouched(request, time_left(context_.clock)) : std::nullopt;
     return there ? *there : norm_.longest_without_process();
   });
   pairs.cut_short = !beside.speed;
@@ -219,8 +219,8 @@ inline std::optional<UnseenSpeed> SpeedOnUnseenValues::measure(Pairs& pairs, std
 
 /// The times of the phases of an implementation in the rounds, of which the speed-ups are known; none without phases.
 inline PhasesInRounds SpeedOnUnseenValues::phases_in_rounds(std::size_t index) const {
-  PhasesInRounds found{.baseline = audit_.in_rounds.baseline_phases};
-  const auto& speedups = audit_.in_rounds.of_phases.at(index);
+  PhasesInRounds found{.baseline = context_.in_rounds.baseline_phases};
+  const auto& speedups = context_.in_rounds.of_phases.at(index);
   for (std::size_t i = 0; i < std::min(speedups.size(), found.baseline.size()); ++i)
     found.own.push_back(speedups[i] > 0 ? found.baseline[i] / speedups[i] : Nanoseconds());
   return found;
@@ -232,9 +232,9 @@ inline HeldSpeed SpeedOnUnseenValues::take_pairs_held(Pairs& pairs, std::span<co
   // Drawing the fewest pairs may take so many times the time of a check: large operands have no figure otherwise.
   constexpr double patience = 4;
   const std::size_t index = pairs.implementation.index;
-  const double in_rounds = audit_.in_rounds.speedups.at(index);
+  const double in_rounds = context_.in_rounds.speedups.at(index);
   const bool beside_given = pairs.samples.takes_given();
-  const Nanoseconds usual = audit_.shortest_of(audit_.baseline_index), usual_own = audit_.shortest_of(index);
+  const Nanoseconds usual = context_.shortest_of(context_.baseline_index), usual_own = context_.shortest_of(index);
   std::size_t held = 0;
   std::vector<double> as_seen;
   PhasesOnUnseenValues phases(phases_in_rounds(index));
@@ -244,7 +244,7 @@ inline HeldSpeed SpeedOnUnseenValues::take_pairs_held(Pairs& pairs, std::span<co
     pairs.untimed = times && !times->is_timed(beside_given);
     if (!times || pairs.untimed) return std::nullopt;
     // The baseline's phases count as far as its whole call does beside the rounds.
-    const Nanoseconds of_baseline = audit_.in_rounds.baseline;
+    const Nanoseconds of_baseline = context_.in_rounds.baseline;
     phases.add(*times, of_baseline.count() > 0 ? most / of_baseline : std::numeric_limits<double>::infinity());
     // What makes the calls on the values given slower, too, is no doing of new ones.
     const Nanoseconds limit =
@@ -264,12 +264,12 @@ inline HeldSpeed SpeedOnUnseenValues::take_pairs_held(Pairs& pairs, std::span<co
     return ratio;
   };
   const auto time_is_left = [&](std::size_t more) {
-    const Nanoseconds elapsed = audit_.clock.now() - taken.start,
+    const Nanoseconds elapsed = context_.clock.now() - taken.start,
                       needed = static_cast<double>(more) / static_cast<double>(taken.pairs) * elapsed;
     const bool few = taken.pairs == 1 && more < stats::fewest_for_median_interval(unseen_confidence) - 1;
     const bool of_drawing_alone = taken.of_drawing > elapsed / 2;
     taken.wanted = elapsed + needed;
-    return taken.wanted < (few && of_drawing_alone ? patience : 1) * taken.most && needed < time_left(audit_.clock);
+    return taken.wanted < (few && of_drawing_alone ? patience : 1) * taken.most && needed < time_left(context_.clock);
   };
   HeldSpeed found;
   const auto speedup = speed_on_unseen_values(in_rounds, pair, time_is_left);
@@ -290,28 +290,28 @@ inline std::optional<PairOnUnseenValues> SpeedOnUnseenValues::take_pair(Pairs& p
   constexpr std::size_t looked_at = 2;  // the output of one pair of so many
   // The first reading of an output may take so much more than the baseline's, since their types differ.
   constexpr Nanoseconds most_afterwards{1e3};
-  const Nanoseconds before = audit_.clock.now();
+  const Nanoseconds before = context_.clock.now();
   try {
     draw(pairs.samples, keeping);
   } catch (...) {
-    if (!audit_.prepared.renew || current_failure().device != Failure::Device::fine) throw;
+    if (!context_.prepared.renew || current_failure().device != Failure::Device::fine) throw;
     pairs.not_drawn = current_message();
     return std::nullopt;
   }
-  taken.of_drawing += audit_.clock.now() - before;
+  taken.of_drawing += context_.clock.now() - before;
   PairOnUnseenValues times;
   const auto time = [&](Implementation& which, CallTimes& side, std::vector<Nanoseconds>& phases) {
     side = pairs.samples.take_unseen(which, keeping);
     // What writing leaves in a device's cache is no part of a phase's time in the rounds.
-    if (which.phases() != nullptr && audit_.clock.modes() == nullptr) phases = which.phases()->times();
+    if (which.phases() != nullptr && context_.clock.modes() == nullptr) phases = which.phases()->times();
   };
-  const bool baseline_first = audit_.random.below(2) == 0;
-  if (baseline_first) time(audit_.baseline(), times.baseline, times.baseline_phases);
+  const bool baseline_first = context_.random.below(2) == 0;
+  if (baseline_first) time(context_.baseline(), times.baseline, times.baseline_phases);
   time(pairs.implementation, times.own, times.own_phases);
-  pairs.wrong = audit_.settings_changed();
-  if (pairs.wrong.empty() && audit_.random.below(looked_at) == 0)
+  pairs.wrong = context_.settings_changed();
+  if (pairs.wrong.empty() && context_.random.below(looked_at) == 0)
     pairs.wrong = find_fault_of_sample(pairs.implementation, pairs.samples);
-  if (!baseline_first) time(audit_.baseline(), times.baseline, times.baseline_phases);
+  if (!baseline_first) time(context_.baseline(), times.baseline, times.baseline_phases);
   ++taken.pairs;
   if (!pairs.wrong.empty()) return std::nullopt;
   // What a call leaves until its output is read is a part of it.
@@ -322,11 +322,11 @@ inline std::optional<PairOnUnseenValues> SpeedOnUnseenValues::take_pair(Pairs& p
 /// Draws unseen values for samples: by the user's function where that writes the values of rounds.
 inline void SpeedOnUnseenValues::draw(UnseenSamples& samples, std::span<const std::size_t> keeping) {
   samples.draw_unseen(keeping, [&](OperandSet& operands, const std::vector<at::Tensor>& tensors) {
-    if (!audit_.prepared.renew) return audit_.source->draw(audit_.answers->unseen().renewal, tensors, keeping);
+    if (!context_.prepared.renew) return context_.source->draw(context_.answers->unseen().renewal, tensors, keeping);
     const RandomStateKept generators;
-    write_values(audit_.operands.pristine, tensors);
-    reset_random_state(audit_.random());
-    audit_.prepared.renew(operands);
+    write_values(context_.operands.pristine, tensors);
+    reset_random_state(context_.random());
+    context_.prepared.renew(operands);
   });
 }
 
@@ -336,63 +336,65 @@ inline void SpeedOnUnseenValues::draw(UnseenSamples& samples, std::span<const st
 inline void SpeedOnUnseenValues::learn_norm(const Options& options) {
   constexpr double share = 0.01, most_iterations = 1 << 10;
   constexpr int most_samples = 5;
-  if (audit_.clock.modes() != nullptr || audit_.prepared.renew) return;
-  if (!audit_.answers || !audit_.answers->checks() || !audit_.answers->takes_unseen()) return;
+  if (context_.clock.modes() != nullptr || context_.prepared.renew) return;
+  if (!context_.answers || !context_.answers->checks() || !context_.answers->takes_unseen()) return;
   // How many samples there are depends on the time, and must not decide what --check-seed repeats.
-  SplitMix64 random(~audit_.options.check_seed);
-  UnseenValues source = audit_.source->with_seed(random());
+  SplitMix64 random(~context_.options.check_seed);
+  UnseenValues source = context_.source->with_seed(random());
   try {
-    (void)timing::take_sample(audit_.clock, audit_.baseline(), 0, 1);
-    const Nanoseconds took = timing::take_sample(audit_.clock, audit_.baseline(), 0, 1),
-                      most = share * audit_.options.budget;
+    (void)timing::take_sample(context_.clock, context_.baseline(), 0, 1);
+    const Nanoseconds took = timing::take_sample(context_.clock, context_.baseline(), 0, 1),
+                      most = share * context_.options.budget;
     if (took.count() <= 0) return;
     const double limit = options.max_iterations > 0 ? static_cast<double>(options.max_iterations) : most_iterations;
     const Nanoseconds wanted =
-        std::max<Nanoseconds>(options.min_sample, options.resolutions_per_sample * audit_.clock.resolution());
+        std::max<Nanoseconds>(options.min_sample, options.resolutions_per_sample * context_.clock.resolution());
     const double repeated = std::clamp(wanted / took, 1.0, std::min(limit, most_iterations));
     // A step of a training has no spare operands.
-    const double calls = audit_.baseline().phases() != nullptr ? 1 : std::min(calls_of_sample(2 * took), limit);
+    const double calls = context_.baseline().phases() != nullptr ? 1 : std::min(calls_of_sample(2 * took), limit);
     if ((3 * calls + repeated) * took > most) return;
     // The shortest time of each, which other work on the machine does not make longer.
     Nanoseconds on_unseen = UnseenNorm::none, on_known = UnseenNorm::none;
     int samples = 0;
     {
-      UnseenSamples taken(audit_.clock, audit_.operands, *audit_.answers->unseen().operands, source,
-                          audit_.answers->unseen().renewal, static_cast<std::size_t>(calls), /*repeated=*/1,
+      UnseenSamples taken(context_.clock, context_.operands, *context_.answers->unseen().operands, source,
+                          context_.answers->unseen().renewal, static_cast<std::size_t>(calls), /*repeated=*/1,
                           /*warm=*/false, random());
-      const OnOtherValues other = audit_.unseen_in_use();
-      for (const Nanoseconds start = audit_.clock.now();
-           samples < most_samples && (samples == 0 || audit_.clock.now() - start < most); ++samples) {
-        taken.draw_unseen(audit_.operands.keeps, [&](OperandSet&, const std::vector<at::Tensor>& tensors) {
-          source.draw(audit_.answers->unseen().renewal, tensors, audit_.operands.keeps);
+      const OnOtherValues other = context_.unseen_in_use();
+      for (const Nanoseconds start = context_.clock.now();
+           samples < most_samples && (samples == 0 || context_.clock.now() - start < most); ++samples) {
+        taken.draw_unseen(context_.operands.keeps, [&](OperandSet&, const std::vector<at::Tensor>& tensors) {
+          source.draw(context_.answers->unseen().renewal, tensors, context_.operands.keeps);
         });
-        on_unseen = std::min(on_unseen, taken.take_unseen(audit_.baseline(), audit_.operands.keeps).on_unseen);
+        on_unseen = std::min(on_unseen, taken.take_unseen(context_.baseline(), context_.operands.keeps).on_unseen);
       }
     }
-    audit_.repair(0);
+    context_.repair(0);
     // Last, so that what the baseline keeps from call to call is as the values given leave it.
     const auto iterations = static_cast<std::int64_t>(repeated);
     for (int i = 0; i < samples; ++i)
-      on_known = std::min<Nanoseconds>(on_known, timing::take_sample(audit_.clock, audit_.baseline(), 0, iterations) /
-                                                     static_cast<double>(iterations));
+      on_known =
+          std::min<Nanoseconds>(on_known, timing::take_sample(context_.clock, context_.baseline(), 0, iterations) /
+                                              static_cast<double>(iterations));
     norm_.learn(on_unseen, on_known);
   } catch (...) {
     // It does not take these values, or memory ran out: after the rounds that has consequences. Until then calls on
     // unseen values count as repeated ones.
-    audit_.repair(0);
+    context_.repair(0);
   }
 }
 
 /// The median of some samples, after one by which code and memory are as warm as between those of a pair.
 inline Nanoseconds SpeedOnUnseenValues::time_baseline(const UnseenRequest& request) {
   constexpr int samples = 3;
-  if (!audit_.answers->takes_unseen()) throw Error("the baseline takes no unseen values");
+  if (!context_.answers->takes_unseen()) throw Error("the baseline takes no unseen values");
   const auto kept = request.kept_operands();
-  UnseenSamples taken(audit_.clock, audit_.operands, *audit_.answers->unseen().operands, *audit_.source,
-                      audit_.answers->unseen().renewal, request.calls, /*repeated=*/1, /*warm=*/false, audit_.random());
+  UnseenSamples taken(context_.clock, context_.operands, *context_.answers->unseen().operands, *context_.source,
+                      context_.answers->unseen().renewal, request.calls, /*repeated=*/1, /*warm=*/false,
+                      context_.random());
   const auto take = [&] {
     draw(taken, kept);
-    return taken.take_unseen(audit_.baseline(), kept).on_unseen.count();
+    return taken.take_unseen(context_.baseline(), kept).on_unseen.count();
   };
   (void)take();
   std::vector<double> times;
@@ -404,13 +406,13 @@ inline Nanoseconds SpeedOnUnseenValues::time_baseline(const UnseenRequest& reque
 /// that draw random numbers is not known.
 inline std::string SpeedOnUnseenValues::find_fault_of_sample(Implementation& implementation, UnseenSamples& samples) {
   const c10::IValue output = samples.take_output();
-  if (audit_.answers->given.random || !audit_.answers->can_ask() || implementation.index == audit_.baseline_index)
+  if (context_.answers->given.random || !context_.answers->can_ask() || implementation.index == context_.baseline_index)
     return {};
-  const auto answered = audit_.answers->ask(audit_.baseline(), samples.values(), audit_.answers->unseen().seed);
+  const auto answered = context_.answers->ask(context_.baseline(), samples.values(), context_.answers->unseen().seed);
   if (!answered) return {};
-  const auto problem = audit_.answers->judge_output(output, samples.operands_after(), *answered);
-  if (problem.empty() || (audit_.answers->operands_agree(samples.operands_after(), *answered) &&
-                          audit_.rounding_explains(output, answered->expected, samples.values(), /*renewed=*/true)))
+  const auto problem = context_.answers->judge_output(output, samples.operands_after(), *answered);
+  if (problem.empty() || (context_.answers->operands_agree(samples.operands_after(), *answered) &&
+                          context_.rounding_explains(output, answered->expected, samples.values(), /*renewed=*/true)))
     return {};
   return AuditContext::in_timed_call(problem);
 }

@@ -27,7 +27,7 @@ namespace pace::detail {
 class TimedCalls {
  public:
   /// Both must outlive it.
-  TimedCalls(AuditContext& audit, OutputReuse& reuse) : audit_(audit), reuse_(reuse) {}
+  TimedCalls(AuditContext& context, OutputReuse& reuse) : context_(context), reuse_(reuse) {}
 
   [[nodiscard]] std::string find_fault(Implementation& implementation);
   [[nodiscard]] std::string find_fault_of_replay(Implementation& implementation);
@@ -36,7 +36,7 @@ class TimedCalls {
   void check_last_outputs(const std::optional<std::size_t>& audited_last, AuditFindings& findings);
 
  private:
-  AuditContext& audit_;
+  AuditContext& context_;
   OutputReuse& reuse_;
 };
 
@@ -45,51 +45,51 @@ class TimedCalls {
 /// given. Before these, nothing is kept that is not kept in the rounds, so that the calls that are judged look like
 /// timed ones.
 inline std::string TimedCalls::find_fault(Implementation& implementation) {
-  const std::size_t set = audit_.random.below(audit_.operands.sets.size());
-  const bool renewed = audit_.answers->takes_unseen();
+  const std::size_t set = context_.random.below(context_.operands.sets.size());
+  const bool renewed = context_.answers->takes_unseen();
   const auto run_some = [&] {
-    const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, audit_.iterations));
-    const auto calls = audit_.calls_add_up() ? 1 : 1 + static_cast<std::int64_t>(audit_.random.below(most));
-    const Nanoseconds start = audit_.clock.now();
+    const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, context_.iterations));
+    const auto calls = context_.calls_add_up() ? 1 : 1 + static_cast<std::int64_t>(context_.random.below(most));
+    const Nanoseconds start = context_.clock.now();
     implementation.run(set, calls);
-    auto& longest = audit_.longest_audits[implementation.index];
-    longest = std::max<Nanoseconds>(longest, audit_.clock.now() - start);
+    auto& longest = context_.longest_audits[implementation.index];
+    longest = std::max<Nanoseconds>(longest, context_.clock.now() - start);
   };
   // What was done before is noted, but need not be this one's doing.
-  audit_.note_settings();
-  audit_.notice_changed_operands(set);
-  audit_.repair(set);
+  context_.note_settings();
+  context_.notice_changed_operands(set);
+  context_.repair(set);
   implementation.prepare(set);
   run_some();
-  if (auto problem = changed_operand(audit_.operands, audit_.operands.pristine, set); !problem.empty())
+  if (auto problem = changed_operand(context_.operands, context_.operands.pristine, set); !problem.empty())
     return AuditContext::in_timed_call(problem);
   implementation.prepare(set);
   try {
-    write_values(audit_.operands, audit_.answers->unseen_values(), set);
+    write_values(context_.operands, context_.answers->unseen_values(), set);
   } catch (const Error& error) {
-    audit_.repair(set);
+    context_.repair(set);
     return AuditContext::in_timed_call(std::string("it changes what an operand is: ") + error.what());
   }
-  reset_random_state(audit_.seed_of(renewed));
+  reset_random_state(context_.seed_of(renewed));
   {
-    const OnOtherValues other = audit_.unseen_in_use();
+    const OnOtherValues other = context_.unseen_in_use();
     run_some();
   }
   const auto last = ObservedCall::of(implementation.take_output());
-  auto problem = renewed ? audit_.judge_unseen(last, set) : audit_.answers->judge(last, false, set);
-  audit_.repair(set);
+  auto problem = renewed ? context_.judge_unseen(last, set) : context_.answers->judge(last, false, set);
+  context_.repair(set);
   if (problem.empty() && reuse_.applies(implementation)) {
     // Where a run is one call, several take the turns of several buffers.
-    const int runs = audit_.calls_add_up() ? 4 : 1;
+    const int runs = context_.calls_add_up() ? 4 : 1;
     for (int run = 0; run < runs; ++run) {
       implementation.prepare(set);
       run_some();
     }
     problem = reuse_.find_fault(last, set);
-    if (problem.empty()) problem = changed_operand(audit_.operands, audit_.operands.pristine, set);
-    audit_.repair(set);
+    if (problem.empty()) problem = changed_operand(context_.operands, context_.operands.pristine, set);
+    context_.repair(set);
   }
-  if (problem.empty()) problem = audit_.settings_changed();
+  if (problem.empty()) problem = context_.settings_changed();
   return problem.empty() ? problem : AuditContext::in_timed_call(problem);
 }
 
@@ -97,27 +97,27 @@ inline std::string TimedCalls::find_fault(Implementation& implementation) {
 /// which lie in the memory that was captured. Calls that write to operands or draw random numbers are not checked,
 /// since a sample repeats them.
 inline std::string TimedCalls::find_fault_of_replay(Implementation& implementation) {
-  if (!audit_.answers->takes_unseen() || audit_.calls_add_up()) return {};
-  write_values(audit_.operands, audit_.answers->unseen_values(), 0);
+  if (!context_.answers->takes_unseen() || context_.calls_add_up()) return {};
+  write_values(context_.operands, context_.answers->unseen_values(), 0);
   {
-    const OnOtherValues other = audit_.unseen_in_use();
-    (void)timing::take_sample(audit_.clock, implementation, 0, audit_.iterations);
+    const OnOtherValues other = context_.unseen_in_use();
+    (void)timing::take_sample(context_.clock, implementation, 0, context_.iterations);
   }
   const auto last = ObservedCall::of(implementation.take_output());
-  const auto problem = audit_.answers->judge(last, true);
-  audit_.repair(0);
+  const auto problem = context_.answers->judge(last, true);
+  context_.repair(0);
   return problem.empty() ? problem : AuditContext::in_timed_call(problem);
 }
 
 /// Whether the output that was kept of a timed call on the values given is right.
 inline std::string TimedCalls::find_fault_of_output(const c10::IValue& output) {
   const Agreement agreement =
-      agree(audit_.answers->given, output, audit_.operands, std::nullopt, audit_.answers->options);
+      agree(context_.answers->given, output, context_.operands, std::nullopt, context_.answers->options);
   if (agreement.correct) return {};
   // On operands that one implementation has changed, all are wrong; check() finds which one.
-  for (std::size_t set = 0; set < audit_.operands.sets.size(); ++set) audit_.notice_changed_operands(set);
-  if (!audit_.changed_operands.empty() ||
-      audit_.rounding_explains(output, audit_.answers->given, audit_.operands.pristine, /*renewed=*/false))
+  for (std::size_t set = 0; set < context_.operands.sets.size(); ++set) context_.notice_changed_operands(set);
+  if (!context_.changed_operands.empty() ||
+      context_.rounding_explains(output, context_.answers->given, context_.operands.pristine, /*renewed=*/false))
     return {};
   return AuditContext::in_timed_call(agreement.message);
 }
@@ -126,33 +126,34 @@ inline std::string TimedCalls::find_fault_of_output(const c10::IValue& output) {
 /// operands or draws random numbers, since the last sample then applied it many times over, and if rounds have values
 /// of their own. One more timed call from the first state then stands in for it.
 inline void TimedCalls::check_last_outputs(const std::optional<std::size_t>& audited_last, AuditFindings& findings) {
-  for (const std::size_t index : audit_.schedule.timed()) {
-    auto& implementation = *audit_.prepared.implementations[index];
+  for (const std::size_t index : context_.schedule.timed()) {
+    auto& implementation = *context_.prepared.implementations[index];
     std::optional<std::size_t> set;
     // After an audit in the last cycle there is no such output any more. Calls of the baseline, which is asked for its
     // answers then, leave its output alone.
-    if (audit_.calls_add_up() || audit_.prepared.renew || audited_last == index) {
+    if (context_.calls_add_up() || context_.prepared.renew || audited_last == index) {
       set = 0;
-      audit_.operands.restore_all(*set);
-      reset_random_state(audit_.options.seed);
+      context_.operands.restore_all(*set);
+      reset_random_state(context_.options.seed);
       // A clock may make calls of its own, which draw random numbers.
-      if (audit_.answers->given.random) {
+      if (context_.answers->given.random) {
         implementation.prepare(*set);
         implementation.run(*set, 1);
       } else {
-        (void)timing::take_sample(audit_.clock, implementation, *set, 1);
+        (void)timing::take_sample(context_.clock, implementation, *set, 1);
       }
     }
     const c10::IValue output = implementation.take_output();
-    const Agreement agreement = agree(audit_.answers->given, output, audit_.operands, set, audit_.answers->options);
+    const Agreement agreement =
+        agree(context_.answers->given, output, context_.operands, set, context_.answers->options);
     findings.max_abs_errors[index] = agreement.max_abs_error;
     if (agreement.correct ||
-        (!audit_.calls_add_up() &&
-         audit_.rounding_explains(output, audit_.answers->given, audit_.operands.pristine, /*renewed=*/false)))
+        (!context_.calls_add_up() &&
+         context_.rounding_explains(output, context_.answers->given, context_.operands.pristine, /*renewed=*/false)))
       continue;
     findings.dropped.push_back(
         {index, Outcome::wrong, "correct at first, but not in the last timed call: " + agreement.message});
-    if (index == audit_.baseline_index) return;
+    if (index == context_.baseline_index) return;
   }
 }
 }  // namespace pace::detail

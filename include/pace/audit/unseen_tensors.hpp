@@ -107,14 +107,14 @@ class UnseenTensorTimes {
 /// Finds candidates that are fast only on the tensors of the rounds.
 class UnseenTensors final : public Check {
  public:
-  /// `audit` must outlive it.
-  explicit UnseenTensors(AuditContext& audit) : audit_(audit) {}
+  /// `context` must outlive it.
+  explicit UnseenTensors(AuditContext& context) : context_(context) {}
   [[nodiscard]] std::string find_fault(Implementation& implementation) override;
   /// What is kept for an operand is made once more for another one.
   [[nodiscard]] bool is_explained_by_kept_operand() const override { return true; }
 
  private:
-  AuditContext& audit_;
+  AuditContext& context_;
 };
 
 /// Whether single calls take as long on tensors that no call has had as on those of the rounds, where the values are
@@ -122,33 +122,33 @@ class UnseenTensors final : public Check {
 inline std::string UnseenTensors::find_fault(Implementation& implementation) {
   constexpr int tries = 12, for_all_but_one = 11;
   constexpr double slack_in_resolutions = 40, most_bytes = 64 << 20;
-  const Nanoseconds usual = audit_.shortest_of(implementation.index) + audit_.shortest_of(audit_.baseline_index);
+  const Nanoseconds usual = context_.shortest_of(implementation.index) + context_.shortest_of(context_.baseline_index);
   // On values that are known, what is kept for them would be made anew on unseen tensors alone. A step of a training
   // has its tensors from the model.
-  if (audit_.clock.modes() != nullptr || !audit_.operands.keeps.empty() || audit_.prepared.renew ||
-      !audit_.answers->takes_unseen() || audit_.operands.pristine.empty() ||
-      bytes_of(audit_.operands.pristine) > most_bytes || implementation.phases() != nullptr ||
-      4 * usual > AuditContext::audit_share * audit_.options.budget)
+  if (context_.clock.modes() != nullptr || !context_.operands.keeps.empty() || context_.prepared.renew ||
+      !context_.answers->takes_unseen() || context_.operands.pristine.empty() ||
+      bytes_of(context_.operands.pristine) > most_bytes || implementation.phases() != nullptr ||
+      4 * usual > AuditContext::audit_share * context_.options.budget)
     return {};
-  const Nanoseconds start = audit_.clock.now(), slack = slack_in_resolutions * audit_.clock.resolution();
+  const Nanoseconds start = context_.clock.now(), slack = slack_in_resolutions * context_.clock.resolution();
   UnseenTensorTimes::Times own, of_baseline;
   int slower = 0;
   {
-    const OnOtherValues other = audit_.unseen_in_use();
-    UnseenTensorTimes times(audit_.clock, audit_.operands, *audit_.prepared.given,
+    const OnOtherValues other = context_.unseen_in_use();
+    UnseenTensorTimes times(context_.clock, context_.operands, *context_.prepared.given,
                             [&](const std::vector<at::Tensor>& tensors) {
-                              audit_.source->draw(audit_.answers->unseen().renewal, tensors, {});
+                              context_.source->draw(context_.answers->unseen().renewal, tensors, {});
                             });
     for (int i = 0; i < tries && slower >= i - (tries - for_all_but_one); ++i) {
       // Work on unseen tensors alone may have taken the time.
-      if (i > 0 && audit_.clock.now() - start > audit_.longest_of_rounds()) break;
-      if (time_left(audit_.clock).count() <= 0) break;
-      of_baseline = times.take(audit_.baseline());
+      if (i > 0 && context_.clock.now() - start > context_.longest_of_rounds()) break;
+      if (time_left(context_.clock).count() <= 0) break;
+      of_baseline = times.take(context_.baseline());
       own = times.take(implementation);
       slower += UnseenTensorTimes::is_slow(own, of_baseline, slack);
     }
   }
-  audit_.repair(0);
+  context_.repair(0);
   if (slower < for_all_but_one) return {};
   return "a call on tensors that none has had takes " + format_time(own.on_unseen) +
          ", and one on those of the rounds " + format_time(own.on_known) +

@@ -69,9 +69,9 @@ class LoneBaseline {
 
   [[nodiscard]] Nanoseconds time_on_unseen_values(const UnseenRequest& request) {
     if (!speed_) {
-      audit_.emplace(clock_, prepared_);
-      audit_->learn(prepared_.baseline(), expected_, check_, [](Expected&, const OperandSet&) {});
-      speed_.emplace(*audit_);
+      context_.emplace(clock_, prepared_);
+      context_->learn(prepared_.baseline(), expected_, check_, [](Expected&, const OperandSet&) {});
+      speed_.emplace(*context_);
     }
     return speed_->time_baseline(request);
   }
@@ -82,7 +82,7 @@ class LoneBaseline {
   check::CheckOptions check_;
   Expected expected_;
   std::vector<std::int64_t> bytes_of_outputs_;
-  std::optional<AuditContext> audit_;
+  std::optional<AuditContext> context_;
   std::optional<SpeedOnUnseenValues> speed_;
 };
 
