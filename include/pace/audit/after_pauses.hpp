@@ -1,4 +1,4 @@
-// AfterPauses: whether single calls after a pause take as long as those of a sample.
+// AfterPauses: whether a single call after a pause takes as long as one in a sample.
 #pragma once
 
 #include <algorithm>
@@ -26,9 +26,8 @@ class AfterPauses final : public Check {
   AuditContext& context_;
 };
 
-/// Whether single calls take as long as those of a sample where some time passes before them, in which other code may
-/// run. Long calls lie apart anyway, and values of the user's have other times than those given. What caches, clocks
-/// and sleeping threads cost after a pause takes less than a millisecond.
+/// Caches, clocks and sleeping threads cost less than a millisecond after a pause. Skips a device's clock, the user's
+/// values, whose times differ, and long calls, which lie apart anyway.
 inline std::string AfterPauses::find_fault(Implementation& implementation) {
   constexpr double most_times = 10, millisecond = 1e6;
   constexpr std::size_t shortest_pause = 10, more = 8;

@@ -13,7 +13,7 @@
 
 namespace pace::detail {
 
-/// An audit beside the process that it has forked.
+/// Owns the untouched baseline, which forks at construction. The driver refers to it.
 class ForkedAudit final : public PendingAudit {
  public:
   ForkedAudit(timing::Clock& clock, const ComparisonPlan& plan, BaselineSamples samples)

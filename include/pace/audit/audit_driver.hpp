@@ -1,4 +1,4 @@
-// AuditDriver: the checks of one comparison beside its first calls, between its rounds and after them.
+// AuditDriver: runs the checks of a comparison at its first calls, between its rounds and after them.
 #pragma once
 
 #include <algorithm>
@@ -39,8 +39,8 @@
 
 namespace pace::detail {
 
-/// Takes the correct outputs from the baseline, examines each implementation beside its first calls, audits candidates
-/// between cycles as an observer of the rounds, and checks all implementations after them.
+/// Learns the correct outputs from the baseline, audits candidates as an observer of the rounds, and checks all
+/// implementations afterwards.
 class AuditDriver final : public CandidateAudit {
  public:
   /// All must outlive it.
@@ -63,15 +63,15 @@ class AuditDriver final : public CandidateAudit {
 
   void begin_pass() override;
   void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations) override;
-  /// In one round of four the output of a random call of each sample is kept instead of that of the last one. A graph
-  /// has the same outputs whenever it is replayed.
+  /// In one round of four, keeps a random output of each sample instead of the last one. Not on a device: a graph has
+  /// the same outputs at each replay.
   void round_started(std::size_t round) override;
-  /// The output of the sample that begins takes the place of what the last audit has left.
+  /// The next sample's output replaces the one that the last audit left.
   void sample_started() override { audited_last_.reset(); }
-  /// Looks at the output that was kept of the sample of the implementation at this place among those that are timed.
+  /// Checks the sample's kept output. `place`: the implementation's among the timed ones.
   void sample_ended(std::size_t place) override;
-  /// Judges outputs of timed calls, and audits one candidate between cycles, at moments that cannot be foreseen, for at
-  /// most AuditContext::audit_share of the time.
+  /// Judges outputs, and audits one candidate at unpredictable moments, for at most AuditContext::audit_share of the
+  /// time.
   void cycle_ended(const timing::Rounds& so_far) override;
   [[nodiscard]] Nanoseconds took() const override { return context_.schedule.took() + timed_outputs_.took(); }
   [[nodiscard]] bool found() const override { return context_.schedule.found(); }
@@ -112,7 +112,7 @@ class AuditDriver final : public CandidateAudit {
   /// The longest first call of all implementations, and the options that limit timed calls.
   Nanoseconds longest_call_{};
   Options options_ = {};
-  /// The implementation whose last output was taken after the last cycle.
+  /// The implementation whose last output an audit after the last cycle has taken.
   std::optional<std::size_t> audited_last_;
 };
 
@@ -134,11 +134,11 @@ inline Examination AuditDriver::examine(Implementation& implementation, Nanoseco
   return found;
 }
 
-/// Calls an implementation on unseen values and on those given, and enters what a call counts.
+/// Calls an implementation on unseen values and on the values given. Enters its counts.
 inline std::string AuditDriver::find_fault_in_calls(Implementation& implementation, Examination& found) {
   const bool is_baseline = implementation.index == context_.baseline_index;
   if (auto problem = context_.take_disturbance(); !problem.empty()) return problem;
-  // The values of the first examination are known to whatever the baseline shares with the others.
+  // Candidates may share state with the baseline, so they get a draw of their own.
   if (!is_baseline) context_.draw_unseen_values();
   const ObservedCall unseen = context_.call(implementation, context_.answers->unseen_values());
   if (context_.answers->checks())
@@ -152,7 +152,7 @@ inline std::string AuditDriver::find_fault_in_calls(Implementation& implementati
   if (context_.answers->checks())
     if (const auto problem = context_.answers->judge(given, false); !problem.empty())
       return "correct at first, but not later: " + problem;
-  // Calls that come back to back can be told apart from single ones.
+  // An implementation can tell calls in a row from single ones.
   const auto in_a_row = context_.calls_add_up() ? 0 : 2 + static_cast<std::int64_t>(context_.random.below(3));
   enter_counts(
       given.counts, unseen.counts, [&] { return context_.call(implementation, nullptr).counts; }, in_a_row,
@@ -177,7 +177,7 @@ inline timing::LeastTraffic AuditDriver::before_candidates(const Options& option
   options_ = options;
   const auto& answers = *context_.answers;
   timing::LeastTraffic traffic;
-  // What is correct only for special values is not called on values without them.
+  // A baseline may need special values.
   const bool varied = answers.options.unseen_values == check::CheckOptions::UnseenValues::varied;
   const bool limited = context_.clock.host_bandwidth() != nullptr || context_.clock.modes() != nullptr;
   if (answers.checks() && varied && limited) {
@@ -196,7 +196,6 @@ inline timing::LeastTraffic AuditDriver::before_candidates(const Options& option
 inline void AuditDriver::begin_pass() {
   context_.process.begin_pass();
   context_.changed_operands.clear();
-  // Samples before the rounds are not looked at.
   context_.schedule.clear();
   repair_all(context_.prepared);
 }
@@ -216,8 +215,8 @@ inline void AuditDriver::round_started(std::size_t) {
   if (context_.clock.modes() != nullptr || !context_.draws_anew()) context_.operands.round_seed.reset();
 }
 
-/// Where rounds have values of their own, or calls change what later ones return, the right output is not known; and
-/// what is captured has the same output whenever it is replayed.
+/// No right output is known if rounds have values of their own, or calls add up. A device's capture has the same output
+/// at each replay.
 inline void AuditDriver::sample_ended(std::size_t place) {
   if (!context_.is_strict() || context_.schedule.timed().empty() || !context_.answers->checks() ||
       context_.clock.modes() != nullptr)
@@ -270,7 +269,7 @@ inline AuditFindings AuditDriver::check(RoundFigures figures) {
   context_.operands.round_seed.reset();
   look_at_operands();
   if (!context_.answers->checks()) return findings;
-  // On operands that one implementation has changed, all are wrong.
+  // On changed operands, all outputs are wrong.
   if (context_.changed_operands.empty()) timed_calls_.check_last_outputs(audited_last_, findings);
   find_repeated_numbers(findings);
   inspect(findings);
@@ -281,7 +280,7 @@ inline AuditFindings AuditDriver::check(RoundFigures figures) {
   return findings;
 }
 
-/// Finds candidates whose random numbers in timed calls repeat those of earlier ones, with the baseline's as the norm.
+/// Finds candidates whose timed calls repeat random numbers, with the baseline as the norm.
 inline void AuditDriver::find_repeated_numbers(AuditFindings& findings) const {
   if (!context_.draws_anew()) return;
   const auto norm = repetitions_of(context_.baseline_index);
@@ -293,7 +292,7 @@ inline void AuditDriver::find_repeated_numbers(AuditFindings& findings) const {
   }
 }
 
-/// Audits all that remain, and finds the implementation that caused a change which affects all.
+/// Audits all remaining candidates, and finds which one caused a change.
 inline void AuditDriver::inspect(AuditFindings& findings) {
   std::string noticed = context_.take_disturbance();
   const std::string changed = std::exchange(context_.changed_operands, {});
@@ -308,7 +307,7 @@ inline void AuditDriver::inspect(AuditFindings& findings) {
       if (!dropped(index)) remaining.push_back(index);
   const std::size_t dropped_before = findings.dropped.size();
   for (const std::size_t index : remaining) {
-    // The baseline is checked only if something happened.
+    // The baseline is checked only if operands were changed.
     if (index == context_.baseline_index && changed.empty()) continue;
     if (dropped(context_.baseline_index)) break;
     auto& implementation = *context_.prepared.implementations[index];
@@ -327,7 +326,7 @@ inline void AuditDriver::inspect(AuditFindings& findings) {
       if (index != context_.baseline_index)
         findings.dropped.push_back(
             {index, Outcome::wrong, (remaining.size() == 2 ? "" : "it or another candidate: ") + noticed});
-  // Candidates without a baseline have no figures, and a baseline alone has nothing to be compared with.
+  // Measuring again takes a baseline and a candidate.
   findings.measure_again =
       !dropped(context_.baseline_index) && remaining.size() > findings.dropped.size() - dropped_before + 1;
 }

@@ -1,4 +1,4 @@
-// ChecksAfterRounds: the checks of a candidate in which no audit between the rounds has found a fault.
+// ChecksAfterRounds: the checks of a candidate that passed the audits between the rounds.
 #pragma once
 
 #include <chrono>
@@ -24,15 +24,15 @@
 
 namespace pace::detail {
 
-/// Makes the checks of Audit::strict one after the other, until one finds a fault. It keeps the time limit, repeats the
-/// checks where memory ran out or the baseline threw, and gives the operands their values again.
+/// Makes the checks of Audit::strict until one finds a fault. Keeps the time limit, repairs operands, and repeats
+/// checks if memory ran out or the baseline threw.
 class ChecksAfterRounds {
  public:
   /// Both must outlive it.
   ChecksAfterRounds(AuditContext& context, SpeedOnUnseenValues& speed) : context_(context) {
     checks_.push_back(std::make_unique<SameSpeed>(context));
     checks_.push_back(std::make_unique<AfterPauses>(context));
-    // Before the calls on unseen values, whose tensors may lie in the same places.
+    // Before KeptAnswers, whose tensors may lie in the same places.
     checks_.push_back(std::make_unique<UnseenTensors>(context));
     checks_.push_back(std::make_unique<KeptAnswers>(context, speed));
   }
@@ -40,17 +40,15 @@ class ChecksAfterRounds {
   /// Makes `check` before all others.
   void add_first(std::unique_ptr<Check> check) { checks_.insert(checks_.begin(), std::move(check)); }
 
-  /// What is wrong with a candidate, as text; empty if nothing is. Sets `outcome` if it is not Outcome::wrong.
+  /// Returns a candidate's fault as text, empty for none. Sets `outcome` if it is not Outcome::wrong.
   [[nodiscard]] std::string find_fault(std::size_t index, Outcome& outcome);
 
  private:
-  /// What has thrown in a check.
   struct Thrown {
     std::string message = {};
     bool by_baseline = false, by_candidate = false, out_of_memory = false;
 
-    /// The baseline does not take the values either, or memory ran out in none of the candidate's calls: otherwise it
-    /// is the fault of the candidate.
+    /// The baseline may not take the values, and others' calls may use up memory.
     [[nodiscard]] bool is_of_candidate() const { return !by_baseline && (by_candidate || !out_of_memory); }
   };
   [[nodiscard]] std::string make_checks(Implementation& candidate);
@@ -71,7 +69,7 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
                        "give it more memory, or choose --audit standard");
     return {};
   }
-  // Memory may run out once by what others have left, and the baseline need not take what is drawn each time.
+  // Others may leave no memory once, and the baseline need not take every draw.
   constexpr int attempts = 3;
   for (int attempt = 1; attempt <= attempts; ++attempt) {
     try {
@@ -113,8 +111,8 @@ inline std::string ChecksAfterRounds::make_checks(Implementation& candidate) {
   return context_.keeps_something(candidate.index) ? std::string() : unless_kept;
 }
 
-/// What is said of a candidate that cannot be checked further, since the time limit has passed: a note, or a fault if
-/// calls of its own that no sample timed have taken the time.
+/// The time limit has passed: notes that, or returns a fault if the candidate's own calls outside of samples took the
+/// time.
 inline std::string ChecksAfterRounds::out_of_time(std::size_t index) {
   constexpr Nanoseconds long_time = std::chrono::seconds(1);
   constexpr double times = 100;
@@ -129,8 +127,7 @@ inline std::string ChecksAfterRounds::out_of_time(std::size_t index) {
   return {};
 }
 
-/// Takes the exception being handled, from a check after the rounds of the implementation of this index. Rethrows
-/// it if the device is lost.
+/// Takes the exception being handled. Rethrows it if the device is lost.
 inline ChecksAfterRounds::Thrown ChecksAfterRounds::take_exception(std::size_t index) {
   Thrown found;
   try {

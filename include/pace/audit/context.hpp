@@ -38,19 +38,18 @@
 
 namespace pace::detail {
 
-/// The operands of a comparison, the baseline's answers, figures of the rounds, and what checks have found so far. What
-/// functions return as text is a fault; empty text is none.
+/// What checks of a comparison know and have found. Text that functions return is a fault; empty text is none.
 struct AuditContext {
   /// Both must outlive it.
   AuditContext(timing::Clock& its_clock, const Prepared& its_operands);
   AuditContext(const AuditContext&) = delete;  // checks refer to it
   AuditContext& operator=(const AuditContext&) = delete;
 
-  /// Share of the budget that a check after the rounds takes, unless few calls take as long.
+  /// Share of the budget that a check after the rounds takes, unless a few calls take longer.
   static constexpr double audit_share = AuditSchedule::share;
-  /// Largest share of the budget, or of longer rounds, that a check takes where few calls take as long.
+  /// Largest share of the budget, or of longer rounds, for checks of long calls.
   static constexpr double most_share = 0.25;
-  /// Calls may become so many times as fast by what is kept for an operand without a declaration.
+  /// Largest factor that calls may gain from an undeclared kept operand.
   static constexpr double most_undeclared_effect = 10;
 
   timing::Clock& clock;
@@ -58,24 +57,24 @@ struct AuditContext {
   OperandSets& operands;
   const Options& options;
   std::size_t baseline_index;
-  /// How candidates are audited: on which set, and by how many calls.
+  /// Chooses the set and the number of calls of an audit.
   SplitMix64 random;
   AuditSchedule schedule;
 
-  /// Draws unseen values; absent before the baseline was called, as the answers are.
+  /// Absent before learn(), as the answers are.
   std::optional<UnseenValues> source;
   std::optional<Answers> answers;
   ProcessWatch process;
   /// Indices of the output tensors of the baseline that its later calls overwrite.
   std::set<std::size_t> reused_by_baseline;
 
-  /// Iterations of a sample of the rounds, the medians of the rounds, and for each implementation the longest time of
-  /// the calls in a row of an audit since they began.
+  /// Iterations of a sample, the medians of the rounds, and each implementation's longest calls of an audit since they
+  /// began.
   std::int64_t iterations = 1;
   RoundFigures in_rounds;
   std::vector<Nanoseconds> longest_audits;
 
-  /// A fault that another implementation may have caused, so that all are audited for it.
+  /// A fault that any implementation may have caused.
   std::string changed_operands;
   std::vector<std::string> notes;
   /// Indices of the implementations that keep what they derive from an operand.
@@ -87,10 +86,10 @@ struct AuditContext {
 
   // Calls and operands.
 
-  /// Gives the operands of a set their first values, whatever was done to them.
+  /// Gives the operands of a set their first values.
   void repair(std::size_t set) { detail::repair(prepared, set); }
-  /// Takes from `baseline` what is right on unseen values, and which operators it calls. `complete` adds references and
-  /// tolerances for them, and may change `check`.
+  /// Learns the baseline's outputs on unseen values, and its operators. `complete` adds references and tolerances, and
+  /// may change `check`.
   void learn(Implementation& of_baseline, const Expected& expected, const check::CheckOptions& check,
              const AddReference& complete);
   /// A call on set 0 with these values; null: with the values given.
@@ -101,23 +100,22 @@ struct AuditContext {
   [[nodiscard]] std::uint64_t seed_of(bool renewed) const {
     return renewed && answers->takes_unseen() ? answers->unseen().seed : options.seed;
   }
-  /// To be kept while calls are made on unseen values.
+  /// Keep the result alive during calls on unseen values.
   [[nodiscard]] OnOtherValues unseen_in_use() const {
     return answers->takes_unseen() ? answers->unseen().in_use() : OnOtherValues();
   }
   /// Draws values that no call has had.
   void draw_unseen_values();
-  /// Looks for operands of a set that do not hold the values they should, and keeps that as `changed_operands`.
+  /// Enters into `changed_operands` if operands of a set hold wrong values.
   void notice_changed_operands(std::size_t set);
-  /// Whether one call more changes what the next one returns: it writes to operands or draws random numbers.
+  /// Whether a call changes the next one's output: it writes to operands or draws random numbers.
   [[nodiscard]] bool calls_add_up() const { return !operands.mutated.empty() || answers->given.random; }
-  /// Whether outputs are random numbers of which the distribution alone is compared, so that each round has a seed of
-  /// its own.
+  /// Whether outputs are random, and compared by their distribution alone. Each round then has a seed of its own.
   [[nodiscard]] bool draws_anew() const {
     return answers->given.random && answers->options.method == check::CheckOptions::Method::random;
   }
-  /// Whether the baseline takes no other values, which are not excluded, where random numbers are compared by their
-  /// distribution alone, so that no output shows for which values they were drawn.
+  /// Whether no output shows its values: it is random, compared by its distribution, and the baseline takes no unseen
+  /// values, though the options allow them.
   [[nodiscard]] bool lacks_unseen_values() const {
     return answers->options.method == check::CheckOptions::Method::random && !answers->takes_unseen() &&
            answers->options.unseen_values != check::CheckOptions::UnseenValues::none && bytes_of(operands.pristine) > 0;
@@ -128,11 +126,11 @@ struct AuditContext {
   [[nodiscard]] std::string judge_unseen(const ObservedCall& made, std::size_t set);
   [[nodiscard]] bool rounding_explains(const c10::IValue& output, const Expected& expected,
                                        const std::vector<at::Tensor>& values, bool renewed);
-  /// Settings that are changed for all since ProcessWatch::start(); they are restored.
+  /// Settings changed since ProcessWatch::start(), which it restores.
   [[nodiscard]] std::string settings_changed() { return process.take_settings(repeated_draw()); }
-  /// The same, with kernels of operators and threads that go on.
+  /// The same, with exchanged kernels of operators and threads that go on.
   [[nodiscard]] std::string take_disturbance() { return process.take_all(repeated_draw()); }
-  /// Keeps changes that are found before a call of a candidate, and need not be its doing.
+  /// Keeps changes found before a candidate's call, which need not be its doing.
   void note_settings() {
     if (!process.has_noted()) process.note(settings_changed());
   }
@@ -150,7 +148,7 @@ struct AuditContext {
            " (counted from 0): its time is that of calls between which " +
            (kept.size() == 1 ? "that one does" : "these do") + " not change.";
   }
-  /// Whether it was found to keep what it derives from an operand.
+  /// Whether it was found to keep something derived from an operand.
   [[nodiscard]] bool keeps_something(std::size_t index) const {
     return prepared.result.implementations[index].context.keeps || std::ranges::find(keeps, index) != keeps.end();
   }
@@ -162,27 +160,26 @@ struct AuditContext {
   [[nodiscard]] Nanoseconds longest_of_rounds() const {
     return std::max<Nanoseconds>(options.budget, schedule.elapsed());
   }
-  /// What one check of one implementation may take after the rounds, if it takes longer than audit_share of the budget.
-  /// After short rounds it may take as long as after those of the default budget.
+  /// The time limit of a check after the rounds, if it takes longer than audit_share of the budget. Short rounds count
+  /// as long as the default budget.
   [[nodiscard]] Nanoseconds most_time_of_check() const {
     return std::min<Nanoseconds>(time_by_budget(), time_left(clock));
   }
-  /// What the shortest form of a check may take, where calls are too long for any other: as long as the rounds, of
-  /// which an interval takes more than this form has calls.
+  /// The time limit of a check's shortest form, for long calls: as long as the rounds, whose interval takes more calls.
   [[nodiscard]] Nanoseconds most_time_of_short_check() const {
     return std::min<Nanoseconds>(short_time_by_budget(), time_left(clock));
   }
 
   // What was left out.
 
-  /// Enters that a check of an implementation was left out, and notes it. `what` ends "it was not checked ...", with
-  /// the reason; `remedy` is a sentence without its end.
+  /// Enters that a check was left out. `what` ends "it was not checked ...", with the reason; `remedy` is a sentence
+  /// without its end.
   void leave_out(std::size_t index, const std::string& what, std::string remedy) {
     std::string why = "it was not checked " + what;
     notes.push_back('\'' + prepared.result.implementations[index].name + "': " + why + '.');
     objections.push_back({index, {Severity::unchecked, std::move(why), std::move(remedy)}});
   }
-  /// Notes that the shortest form of a check, which takes `needed`, takes longer than it may.
+  /// The same for a check whose shortest form takes too long, `needed`.
   void leave_out_too_long(std::size_t index, const std::string& what, Nanoseconds needed) {
     if (needed > short_time_by_budget())
       leave_out(index, what + ", since that would take too long", "measure longer (--budget)");
@@ -192,14 +189,14 @@ struct AuditContext {
   [[nodiscard]] static std::string more_time() { return "give the program more time: " + deadline_reason(); }
 
  private:
-  /// As for most_time_of_check(), whatever time is left.
+  /// most_time_of_check(), whatever time is left.
   [[nodiscard]] Nanoseconds time_by_budget() const {
     return most_share * std::max<Nanoseconds>(Options().budget, longest_of_rounds());
   }
   [[nodiscard]] Nanoseconds short_time_by_budget() const {
     return std::max<Nanoseconds>(time_by_budget(), longest_of_rounds());
   }
-  /// That unseen values were drawn again, as by an exchanged generator; empty: none were.
+  /// The fault that unseen values came again, as from an exchanged generator; empty for none.
   [[nodiscard]] std::string repeated_draw() {
     const auto repeated = source ? source->take_repeated_draw() : std::nullopt;
     if (!repeated) return {};
@@ -239,7 +236,7 @@ inline void AuditContext::learn(Implementation& of_baseline, const Expected& exp
 
 inline void AuditContext::draw_unseen_values() {
   if (!answers->takes_unseen()) return;
-  // What was done to the operands before is noted, since the values of the draw take its place.
+  // The draw overwrites changes of the operands.
   notice_changed_operands(0);
   answers->draw(baseline(), *source);
   repair(0);
@@ -253,8 +250,8 @@ inline void AuditContext::notice_changed_operands(std::size_t set) {
   if (!changed.empty()) changed_operands = in_timed_call(changed);
 }
 
-/// Judges a call on unseen values. What rounding explains is no fault: at values at which the output depends on the
-/// last digits of the operands, correct implementations differ.
+/// Judges a call on unseen values. Rounding is no fault: correct implementations differ where the output depends on the
+/// last digits.
 inline std::string AuditContext::judge_unseen(const ObservedCall& made, std::size_t set) {
   auto problem = answers->judge(made, true, set);
   const auto& unseen = answers->unseen();
@@ -264,9 +261,9 @@ inline std::string AuditContext::judge_unseen(const ObservedCall& made, std::siz
   return problem;
 }
 
-/// See rounding_explains() of rounding.hpp; `expected` is the baseline's on `values`. Tolerances are learned anew for
-/// these values: those of the first unseen values hold for elements that were other numbers then, so that an error of
-/// the baseline itself, as of a vectorised erf where gelu is nearly zero, was allowed at other places.
+/// See rounding_explains() of rounding.hpp. `expected` is the baseline's on `values`. Learns tolerances for these
+/// values: earlier ones belong to elements that were other numbers. So they allow the baseline's own errors at the
+/// wrong places, as of a vectorised erf where gelu is nearly zero.
 inline bool AuditContext::rounding_explains(const c10::IValue& output, const Expected& expected,
                                             const std::vector<at::Tensor>& values, bool renewed) {
   const auto& of_check = answers->options;

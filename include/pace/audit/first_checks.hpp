@@ -1,4 +1,4 @@
-// FirstChecks: the checks of a candidate beside its first calls, on inputs other than the caller's.
+// FirstChecks: the checks of a candidate at its first calls, on unseen inputs.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@
 
 namespace pace::detail {
 
-/// From which level on a check is made, and of calls and operands up to which size.
+/// The lowest level of a check, and its largest calls and operands.
 struct CheckLimits {
   Audit level = Audit::standard;
   Nanoseconds longest_call = std::chrono::milliseconds(200);    ///< longest one that was made
@@ -45,16 +45,16 @@ struct CheckLimits {
 
 inline constexpr CheckLimits limits_of_edge_values, limits_of_gradients, limits_of_draws;
 inline constexpr CheckLimits limits_of_draws_in_a_row{.level = Audit::strict};
-/// Each operand takes dozens of calls, and keeps copies of the operands until the comparison ends.
+/// Each operand takes dozens of calls, and copies that live as long as the comparison.
 inline constexpr CheckLimits limits_of_each_operand{
     .level = Audit::strict, .longest_call = std::chrono::milliseconds(20), .most_bytes = 64 << 20};
-/// All checks, made once more after the rounds: what they keep must not take memory that the rounds may need.
+/// Copies for the repetition must not take memory that the rounds may need.
 inline constexpr CheckLimits limits_of_repetition = limits_of_each_operand;
 
-/// Learns from the baseline which checks can be made, and makes them of each candidate in turn.
+/// Learns from the baseline which checks are possible, and makes them for each candidate.
 class FirstChecks {
  public:
-  /// Both must outlive it, as what `calls` refers to.
+  /// Both must outlive it, as must everything that `calls` refers to.
   FirstChecks(timing::Clock& clock, const Prepared& prepared, const BaselineCalls& calls)
       : clock_(clock),
         prepared_(prepared),
@@ -68,7 +68,7 @@ class FirstChecks {
 
   /// Calls the baseline. Adds to `notes` what cannot be checked. Returns whether there is any check.
   [[nodiscard]] bool learn(Implementation& baseline, std::vector<std::string>& notes) {
-    // A training step may keep what earlier ones have changed, and takes its gradients itself.
+    // A training step keeps changes of earlier ones, and takes its gradients itself.
     const bool is_step = baseline.phases() != nullptr;
     if (!is_step) learn_edge_values(baseline, notes);
     if (!is_step) learn_each_operand(baseline, notes);
@@ -77,7 +77,7 @@ class FirstChecks {
     return !checks_.empty();
   }
 
-  /// Returns what is wrong with a candidate, as text; empty if nothing is.
+  /// Returns a candidate's fault as text, empty for none.
   [[nodiscard]] std::string find_fault(Implementation& candidate) {
     for (const auto& check : checks_)
       if (auto problem = check->find_fault(candidate); !problem.empty()) return problem;
@@ -87,7 +87,7 @@ class FirstChecks {
  private:
   [[nodiscard]] bool allowed_by(const CheckLimits& limits) const { return limits.allow(options_, took_, bytes_); }
 
-  /// What gradient a tie gets in a step of a training is a convention.
+  /// Not for a training step: the gradient of a tie is a convention.
   void learn_edge_values(Implementation& baseline, std::vector<std::string>& notes) {
     constexpr double copies = 20;
     if (!allowed_by(limits_of_edge_values) || !EdgeValues::applies(check_)) return;
@@ -138,8 +138,8 @@ class FirstChecks {
     }
   }
 
-  /// How many calls in a row are made for one output: an unpredictable number, which takes about a millisecond. What
-  /// the last of several calls draws depends on the draws before it, which are free but for `.random()`.
+  /// Calls in a row for one output, an unpredictable number of about a millisecond. One if random outputs are compared
+  /// by value, since draws depend on earlier ones.
   [[nodiscard]] std::int64_t calls_in_a_row() const {
     return expected_.random && check_.method != check::CheckOptions::Method::random ? 1 : drawing_calls_in_a_row();
   }
@@ -165,10 +165,10 @@ class FirstChecks {
   std::vector<std::unique_ptr<Check>> checks_;
 };
 
-/// Repeats after the rounds the checks beside the first calls.
+/// Repeats the checks of the first calls after the rounds.
 class FirstChecksAgain final : public Check {
  public:
-  /// `first`, and what `calls` refers to, must outlive it. `longest_call` is the longest first call of all.
+  /// All must outlive it, as must everything that `calls` refers to. `longest_call` is the longest first call of all.
   FirstChecksAgain(const Prepared& prepared, const BaselineCalls& calls, FirstChecks& first,
                    const Nanoseconds& longest_call)
       : prepared_(prepared), find_lost_graph_(calls.find_lost_graph), first_(first), longest_call_(longest_call) {}
