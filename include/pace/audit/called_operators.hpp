@@ -1,5 +1,4 @@
-// CalledOperators: the operators that the baseline calls, and the kernels that LibTorch's dispatcher has for them. A
-// kernel that a candidate registers for one of them would run in the calls of the baseline.
+// CalledOperators: the operators that the baseline calls, and their kernels.
 #pragma once
 
 #include <ATen/record_function.h>
@@ -18,7 +17,7 @@
 
 namespace pace::detail {
 
-/// The operators that are called while it exists, in all threads, but those of DispatcherSettings: the first few.
+/// Collects the first few operators called in all threads, except those of DispatcherSettings.
 class CalledOperators {
  public:
   CalledOperators() {
@@ -36,7 +35,7 @@ class CalledOperators {
   }
 
  private:
-  /// A call of more operators is hardly slowed by one of them.
+  /// In a call of more operators, one of them hardly matters.
   static constexpr std::size_t most = 16;
 
   static std::unique_ptr<at::ObserverContext> enter(const at::RecordFunction& called) {
@@ -63,14 +62,14 @@ class CalledOperators {
   at::CallbackHandle handle_ = at::INVALID_CALLBACK_HANDLE;
 };
 
-/// The kernels of operators that are known when it is made.
+/// The kernels of operators when it is made. A kernel that a candidate registers would run in the baseline's calls.
 class OperatorKernels {
  public:
   explicit OperatorKernels(std::vector<c10::OperatorName> names = {}) : names_(std::move(names)) {
     for (const auto& each : names_) registrations_.push_back(DispatcherSettings::registrations_of(each));
   }
 
-  /// Returns the names of those whose kernels are others now, and takes these for theirs.
+  /// Returns the names of operators with changed kernels, and takes these as theirs.
   [[nodiscard]] std::string take_changed() {
     std::string changed;
     for (std::size_t i = 0; i < names_.size(); ++i) {

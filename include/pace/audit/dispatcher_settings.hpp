@@ -1,5 +1,4 @@
-// DispatcherSettings: the kernels that LibTorch's dispatcher has for the operators by which pace draws, writes and
-// copies values. A kernel that is registered in a call would run whenever pace prepares the next one.
+// DispatcherSettings: LibTorch's kernels for the operators that pace draws, writes and copies values with.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -16,12 +15,13 @@
 
 namespace pace::detail {
 
+/// A kernel that a call registers would run whenever pace prepares the next one.
 struct DispatcherSettings {
   struct Operator {
     const char *name, *overload;
   };
-  /// Few, since each takes some 13 us. What LibTorch writes, clones or converts goes through the first one; what it
-  /// draws, through the products and selections.
+  /// Few, since each takes some 13 us. Writing, cloning and converting use the first; drawing, the products and
+  /// selections.
   static constexpr Operator operators[] = {{"aten::copy_", ""},
                                            {"aten::clone", ""},
                                            {"aten::empty", "memory_format"},
@@ -31,7 +31,7 @@ struct DispatcherSettings {
                                            {"aten::index_select", ""},
                                            {"aten::fill_", "Scalar"}};
 
-  /// For each operator a hash of its registrations; 0: LibTorch has no such operator.
+  /// Hashes of registrations, as by registrations_of().
   std::array<std::size_t, std::size(operators)> registrations{};
 
   [[nodiscard]] static DispatcherSettings now() {
@@ -47,8 +47,8 @@ struct DispatcherSettings {
     return handle ? hash_of(handle->dumpState()) : 0;
   }
 
-  /// A hash of the lines of a dump of an operator's registrations but for kernels of devices that no call of a
-  /// comparison runs on: an implementation may load a library that registers some.
+  /// A hash of an operator's dump without kernels of devices that no comparison runs on, which an implementation may
+  /// load.
   [[nodiscard]] static std::size_t hash_of(const std::string& dump) {
     std::string relevant;
     std::istringstream lines(dump);
@@ -57,8 +57,8 @@ struct DispatcherSettings {
     return std::hash<std::string>()(relevant);
   }
 
-  /// Whether a line that begins with this word is about another dispatch key than one of a device that is neither a CPU
-  /// nor a GPU of CUDA. Those of autograd and others that belong to no device run for all devices.
+  /// Whether a dump's line beginning with this word concerns calls: not one of a device other than CPU and CUDA. Keys
+  /// without a device, as of autograd, run for all.
   [[nodiscard]] static bool may_run(const std::string& key) {
     using Component = c10::BackendComponent;
     static const std::set<std::string> of_other_devices = [] {

@@ -1,4 +1,4 @@
-// KernelSettings: what the operating system keeps for the process or the thread and lets any call change.
+// KernelSettings: settings of the operating system that any call can change.
 #pragma once
 
 #include <sched.h>
@@ -19,24 +19,24 @@
 namespace pace::detail {
 
 struct KernelSettings {
-  /// Signals that timers send, and those that faults send: a handler of the latter can compute what is read.
+  /// A handler for faults can compute values when they are read.
   static constexpr int timer_signals[] = {SIGALRM, SIGVTALRM, SIGPROF};
   static constexpr int fault_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE};
   static constexpr __itimer_which interval_timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
 
   int scheduling = 0;
   sched_param scheduling_parameters{};
-  /// What runs when the signals arrive.
+  /// Handlers of these signals.
   std::array<void (*)(int), std::size(timer_signals)> timer_handlers{};
   std::array<void (*)(int), std::size(fault_signals)> fault_handlers{};
-  /// Whether the interval timers run, and how often they send signals, in us together.
+  /// Whether the interval timers run, and the sum of their intervals in us.
   std::array<bool, std::size(interval_timers)> armed{};
   long interval = 0;
   /// Identifiers of the timers of timer_create(); empty where the kernel does not list them.
   std::vector<int> timers = {};
   /// How the CPU speculates (stores, indirect branches, flushing of the first cache); below 0: the kernel cannot tell.
   std::array<int, 3> speculation{};
-  /// Whether the counter of the CPU may be read; how exact timers are; whether huge pages are off.
+  /// Whether the CPU's counter may be read; the slack of timers in ns; whether huge pages are off.
   int counter = 0, timer_slack = 0, huge_pages_off = 0;
 
   [[nodiscard]] static KernelSettings now() {
@@ -78,8 +78,8 @@ struct KernelSettings {
     add(huge_pages_off != after.huge_pages_off, "the use of huge pages");
   }
 
-  /// Restores what differs and can be restored: timers are stopped where there were none before. Handlers of faults
-  /// stay: without them, memory that is protected for their sake would end the process.
+  /// Restores what it can, and stops timers that were not there before. Handlers of faults stay: memory protected for
+  /// their sake would end the process.
   void restore() const {
     const KernelSettings present = now();
     if (scheduling != present.scheduling ||

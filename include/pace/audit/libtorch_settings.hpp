@@ -1,4 +1,4 @@
-// LibTorchSettings: what LibTorch keeps for the whole process and lets any call change.
+// LibTorchSettings: settings of LibTorch that any call can change.
 #pragma once
 
 #include <ATen/Context.h>
@@ -18,13 +18,13 @@ struct LibTorchSettings {
   bool deterministic = false, deterministic_warns_only = false, fills_uninitialised = false;
   bool mkldnn = true, deterministic_mkldnn = false, nnpack = true;
   bool flash_attention = true, memory_efficient_attention = true, math_attention = true;
-  /// Nothing: it is set for single back ends, of which this is no summary.
+  /// Nothing if it is set for single back ends.
   std::optional<at::Float32MatmulPrecision> precision = {};
   at::QEngine quantised_engine = at::QEngine::NoQEngine;
   /// Observers of operators (RecordFunction), in all threads and in this one.
   bool global_observers = false, thread_observers = false;
   c10::Allocator* allocator = nullptr;
-  /// What the thread's allocations are reported to, among others (ThreadLocalDebugInfo).
+  /// Observers of the thread's allocations, among others (ThreadLocalDebugInfo).
   std::shared_ptr<c10::ThreadLocalDebugInfo> debug_info = {};
 
   [[nodiscard]] static LibTorchSettings now() {
@@ -67,7 +67,7 @@ struct LibTorchSettings {
     add(debug_info != after.debug_info, "the observers of this thread's allocations (ThreadLocalDebugInfo)");
   }
 
-  /// Restores what differs. Observers that were added are removed where there were none before.
+  /// Restores what differs. Removes observers if there were none before.
   void restore() const {
     auto& context = at::globalContext();
     const LibTorchSettings present = now();

@@ -27,7 +27,7 @@ namespace pace::detail {
 
 struct ProcessSettings {
   int threads = 0;
-  /// How the CPU's arithmetic is set: rounding, flushing of denormals, traps. Without the flags that arithmetic sets.
+  /// The CPU's arithmetic: rounding, flushing of denormals, traps. Without the flags that arithmetic sets.
   std::uint64_t arithmetic = 0;
   int rounding = 0;
   at::ScalarType default_dtype = at::kFloat;
@@ -55,7 +55,7 @@ struct ProcessSettings {
     return found;
   }
 
-  /// What differs now, in words: "the number of threads of an operator (4, was 1)". Empty: nothing does.
+  /// Differences in words: "the number of threads of an operator (4, was 1)". Empty if there are none.
   [[nodiscard]] std::string changes_to(const ProcessSettings& after) const {
     std::string text;
     const auto changed = [&](bool differs, const std::string& what) {

@@ -1,4 +1,4 @@
-// ProcessWatch: what an implementation leaves changed for all others, outside of its outputs.
+// ProcessWatch: lasting changes that an implementation makes for all others.
 #pragma once
 
 #include <string>
@@ -10,12 +10,11 @@
 
 namespace pace::detail {
 
-/// Finds settings of the process that calls leave changed, kernels of operators that they exchange, and threads that
-/// go on after them. What it returns is a fault as text, which is empty if there is none. Settings are restored as soon
-/// as they are found to be changed, so that no later call returns them again.
+/// Finds changed settings, exchanged kernels, and threads that go on after calls. Returns faults as text, empty for
+/// none. Restores changed settings at once.
 class ProcessWatch {
  public:
-  /// From here on changes are those of the implementations that are called.
+  /// From here on, changes are those of the implementations called.
   void start() {
     settings_ = ProcessSettings::now();
     busy_before_ = background_work_goes_on();
@@ -24,27 +23,27 @@ class ProcessWatch {
   /// The operators that the baseline calls must keep their kernels.
   void learn(OperatorKernels kernels) { kernels_of_baseline_ = std::move(kernels); }
 
-  /// Before a pass of measuring. Threads that go on since the first calls are for the first pass to find.
+  /// Before a pass of measuring. The first pass finds threads that go on since the first calls.
   void begin_pass() {
     settings_.restore();
     if (std::exchange(measured_before_, true)) busy_before_ = background_work_goes_on();
     earlier_.clear();
   }
 
-  /// Changes of settings since start(). `more`: what else was changed, as text.
+  /// Changes of settings since start(). `more`: further changes, as text.
   [[nodiscard]] std::string take_settings(const std::string& more) {
     std::string changes = settings_.changes_to(ProcessSettings::now());
     if (!more.empty()) changes += (changes.empty() ? "" : ", ") + more;
     if (changes.empty()) return {};
     settings_.restore();
-    // Settings that cannot be restored are no fault of those that are called next.
+    // Settings that cannot be restored are no fault of later calls.
     settings_ = ProcessSettings::now();
     return leaves_changed(changes);
   }
-  /// Keeps changes for take_all(), which need not be by the implementation that is checked at the moment.
+  /// Keeps changes for take_all() that the implementation being checked need not have made.
   void note(std::string changes) { earlier_ = std::move(changes); }
   [[nodiscard]] bool has_noted() const { return !earlier_.empty(); }
-  /// All changes since start(), those of kernels and threads included, for which it takes longer.
+  /// All changes since start(), with kernels and threads. Takes longer.
   [[nodiscard]] std::string take_all(const std::string& more) {
     if (auto problem = take_settings(more); !problem.empty()) return problem;
     if (!earlier_.empty()) return std::exchange(earlier_, {});
