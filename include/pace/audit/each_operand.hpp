@@ -1,4 +1,4 @@
-// EachOperand: whether an implementation follows each operand alone, where the others keep their values.
+// EachOperand: whether an implementation follows each operand alone, while the others keep their values.
 #pragma once
 
 #include <algorithm>
@@ -43,17 +43,14 @@
 
 namespace pace::detail {
 
-/// Looks for values by which each operand alone changes what the baseline returns, and asks implementations about such
-/// values. Where all operands change at once, one that does not matter for these values hides behind the others, and a
-/// result that is kept for one of them is computed anew.
+/// Finds values of each operand alone that change the baseline's output, and calls implementations on them. If all
+/// operands change at once, one that hardly matters hides behind the others.
 ///
-/// Operands that are equal, or share memory, change together, and so do all integers: they may describe each other, as
-/// the first and the last index of a range do. Operands of which a draw keeps what is special, such as equal values,
-/// get others that are not so, each with its equals.
+/// Operands that are equal or share memory change together. So do all integers, which may describe each other, like the
+/// ends of a range. A draw keeps structure, such as equal values; operands with structure also get values without it.
 class EachOperand final : public Check {
  public:
-  /// Whether outputs that are compared by `options` can be compared for such values. Declared ratios and orders may
-  /// hold between operands.
+  /// Whether outputs compared by `options` can be checked. Declared ratios and orders may hold between operands.
   [[nodiscard]] static bool applies(const check::CheckOptions& options) {
     using Method = check::CheckOptions::Method;
     return options.unseen_values == check::CheckOptions::UnseenValues::varied && options.method != Method::none &&
@@ -62,8 +59,8 @@ class EachOperand final : public Check {
 
   using Learn = std::function<void(Expected&, const OperandSet&)>;
 
-  /// `seed` is that of the values, and `seed_of_calls` that of the random numbers which calls draw. `learn` adds the
-  /// tolerances for other values to what is expected. All must outlive it.
+  /// `seed` is for values, and `seed_of_calls` for calls that draw. `learn` adds tolerances for unseen values. All must
+  /// outlive it.
   EachOperand(Implementation& baseline, OperandSets& operands, const OperandSet& original, const Expected& given,
               const check::CheckOptions& options, std::uint64_t seed, std::uint64_t seed_of_calls, Learn learn)
       : baseline_(baseline),
@@ -75,7 +72,7 @@ class EachOperand final : public Check {
         seed_of_calls_(seed_of_calls),
         learn_tolerances_(std::move(learn)) {}
 
-  /// Finds values for each operand by at most about `most_calls` calls of the baseline.
+  /// Finds values with at most about `most_calls` calls of the baseline.
   void learn(std::int64_t most_calls) {
     calls_left_ = most_calls;
     try {
@@ -86,7 +83,7 @@ class EachOperand final : public Check {
       give_up();
     }
     operands_.restore_all(0);
-    // They stay while rounds are timed.
+    // They would take memory while rounds are timed.
     if (std::ranges::none_of(changes_, [](const Change& each) { return each.others != Others::given; })) {
       unseen_.operands.reset();
       unseen_.values.clear();
@@ -94,7 +91,7 @@ class EachOperand final : public Check {
     }
   }
 
-  /// What readers of the result must know; empty if there is nothing.
+  /// A note for readers of the result, empty if there is none.
   [[nodiscard]] std::string note() const {
     std::string text;
     const auto add = [&](const std::string& sentence) { text += (text.empty() ? "" : " ") + sentence; };
@@ -114,7 +111,7 @@ class EachOperand final : public Check {
     return text;
   }
 
-  /// What is wrong with an implementation that is right for the given values; empty if nothing is.
+  /// Returns the fault of an implementation that is right on the values given, empty for none.
   [[nodiscard]] std::string find_fault(Implementation& implementation) override {
     std::string problem;
     for (const auto& change : changes_) {
@@ -126,7 +123,7 @@ class EachOperand final : public Check {
         if (failure.device != Failure::Device::fine || !failure.out_of_memory) throw;
         operands_.restore_all(0);  // The implementation has not been called.
       }
-      if (!tried) continue;  // The next draw may be none that the baseline takes.
+      if (!tried) continue;  // The baseline need not take the next draw.
       problem = judge(implementation, change, *tried);
       operands_.restore_all(0);
       if (!problem.empty()) break;
@@ -135,34 +132,34 @@ class EachOperand final : public Check {
   }
 
  private:
-  /// Which values the other operands have.
+  /// Values of the operands outside of the group.
   enum class Others {
     given,
     /// Those of a draw for all operands.
     unseen,
-    /// ... and random ones in [1/4, 1) where all were zeros, since other operands may be multiplied by these.
+    /// ... with random numbers in [1/4, 1) for all zeros, which may multiply the group.
     filled
   };
-  /// How other values of a group are made.
+  /// How the unseen values of a group are made.
   enum class Way {
     /// By the kind of unseen values that the baseline takes.
     draw,
-    /// ... divided by 16 or 256, for what saturates.
+    /// ... divided by 16 or 256, for functions that saturate.
     shrink,
     shrink_far,
     /// ... times 16.
     grow,
     /// Zeros become numbers in [1/4, 1).
     fill,
-    /// One in eight of the bools takes the other value.
+    /// One in eight bools is negated.
     flip,
     /// One in eight of equal values becomes zero (see zero_some_ones()).
     zero_some,
     /// ... or all become different (see make_unequal()).
     make_unequal,
-    /// ... or rows that are all equal (see make_rows_unlike()).
+    /// ... or equal rows become different (see make_rows_unlike()).
     unlike_rows,
-    /// Numbers change places with each other (see mix_elements()).
+    /// Numbers change places (see mix_elements()).
     mix,
     /// Integers become smaller (see lower_integers()).
     lower
@@ -200,7 +197,7 @@ class EachOperand final : public Check {
     Way way;
   };
   struct Tried {
-    /// Values by which the group has its first values; those of `before_operands`, or else the given ones.
+    /// With the group's first values: of `before_operands`, or the values given.
     std::vector<at::Tensor> before;
     std::unique_ptr<OperandSet> before_operands;
     UnseenAnswers after;
@@ -239,9 +236,9 @@ class EachOperand final : public Check {
     operands_.restore_all(0);
     const auto groups = find_groups();
     const bool draws = unseen_.renewal.varies();
-    // What changes one operand was seen to matter.
+    // The draw for the only group was seen to matter.
     const bool matters = groups.size() == 1 && draws && differs(given_, unseen_.expected);
-    // A common factor may be all that the baseline takes.
+    // The baseline may take only a common factor.
     const bool tries = !matters && (draws || unseen_.renewal == Renewal::none);
     constexpr std::size_t most_groups = 8;
     for (std::size_t i = 0; i < groups.size() && tries; ++i) {
@@ -286,7 +283,7 @@ class EachOperand final : public Check {
     for (int i = 0; i < most_draws && draws; ++i)
       if (learn_change({group, Others::given, Way::draw})) return;
     if (draws && learn_change({group, Others::unseen, Way::draw})) return;
-    // Like edge values, these may be none that an implementation takes.
+    // As with edge values, implementations need not take these.
     if (!options_.edge_values) return note_group(group);
     for (const Way way : {Way::fill, Way::flip, Way::shrink, Way::shrink_far, Way::grow, Way::draw})
       for (const Others others : {Others::given, Others::unseen, Others::filled})
@@ -299,7 +296,7 @@ class EachOperand final : public Check {
     noted.insert(noted.end(), group.begin(), group.end());
   }
 
-  /// For what a draw keeps: each way in turn, until the baseline's output changes by it.
+  /// Tries each way that breaks structure, until one changes the baseline's output.
   void learn_special(const std::vector<std::size_t>& operands) {
     for (const Way way : {Way::zero_some, Way::make_unequal, Way::unlike_rows, Way::lower, Way::mix}) {
       if (!learn_change({operands, Others::given, way}) &&
@@ -313,7 +310,7 @@ class EachOperand final : public Check {
     }
   }
 
-  /// Returns whether the group changes what the baseline returns, and then keeps the change.
+  /// Keeps the change and returns true if it changes the baseline's output.
   [[nodiscard]] bool learn_change(Change change) {
     if (calls_left_ <= 0) return false;
     const auto tried = make(change);
@@ -344,7 +341,7 @@ class EachOperand final : public Check {
     return false;
   }
 
-  /// Returns whether the baseline takes these values, with its answers.
+  /// Enters the baseline's answers on these values. Returns whether it takes them.
   [[nodiscard]] bool answer(UnseenAnswers& answers) {
     --calls_left_;
     bool taken = false;
@@ -359,7 +356,7 @@ class EachOperand final : public Check {
     return taken;
   }
 
-  /// Returns values for a change that the baseline takes; nothing if there are none.
+  /// Returns a change's values; nothing if the baseline takes none.
   [[nodiscard]] std::optional<Tried> make(const Change& change) {
     Tried tried;
     tried.before = operands_.pristine;
@@ -433,7 +430,7 @@ class EachOperand final : public Check {
     return filled;
   }
 
-  /// Returns whether this way changes operand `i`, whose values were drawn before.
+  /// Applies `way` to operand `i`, drawn before. Returns whether that changes it.
   [[nodiscard]] bool apply(Way way, std::size_t i, const at::Tensor& tensor, SplitMix64 random) const {
     const bool real = has_real_values(operands_.pristine[i]);
     const auto& structure = source_.structure(i);
@@ -462,12 +459,12 @@ class EachOperand final : public Check {
         constexpr std::int64_t few = 2;
         if (tensor.scalar_type() != at::kBool) return false;
         at::Tensor values = check::detail::distinct_values_of(tensor);
-        // More of them in order, as padding is, or with one value would belong to another kind.
+        // Larger operands in order, like padding, stay so.
         if (values.numel() > few && !source_.moves(i) && !values.all().item<bool>() && values.any().item<bool>())
           return false;
         const auto one = static_cast<std::int64_t>(random.below(static_cast<std::size_t>(values.numel())));
         const auto places = at::TensorOptions().device(values.device()).dtype(at::kLong);
-        if (values.numel() <= few)  // of which two may cancel
+        if (values.numel() <= few)  // two negated ones may cancel
           values.logical_xor_(at::arange(values.numel(), places).eq(one).view(values.sizes()));
         else if (source_.keeps_sum(i))
           exchange_some(values, random);
@@ -510,8 +507,8 @@ class EachOperand final : public Check {
     return c10::isIntegralType(operands_.pristine[i].scalar_type(), /*includeBool=*/false);
   }
 
-  /// The largest number below that of operand `i`, a single integer, in operands of a few integers: the last index of a
-  /// range is no smaller than its first one. 0 if there is none.
+  /// For a single integer: the largest one below it in operands of a few integers, or 0. The last index of a range is
+  /// no smaller than its first.
   [[nodiscard]] std::int64_t least_integer(std::size_t i) const {
     constexpr std::int64_t few = 4;
     if (operands_.pristine[i].numel() != 1) return 0;
@@ -550,7 +547,7 @@ class EachOperand final : public Check {
     learn_tolerances_(expected, *tried.after.operands);
     agreement = agree_with(expected, made.at_return, operands_, &tensors_after, options_);
     const auto& after = tried.after;
-    // Rounding says nothing of what the call has written to operands.
+    // rounding_explains() does not look at operands that the call has written to.
     const auto operands_agree = [&] {
       return agree_with(expected, expected.output, operands_, &tensors_after, without_reference(options_)).correct;
     };
@@ -587,11 +584,11 @@ class EachOperand final : public Check {
   SplitMix64 random_{source_.draw_seed()};
   bool gradients_ = c10::GradMode::is_enabled();
   std::int64_t calls_left_ = 0;
-  /// Values of a draw for all operands that the baseline takes.
+  /// A draw for all operands that the baseline takes.
   UnseenAnswers unseen_ = {};
   std::vector<Change> changes_ = {};
   std::vector<std::size_t> without_effect_ = {};
-  /// Operands that were left out, and whether that is since memory ran out.
+  /// Operands left out, and whether memory ran out.
   std::vector<std::size_t> untried_ = {};
   bool no_memory_ = false;
 };

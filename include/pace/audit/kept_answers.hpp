@@ -1,4 +1,4 @@
-// KeptAnswers: whether a candidate keeps answers from call to call, or is fast for few values alone.
+// KeptAnswers: whether a candidate keeps answers from call to call, or is fast on few values alone.
 #pragma once
 
 #include <algorithm>
@@ -35,18 +35,18 @@ class KeptAnswers final : public Check {
                           calls_of_trial = 6;
   static constexpr auto checked = "whether it keeps answers from call to call";
 
-  /// The trials of one implementation: how they are taken, and what they have found so far.
+  /// The trials of one implementation, and their findings.
   struct Trials {
     Implementation& implementation;
     UnseenSamples& samples;
     std::int64_t repetitions = 1;
     /// Whether samples on the values given stand beside them.
     bool beside_given = false;
-    /// Calls are too long for several trials: one without an effect ends the check.
+    /// Calls are too long for several trials, so one without an effect ends the check.
     bool one_by_one = false;
-    /// The time of one trial, and of all of them at most.
+    /// The time of one trial, and the limit for all.
     Nanoseconds each{}, most_time{};
-    /// Whether no fault follows from an effect that the processor may have learned, since gates take it into account.
+    /// Whether effects that the processor may have learned are left to gates.
     bool excusing = false;
     std::optional<UnseenEffect> effect = {};
     std::string wrong = {};
@@ -66,8 +66,7 @@ class KeptAnswers final : public Check {
   SpeedOnUnseenValues& speed_;
 };
 
-/// The check takes a share of the budget, or up to most_time_of_check() where few calls take as long. One trial at a
-/// time may take up to most_time_of_short_check().
+/// Long calls may take up to most_time_of_check(), or one trial at a time up to most_time_of_short_check().
 inline std::string KeptAnswers::find_fault(Implementation& implementation) {
   if (!context_.answers->takes_unseen()) {
     if (context_.lacks_unseen_values())
@@ -90,8 +89,7 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
                         context_.random());
   if (context_.prepared.reuses_outputs(implementation.index) || !context_.reused_by_baseline.empty())
     samples.let_outputs_be_overwritten();
-  // A device replays calls, so that its samples do not repeat them as samples do here. Where rounds have values of
-  // their own, nothing is gained by what is kept for those given.
+  // A device's samples do not repeat calls. Answers kept for the values given gain nothing if rounds have their own.
   const bool on_device = context_.clock.modes() != nullptr;
   Trials trials{.implementation = implementation,
                 .samples = samples,
@@ -108,15 +106,14 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
   return trials.wrong;
 }
 
-/// A step of a training has no spare operands.
+/// A training step has no spare operands.
 inline std::size_t KeptAnswers::calls_of_sample(Implementation& implementation, Nanoseconds usual) const {
   if (implementation.phases() != nullptr) return 1;
   return static_cast<std::size_t>(
       std::max(1.0, std::min(speed_.calls_of_sample(usual), static_cast<double>(context_.iterations))));
 }
 
-/// A first trial shows how long one takes. Calls that take longer than in the rounds may be those of an answer that was
-/// kept there.
+/// A first trial shows how long trials take. Calls longer than in the rounds may have kept answers there.
 inline void KeptAnswers::make(Trials& trials) {
   CallTimes own_at_first, of_baseline_at_first;
   auto& samples = trials.samples;
@@ -130,14 +127,14 @@ inline void KeptAnswers::make(Trials& trials) {
   }
   if (!trials.wrong.empty()) return;
   if (!trials.one_by_one || trials.each <= context_.most_time_of_short_check()) return make_several(trials);
-  // Where its own calls on unseen values alone take the time, these are the fault.
+  // If only its own calls take that long, they are the fault.
   trials.wrong = describe_slow_calls(trials.implementation, samples, own_at_first, of_baseline_at_first);
   if (trials.wrong.empty()) context_.leave_out_too_long(trials.implementation.index, checked, trials.each);
 }
 
-/// The speed-up on unseen values takes from gates what the processor may have learned of known values. Where it has no
-/// figure, such an effect is a fault. Phases of a step have gates of their own, a device learns nothing, and the figure
-/// beside samples on the values given is less strict: there nothing is excused.
+/// Gates discount effects that the processor may have learned, by the speed-up on unseen values. Without that figure
+/// they are a fault. So they are for phases, which have gates of their own; on a device, which learns nothing; and
+/// beside the values given, where the figure is less strict.
 inline void KeptAnswers::make_several(Trials& trials) {
   auto& implementation = trials.implementation;
   trials.excusing = speed_.measures(implementation) && implementation.phases() == nullptr &&
@@ -152,7 +149,7 @@ inline void KeptAnswers::make_several(Trials& trials) {
     enter_effect(trials);
 }
 
-/// Whether calls take longer on unseen values where the operand tensors `kept` keep theirs, or are wrong there.
+/// Whether calls are slower or wrong on unseen values, while the operand tensors `kept` keep theirs.
 inline bool KeptAnswers::shows_effect(Trials& trials, std::span<const std::size_t> kept) {
   constexpr double slack_in_resolutions = 20, bytes_in_nanosecond = 4;
   const bool few = SpeedOnUnseenValues::fewest_trials * trials.each > trials.most_time;
@@ -178,7 +175,7 @@ inline bool KeptAnswers::shows_effect(Trials& trials, std::span<const std::size_
   return (trials.effect && !(trials.excusing && trials.effect->may_be_learned())) || !trials.wrong.empty();
 }
 
-/// An effect is a fault, unless the implementation keeps what it derives from an operand, which a note says.
+/// An effect is a fault, unless an operand is kept, which becomes a note.
 inline void KeptAnswers::enter_effect(Trials& trials) {
   const UnseenEffect found = *trials.effect;
   if (found.beside == UnseenEffect::Beside::afterwards) {
@@ -204,14 +201,13 @@ inline void KeptAnswers::enter_effect(Trials& trials) {
   trials.wrong = found.describe() + what;
 }
 
-/// Returns what is wrong with an implementation whose calls on unseen values take far longer than those of the rounds,
-/// in a sample like `own` and in some single calls, though those of the baseline do not; empty if nothing is, or if no
-/// time is left to know it.
+/// Returns the fault of calls far slower on unseen values than in the rounds, unlike the baseline's, both in a sample
+/// like `own` and in single calls. Empty for none, or if no time is left.
 inline std::string KeptAnswers::describe_slow_calls(Implementation& implementation, UnseenSamples& samples,
                                                     CallTimes own, CallTimes of_baseline) {
   constexpr double times = 100, calls_of_trial = 8;
   constexpr int trials = 3;
-  // The calls of the rounds were on values of the user's, which these are not.
+  // The rounds had the user's values, which these are not.
   if (context_.prepared.renew) return {};
   const Nanoseconds usual = context_.shortest_of(implementation.index);
   samples.make_single();

@@ -1,4 +1,4 @@
-// Operands for which an implementation keeps what it derives from them, such as packed weights.
+// Kept operands: those that an implementation keeps something for, such as packed weights.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 namespace pace::detail {
 
-/// Whether the baseline's answers on two draws of unseen values differ, though operand tensors of the indices `kept`
-/// have the same values in both; true where the baseline cannot be asked.
+/// Whether the baseline's outputs on two draws differ while the operand tensors `kept` stay equal. True if it does not
+/// take a draw.
 [[nodiscard]] inline bool answer_changes_beside(AuditContext& context, std::span<const std::size_t> kept) {
   std::optional<UnseenAnswers> first;
   for (const bool again : {false, true}) {
@@ -41,18 +41,17 @@ namespace pace::detail {
   return false;
 }
 
-/// An implementation may keep what it derives from some operands, such as packed weights, since its calls on other
-/// values of the others have to compute. `effect_with(kept)` is whether an effect of unseen values shows if these
-/// operands keep theirs. Returns the indices of a set of operands, beside the declared ones, without whose unseen
-/// values the effect is gone, and as few of them as it takes; nothing if there is none. With one operand, or where the
-/// others do not change the answer, keeping what is derived from them is keeping the answer.
+/// An implementation may keep something for some operands, such as packed weights, if unseen values of the others still
+/// have to be computed. `effect_with(kept)` tells whether an effect shows while these keep their values. Returns the
+/// fewest operands, beside declared ones, with which it is gone; nothing if there are none. If the others do not change
+/// the output, keeping these is keeping the answer.
 [[nodiscard]] inline std::vector<std::size_t> find_kept_operands(
     AuditContext& context, FunctionRef<bool(std::span<const std::size_t>)> effect_with) {
   constexpr std::size_t most_tried = 8;
   std::vector<std::size_t> undeclared;
   for (const std::size_t each : context.source->positions())
     if (std::ranges::find(context.operands.keeps, each) == context.operands.keeps.end()) undeclared.push_back(each);
-  // What calls write to has other values after each of them.
+  // Operands that calls write to change with each call.
   const auto may_stay = [&](std::vector<std::size_t> of) {
     std::erase_if(of, [&](std::size_t each) { return context.operands.may_change(each); });
     return of;
@@ -71,7 +70,7 @@ namespace pace::detail {
     if (kept.empty() || shows_with(kept)) continue;
     for (const std::size_t each : undeclared)
       if (kept.size() > 1 && kept.size() <= most_tried && !shows_with(all_but(kept, each))) kept = all_but(kept, each);
-    // As of calls that only write to the other operands.
+    // as of calls that only write to the others
     if (!answer_changes_beside(context, kept)) return {};
     return kept;
   }

@@ -1,4 +1,4 @@
-// Finds candidates whose calls do less on values that they have seen before.
+// Less on seen values: candidates whose calls do less on values that they have seen before.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace pace::detail {
 
-/// Enters into `found` a fault, or a note for what is kept of an operand, if calls of the implementation count more on
-/// unseen values every time, and less as soon as they are known: then part of the answer is kept.
+/// Compares counts of calls on unseen values and on the same values again. If the first ones are always larger, part of
+/// the answer is kept: enters a fault, or a note if an operand explains it.
 inline void find_less_on_seen_values(AuditContext& context, Implementation& implementation, Examination& found) {
   const auto values = context.answers->unseen().operands->clone();
   const auto tensors = values->tensors();
@@ -27,8 +27,8 @@ inline void find_less_on_seen_values(AuditContext& context, Implementation& impl
     const OnOtherValues other = context.unseen_in_use();
     return observe_call(implementation, context.seed_of(true), context.answers->given.output).counts;
   };
-  // An honest implementation may take turns between algorithms: of up to four, one of the calls after takes the turn of
-  // the call on unseen values. A random number of calls lies between the trials for those that take more.
+  // An honest implementation may take turns between algorithms. With up to four, a later call takes the first one's
+  // turn. Random calls between the trials serve those with more.
   const auto does_less_with = [&](std::span<const std::size_t> kept) {
     constexpr int trials = 3, calls_after = 4;
     for (int trial = 0; trial < trials; ++trial) {

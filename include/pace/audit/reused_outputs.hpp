@@ -1,4 +1,4 @@
-// Reused outputs: memory that an implementation returns from one call and writes to in a later one.
+// Reused outputs: memory that an implementation returns and writes to in a later call.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 
 namespace pace::detail {
 
-/// Indices of the output tensors of `made`, whose output has been kept since, that hold other bits than when the call
-/// returned: calls after it wrote to them. What shares memory with `operands`, those of the call, changes with them.
+/// Indices of output tensors of `made` that later calls overwrote; its output has been kept. Those that share memory
+/// with `operands` change with them, and do not count.
 [[nodiscard]] inline std::set<std::size_t> overwritten_outputs(const ObservedCall& made,
                                                                const std::vector<at::Tensor>& operands) {
   const auto now = check::tensors_of(made.output), at_return = check::tensors_of(made.at_return);
@@ -31,8 +31,8 @@ namespace pace::detail {
   return overwritten;
 }
 
-/// Adds to `indices` those of the output tensors of `later` that have memory of `kept`, an earlier output that is kept.
-/// What shares memory with `operands` is no output's own.
+/// Adds the indices of output tensors of `later` in memory of `kept`, an earlier output still kept, and outside of
+/// `operands`.
 inline void add_shared_outputs(const c10::IValue& kept, const c10::IValue& later,
                                const std::vector<at::Tensor>& operands, std::set<std::size_t>& indices) {
   const auto outputs = check::tensors_of(later);
@@ -41,8 +41,7 @@ inline void add_shared_outputs(const c10::IValue& kept, const c10::IValue& later
     if (!borrows_any(outputs[i], operand_parts) && borrows_any(outputs[i], kept_parts)) indices.insert(i);
 }
 
-/// Returns what is wrong with a candidate whose output tensors of the indices `candidate` are overwritten by later
-/// calls, as text; empty if those of the baseline are, too.
+/// Returns the fault of output tensors overwritten for the candidate and not for the baseline.
 [[nodiscard]] inline std::string describe_overwritten(const std::set<std::size_t>& baseline,
                                                       const std::set<std::size_t>& candidate) {
   for (const std::size_t each : candidate)
@@ -60,27 +59,26 @@ class OutputReuse {
   /// `context` must outlive it.
   explicit OutputReuse(AuditContext& context) : context_(context) {}
 
-  /// Whether outputs must stay as they are in later calls. A step of a training has gradients, which the next one adds
-  /// to or clears.
+  /// Whether outputs must stay. Not for a training step, since the next one changes gradients.
   [[nodiscard]] bool applies(Implementation& implementation) const {
     return context_.options.audit != Audit::off && context_.answers->checks() &&
            !context_.prepared.reuses_outputs(implementation.index) && implementation.phases() == nullptr;
   }
-  /// Takes as the norm which outputs of the baseline are overwritten. `made` is a call of it on unseen values.
+  /// Learns which outputs of the baseline are overwritten. `made` is a call of it on unseen values.
   void learn(const ObservedCall& made) { context_.reused_by_baseline = of_baseline(made, calls_to_learn); }
   [[nodiscard]] std::string find_fault(const ObservedCall& made, std::size_t set);
 
  private:
-  /// The calls in a row of the baseline at first, and beside those of two audits before a candidate is at fault.
+  /// Calls of the baseline at first, and beyond those of two audits before a candidate is at fault.
   static constexpr std::int64_t calls_to_learn = 8, calls_before_fault = 32;
   [[nodiscard]] std::set<std::size_t> of_baseline(const ObservedCall& made, std::int64_t most_calls);
 
   AuditContext& context_;
 };
 
-/// Makes up to so many calls of the baseline on the values given, after a call on others whose output was kept. Returns
-/// the indices of its output tensors that later calls overwrite, or whose memory later outputs have, though it is kept.
-/// Memory may be used again in turn, and a later output may have the bits of an earlier one.
+/// Calls the baseline up to `most_calls` times on the values given, after `made`, a call on unseen values whose output
+/// was kept. Returns the indices of output tensors whose bits change or whose memory later outputs share. Buffers may
+/// take turns, and bits may be equal.
 inline std::set<std::size_t> OutputReuse::of_baseline(const ObservedCall& made, std::int64_t most_calls) {
   std::set<std::size_t> reused;
   const std::size_t outputs = check::tensors_of(made.output).size();
@@ -96,8 +94,8 @@ inline std::set<std::size_t> OutputReuse::of_baseline(const ObservedCall& made, 
   return reused;
 }
 
-/// Returns what is wrong with the output of `made`, a call on set `set` whose output was kept while others were made;
-/// empty if nothing is, or if the baseline does the same in as many calls.
+/// Returns the fault of the output of `made`, a call on set `set`, kept during further calls. Empty for none, or if the
+/// baseline does the same in as many calls.
 inline std::string OutputReuse::find_fault(const ObservedCall& made, std::size_t set) {
   const auto overwritten = overwritten_outputs(made, context_.operands.tensors[set]);
   if (describe_overwritten(context_.reused_by_baseline, overwritten).empty()) return {};
