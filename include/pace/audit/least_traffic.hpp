@@ -1,4 +1,4 @@
-// Least traffic: memory that every correct call must read and write, found by calls of the baseline.
+// Least traffic: memory that every correct call must read and write.
 #pragma once
 
 #include <algorithm>
@@ -28,15 +28,14 @@
 
 namespace pace::detail {
 
-/// Finds LeastTraffic of a baseline. Only what was seen counts, so that no honest call is below it:
+/// Finds LeastTraffic of a baseline. Counts only bytes seen to be needed, so that no honest call is below it:
 ///
-/// - An output counts as written by those elements that differ between two calls on different values, if its memory is
-///   that of no operand and both outputs, alive at once, have memory of their own. So a view, an expanded tensor, a
-///   copy on write, a constant, an output that is kept and one that is left unwritten do not count.
-/// - An operand that the baseline writes to counts as written by the elements that a call changes.
-/// - An operand counts as read by half if each of `probes` random elements changes the output when it is changed alone:
-///   if fewer than half of the elements did, that would happen once in 256 times. So a table of which some rows are
-///   looked up does not count.
+/// - Outputs: elements that differ between two calls on different values, in memory of their own, outside of operands,
+///   while both are alive. So views, expanded tensors, copies on write, constants, kept and unwritten outputs do not
+///   count.
+/// - Operands written to: elements that a call changes.
+/// - Operands read: half of one, if each of `probes` random elements changes the output alone. If fewer than half of
+///   its elements did, that would happen once in 256 times. So a table with some rows looked up does not count.
 class TrafficProbe {
  public:
   static constexpr int probes = 8;
@@ -44,12 +43,12 @@ class TrafficProbe {
   /// Fewest bytes of an operand or output that are worth a call.
   static constexpr double fewest_bytes = 4096;
 
-  /// Calls take at most `time`, but two calls are made in any case.
+  /// Makes two calls, and more for at most `time`.
   TrafficProbe(timing::Clock& clock, Implementation& baseline, const OperandSets& operands, std::uint64_t seed,
                Nanoseconds time)
       : clock_(clock), baseline_(baseline), operands_(operands), seed_(seed), time_(time), places_(seed) {}
 
-  /// Leaves other values in operand set 0. Throws what the baseline throws on other values.
+  /// Leaves changed values in operand set 0. Throws what the baseline throws on unseen values.
   [[nodiscard]] timing::LeastTraffic find(const OperandSet& given) {
     timing::LeastTraffic found;
     const auto& tensors = operands_.tensors[0];
@@ -69,8 +68,7 @@ class TrafficProbe {
   [[nodiscard]] static bool plain(const at::Tensor& tensor) {
     return tensor.defined() && check::detail::is_plain(tensor) && !tensor.is_conj() && !tensor.is_neg();
   }
-  /// First and last address of the elements. By address, since tensors that are copied on write share memory and no
-  /// storage.
+  /// Begin and end address of the elements. Tensors that are copied on write share memory but no storage.
   [[nodiscard]] static std::pair<std::uintptr_t, std::uintptr_t> addresses_of(const at::Tensor& tensor) {
     const auto span = check::detail::byte_span(tensor);
     const auto base = reinterpret_cast<std::uintptr_t>(tensor.storage().data());
@@ -97,7 +95,7 @@ class TrafficProbe {
     return baseline_.call(0);
   }
 
-  /// Bytes of the elements whose bits differ; 0 unless both have elements of one kind in the same places.
+  /// Bytes of the elements whose bits differ; 0 unless both are alike and dense.
   [[nodiscard]] static double bytes_that_differ(const at::Tensor& one, const at::Tensor& other) {
     if (!plain(other) || one.scalar_type() != other.scalar_type() || one.sizes() != other.sizes() ||
         one.strides() != other.strides() || !one.is_non_overlapping_and_dense())
@@ -113,7 +111,7 @@ class TrafficProbe {
     const auto values = given.clone();
     UnseenValues(operands_.pristine, seed_).draw(Renewal::rotate, values->tensors());
     const auto later = check::tensors_of(call_on(values->tensors()));
-    // Several outputs may share memory, of which the largest one counts.
+    // Of outputs that share memory, the largest counts.
     std::map<const void*, double> by_memory;
     for (std::size_t i = 0; i < std::min(outputs.size(), later.size()); ++i) {
       if (!plain(later[i]) || overlaps_any(later[i], operands_.tensors[0]) || overlaps_any(later[i], outputs)) continue;
@@ -141,7 +139,7 @@ class TrafficProbe {
     return sum;
   }
 
-  /// `two_calls` is the time of two calls, with which the further ones are planned.
+  /// `two_calls` is the time of two calls, to plan further ones.
   [[nodiscard]] double read_from_operands(const std::vector<at::Tensor>& outputs, Nanoseconds start,
                                           Nanoseconds two_calls) {
     operands_.restore_all(0);
@@ -193,10 +191,10 @@ class TrafficProbe {
   SplitMix64 places_;
 };
 
-/// Largest share of the budget that the calls of a TrafficProbe take.
+/// Largest share of the budget for a TrafficProbe.
 inline constexpr double traffic_share = 0.05;
 
-/// Returns what a TrafficProbe finds, and nothing for a baseline that takes no other values, or small ones.
+/// Runs a TrafficProbe. Returns nothing for small operands and outputs, or if the baseline throws.
 [[nodiscard]] inline timing::LeastTraffic find_least_traffic(timing::Clock& clock, Implementation& baseline,
                                                              const OperandSets& operands, const OperandSet& given,
                                                              const c10::IValue& output, const Options& options) {

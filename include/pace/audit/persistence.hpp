@@ -1,4 +1,4 @@
-// Persistence: whether something that was seen is still so after pauses, as what the machine did for a moment is not.
+// Persistence: whether an observation still holds after pauses, unlike a disturbance of a moment.
 #pragma once
 
 #include <chrono>
@@ -15,10 +15,9 @@ enum class Persistence { persists, passes, unknown };
 /// Number of tries in a row, before any pause.
 inline constexpr int tries_at_once = 4;
 
-/// Asks `holds()` some times in a row, and again after each of some pauses, the last of which is about a second.
-/// Returns whether it was true each time; `unknown` if it was until no more of the time that is left, `left()`,
-/// remained than the next pause takes. An interruption of a process, by which all tries in a row may take too long, is
-/// over after one of the pauses.
+/// Calls `holds()` several times, and again after each of some pauses, the last about a second. Returns whether it was
+/// always true; `unknown` if a pause would outlast `left()`. An interruption slows all tries in a row, but is over
+/// after a pause.
 [[nodiscard]] inline Persistence persistence_of(timing::Clock& clock, FunctionRef<bool()> holds,
                                                 FunctionRef<Nanoseconds()> left) {
   constexpr int tries_afterwards = 2;

@@ -27,10 +27,9 @@ class SameSpeed final : public Check {
   AuditContext& context_;
 };
 
-/// Whether it is as fast in samples like those of the rounds, with the baseline as the norm for what the machine does.
+/// The baseline is the norm for the machine.
 inline std::string SameSpeed::find_fault(Implementation& implementation) {
-  // Where each round has values of its own, the shortest sample was on other ones: samples on unseen values, which the
-  // function writes, too, show whether it has become slower.
+  // If each round has values of its own, samples on unseen values show a slow-down instead.
   if (context_.clock.modes() != nullptr || context_.prepared.renew) return {};
   constexpr double most_times = 2, slack_in_resolutions = 20;
   const Nanoseconds usual = context_.shortest_of(implementation.index) + context_.shortest_of(context_.baseline_index);

@@ -1,4 +1,4 @@
-// TimedCalls: whether calls that look like those of a sample are right, on the values given and on unseen ones.
+// TimedCalls: whether calls like those of a sample are right.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace pace::detail {
 
-/// Checks calls that are made as timed ones are. Functions return what is wrong as text; empty if nothing is.
+/// Checks calls made like timed ones. Returns faults as text, empty for none.
 class TimedCalls {
  public:
   /// Both must outlive it.
@@ -40,10 +40,8 @@ class TimedCalls {
   OutputReuse& reuse_;
 };
 
-/// One or more calls as they are timed, on the values given, and some after these were overwritten by unseen ones: the
-/// last one's output must be that of the unseen ones. It must stay as it is while further calls are made on the values
-/// given. Before these, nothing is kept that is not kept in the rounds, so that the calls that are judged look like
-/// timed ones.
+/// Makes calls on the values given, and some after unseen values have overwritten these. The last output must be right,
+/// and stay during further calls. Nothing is kept before the judged calls, so they look like timed ones.
 inline std::string TimedCalls::find_fault(Implementation& implementation) {
   const std::size_t set = context_.random.below(context_.operands.sets.size());
   const bool renewed = context_.answers->takes_unseen();
@@ -55,7 +53,7 @@ inline std::string TimedCalls::find_fault(Implementation& implementation) {
     auto& longest = context_.longest_audits[implementation.index];
     longest = std::max<Nanoseconds>(longest, context_.clock.now() - start);
   };
-  // What was done before is noted, but need not be this one's doing.
+  // Earlier changes need not be its doing.
   context_.note_settings();
   context_.notice_changed_operands(set);
   context_.repair(set);
@@ -79,7 +77,7 @@ inline std::string TimedCalls::find_fault(Implementation& implementation) {
   auto problem = renewed ? context_.judge_unseen(last, set) : context_.answers->judge(last, false, set);
   context_.repair(set);
   if (problem.empty() && reuse_.applies(implementation)) {
-    // Where a run is one call, several take the turns of several buffers.
+    // Several buffers may take turns in runs of one call.
     const int runs = context_.calls_add_up() ? 4 : 1;
     for (int run = 0; run < runs; ++run) {
       implementation.prepare(set);
@@ -93,9 +91,8 @@ inline std::string TimedCalls::find_fault(Implementation& implementation) {
   return problem.empty() ? problem : AuditContext::in_timed_call(problem);
 }
 
-/// For a clock that replays what it captured: takes a sample on set 0, whose output must be that of the unseen values,
-/// which lie in the memory that was captured. Calls that write to operands or draw random numbers are not checked,
-/// since a sample repeats them.
+/// For a clock that replays: takes a sample on set 0 after writing unseen values to the captured memory. Skips calls
+/// that write to operands or draw random numbers, since a sample repeats them.
 inline std::string TimedCalls::find_fault_of_replay(Implementation& implementation) {
   if (!context_.answers->takes_unseen() || context_.calls_add_up()) return {};
   write_values(context_.operands, context_.answers->unseen_values(), 0);
@@ -109,12 +106,12 @@ inline std::string TimedCalls::find_fault_of_replay(Implementation& implementati
   return problem.empty() ? problem : AuditContext::in_timed_call(problem);
 }
 
-/// Whether the output that was kept of a timed call on the values given is right.
+/// Judges the kept output of a timed call on the values given.
 inline std::string TimedCalls::find_fault_of_output(const c10::IValue& output) {
   const Agreement agreement =
       agree(context_.answers->given, output, context_.operands, std::nullopt, context_.answers->options);
   if (agreement.correct) return {};
-  // On operands that one implementation has changed, all are wrong; check() finds which one.
+  // On changed operands, all outputs are wrong. AuditDriver::check() finds who changed them.
   for (std::size_t set = 0; set < context_.operands.sets.size(); ++set) context_.notice_changed_operands(set);
   if (!context_.changed_operands.empty() ||
       context_.rounding_explains(output, context_.answers->given, context_.operands.pristine, /*renewed=*/false))
@@ -122,15 +119,13 @@ inline std::string TimedCalls::find_fault_of_output(const c10::IValue& output) {
   return AuditContext::in_timed_call(agreement.message);
 }
 
-/// Checks the output of the last timed call of each implementation. The output is unknown if the call writes to
-/// operands or draws random numbers, since the last sample then applied it many times over, and if rounds have values
-/// of their own. One more timed call from the first state then stands in for it.
+/// Checks the output of each implementation's last timed call. If calls add up, or rounds have values of their own,
+/// that output is unknown: one more timed call from the first state stands in.
 inline void TimedCalls::check_last_outputs(const std::optional<std::size_t>& audited_last, AuditFindings& findings) {
   for (const std::size_t index : context_.schedule.timed()) {
     auto& implementation = *context_.prepared.implementations[index];
     std::optional<std::size_t> set;
-    // After an audit in the last cycle there is no such output any more. Calls of the baseline, which is asked for its
-    // answers then, leave its output alone.
+    // An audit after the last cycle has taken the output. Calls of the baseline for its answers leave its own alone.
     if (context_.calls_add_up() || context_.prepared.renew || audited_last == index) {
       set = 0;
       context_.operands.restore_all(*set);

@@ -1,4 +1,4 @@
-// TimedOutputs: whether the outputs that are kept of timed calls are right, all of them as far as that is cheap.
+// TimedOutputs: whether kept outputs of timed calls are right, as far as that is cheap.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@
 
 namespace pace::detail {
 
-/// Returns whether both tensors are dense, alike and hold the same bits in the CPU's memory. It makes no call of
-/// LibTorch that would wake its threads before the next sample.
+/// Whether both tensors are dense and alike, with the same bits in the CPU's memory. Makes no call of LibTorch that
+/// would wake its threads before the next sample.
 [[nodiscard]] inline bool same_bits(const at::Tensor& one, const at::Tensor& other) {
   if (!one.defined() || !other.defined()) return one.defined() == other.defined();
   const auto is_dense = [](const at::Tensor& tensor) {
@@ -41,7 +41,7 @@ namespace pace::detail {
                                                  static_cast<std::size_t>(first.end - first.begin)) == 0;
 }
 
-/// As above, for outputs of any structure. Values of rare types, such as dicts, count as different.
+/// The same for any output. Values of rare types, such as dicts, count as different.
 [[nodiscard]] inline bool same_bits(const c10::IValue& one, const c10::IValue& other) {
   const auto all_same = [](const auto& ones, const auto& others) {
     return std::equal(ones.begin(), ones.end(), others.begin(), others.end(),
@@ -60,13 +60,11 @@ namespace pace::detail {
   return false;
 }
 
-/// Looks after each sample at the output that was kept of it. Its bits are compared with those of outputs of the same
-/// implementation that are known to be right; only an output with other bits is judged by tolerances, which is left
-/// until the end of the cycle. Where either would take more than its share of the time of the rounds, as for large
-/// outputs or for those that have other bits in each call, outputs are chosen at random.
+/// Compares the bits of each sample's output with correct ones of the implementation. Judges other bits by tolerances
+/// at the end of the cycle. If either would take more than its share of the rounds, outputs are chosen at random.
 class TimedOutputs {
  public:
-  /// What is wrong with an output of the implementation at `place`; empty if nothing is.
+  /// Returns the fault of an output of the implementation at `place`, empty for none.
   using Judge = FunctionRef<std::string(std::size_t place, const c10::IValue& output)>;
   struct Fault {
     std::size_t place = 0;
@@ -87,7 +85,7 @@ class TimedOutputs {
     began_ = clock_.now();
   }
 
-  /// Looks at the output of a sample of the implementation at `place`. `right` is an output that is known to be right.
+  /// Checks the output of a sample of the implementation at `place`. `right` is a correct output.
   void look_at(std::size_t place, const c10::IValue& output, const c10::IValue& right) {
     auto& of = each_[place];
     ++samples_;
@@ -102,7 +100,7 @@ class TimedOutputs {
     took_ += took;
   }
 
-  /// Judges the outputs that wait for it. Returns the first fault; then the others wait no more.
+  /// Judges the waiting outputs. Returns the first fault, and drops the others then.
   [[nodiscard]] std::optional<Fault> judge(Judge problem_of) {
     std::optional<Fault> fault;
     for (std::size_t place = 0; place < each_.size(); ++place) {
@@ -127,8 +125,7 @@ class TimedOutputs {
   [[nodiscard]] Nanoseconds took() const { return took_; }
 
  private:
-  /// Outputs that are known to be right, for each implementation at most: there may be one for each algorithm that
-  /// takes turns with others.
+  /// Most correct outputs of an implementation: algorithms may take turns.
   static constexpr std::size_t most_known = 4;
   static constexpr double most_known_bytes = 16 << 20;
 
@@ -143,7 +140,7 @@ class TimedOutputs {
     return static_cast<double>(random_.below(steps)) < probability * static_cast<double>(steps);
   }
 
-  /// With the probability by which comparisons take no more than their share on average, so that none can be foreseen.
+  /// At random, so that comparisons keep to their share and none can be foreseen.
   [[nodiscard]] bool is_chosen(const OfOne& of, Nanoseconds elapsed) {
     if (of.compared == 0) return true;
     const Nanoseconds allowed = share_of_comparing * elapsed / static_cast<double>(samples_),
@@ -151,7 +148,7 @@ class TimedOutputs {
     return cost <= allowed || happens(allowed / cost);
   }
 
-  /// The first output in any case, and later ones as far as their share allows, of which half is left to chance.
+  /// The first output, and later ones as far as their share allows, half by chance.
   [[nodiscard]] bool may_wait(const OfOne& of, Nanoseconds elapsed) {
     if (of.judged == 0) return of.waiting.empty();
     const Nanoseconds allowed = share_of_judging * elapsed / static_cast<double>(each_.size()),
@@ -167,7 +164,7 @@ class TimedOutputs {
       plain = plain && check::detail::is_plain(tensor);
       if (plain) bytes += static_cast<double>(tensor.nbytes());
     });
-    // The bits of others, such as sparse ones, are not compared.
+    // same_bits() compares no others, such as sparse ones.
     if (!plain || bytes > most_known_bytes / most_known) return;
     // A copy, since an output may be a view of an operand, whose values change.
     auto copy = check::clone_ivalue(output);
