@@ -1,4 +1,4 @@
-// Baseline alone: samples of the baseline with nothing beside them, which show whether something slows it.
+// Baseline alone: samples of the baseline with nothing beside them.
 #pragma once
 
 #include <sched.h>
@@ -23,8 +23,8 @@
 
 namespace pace::detail {
 
-/// Times of a call of the baseline alone: on each set of operands a median with its interval. Of these, the fastest
-/// and the slowest are kept, since identical code differs by where its operands lie.
+/// Median times of a call of the baseline alone, on the fastest and the slowest set of operands: identical code depends
+/// on where these lie.
 struct AloneTimes {
   Interval<double> fastest{};   ///< of the median in nanoseconds
   Interval<double> slowest{};   ///< of the median in nanoseconds
@@ -33,13 +33,12 @@ struct AloneTimes {
   Nanoseconds of_sample{};      ///< how long a sample took at first
 };
 
-/// Share of the budget that the samples of the baseline alone take at most, before the rounds and again after them: of
-/// calls that are too long for that, fewer samples are taken, which take up to `most_alone_share`.
+/// Largest share of the budget for samples of the baseline alone, before the rounds and again after them. Long calls
+/// get fewer samples, and up to `most_alone_share`.
 inline constexpr double alone_share = 0.05, most_alone_share = 0.5;
 
-/// Samples `baseline` on each of `sets` sets of operands, after as many calls as it takes to find the length of a
-/// sample. Returns nothing if the fewest samples that have an interval would take longer than `most_alone_share` of the
-/// budget. Throws what the baseline throws.
+/// Samples `baseline` on each of `sets` sets of operands. Returns nothing if the fewest samples with an interval would
+/// take more than `most_alone_share` of the budget. Throws what the baseline throws.
 [[nodiscard]] inline std::optional<AloneTimes> time_alone(timing::Clock& clock, timing::Subject& baseline,
                                                           std::size_t sets, const Options& options) {
   constexpr double confidence = 0.99;
@@ -82,8 +81,8 @@ inline constexpr double alone_share = 0.05, most_alone_share = 0.5;
   return found;
 }
 
-/// Takes memory in which outputs of so many `bytes` each may have lain, `times` times, so that they lie elsewhere while
-/// the result lives: how far apart operands and outputs are decides how fast the same code is.
+/// Takes memory of these sizes in `bytes`, `times` times, so that outputs lie elsewhere while the result lives. Their
+/// distance from operands decides how fast the same code is.
 [[nodiscard]] inline std::vector<at::Tensor> take_memory(const std::vector<std::int64_t>& bytes, int times) {
   constexpr std::int64_t most_bytes = 1 << 28;
   std::vector<at::Tensor> taken;
@@ -96,23 +95,22 @@ inline constexpr double alone_share = 0.05, most_alone_share = 0.5;
   return taken;
 }
 
-/// Lets malloc keep the blocks that a call frees for the next one, up to a size that the C library of GNU raises when a
-/// larger block is freed: two processes differ by that, and calls that get new pages of the system each time take up to
-/// ten times as long. A candidate that has set malloc otherwise keeps its setting.
+/// Lets malloc keep freed blocks for the next call. Calls that get new pages of the system take up to ten times as
+/// long. The C library of GNU raises its size limit whenever a larger block is freed, so two processes differ by it. A
+/// candidate's own settings of malloc stay.
 inline void let_malloc_keep_blocks() {
   constexpr std::int64_t bytes = 31 << 20;  // it adapts up to 32 MiB
   (void)at::empty({bytes}, at::kByte);
 }
 
-/// Samples of the baseline alone, some at each of a few states of the heap, taken in one process and then in another.
+/// Samples of the baseline alone, taken in one process and then in another.
 struct Burst {
   int cpu = -1;                 ///< on which it is taken; below 0: any
-  std::size_t number = 0;       ///< number of the burst, which varies the operands and the states
+  std::size_t number = 0;       ///< varies the operands and the states
   std::int64_t iterations = 1;  ///< of each sample
   int samples = 1;              ///< at each state, after one that warms up
 
-  /// The same calls take up to ten times as long where their outputs get new pages of the system each time, which
-  /// depends on what lies at the end of the heap.
+  /// States of the heap. Its end decides whether outputs get new pages of the system.
   static constexpr int states = 3;
 };
 
@@ -138,8 +136,8 @@ class OnCpu {
   bool moved_ = false;
 };
 
-/// Takes `burst` of `baseline`, which has `sets` sets of operands, and whose outputs have so many `bytes_of_outputs`.
-/// Returns the median time of a call at the state of the heap at which it is shortest. Throws what the baseline throws.
+/// Takes `burst` of `baseline`, which has `sets` sets of operands and outputs of these `bytes_of_outputs`. Returns the
+/// median time of a call at the fastest state of the heap. Throws what the baseline throws.
 [[nodiscard]] inline Nanoseconds time_burst(timing::Clock& clock, timing::Subject& baseline, std::size_t sets,
                                             const std::vector<std::int64_t>& bytes_of_outputs, const Burst& burst) {
   constexpr std::size_t in_a_row = 2;  // once with each process as the first one
@@ -160,10 +158,10 @@ class OnCpu {
   return shortest / static_cast<double>(burst.iterations);
 }
 
-/// Share by which the baseline must have become slower to count as slowed: beyond the intervals of its times alone, and
-/// in pairs of bursts here and in a process in which no candidate was called.
+/// Share by which the baseline must have become slower. It must show beyond the intervals of its times alone, and in
+/// pairs of bursts here and in a process without candidates.
 inline constexpr double slowed_share = 0.25;
-/// The same where no other process can show whether the machine has become slower.
+/// The same without such a process, which shows whether the machine has become slower.
 inline constexpr double slowed_share_without_process = 1;
 
 }  // namespace pace::detail

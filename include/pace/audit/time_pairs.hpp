@@ -1,4 +1,4 @@
-// Time pairs: times of the same work in two processes, taken in turn, and whether it is slower in one of them.
+// Time pairs: times of the same work in two processes, taken in turn.
 #pragma once
 
 #include <chrono>
@@ -23,12 +23,11 @@ struct TimePair {
   Nanoseconds there{};  ///< in the other one
 };
 
-/// Number of pairs on which a decision rests: 20 of 24 have to agree at `error_of_pairs`.
+/// Pairs for a decision: 20 of 24 have to agree at `error_of_pairs`.
 inline constexpr std::size_t pairs_of_decision = 24;
 /// Probability that the work is called slower here though it is not.
 inline constexpr double error_of_pairs = 1e-3;
-/// Time between two pairs, so that all of them are spread over more than a second: other work that begins or ends on
-/// the machine takes part in some of them.
+/// Time between two pairs. Spread over more than a second, some pairs meet work that begins or ends on the machine.
 inline constexpr Nanoseconds pause_between_pairs = std::chrono::milliseconds(60);
 
 /// The median of one of the times of `pairs`.
@@ -38,16 +37,16 @@ inline constexpr Nanoseconds pause_between_pairs = std::chrono::milliseconds(60)
   return Nanoseconds(stats::median(stats::sorted(std::move(times))));
 }
 
-/// Returns whether the work takes more than 1 + `share` times as long here as there, by the sign test of the ratios. If
-/// `further` is above 0: whether it does if so many further pairs all say so.
+/// Whether the work takes more than 1 + `share` times as long here as there, by the sign test of the ratios. `further`:
+/// if so many further pairs said so.
 [[nodiscard]] inline bool slower_here(std::span<const TimePair> pairs, double share, std::size_t further = 0) {
   std::vector<double> ratios(further, std::numeric_limits<double>::infinity());
   for (const auto& each : pairs) ratios.push_back(each.here / each.there);
   return stats::sign_test(ratios, 1 + share).p_above <= error_of_pairs;
 }
 
-/// Takes pairs by `take(number)`, with pauses of `clock` between them, until there are `pairs_of_decision`, or the
-/// further ones cannot make slower_here() true, or `take` returns nothing. Returns those that were taken.
+/// Takes pairs by `take(number)`, with pauses between them, up to `pairs_of_decision`. Ends early if slower_here()
+/// cannot become true, or `take` returns nothing.
 [[nodiscard]] inline std::vector<TimePair> take_pairs(timing::Clock& clock, double share,
                                                       FunctionRef<std::optional<TimePair>(std::size_t)> take) {
   std::vector<TimePair> pairs;

@@ -1,5 +1,4 @@
-// UnseenNorm: how long a call of the baseline may take on unseen values, so that a candidate which
-// slows the baseline there gains nothing.
+// UnseenNorm: how long the baseline may take on unseen values, so that slowing it gains nothing.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +23,7 @@
 
 namespace pace::detail {
 
-/// The samples of the baseline on unseen values that an untouched process is asked for.
+/// A request to an untouched process: samples of the baseline on unseen values.
 struct UnseenRequest {
   UnseenRequest(std::size_t most_calls, std::span<const std::size_t> keeping) : calls(most_calls) {
     for (const std::size_t each : keeping) {
@@ -50,13 +49,13 @@ struct UnseenRequest {
   static constexpr std::size_t operands = 64;
 };
 
-/// A speed-up on unseen values for which the baseline's time counts up to a limit.
+/// A speed-up with a limit on the baseline's time.
 struct HeldSpeed {
   /// Nothing: there was no time for it.
   std::optional<UnseenSpeed> speed = {};
-  /// The baseline took longer than the limit in most of the pairs.
+  /// In most pairs, the baseline took longer than the limit.
   bool mostly = false;
-  /// The speed-up of the rounds is too large beside this one because of the limit alone.
+  /// The limit alone makes the speed-up of the rounds excessive.
   bool decides = false;
 };
 
@@ -65,38 +64,37 @@ struct HeldSpeed {
   return gate::likely_excess_of(in_rounds, on_unseen_values) > 1;
 }
 
-/// The norm of the baseline on unseen values. It is learned before any candidate is called, as the share by which calls
-/// take longer there than where they are repeated. After the rounds the time of such a call counts as far as this share
-/// of the time in the rounds, and `slowed_share` more. A machine that has become slower since the rounds is no doing of
-/// a candidate: where that limit decides, a process in which no candidate was called says at the same time how long the
-/// baseline takes.
+/// The norm of the baseline on unseen values. Before any candidate, it learns by which factor calls take longer there
+/// than repeated ones. After the rounds, a call counts up to this factor of its time in the rounds, and `slowed_share`
+/// more. If that limit decides, the machine may have become slower: a process without candidates then times the
+/// baseline at the same moment.
 class UnseenNorm {
  public:
-  /// Returns the time of a call of the baseline on unseen values; nothing if there is no such process, or no answer
-  /// within the time.
+  /// Returns the time of a call of the baseline on unseen values; nothing without such a process, or an answer within
+  /// the time.
   using TimeUntouched = std::function<std::optional<Nanoseconds>(const UnseenRequest&, Nanoseconds)>;
 
   /// No limit, as no time is longer.
   static constexpr Nanoseconds none{std::numeric_limits<double>::infinity()};
-  /// Time for pairs beside the untouched process, with the pauses between them.
+  /// Time for pairs beside the untouched process, with pauses.
   static constexpr Nanoseconds time_beside_untouched = static_cast<double>(pairs_of_decision) * pause_between_pairs;
 
   void time_untouched_by(TimeUntouched time) { time_untouched_ = std::move(time); }
 
-  /// The times of a call of the baseline before any candidate is called. Without both, calls on unseen values count as
-  /// repeated ones.
+  /// Times of a call before any candidate. Without both, calls on unseen values count as repeated ones.
   void learn(Nanoseconds on_unseen_values, Nanoseconds repeated) {
     if (repeated.count() > 0 && repeated < none) times_ = std::max(1.0, on_unseen_values / repeated);
   }
   /// The median time of a call of the baseline in the rounds.
   void take_rounds(Nanoseconds baseline) { in_rounds_ = baseline; }
 
+  /// The longest time of a call that counts.
   [[nodiscard]] Nanoseconds longest() const { return held_to(times_ * in_rounds_, slowed_share); }
-  /// The same without a process that says whether the machine is slower.
+  /// The same without a process that shows whether the machine is slower.
   [[nodiscard]] Nanoseconds longest_without_process() const {
     return held_to(times_ * in_rounds_, slowed_share_without_process);
   }
-  /// The same by what the untouched process says now; nothing if it says nothing.
+  /// The same by the untouched process; nothing if it does not answer.
   [[nodiscard]] std::optional<Nanoseconds> longest_by_untouched(const UnseenRequest& request, Nanoseconds left) const {
     constexpr Nanoseconds longest_answer = std::chrono::seconds(20);
     if (!time_untouched_ || !request.fits) return std::nullopt;
@@ -104,7 +102,7 @@ class UnseenNorm {
     return there ? std::optional(held_to(*there, slowed_share)) : std::nullopt;
   }
 
-  /// What a reader must know where the baseline took longer than the limit.
+  /// A note if the baseline took longer than the limit.
   [[nodiscard]] static std::string note(bool untouched) {
     return "On unseen values, the baseline takes longer than " +
            std::string(untouched ? "in a process in which no candidate was called"
@@ -119,7 +117,7 @@ class UnseenNorm {
   }
 
   TimeUntouched time_untouched_ = {};
-  /// The time of a call on unseen values over that of a repeated one.
+  /// Time of a call on unseen values / time of a repeated one.
   double times_ = 1;
   Nanoseconds in_rounds_{};
 };

@@ -1,4 +1,4 @@
-// UntouchedBaseline: the baseline's time before any candidate was called, against its time afterwards.
+// UntouchedBaseline: the baseline's time before any candidate was called, and afterwards.
 #pragma once
 
 #include <sched.h>
@@ -46,10 +46,11 @@ namespace pace::detail {
   return bytes;
 }
 
-/// The baseline in a process in which no candidate is called, prepared and warmed up by the steps of a comparison.
+/// The baseline in a process without candidates, warmed up like a comparison.
 class LoneBaseline {
  public:
-  /// Prepares it, for as long as a comparison by `plan` may. Both must outlive it. Throws what the baseline throws.
+  /// Prepares it, which takes as long as in a comparison by `plan`. Both must outlive it. Throws what the baseline
+  /// throws.
   LoneBaseline(timing::Clock& clock, const ComparisonPlan& plan)
       : clock_(clock), prepared_(prepare(clock, plan)), check_(plan.check) {
     if (!prepared_.participants.pending(prepared_.participants.baseline())) throw Error("the baseline is refused");
@@ -86,20 +87,19 @@ class LoneBaseline {
   std::optional<SpeedOnUnseenValues> speed_;
 };
 
-/// What the untouched process is asked for: a burst, or samples on unseen values.
+/// A request to the untouched process: a burst, or samples on unseen values.
 struct UntouchedRequest {
   Burst burst = {};
   std::optional<UnseenRequest> on_unseen_values = {};
 };
 
-/// Finds that something which candidates have done slows the baseline, whatever that is: observers, an allocator,
-/// signals, settings of the C library. The baseline is timed alone before the first call of a candidate and after the
-/// rounds. If it is slower then, it is timed in turn with the same in a process that was forked before the comparison:
-/// if the machine has become slower, so has the baseline there. Where there is no such process, what other processes
-/// took of the CPUs meanwhile excuses as much. That process says as well how long the baseline takes on unseen values.
+/// Finds whether candidates slow the baseline by any means, such as observers, allocators, signals or settings of the C
+/// library. Times the baseline alone before the first candidate and after the rounds. If it has become slower, times it
+/// in turn with a process forked before: a slower machine slows both. Without that process, CPU time that others took
+/// may explain it.
 class UntouchedBaseline {
  public:
-  /// Forks, where that is safe. `clock` and `plan` must outlive it. It compares the `samples` of the baseline.
+  /// Forks where that is safe. `clock` and `plan` must outlive it. `samples`: those of the baseline to compare.
   UntouchedBaseline(timing::Clock& clock, const ComparisonPlan& plan, BaselineSamples samples)
       : able_(is_able(clock) && plan.options.audit == Audit::strict && samples != BaselineSamples::none),
         of_rounds_(samples == BaselineSamples::all) {
@@ -113,7 +113,7 @@ class UntouchedBaseline {
         });
   }
 
-  /// Times the baseline of `prepared` alone, before any candidate is called. `output`: what a call of it returns.
+  /// Times the baseline alone before any candidate is called. `output`: one of its outputs.
   void before_candidates(timing::Clock& clock, const Prepared& prepared, const Options& options,
                          const c10::IValue& output) {
     if (!able_ || !of_rounds_) return;
@@ -124,15 +124,14 @@ class UntouchedBaseline {
   /// CPU seconds that the baseline alone used in a second; 0: unknown.
   [[nodiscard]] double cores() const { return before_ ? before_->cores : 0; }
 
-  /// Asks the untouched process for the time of a call of the baseline on unseen values. Returns nothing if there is no
-  /// such process, or if it does not answer.
+  /// Returns the time of a call of the untouched baseline on unseen values; nothing without such a process, or an
+  /// answer within `longest`.
   [[nodiscard]] std::optional<Nanoseconds> time_on_unseen_values(const UnseenRequest& request, Nanoseconds longest) {
     if (!untouched_) return std::nullopt;
     return untouched_->ask({.burst = {.cpu = ::sched_getcpu()}, .on_unseen_values = request}, longest);
   }
 
-  /// After the rounds of `timed`, in which a call of the baseline took `in_rounds` in the median: returns why that is
-  /// not its own time.
+  /// After the rounds of `timed`, with the median `in_rounds` of the baseline: returns why that is not its own time.
   [[nodiscard]] SlowedBaseline after_rounds(timing::Clock& clock, const Prepared& prepared, const Options& options,
                                             const std::vector<std::size_t>& timed, Nanoseconds in_rounds) {
     if (!before_) return {};
@@ -157,27 +156,26 @@ class UntouchedBaseline {
   /// Intervals as wide as that are due to other work.
   static constexpr double steady_share = 0.1;
   static constexpr int tries = 3;
-  /// How long the baseline is timed alone where what others take of the CPUs has to be known, which the kernel counts
-  /// by ticks, up to 10 ms apart.
+  /// The kernel counts others' CPU time by ticks of up to 10 ms, so that takes this long.
   static constexpr Nanoseconds time_to_know_others = std::chrono::milliseconds(250);
-  /// CPU seconds in a second that other work has to take at least to account for a slow baseline of several threads.
+  /// Fewest CPU seconds of others in a second that explain a slow baseline of several threads.
   static constexpr double least_taken_of_threads = 0.1;
   static constexpr Nanoseconds longest_answer = std::chrono::seconds(20);
 
-  /// Only by the host's own clock is the baseline's time the CPU's alone.
+  /// Only the host's own clock times the CPU alone.
   [[nodiscard]] static bool is_able(timing::Clock& clock) {
     return clock.modes() == nullptr && clock.thread_counters().has_value();
   }
 
-  /// How long a call of the baseline may take at most if it is to be as fast as before but for `share`.
+  /// The longest time of a call that counts as fast as before, but for `share`.
   [[nodiscard]] double most_time(double share) const { return (1 + share) * before_->fastest.high; }
 
-  /// Times the baseline alone, `tries` times and for `duration` at least. Returns the last times that are known.
-  /// Returns nothing once it is as fast as before but for `share`, or where it cannot be timed so many times.
+  /// Times the baseline alone, `tries` times and for at least `duration`. Returns the last times; nothing once it is as
+  /// fast as before but for `share`, or if it cannot be timed so often.
   [[nodiscard]] std::optional<AloneTimes> time_while_slow(timing::Clock& clock, const Prepared& prepared,
                                                           const Options& options, double share,
                                                           Nanoseconds duration = {}) const {
-    // What slows it for a moment, or where its outputs happen to lie in the heap, is no candidate's doing.
+    // A slow moment, and the place of outputs in the heap, are no candidate's fault.
     constexpr int outputs_apart = 32;
     const Nanoseconds began = clock.now();
     std::optional<AloneTimes> slow;
@@ -185,14 +183,14 @@ class UntouchedBaseline {
       const auto taken = take_memory(bytes_of_outputs_, i * outputs_apart);
       const auto now = time_now(clock, prepared, options);
       if (!now && i < tries) return std::nullopt;
-      if (!now) break;  // no time is left, or it throws: what is known by now counts
+      if (!now) break;  // no time is left, or it throws: earlier times count
       if (now->fastest.low <= most_time(share)) return std::nullopt;
       slow = now;
     }
     return slow;
   }
 
-  /// Without the other process: what slows the baseline against its time before any candidate was called.
+  /// Without the other process: the slow-down since before any candidate.
   [[nodiscard]] SlowedBaseline slowed_since_before(timing::Clock& clock, const Prepared& prepared,
                                                    const Options& options, Nanoseconds in_rounds) const {
     if (in_rounds.count() <= most_time(slowed_share_without_process)) return {};
@@ -207,8 +205,7 @@ class UntouchedBaseline {
     const auto taken = counters_before && counters_after
                            ? timing::cores_taken_between(*counters_before, *counters_after, at::get_num_threads())
                            : std::nullopt;
-    // A thread that is put aside keeps all others waiting, so that a small share of a CPU delays calls of several
-    // threads by any factor.
+    // A thread put aside keeps all others waiting, so a small share of a CPU delays them by any factor.
     const bool by_others = taken && (at::get_num_threads() > 1 ? *taken >= least_taken_of_threads
                                                                : (1 - *taken) * now->fastest.low <= not_slow);
     if (by_others)
@@ -218,7 +215,7 @@ class UntouchedBaseline {
     return {.by_candidate = text};
   }
 
-  /// What `pairs` of the baseline's times here and in the other process say.
+  /// The verdict by `pairs` of times here and in the other process.
   [[nodiscard]] static SlowedBaseline slowed_beside_untouched(const std::vector<TimePair>& pairs) {
     if (!slower_here(pairs, slowed_share)) return {};
     return {.by_candidate = "the baseline alone takes " + format_time(median_of(pairs, &TimePair::here)) +
@@ -227,9 +224,8 @@ class UntouchedBaseline {
                             std::to_string(pairs.size()) + " times"};
   }
 
-  /// Times the baseline here and in the untouched process, in turn and on one CPU, since CPUs differ by what their
-  /// other threads do, if it seems slower than before. Returns nothing if there is no such process, or if it does not
-  /// answer.
+  /// If the baseline seems slower, times it here and in the untouched process, in turn and on one CPU, since other
+  /// threads load CPUs differently. Returns nothing without such a process, or an answer.
   [[nodiscard]] std::optional<std::vector<TimePair>> beside_untouched(timing::Clock& clock, const Prepared& prepared,
                                                                       const Options& options, Nanoseconds in_rounds) {
     if (!untouched_) return std::nullopt;
@@ -269,11 +265,11 @@ class UntouchedBaseline {
     try {
       return time_alone(clock, prepared.baseline(), prepared.operands->sets.size(), options);
     } catch (...) {
-      return std::nullopt;  // it will throw in the rounds, too, where that has consequences
+      return std::nullopt;  // the rounds or checks handle what it throws
     }
   }
 
-  /// The best of some tries, which end as soon as other work on the machine does not widen the intervals.
+  /// The best of some tries, until intervals are narrow.
   [[nodiscard]] static std::optional<AloneTimes> time_steadily(timing::Clock& clock, const Prepared& prepared,
                                                                const Options& options) {
     auto best = time_now(clock, prepared, options);

@@ -1,4 +1,4 @@
-// UntouchedProcess: a copy of this process as it was before any candidate was called, which answers questions.
+// UntouchedProcess: a copy of this process from before any candidate, which answers requests.
 #pragma once
 
 #include <fcntl.h>
@@ -18,16 +18,16 @@
 
 namespace pace::detail {
 
-/// A child process that shares the memory of this one until either of them writes to it. It sleeps until it is asked,
-/// answers, sleeps again, and ends without what exit() runs: after a request without an answer, or with this object.
-/// It ends with this process, prints nothing, and reports nothing to a supervisor.
+/// A child process that shares memory with this one until either writes to it. It sleeps between requests. It ends
+/// after one without an answer, with this object or with this process, and runs nothing of exit(). It prints nothing,
+/// and reports nothing to a supervisor.
 template <class Request, class Answer>
 class UntouchedProcess {
   static_assert(std::is_trivially_copyable_v<Request> && std::is_trivially_copyable_v<Answer>);
 
  public:
-  /// Forks. `work` runs in the child for each request, and returns nothing if there is no answer. Without memory, or
-  /// processes, for a child there is none.
+  /// Forks. `work` runs in the child for each request, and returns nothing for no answer. Without memory or processes
+  /// for one, there is no child.
   explicit UntouchedProcess(const std::function<std::optional<Answer>(const Request&)>& work) {
     int requests[2], answers[2];
     if (::pipe2(requests, O_CLOEXEC) != 0) return;
@@ -56,17 +56,17 @@ class UntouchedProcess {
     if (answers_ >= 0) ::close(answers_);
   }
 
-  /// Waits for the answer for `longest` at most. Returns nothing if there is none by then, which ends the child: it
-  /// would go on working beside others.
+  /// Waits for the answer for at most `longest`. Without one, returns nothing and ends the child, which would go on
+  /// working.
   [[nodiscard]] std::optional<Answer> ask(const Request& request, Nanoseconds longest) {
     auto answer = child_ > 0 && !was_ended() ? exchange(request, longest) : std::nullopt;
     if (!answer) end();
     return answer;
   }
 
-  /// Returns whether the child was ended while it had no request, which it never does by itself.
+  /// Returns whether the child was ended between requests, which it never does by itself.
   [[nodiscard]] bool was_ended() {
-    // Not a child any more: another part of this process has waited for its end.
+    // Another part of this process has waited for its end.
     if (child_ > 0 && ::waitpid(child_, nullptr, WNOHANG) != 0) {
       child_ = -1;
       was_ended_ = true;
