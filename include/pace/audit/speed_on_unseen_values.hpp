@@ -40,52 +40,51 @@
 
 namespace pace::detail {
 
-/// Times pairs of samples, one of each side, on the same unseen values. A candidate that keeps results has no advantage
-/// there. `judge` holds gates against the figure.
+/// Times pairs of samples, one of each side, on the same unseen values. The room `judge` holds gates against the
+/// figure.
 class SpeedOnUnseenValues {
  public:
-  /// Trials of a check on unseen values, samples of a trial, and attempts: they limit the calls of a sample.
+  /// Trials of a check, samples of a trial, and attempts: they limit the calls of a sample.
   static constexpr double fewest_trials = 6, samples_of_trial = 7, attempts = 2;
 
   /// `context` must outlive it.
   explicit SpeedOnUnseenValues(AuditContext& context) : context_(context) {}
 
-  /// Before any candidate is called, and after the baseline's answers are known: how much longer calls of the baseline
-  /// take on unseen values than where they are repeated, which is its norm after the rounds. `options`: those that
-  /// limit its samples.
+  /// Learns the norm: how much longer the baseline's calls take on unseen values than repeated ones. Call it after
+  /// AuditContext::learn() and before any candidate. `options` limit its samples.
   void learn_norm(const Options& options);
-  /// Sets how a process in which no candidate was called is asked for the baseline's time on unseen values.
+  /// Sets how a process without candidates times the baseline on unseen values.
   void time_untouched_by(UnseenNorm::TimeUntouched time) { norm_.time_untouched_by(std::move(time)); }
   /// The median time of a call of the baseline in the rounds.
   void take_rounds(Nanoseconds baseline) { norm_.take_rounds(baseline); }
-  /// In such a process: the time of a call of the baseline on unseen values.
+  /// In such a process: times a call of the baseline on unseen values.
   [[nodiscard]] Nanoseconds time_baseline(const UnseenRequest& request);
 
-  /// How many calls a sample on unseen values has, where one call of each side takes `usual` together.
+  /// Calls of a sample on unseen values, if one call of each side takes `usual` together.
   [[nodiscard]] double calls_of_sample(Nanoseconds usual) const {
     const double affordable =
         AuditContext::audit_share * context_.options.budget / (samples_of_trial * attempts * fewest_trials * usual);
     const double fitting = most_bytes / std::max(1.0, bytes_of(context_.operands.pristine));
     return std::max(1.0, std::min({affordable, fitting, most_calls}));
   }
-  /// Whether find_fault() asks for the speed-up of the implementation, and whether it has found that.
+  /// Whether find_fault() measures the speed-up of the implementation.
   [[nodiscard]] bool measures(Implementation& implementation) const {
     if (!(context_.in_rounds.speedups.at(implementation.index) > 0)) return false;
     if (context_.clock.modes() == nullptr) return true;
     const ClockChoice clock = context_.clock.modes()->selected();
-    // The wait for the device is a part of the time by its wall clock, and of few calls a larger one.
+    // Its wall clock includes the wait for the device, which weighs more in few calls.
     if (clock == ClockChoice::wall) return false;
-    // Other clocks of a device make an untimed step before those of a sample, which would see the values first.
+    // Other clocks of a device make an untimed step first, which would see the values.
     return implementation.phases() == nullptr || clock == ClockChoice::graph || clock == ClockChoice::cold;
   }
+  /// Whether it has found that speed-up.
   [[nodiscard]] bool has_figure(std::size_t index) const {
     const auto found = std::ranges::find(found_, index, &UnseenSpeed::index);
     return found != found_.end() && found->speedup.interval.has_value();
   }
   /// Moves out the speed-ups that were found.
   [[nodiscard]] std::vector<UnseenSpeed> take_found() { return std::exchange(found_, {}); }
-  /// Measures the speed-up of an implementation, where the operand tensors `kept` have the values given. Returns what
-  /// is wrong with its outputs.
+  /// Measures the speed-up while the operand tensors `kept` have the values given. Returns the fault of outputs.
   [[nodiscard]] std::string find_fault(Implementation& implementation, UnseenSamples& samples,
                                        std::span<const std::size_t> kept);
   /// Judges the output of the last sample on unseen values.
@@ -94,9 +93,9 @@ class SpeedOnUnseenValues {
  private:
   static constexpr double most_calls = 16, most_bytes = 1 << 20;
 
-  /// The state of the pairs of samples on unseen values of one implementation.
+  /// The pairs of samples of one implementation.
   struct Pairs {
-    /// What pairs have taken of the time `most`, from `start` on, and what those that were wanted last would take.
+    /// Time taken since `start`, the limit, and the time with the pairs wanted last.
     struct Taken {
       Nanoseconds start{}, most{}, of_drawing{}, wanted{};
       std::size_t pairs = 0;
@@ -104,9 +103,9 @@ class SpeedOnUnseenValues {
     Implementation& implementation;
     UnseenSamples& samples;
     Taken all = {};
-    /// What is wrong with outputs, and why no values could be drawn.
+    /// The fault of outputs, and why no values could be drawn.
     std::string wrong = {}, not_drawn = {};
-    /// The clock was set back in a sample; no time was left for pairs beside the untouched process.
+    /// The clock was set back in a sample; no time was left beside the untouched process.
     bool untimed = false, cut_short = false;
   };
   [[nodiscard]] std::optional<UnseenSpeed> measure(Pairs& pairs, std::span<const std::size_t> keeping);
@@ -123,11 +122,9 @@ class SpeedOnUnseenValues {
   std::vector<UnseenSpeed> found_;
 };
 
-/// Measures the speed-up over the baseline where all values but those of the operand tensors `kept` are new, which is
-/// what remains of that of the rounds without anything that is kept from call to call, whatever it is kept by: address,
-/// version, content, or that calls are repeated. Returns what is wrong with the outputs. Where rounds have values of
-/// the user's, so have these samples. The clock of a device times them as it times those of the rounds, but for its
-/// wall clock.
+/// Measures the speed-up on unseen values. A candidate that keeps results by address, version, content or repetition
+/// loses its advantage here. If rounds have the user's values, so have these samples. A device's clock times them as in
+/// the rounds, except for its wall clock.
 inline std::string SpeedOnUnseenValues::find_fault(Implementation& implementation, UnseenSamples& samples,
                                                    std::span<const std::size_t> kept) {
   if (!measures(implementation)) return {};
@@ -162,8 +159,7 @@ inline std::string SpeedOnUnseenValues::find_fault(Implementation& implementatio
   if (!pairs.wrong.empty()) return pairs.wrong;
   if (found) {
     if (!found->note.empty()) context_.notes.push_back(found->note);
-    // Where there was no time to look for operands that excuse it, it proves nothing: gates that it does not meet are
-    // undecided.
+    // Without time to look for kept operands, the figure proves nothing. Gates that it fails are undecided.
     if (open) {
       found->speedup.interval.reset();
       found->phases.clear();
@@ -174,7 +170,7 @@ inline std::string SpeedOnUnseenValues::find_fault(Implementation& implementatio
   return {};
 }
 
-/// Notes why pairs on unseen values have shown nothing, or, if there is a figure, not whether an operand excuses it.
+/// Notes why there is no figure, or why a kept operand may still explain it.
 inline void SpeedOnUnseenValues::leave_out(const Pairs& pairs, bool has_figure) {
   const std::size_t index = pairs.implementation.index;
   const std::string what = has_figure ? "whether an operand that stays excuses that it is slower on unseen values"
@@ -186,7 +182,7 @@ inline void SpeedOnUnseenValues::leave_out(const Pairs& pairs, bool has_figure) 
   else if (pairs.untimed)
     context_.leave_out(index, what + ", since a sample took no time by the clock",
                        "a clock that is not set back while it times");
-  // Where the calls took the time, these may be those of no sample.
+  // Calls took the time, perhaps only outside of samples, so this is an objection.
   else if (has_figure || pairs.cut_short || pairs.all.of_drawing < elapsed / 2)
     context_.leave_out_too_long(index, what, std::max(pairs.all.wanted, elapsed));
   else
@@ -194,15 +190,15 @@ inline void SpeedOnUnseenValues::leave_out(const Pairs& pairs, bool has_figure) 
                              what + ", since its operands take too long to be drawn (--budget).");
 }
 
-/// The speed-up on unseen values but for those of the operand tensors `keeping`; nothing if there was no time for it.
-/// The baseline's time counts as far as its norm.
+/// Returns the speed-up while the operand tensors `keeping` keep their values. The baseline's time counts up to its
+/// norm.
 inline std::optional<UnseenSpeed> SpeedOnUnseenValues::measure(Pairs& pairs, std::span<const std::size_t> keeping) {
-  // There is no norm by the clock of a device, beside which no other process could run.
+  // A device's clock has no norm, since no other process could run beside it.
   if (context_.clock.modes() != nullptr)
     return take_pairs_held(pairs, keeping, pairs.all, [] { return UnseenNorm::none; }).speed;
   auto found = take_pairs_held(pairs, keeping, pairs.all, [&] { return norm_.longest(); });
   if (!found.decides) return found.speed;
-  // The machine may have become slower, which the untouched process is, too.
+  // If the machine has become slower, so has the untouched process.
   const UnseenRequest request(pairs.samples.calls(), keeping);
   const bool untouched = norm_.longest_by_untouched(request, time_left(context_.clock)).has_value();
   Pairs::Taken taken{.start = context_.clock.now(), .most = pairs.all.most + UnseenNorm::time_beside_untouched};
@@ -217,7 +213,7 @@ inline std::optional<UnseenSpeed> SpeedOnUnseenValues::measure(Pairs& pairs, std
   return beside.speed;
 }
 
-/// The times of the phases of an implementation in the rounds, of which the speed-ups are known; none without phases.
+/// Times of phases in the rounds, from the baseline's and the speed-ups.
 inline PhasesInRounds SpeedOnUnseenValues::phases_in_rounds(std::size_t index) const {
   PhasesInRounds found{.baseline = context_.in_rounds.baseline_phases};
   const auto& speedups = context_.in_rounds.of_phases.at(index);
@@ -226,10 +222,10 @@ inline PhasesInRounds SpeedOnUnseenValues::phases_in_rounds(std::size_t index) c
   return found;
 }
 
-/// The pairs of a measurement that has the time `taken.most`, in which the baseline's time counts up to `longest()`.
+/// Takes pairs within `taken.most`. The baseline's time counts up to `longest()`.
 inline HeldSpeed SpeedOnUnseenValues::take_pairs_held(Pairs& pairs, std::span<const std::size_t> keeping,
                                                       Pairs::Taken& taken, FunctionRef<Nanoseconds()> longest) {
-  // Drawing the fewest pairs may take so many times the time of a check: large operands have no figure otherwise.
+  // Drawing the fewest pairs may take so many times the limit: large operands have no figure otherwise.
   constexpr double patience = 4;
   const std::size_t index = pairs.implementation.index;
   const double in_rounds = context_.in_rounds.speedups.at(index);
@@ -243,10 +239,10 @@ inline HeldSpeed SpeedOnUnseenValues::take_pairs_held(Pairs& pairs, std::span<co
     const auto times = take_pair(pairs, keeping, taken);
     pairs.untimed = times && !times->is_timed(beside_given);
     if (!times || pairs.untimed) return std::nullopt;
-    // The baseline's phases count as far as its whole call does beside the rounds.
+    // The baseline's phases are limited like its whole call.
     const Nanoseconds of_baseline = context_.in_rounds.baseline;
     phases.add(*times, of_baseline.count() > 0 ? most / of_baseline : std::numeric_limits<double>::infinity());
-    // What makes the calls on the values given slower, too, is no doing of new ones.
+    // A slow-down that calls on the values given share is not due to unseen ones.
     const Nanoseconds limit =
         beside_given && of_baseline.count() > 0 ? std::max(1.0, times->baseline.on_given / of_baseline) * most : most;
     const auto log_ratio = [&](Nanoseconds on_unseen) {
@@ -276,19 +272,18 @@ inline HeldSpeed SpeedOnUnseenValues::take_pairs_held(Pairs& pairs, std::span<co
   if (!speedup) return found;
   found.speed.emplace(UnseenSpeed{.index = index, .speedup = *speedup, .phases = phases.speedups()});
   found.mostly = 2 * held > as_seen.size();
-  // What the machine became slower by since the rounds may be held against a candidate where the limit alone
-  // makes the figure smaller by what counts.
+  // If the limit alone makes the figure excessive, the machine may have become slower since the rounds.
   found.decides = held > 0 && looks_excessive(in_rounds, *speedup) &&
                   looks_excessive(std::exp(stats::median(stats::sorted(as_seen))), *speedup);
   return found;
 }
 
-/// Times a sample of each side on the same unseen values; nothing if none could be drawn, or something is wrong.
+/// Times a sample of each side on the same unseen values; nothing if none could be drawn, or for a fault.
 inline std::optional<PairOnUnseenValues> SpeedOnUnseenValues::take_pair(Pairs& pairs,
                                                                         std::span<const std::size_t> keeping,
                                                                         Pairs::Taken& taken) {
-  constexpr std::size_t looked_at = 2;  // the output of one pair of so many
-  // The first reading of an output may take so much more than the baseline's, since their types differ.
+  constexpr std::size_t looked_at = 2;  // checks the output of one pair in so many
+  // Slack for the first reading of an output, whose type may differ from the baseline's.
   constexpr Nanoseconds most_afterwards{1e3};
   const Nanoseconds before = context_.clock.now();
   try {
@@ -302,7 +297,7 @@ inline std::optional<PairOnUnseenValues> SpeedOnUnseenValues::take_pair(Pairs& p
   PairOnUnseenValues times;
   const auto time = [&](Implementation& which, CallTimes& side, std::vector<Nanoseconds>& phases) {
     side = pairs.samples.take_unseen(which, keeping);
-    // What writing leaves in a device's cache is no part of a phase's time in the rounds.
+    // On a device, writing leaves values in the cache, unlike in the rounds.
     if (which.phases() != nullptr && context_.clock.modes() == nullptr) phases = which.phases()->times();
   };
   const bool baseline_first = context_.random.below(2) == 0;
@@ -314,12 +309,12 @@ inline std::optional<PairOnUnseenValues> SpeedOnUnseenValues::take_pair(Pairs& p
   if (!baseline_first) time(context_.baseline(), times.baseline, times.baseline_phases);
   ++taken.pairs;
   if (!pairs.wrong.empty()) return std::nullopt;
-  // What a call leaves until its output is read is a part of it.
+  // Work that a call leaves until its output is read belongs to it.
   times.own.on_unseen += std::max(times.own.afterwards - times.baseline.afterwards - most_afterwards, Nanoseconds(0));
   return times;
 }
 
-/// Draws unseen values for samples: by the user's function where that writes the values of rounds.
+/// Draws unseen values, with the user's function if it writes those of rounds.
 inline void SpeedOnUnseenValues::draw(UnseenSamples& samples, std::span<const std::size_t> keeping) {
   samples.draw_unseen(keeping, [&](OperandSet& operands, const std::vector<at::Tensor>& tensors) {
     if (!context_.prepared.renew) return context_.source->draw(context_.answers->unseen().renewal, tensors, keeping);
@@ -330,15 +325,14 @@ inline void SpeedOnUnseenValues::draw(UnseenSamples& samples, std::span<const st
   });
 }
 
-/// Takes a hundredth of the budget, or one sample if that is longer. Where calls are too long for that, those on new
-/// values count as those that are repeated. The function that writes the values of rounds is not called, since it may
-/// have as many values as there are rounds.
+/// Takes a hundredth of the budget, or one sample. If calls are too long, those on unseen values count as repeated
+/// ones. Does not call the user's function, which may have only as many values as there are rounds.
 inline void SpeedOnUnseenValues::learn_norm(const Options& options) {
   constexpr double share = 0.01, most_iterations = 1 << 10;
   constexpr int most_samples = 5;
   if (context_.clock.modes() != nullptr || context_.prepared.renew) return;
   if (!context_.answers || !context_.answers->checks() || !context_.answers->takes_unseen()) return;
-  // How many samples there are depends on the time, and must not decide what --check-seed repeats.
+  // The time decides how many samples there are, but must not decide what --check-seed repeats.
   SplitMix64 random(~context_.options.check_seed);
   UnseenValues source = context_.source->with_seed(random());
   try {
@@ -353,7 +347,7 @@ inline void SpeedOnUnseenValues::learn_norm(const Options& options) {
     // A step of a training has no spare operands.
     const double calls = context_.baseline().phases() != nullptr ? 1 : std::min(calls_of_sample(2 * took), limit);
     if ((3 * calls + repeated) * took > most) return;
-    // The shortest time of each, which other work on the machine does not make longer.
+    // Other work on the machine only adds to times.
     Nanoseconds on_unseen = UnseenNorm::none, on_known = UnseenNorm::none;
     int samples = 0;
     {
@@ -370,7 +364,7 @@ inline void SpeedOnUnseenValues::learn_norm(const Options& options) {
       }
     }
     context_.repair(0);
-    // Last, so that what the baseline keeps from call to call is as the values given leave it.
+    // Last, so that the baseline keeps what the values given leave.
     const auto iterations = static_cast<std::int64_t>(repeated);
     for (int i = 0; i < samples; ++i)
       on_known =
@@ -378,13 +372,13 @@ inline void SpeedOnUnseenValues::learn_norm(const Options& options) {
                                               static_cast<double>(iterations));
     norm_.learn(on_unseen, on_known);
   } catch (...) {
-    // It does not take these values, or memory ran out: after the rounds that has consequences. Until then calls on
+    // It does not take these values, or memory ran out, which checks after the rounds handle. Until then, calls on
     // unseen values count as repeated ones.
     context_.repair(0);
   }
 }
 
-/// The median of some samples, after one by which code and memory are as warm as between those of a pair.
+/// The median of some samples, after one that warms code and memory.
 inline Nanoseconds SpeedOnUnseenValues::time_baseline(const UnseenRequest& request) {
   constexpr int samples = 3;
   if (!context_.answers->takes_unseen()) throw Error("the baseline takes no unseen values");
@@ -402,8 +396,7 @@ inline Nanoseconds SpeedOnUnseenValues::time_baseline(const UnseenRequest& reque
   return Nanoseconds(stats::median(stats::sorted(std::move(times))));
 }
 
-/// Whether the output of the last sample on unseen values is right, and what it has written to operands. That of calls
-/// that draw random numbers is not known.
+/// Judges output and operands of the last sample on unseen values. Skips random ones.
 inline std::string SpeedOnUnseenValues::find_fault_of_sample(Implementation& implementation, UnseenSamples& samples) {
   const c10::IValue output = samples.take_output();
   if (context_.answers->given.random || !context_.answers->can_ask() || implementation.index == context_.baseline_index)

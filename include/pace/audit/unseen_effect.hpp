@@ -1,5 +1,4 @@
-// UnseenEffect: whether calls take longer on unseen values, which shows that an implementation keeps earlier results,
-// or leave work until after them.
+// UnseenEffect: whether calls take longer on unseen values, or leave work for after them.
 #pragma once
 
 #include <algorithm>
@@ -16,44 +15,42 @@
 
 namespace pace::detail {
 
-/// Times of one call, each the mean over a sample of calls on operands of their own.
+/// Times of one call, each the mean over a sample on operands of their own.
 struct CallTimes {
-  /// Where no call has seen the values before.
+  /// On values that no call has seen.
   Nanoseconds on_unseen{};
-  /// Where the same calls were made just before.
+  /// The same calls again, just after.
   Nanoseconds on_known{};
-  /// Where calls are repeated on the same values, as in the timed samples.
+  /// Calls repeated on the same values, as in the timed samples.
   Nanoseconds repeated{};
-  /// After a call on unseen values, for its output: the first reading beyond a second one, and the release.
+  /// Reading the output of a call on unseen values, beyond a second reading, and releasing it.
   Nanoseconds afterwards{};
-  /// On the values given, otherwise as on new ones; 0 where it is not asked.
+  /// On the values given, otherwise as on unseen ones; 0 if not measured.
   Nanoseconds on_given{};
 };
 
-/// Calls must take more than so many times as long. Branches that depend on values, as of a sort, are predicted on
-/// known ones, which made an honest top-k of a few thousand elements up to twice as fast.
+/// Smallest factor of an effect. The CPU learns branches on values seen before: an honest top-k of a few thousand
+/// elements became up to twice as fast.
 inline constexpr double least_unseen_effect = 2;
-/// ... where the speed-up on unseen values is measured, which takes from gates what is gained by known ones: up to here
-/// branches may be the cause, which made an honest rectifier of some rows 2.3 to 2.8 times as fast, and another one 4.8
-/// times.
+/// Largest factor that learned branches may explain, if gates discount it. Honest rectifiers of some rows became 2.3 to
+/// 2.8 and 4.8 times as fast.
 inline constexpr double most_learned_effect = 8;
-/// ... than on the values given, for which code may have a shorter way.
+/// Smallest factor beside the values given, for which code may have a shorter way.
 inline constexpr double least_effect_beside_given = 3;
-/// Work left until after a call is a fault from this part of its time on. Outputs that leave the caches between the
-/// call and the reading take as long as the baseline's.
+/// Work left until after a call is a fault above this share of its time.
 inline constexpr double most_work_afterwards = 0.5;
-/// Reading and releasing an output may take so much more than the baseline's in any case, since their types differ.
+/// Slack for reading and releasing an output, whose type may differ from the baseline's.
 inline constexpr Nanoseconds least_work_afterwards{5e3};
 
 /// How much longer calls take on unseen values.
 struct UnseenEffect {
-  /// What calls on unseen values are compared with.
+  /// Calls that those on unseen values are compared with.
   enum class Beside { the_same_again, repeated, afterwards, given };
   Beside beside = Beside::the_same_again;
   double factor = 1;
   Nanoseconds on_unseen{}, other{};
 
-  /// Whether branches of a processor that has learned known values may account for it.
+  /// Whether learned branches may explain it.
   [[nodiscard]] bool may_be_learned() const { return beside != Beside::afterwards && factor <= most_learned_effect; }
   [[nodiscard]] std::string describe() const {
     if (beside == Beside::afterwards)
@@ -71,14 +68,14 @@ struct UnseenEffect {
 
 namespace unseen_effect {
 
-/// Times of `trials` samples each of an implementation and of the baseline, in turn.
+/// Times of an implementation and of the baseline, in turn.
 struct Trials {
   std::vector<CallTimes> own = {}, of_baseline = {};
 };
 
 [[nodiscard]] inline double ratio(Nanoseconds a, Nanoseconds b) { return b.count() > 0 ? a / b : 1; }
 
-/// The time that a quarter of the trials fall below: interruptions only add to times.
+/// The lower quartile, since interruptions only add to times.
 [[nodiscard]] inline Nanoseconds quartile_of(const std::vector<CallTimes>& times, Nanoseconds CallTimes::* which) {
   std::vector<double> values;
   for (const auto& each : times) values.push_back((each.*which).count());
@@ -115,7 +112,7 @@ struct Trials {
   return effect_of(UnseenEffect::Beside::repeated, factor, least_unseen_effect, own.on_unseen, own.repeated);
 }
 
-/// Returns the effect against calls on the values given, where they were asked for.
+/// Returns the effect against calls on the values given, if measured.
 [[nodiscard]] inline std::optional<UnseenEffect> against_given(const CallTimes& own, const CallTimes& norm,
                                                                Nanoseconds slack) {
   const double factor =
@@ -123,14 +120,14 @@ struct Trials {
   return effect_of(UnseenEffect::Beside::given, factor, least_effect_beside_given, own.on_unseen, own.on_given);
 }
 
-/// Returns the smaller one of what two attempts have found; nothing if one of them has found nothing.
+/// Returns the smaller effect of two attempts; nothing if one has none.
 [[nodiscard]] inline std::optional<UnseenEffect> smaller_of(const std::optional<UnseenEffect>& one,
                                                             const std::optional<UnseenEffect>& other) {
   if (!one || !other) return std::nullopt;
   return one->factor < other->factor ? one : other;
 }
 
-/// Returns the work that is left until after a call, if three quarters of the trials have it.
+/// Returns the work left until after a call, if three quarters of the trials show it.
 [[nodiscard]] inline std::optional<UnseenEffect> left_until_afterwards(const Trials& trials, Nanoseconds slack) {
   std::vector<double> parts, more;
   for (std::size_t i = 0; i < trials.own.size(); ++i) {
@@ -145,17 +142,16 @@ struct Trials {
 
 }  // namespace unseen_effect
 
-/// Compares calls on unseen values with the same calls again, with calls that are repeated on one of these values, and
-/// with calls on the values given. Values are equal in the first three, so that work that depends on them is none of
-/// their effects; the last one has a larger limit. `own()` and `of_baseline()` take the times of the implementation in
-/// question and of the baseline; nothing ends the comparison without a result. What samples on other operands cost more
-/// is taken from the baseline: its difference or its ratio to its own repeated calls, whichever allows more. What comes
-/// after a call is compared with the baseline's. Times are the lower quartiles of `trials` trials, since interruptions
-/// only add to them, and an effect must show in each of `attempts` times as many, of which the smallest one counts:
-/// where calls without an effect are interrupted one time in ten, twice six trials find one with a probability below
-/// 10^-7, and six times one with one of 10^-6. An effect that the processor may have learned is returned only where
-/// there is no other one. Times within `slack` of each other are equal, and calls on other memory may take
-/// `of_other_memory` more than repeated ones.
+/// Compares calls on unseen values with the same calls again, with calls repeated on one of these values, and with
+/// calls on the values given. Only in the last comparison do values differ, so it has a larger limit. `own()` and
+/// `of_baseline()` take times; nothing ends the comparison without a result.
+///
+/// The baseline shows how much longer samples on other operands take, by a difference or a ratio, whichever allows
+/// more. Times within `slack` are equal. Calls on other memory may take `of_other_memory` more than repeated ones.
+///
+/// Times are lower quartiles of `trials` trials. An effect must show in each of `attempts` attempts, and the smallest
+/// counts. If one call in ten is interrupted, twice six trials find one by chance with a probability below 10^-7, and
+/// six times one with 10^-6. Effects that the processor may have learned come last.
 [[nodiscard]] inline std::optional<UnseenEffect> find_unseen_effect(std::size_t trials, Nanoseconds slack,
                                                                     Nanoseconds of_other_memory,
                                                                     FunctionRef<std::optional<CallTimes>()> own,

@@ -1,4 +1,4 @@
-// UnseenSamples: samples in which each call has operands of its own, with unseen values.
+// UnseenSamples: samples whose calls have operands of their own, with unseen values.
 #pragma once
 
 #include <algorithm>
@@ -27,13 +27,13 @@
 
 namespace pace::detail {
 
-/// Takes samples by calls on set 0 and on spares of it, which exist for as long as this object does. Calls follow each
-/// other as in a timed sample, so that an implementation cannot take them for calls of a check.
+/// Takes samples on set 0 and on spares of it. Calls follow each other like timed ones, so that an implementation
+/// cannot tell them apart.
 class UnseenSamples {
  public:
-  /// Samples of at most `calls` calls on operands like those of `like`; those of the rounds have `repeated` calls. All
-  /// must outlive it. Nothing else may use the operands meanwhile. `warm` says whether a sample comes before those on
-  /// unseen values, which is of use for short calls: code that has left the caches takes some microseconds more.
+  /// Samples of at most `calls` calls on operands like `like`; those of the rounds have `repeated`. All must outlive
+  /// it, and nothing else may use the operands meanwhile. `warm` takes a sample first, for short calls: code that has
+  /// left the caches takes some microseconds more.
   UnseenSamples(timing::Clock& clock, OperandSets& operands, const OperandSet& like, UnseenValues& source,
                 Renewal renewal, std::size_t calls, std::int64_t repeated, bool warm, std::uint64_t seed)
       : clock_(clock),
@@ -45,16 +45,16 @@ class UnseenSamples {
         random_(seed),
         elsewhere_(like),
         sink_(like) {
-    // Spares that exist already are for calls that write to operands, each of which has operands of its own anyway.
+    // Existing spares are for calls that write to operands.
     owns_spares_ = calls > 1 && operands_.spares.empty();
     if (!owns_spares_) calls = operands_.spares.empty() ? 1 : std::min(calls, 1 + operands_.spares[0].size());
     for (std::size_t i = 0; i < calls; ++i) values_.emplace_back(like);
     next_trial();
-    // What the rounds have captured has other operands for the same number of calls.
+    // Captures of the rounds have other operands.
     clock_.begin_cycle();
-    // The operands change last, since memory may run out for the copies.
+    // Last, since memory may run out for the copies.
     if (!operands_.spares.empty()) {
-      // Each preparation restores all spares, so that those which no call has are put aside.
+      // Each preparation restores all spares: put aside unused ones.
       const auto last = static_cast<std::ptrdiff_t>(calls - 1);
       put_aside(operands_.spares[0], last, spares_aside_);
       put_aside(operands_.spare_tensors[0], last, tensors_aside_);
@@ -83,27 +83,25 @@ class UnseenSamples {
     operands_.spare_tensors.clear();
   }
 
-  /// Calls `implementation` once on each copy of the operands, untimed: where a device replays calls, one that captures
-  /// what it does in its first call with an address must not do so while it is captured itself.
+  /// Calls `implementation` once on each copy, untimed: a device must not capture work of a first call with an address.
   void touch(Implementation& implementation) {
     implementation.prepare(0);
     implementation.run(0, static_cast<std::int64_t>(values_.size()));
   }
 
-  /// Later calls may overwrite the outputs of earlier ones, so that one is copied before the next call.
+  /// Later calls may overwrite outputs, so that one is copied before the next call.
   void let_outputs_be_overwritten() { outputs_stay_ = false; }
 
-  /// Chooses how many calls the next samples have, which no implementation can know. In take() the output of the last
-  /// one is looked at, since later calls may reuse the memory of earlier outputs.
+  /// Chooses how many calls the next samples have, unpredictably. take() checks the last output, since memory of
+  /// earlier ones may be reused.
   void next_trial() { calls_ = values_.size() - random_.below(1 + values_.size() / 2); }
 
   /// The next samples have one call.
   void make_single() { calls_ = 1; }
 
-  /// Times calls on unseen values, the same calls once more, and `repetitions` calls on the values of the first one; if
-  /// `beside_given`, as many calls on the values given, too. Operand tensors of the indices `kept` keep those; as other
-  /// copies of them lie elsewhere, samples are of one call then. The output of the last call on unseen values is
-  /// take_output() afterwards.
+  /// Times calls on unseen values, the same calls again, `repetitions` calls on the first values, and if
+  /// `beside_given`, as many on the values given. Operand tensors `kept` keep those, with one call per sample, since
+  /// copies lie elsewhere. Then take_output() is the last output on unseen values.
   [[nodiscard]] CallTimes take(Implementation& implementation, std::int64_t repetitions, bool beside_given,
                                std::span<const std::size_t> kept) {
     const std::size_t calls = kept.empty() ? calls_ : 1;
@@ -118,9 +116,8 @@ class UnseenSamples {
       for (std::size_t i = 0; i < calls; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
     };
     const auto unseen_values = [&](std::size_t i) -> auto& { return values_[i].tensors; };
-    // The same work as before the calls on unseen values, elsewhere: what it leaves in the caches and the branch
-    // predictor would otherwise slow those calls alone. The values of operands that calls write to have to be written
-    // again, too.
+    // Repeats the work before calls on unseen values, which would otherwise slow those alone by caches and branch
+    // predictors. Operands that calls write to are written again.
     const auto again = [&](auto values_of_call) {
       for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, elsewhere_.tensors, kept);
       implementation.prepare(0);
@@ -128,13 +125,12 @@ class UnseenSamples {
       if (!operands_.mutated.empty()) write_all(values_of_call);
       return sample(static_cast<std::int64_t>(calls));
     };
-    // An implementation that takes turns between algorithms must not take the same one in all calls on unseen values.
+    // Implementations may take turns between algorithms.
     for (std::size_t before = calls == 1 ? random_.below(4) : 0; before > 0; --before) {
       implementation.prepare(0);
       implementation.run(0, 1);
     }
-    // The same sample as before the calls on known values, so that code, predictions of branches and the heap are as
-    // warm.
+    // Warms code, branch predictions and the heap.
     if (warm_) (void)again(unseen_values);
     for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, values_[i].tensors, kept);
     implementation.prepare(0);
@@ -152,11 +148,11 @@ class UnseenSamples {
       implementation.prepare(0);
       times.repeated = sample(repetitions);
     } else if (repetitions > 1 && calls > 1) {
-      // Calls that write to operands are repeated where each has operands of its own with the same values.
+      // Calls that write to operands repeat on copies with the same values.
       times.repeated = again([&](std::size_t) -> auto& { return values_[0].tensors; });
     }
     if (beside_given) {
-      // As in the timed samples, these calls are not the first ones on their values.
+      // As in timed samples, not the first calls on their values.
       const auto given = [&](std::size_t) -> auto& { return operands_.pristine; };
       implementation.prepare(0);
       write_all(given);
@@ -166,40 +162,38 @@ class UnseenSamples {
     return times;
   }
 
-  /// Chooses unseen values for take_unseen(), the same for all implementations: `draw` writes them to copies of the
-  /// operands. Tensors of the indices `kept` keep theirs, as in take().
+  /// Chooses the values of take_unseen() for all implementations. `draw` writes them to copies of the operands. Tensors
+  /// `kept` keep theirs.
   void draw_unseen(std::span<const std::size_t> kept,
                    FunctionRef<void(OperandSet&, const std::vector<at::Tensor>&)> draw) {
     next_trial();
-    // A captured number of calls is replayed as often as there are samples.
+    // A capture is replayed once for each sample.
     drawn_ = !kept.empty() ? 1 : clock_.modes() != nullptr ? values_.size() : calls_;
     keep_given(kept);
     for (std::size_t i = 0; i < drawn_; ++i) {
       draw(*values_[i].operands, values_[i].tensors);
-      // The function of a user may assign other tensors.
+      // The user's function may assign other tensors.
       values_[i].tensors = values_[i].operands->tensors();
       for (const std::size_t each : kept) check::restore_tensor(operands_.pristine[each], values_[i].tensors[each]);
-      // A sample of a device restores what calls write to from one set of values.
+      // A device's sample restores operands from one set of values.
       if (clock_.modes() == nullptr) continue;
       for (const std::size_t each : operands_.mutated)
         check::restore_tensor(values_[0].tensors[each], values_[i].tensors[each]);
     }
   }
-  /// Whether calls on the values given are the norm for those of take_unseen(), written again just before, which leaves
-  /// their versions as they are: an implementation may have taken them up in the calls before. What was just written
-  /// lies in a cache and has to leave it for other data, by which operands and outputs of about the cache's size take
-  /// up to 1.5 times as long as in the rounds (the L2 of an H100; two cores beside others' work). The host's time of
-  /// calls on a device does not depend on that, and varies more.
+  /// Whether calls on the values given are the norm for take_unseen(). They are written just before without a version
+  /// change, so an implementation may recognise them. Values just written must first leave the cache. So operands and
+  /// outputs of about its size take up to 1.5 times as long as in the rounds (the L2 of an H100; two cores beside
+  /// others' work). The host's time of calls on a device varies more, and does not depend on that.
   [[nodiscard]] bool takes_given() const {
     constexpr double most_bytes = 1 << 20;
     if (clock_.modes() != nullptr) return clock_.modes()->selected() != ClockChoice::host;
     return bytes_of(operands_.pristine) > most_bytes;
   }
 
-  /// Times calls on the values of draw_unseen(). The output of one of them is take_output() afterwards. The same calls
-  /// on the values given, in the same memory, come just before, so that the code is as warm as in the rounds, and since
-  /// the memory may still have the unseen values, for which another implementation was just called. These are timed,
-  /// too, on a device where takes_given() says so.
+  /// Times calls on the values of draw_unseen(), and keeps a random output for take_output(). Calls on the values given
+  /// come before, in the same memory: they warm the code, and replace unseen values that the last implementation saw. A
+  /// device times them if takes_given().
   [[nodiscard]] CallTimes take_unseen(Implementation& implementation, std::span<const std::size_t> kept) {
     keep_given(kept);
     operands_.kept_call.reset();
@@ -215,7 +209,7 @@ class UnseenSamples {
     return times;
   }
 
-  /// The output of the call on unseen values that was kept, the values it was made on, and the operands after it.
+  /// The kept output on unseen values, its values, and the operands after it.
   [[nodiscard]] c10::IValue take_output() { return std::exchange(output_, {}); }
   [[nodiscard]] const std::vector<at::Tensor>& values() const { return values_[last_].tensors; }
   [[nodiscard]] const std::vector<at::Tensor>& operands_after() const { return after_; }
@@ -229,9 +223,8 @@ class UnseenSamples {
     return [this](std::size_t i) -> auto& { return values_[i].tensors; };
   }
 
-  /// Times the calls one by one, and keeps all outputs until the last one has returned, so that no call can see from
-  /// what became of the output before it that its own is not looked at. Looks at one of them, which no implementation
-  /// can know: before the next call where that may overwrite it.
+  /// Times the calls one by one. Keeps all outputs to the end, so that no call can tell whether its own is checked.
+  /// Checks a random one, before the next call if that may overwrite it.
   void time_each_new(Implementation& implementation, std::span<const std::size_t> kept, CallTimes& times) {
     const auto write_all = [&](auto values_of_call) {
       implementation.prepare(0);
@@ -247,11 +240,11 @@ class UnseenSamples {
       }
     };
     write_all(given_of_call());
-    // Calls on the values given that are timed are then some of a sample of the rounds.
+    // As many calls as in a part of a sample of the rounds.
     const bool as_in_rounds = takes_given() && operands_.mutated.empty();
     implementation.run(
         0, static_cast<std::int64_t>(as_in_rounds ? std::max(drawn_, 1 + random_.below(repeated_)) : drawn_));
-    // These show what calls take longer beside the rounds, whatever their values are.
+    // Shows how much longer calls take than in the rounds, whatever their values.
     write_all(given_of_call());
     time_all(times.on_given, [](std::size_t) {});
     outputs.assign(drawn_, {});
@@ -262,8 +255,8 @@ class UnseenSamples {
     if (outputs_stay_) times.afterwards = copy_output(std::move(outputs[last_]));
   }
 
-  /// Times the calls together, as the clock of a device times them in the rounds: it replays what it has captured, or
-  /// queues them behind a block. Looks at the output of the last call.
+  /// Times the calls together, as a device's clock does: it replays a capture, or queues them behind a block. Checks
+  /// the last output.
   void sample_new(Implementation& implementation, std::span<const std::size_t> kept, CallTimes& times) {
     const auto sample_on = [&](auto values_of_call, const std::vector<at::Tensor>& restored) {
       for (std::size_t i = 0; i < drawn_; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
@@ -277,7 +270,7 @@ class UnseenSamples {
     times.afterwards = copy_output(implementation.take_output());
   }
 
-  /// While it exists, what calls write to is restored from `values` before each sample.
+  /// While it exists, operands are restored from `values` before each sample.
   class RestoredFrom {
    public:
     RestoredFrom(OperandSets& operands, const std::vector<at::Tensor>& values)
@@ -291,21 +284,20 @@ class UnseenSamples {
     std::vector<at::Tensor> before_;
   };
 
-  /// Gives the operand tensors of the indices `kept` their first values in the copy that single calls are made on.
+  /// Gives the operand tensors `kept` their first values for single calls.
   void keep_given(std::span<const std::size_t> kept) const {
     for (const std::size_t each : kept)
       for (const auto& tensors : {operands_.tensors[0], values_[0].tensors})
         write_values({operands_.pristine[each]}, {tensors[each]});
   }
 
-  /// Copies the output of a call, and returns how long its first reading took beyond a second one. What runs on a
-  /// device is not read here by the clock that times it.
+  /// Copies an output. Returns the time of its first reading beyond a second one; 0 on a device.
   [[nodiscard]] Nanoseconds read_output(const c10::IValue& output) {
     if (clock_.modes() != nullptr) {
       output_ = check::clone_ivalue(output);
       return {};
     }
-    // The code that copies and frees is as warm then for all implementations.
+    // Warms copying and freeing.
     if (!last_copy_.isNone()) (void)check::clone_ivalue(last_copy_);
     c10::IValue again;
     const Nanoseconds first = clock_.time([&] { output_ = check::clone_ivalue(output); });
@@ -314,14 +306,14 @@ class UnseenSamples {
     return std::max(first - second, Nanoseconds(0));
   }
 
-  /// The same with the time of its release, where the host's clock times that.
+  /// The same with its release.
   [[nodiscard]] Nanoseconds copy_output(c10::IValue output) {
     const Nanoseconds reading = read_output(output);
     if (clock_.modes() != nullptr) return reading;
     return reading + clock_.time([&] { output = {}; });
   }
 
-  /// While it exists, all calls are on one copy of the operands.
+  /// While it exists, all calls use one copy of the operands.
   class SparesHidden {
    public:
     explicit SparesHidden(OperandSets& operands) : operands_(operands) { exchange(); }
@@ -367,7 +359,7 @@ class UnseenSamples {
   decltype(OperandSets::spare_tensors)::value_type tensors_aside_ = {};
   std::vector<Copy> values_;
   Copy elsewhere_, sink_;
-  /// Calls of a sample, those that have values of draw_unseen(), and the index of the one whose output is looked at.
+  /// Calls of a sample, those of draw_unseen(), and the index of the checked one.
   std::size_t calls_ = 1, drawn_ = 1, last_ = 0;
   c10::IValue output_, last_copy_;
   std::vector<at::Tensor> after_;

@@ -1,5 +1,4 @@
-// UnseenSpeed: the speed-up over the baseline where no call has seen its values before, beside that of the rounds,
-// whose calls are repeated on the same values.
+// UnseenSpeed: the speed-up over the baseline on unseen values, beside that in the rounds.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +23,7 @@
 
 namespace pace::detail {
 
-/// Whether speed-ups of the rounds, of the whole and of its phases, are proven to be larger than on unseen values.
+/// Whether speed-ups of the rounds are proven to exceed those on unseen values.
 [[nodiscard]] inline bool is_exceeded_by(const UnseenSpeed& unseen, double whole,
                                          const std::vector<double>& of_phases) {
   if (gate::excess_of(whole, whole, unseen.speedup) > 1) return true;
@@ -39,23 +38,22 @@ struct PairOnUnseenValues {
   /// The times of the phases of a step.
   std::vector<Nanoseconds> baseline_phases = {}, own_phases = {};
 
-  /// Whether the clock has advanced in all samples, with those on the values given if `beside_given`.
+  /// Whether the clock has advanced in all samples, with `beside_given` also on the values given.
   [[nodiscard]] bool is_timed(bool beside_given) const {
     return baseline.on_unseen.count() > 0 && own.on_unseen.count() > 0 &&
            (!beside_given || (baseline.on_given.count() > 0 && own.on_given.count() > 0));
   }
 };
 
-/// Confidence of the interval of a speed-up on unseen values, for a number of pairs that is fixed.
+/// Confidence of the interval, for a fixed number of pairs.
 inline constexpr double unseen_confidence = 0.999;
 
-/// What calls may take longer in a few of them than in the rounds, where it is the same for both sides.
+/// The first calls after a write take longer by up to this time, on both sides alike.
 inline constexpr Nanoseconds longer_in_few_calls{2e3};
 
-/// Returns ln(time of the baseline / own time) of a sample of each on unseen values. `usual` and `usual_own` are their
-/// times in the rounds. What a call takes longer in so few calls, on memory that was written just before, is no share
-/// of its time but about the same for both: it does not count where a share would allow less, up to `most` and as far
-/// as the own time of the rounds.
+/// Returns ln(time of the baseline / own time) on unseen values. `usual` and `usual_own` are times in the rounds. The
+/// first calls after a write take longer by a time, not by a share. So up to `most` is subtracted from both if that
+/// raises the ratio; own time stays at least that of the rounds.
 [[nodiscard]] inline double log_ratio_on_unseen_values(Nanoseconds baseline, Nanoseconds own, Nanoseconds usual,
                                                        Nanoseconds usual_own, Nanoseconds most = longer_in_few_calls) {
   const Nanoseconds more = std::clamp(baseline - usual, Nanoseconds(0), most);
@@ -65,9 +63,8 @@ inline constexpr Nanoseconds longer_in_few_calls{2e3};
   return std::log(std::max(by_share, (baseline - more) / std::max(own - more, least)));
 }
 
-/// Returns ln(speed-up) on unseen values of a pair of samples, each with one on the values given: that of the
-/// rounds, `in_rounds`, times what the speed-up changes by with the values. An implementation that knows samples on the
-/// values given from those of the rounds, and is slow in them, gains no more than a factor of two by it.
+/// Returns ln(speed-up) of a pair with samples on the values given: `in_rounds` times its change with the values. An
+/// implementation that recognises those samples, and is slow there, gains at most a factor of two.
 [[nodiscard]] inline double log_ratio_beside_given(const CallTimes& baseline, const CallTimes& own, Nanoseconds usual,
                                                    Nanoseconds usual_own, double in_rounds) {
   constexpr double most_beyond = 2;
@@ -76,9 +73,8 @@ inline constexpr Nanoseconds longer_in_few_calls{2e3};
   return std::min(std::log(in_rounds) + on_unseen - on_given, on_unseen + std::log(most_beyond));
 }
 
-/// Returns ln(speed-up) of a pair of samples on unseen values. Where that of the implementation has one on the values
-/// given beside it, it takes longer in few calls by no more than these do, so that no work on unseen values counts as
-/// that. `baseline` is what the time of the baseline counts as.
+/// Returns ln(speed-up) of a pair. A sample on the values given limits how much longer few calls take, so that work on
+/// unseen values still counts. `baseline` is its time as it counts.
 [[nodiscard]] inline double log_ratio_in_few_calls(Nanoseconds baseline, const CallTimes& own, Nanoseconds usual,
                                                    Nanoseconds usual_own) {
   const Nanoseconds longer = own.on_given.count() > 0
@@ -87,21 +83,21 @@ inline constexpr Nanoseconds longer_in_few_calls{2e3};
   return log_ratio_on_unseen_values(baseline, own.on_unseen, usual, usual_own, longer);
 }
 
-/// The ratios of a pair that say something of an implementation on unseen values, as logarithms.
+/// The log ratios of a pair.
 struct PairRatio {
   double counted = 0;  ///< time of the baseline / own time, as it counts
-  double seen = 0;     ///< the same, as it was seen
-  /// Own time on the values given, in the same moment / own time.
+  double seen = 0;     ///< the same, as measured
+  /// Own time on the values given, at the same moment / own time.
   std::optional<double> beside_given = {};
 };
 
-/// The samples that took far longer than the other ones of the same kind.
+/// Samples that took far longer than others of their kind.
 struct SlowSamples {
-  /// By how many times, of the implementation's on unseen values.
+  /// Slow-downs of the implementation's slow samples.
   std::vector<double> factors = {};
   std::size_t of_others = 0;
 
-  /// By the log ratios of those of others to these.
+  /// By log ratios of other samples to these.
   [[nodiscard]] static SlowSamples of(const std::vector<double>& log_ratios) {
     const double median = stats::median(stats::sorted(log_ratios)), slow = std::log(1.5);
     SlowSamples found;
@@ -114,14 +110,13 @@ struct SlowSamples {
   [[nodiscard]] bool are_mostly_own() const { return factors.size() > of_others; }
 };
 
-/// How many times as long as in the median an implementation takes on unseen values in the mean, since some of its
-/// samples there are slow.
+/// Mean / median of an implementation's time on unseen values, if some samples are slow.
 struct MeanOverMedian {
   double likely = 1;  ///< by their share of these pairs
   double proven = 1;  ///< at least
 
-  /// By log ratios of samples of something else to those of the implementation. Both are 1 where the former are slow
-  /// about as often, as all samples are beside other work, the more often the longer they are.
+  /// By log ratios of other samples to the implementation's. Both are 1 if the others are slow about as often: work
+  /// beside them slows all samples, long ones more often.
   [[nodiscard]] static MeanOverMedian beside(const std::vector<double>& log_ratios) {
     constexpr double error_of_likely = 0.05, error_of_proven = 1e-3;
     auto slow = SlowSamples::of(log_ratios);
@@ -136,7 +131,7 @@ struct MeanOverMedian {
     MeanOverMedian found;
     if (by_chance <= error_of_likely) found.likely += longer * static_cast<double>(more) / pairs;
     if (by_chance <= error_of_proven) {
-      // As many of these are other work's as of the others', and more by chance.
+      // Other work slows as many of these as of the others, and more by chance.
       const double all = static_cast<double>(own + slow.of_others);
       const double least_more = all * (2 * stats::least_share(own + slow.of_others, own, error_of_proven) - 1);
       found.proven +=
@@ -145,8 +140,8 @@ struct MeanOverMedian {
     return found;
   }
 
-  /// By pairs whose samples are slow beside the baseline's, and beside those on the values given: threads of its own
-  /// that have to wake up make both of the latter slow on a busy machine.
+  /// By samples slow beside the baseline's and beside those on the values given. On a busy machine, waking its own
+  /// threads slows the latter, too.
   [[nodiscard]] static MeanOverMedian of(const std::vector<double>& seen, const std::vector<double>& beside_given) {
     MeanOverMedian found = beside(seen);
     if (beside_given.empty()) return found;
@@ -155,7 +150,7 @@ struct MeanOverMedian {
   }
 };
 
-/// Returns `found` with speed-ups that are about the mean.
+/// Returns `found` with speed-ups of the mean.
 [[nodiscard]] inline SpeedupSummary slower_in_mean(const MeanOverMedian& factors, SpeedupSummary found) {
   for (double* const each : {&found.q20, &found.median, &found.q80}) *each /= factors.likely;
   if (found.interval)
@@ -164,8 +159,8 @@ struct MeanOverMedian {
   return found;
 }
 
-/// Returns the summary of some pairs, by ln(time of the baseline / own time) of each. Where they are too few for an
-/// interval, their extremes stand in for it, with a confidence of 0.
+/// Returns the summary of pairs, by ln(time of the baseline / own time). If they are too few for an interval, it has
+/// their extremes, with a confidence of 0.
 [[nodiscard]] inline SpeedupSummary summarize_pairs(const std::vector<double>& log_ratios) {
   auto found = stats::summarize_speedup(log_ratios, unseen_confidence);
   const auto [low, high] = std::ranges::minmax(log_ratios);
@@ -178,7 +173,7 @@ struct PhasesInRounds {
   std::vector<Nanoseconds> baseline = {}, own = {};
 };
 
-/// The speed-ups of the phases of a step on unseen values.
+/// Speed-ups of the phases of a step on unseen values.
 class PhasesOnUnseenValues {
  public:
   explicit PhasesOnUnseenValues(PhasesInRounds usual) : usual_(std::move(usual)), log_ratios_(usual_.own.size()) {}
@@ -202,18 +197,16 @@ class PhasesOnUnseenValues {
   }
 
  private:
-  /// What each phase of a single step may take longer than in samples of several, where it is the same for both sides.
+  /// As `longer_in_few_calls`, for each phase of a single step.
   static constexpr Nanoseconds longer_in_single_steps{4e3};
   PhasesInRounds usual_;
   std::vector<std::vector<double>> log_ratios_;
 };
 
-/// Measures the speed-up on unseen values. `pair()` returns the ratio of one sample of each side on unseen values, or
-/// nothing, which ends the measurement without a result. `time_is_left(pairs)` is whether that many more may be taken.
-/// More pairs follow the first ones only where their median is suspicious beside the speed-up `in_rounds`, until the
-/// interval is narrow or there are `most` of them, or where some samples of the implementation are slow. Where there is
-/// no time for an interval, three pairs or more have their extremes in its place, with a confidence of 0. Returns
-/// nothing if there is no time for these.
+/// Measures the speed-up on unseen values. `pair()` returns the ratios of a pair; nothing ends the measurement.
+/// `time_is_left(pairs)` tells whether that many more may be taken. More pairs follow only if the median is suspicious
+/// beside `in_rounds`, until the interval is narrow or there are `most`, or if some own samples are slow. Without time
+/// for an interval, three pairs or more have their extremes, with a confidence of 0; fewer return nothing.
 [[nodiscard]] inline std::optional<SpeedupSummary> speed_on_unseen_values(double in_rounds,
                                                                           FunctionRef<std::optional<PairRatio>()> pair,
                                                                           FunctionRef<bool(std::size_t)> time_is_left) {

@@ -1,6 +1,4 @@
-// Unseen tensors: times of calls on tensors that no call has had, beside those of calls on the tensors of the rounds.
-// Code that knows tensors by their objects or addresses is slow on the former alone, which is what a program has whose
-// operands are made for each call.
+// Unseen tensors: calls on tensors that no call has had, beside those of the rounds.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +23,7 @@
 
 namespace pace::detail {
 
-/// While it exists, the first set of operands is another one.
+/// While it exists, another set of operands is first.
 class FirstSetExchanged {
  public:
   /// Both must outlive it.
@@ -47,13 +45,13 @@ class FirstSetExchanged {
   std::vector<at::Tensor> tensors_;
 };
 
-/// Times of single calls on set 0 and on copies of it that no call has had.
+/// Times single calls on set 0 and on unseen copies of it. Code that recognises tensors by object or address is slow on
+/// copies, as in a program that makes operands for each call.
 class UnseenTensorTimes {
  public:
   using Draw = std::function<void(const std::vector<at::Tensor>&)>;
 
-  /// `draw` writes unseen values to the tensors that it gets, which are like those of `like`. The other arguments must
-  /// outlive it.
+  /// `draw` writes unseen values to tensors like those of `like`. The other arguments must outlive it.
   UnseenTensorTimes(timing::Clock& clock, OperandSets& operands, const OperandSet& like, Draw draw)
       : clock_(clock), operands_(operands), like_(like), draw_(std::move(draw)) {}
 
@@ -64,14 +62,14 @@ class UnseenTensorTimes {
   [[nodiscard]] Times take(Implementation& implementation) {
     Times times;
     times.on_known = time(implementation, nullptr);
-    // It lives on, so that no later one has its address.
+    // It lives on, so that no later one gets its address.
     made_.push_back(like_.clone());
     times.on_unseen = time(implementation, &made_.back());
     return times;
   }
 
-  /// Whether a call takes more than 1.5 times as long on unseen tensors, beyond `slack` and beyond what that of the
-  /// baseline takes longer there: memory that is new to the process makes calls longer by a time or by a share.
+  /// Whether a call takes more than 1.5 times as long on unseen tensors, beyond `slack` and the baseline's increase:
+  /// memory unused before costs a time or a share.
   [[nodiscard]] static bool is_slow(const Times& own, const Times& baseline, Nanoseconds slack) {
     constexpr double most_times = 1.5;
     const Nanoseconds longer = std::max(baseline.on_unseen - baseline.on_known, Nanoseconds(0));
@@ -83,15 +81,13 @@ class UnseenTensorTimes {
   [[nodiscard]] Nanoseconds time(Implementation& implementation, std::unique_ptr<OperandSet>* made) {
     const auto values = like_.clone();
     draw_(values->tensors());
-    // The calls before are on tensors that are known.
     implementation.prepare(0);
     implementation.run(0, 1);
     std::optional<FirstSetExchanged> exchanged;
     if (made != nullptr) exchanged.emplace(operands_, *made);
     implementation.prepare(0);
     write_values(values->tensors(), operands_.tensors[0]);
-    // What is kept for the version of an operand is made anew on the known tensors, too, where the draw has left its
-    // values as they were.
+    // State kept for an operand's version is made again on both.
     for (const auto& tensor : operands_.tensors[0])
       if (is_versioned(tensor)) tensor.unsafeGetTensorImpl()->bump_version();
     return clock_.time_prepared(implementation, 0, 1);
@@ -110,21 +106,20 @@ class UnseenTensors final : public Check {
   /// `context` must outlive it.
   explicit UnseenTensors(AuditContext& context) : context_(context) {}
   [[nodiscard]] std::string find_fault(Implementation& implementation) override;
-  /// What is kept for an operand is made once more for another one.
+  /// State kept for an operand is made again for another one.
   [[nodiscard]] bool is_explained_by_kept_operand() const override { return true; }
 
  private:
   AuditContext& context_;
 };
 
-/// Whether single calls take as long on tensors that no call has had as on those of the rounds, where the values are
-/// new to both: see UnseenTensorTimes. Large operands would take too long to be copied.
+/// Both calls have unseen values. Large operands would take too long to copy.
 inline std::string UnseenTensors::find_fault(Implementation& implementation) {
   constexpr int tries = 12, for_all_but_one = 11;
   constexpr double slack_in_resolutions = 40, most_bytes = 64 << 20;
   const Nanoseconds usual = context_.shortest_of(implementation.index) + context_.shortest_of(context_.baseline_index);
-  // On values that are known, what is kept for them would be made anew on unseen tensors alone. A step of a training
-  // has its tensors from the model.
+  // On the values given, only unseen tensors would make kept state again. A training step has its tensors from the
+  // model.
   if (context_.clock.modes() != nullptr || !context_.operands.keeps.empty() || context_.prepared.renew ||
       !context_.answers->takes_unseen() || context_.operands.pristine.empty() ||
       bytes_of(context_.operands.pristine) > most_bytes || implementation.phases() != nullptr ||
