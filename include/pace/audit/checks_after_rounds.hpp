@@ -84,12 +84,12 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
         return "after the rounds: " + thrown.message;
       }
       context_.leave_out(index,
-                       "for everything after the rounds, since " +
-                           std::string(thrown.by_baseline ? "the baseline threw: " : "") + thrown.message,
-                       thrown.out_of_memory ? "give it more memory"
-                                            : "if the baseline takes few values, declare which ones it may be given "
-                                              "(check::CheckOptions::unseen_values, .renew_each_round(function) in "
-                                              "C++; --audit standard on a command line)");
+                         "for everything after the rounds, since " +
+                             std::string(thrown.by_baseline ? "the baseline threw: " : "") + thrown.message,
+                         thrown.out_of_memory ? "give it more memory"
+                                              : "if the baseline takes few values, declare which ones it may be given "
+                                                "(check::CheckOptions::unseen_values, .renew_each_round(function) in "
+                                                "C++; --audit standard on a command line)");
     }
   }
   return {};

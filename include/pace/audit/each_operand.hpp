@@ -385,7 +385,7 @@ class EachOperand final : public Check {
       source_.draw(unseen_.renewal, after.values, kept);
       bool changes =
           change.way == Way::draw && std::any_of(change.group.begin(), change.group.end(),
-                                                   [&](std::size_t i) { return source_.changes(unseen_.renewal, i); });
+                                                 [&](std::size_t i) { return source_.changes(unseen_.renewal, i); });
       const std::uint64_t seed = random_();
       // Operands that are equal stay so.
       for (const std::size_t i : change.group)

@@ -71,9 +71,9 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
   if (!context_.answers->takes_unseen()) {
     if (context_.lacks_unseen_values())
       context_.leave_out(implementation.index,
-                       std::string(checked) + ", since the baseline takes no values of its operands but those given",
-                       "if these are the only valid ones, declare that: check::CheckOptions::unseen_values = none in "
-                       "C++, --audit standard on a command line");
+                         std::string(checked) + ", since the baseline takes no values of its operands but those given",
+                         "if these are the only valid ones, declare that: check::CheckOptions::unseen_values = none in "
+                         "C++, --audit standard on a command line");
     return {};
   }
   const Nanoseconds usual = context_.shortest_of(implementation.index) + context_.shortest_of(context_.baseline_index);
