@@ -1,4 +1,4 @@
-// Exit codes for what is neither a success nor a failed test.
+// RunAccount: the exit code of a run, with codes for runs that neither succeeded nor failed.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ namespace pace {
 
 /// Exit code of Catch2 for a failed test.
 inline constexpr int exit_failed = 42;
-/// Exit code if a guard was let through undecided, or an implementation was not reached in time.
+/// Exit code if an undecided guard was let through, or the time ended before an implementation ran.
 inline constexpr int exit_undecided = 43;
-/// Exit code if nothing was measured, which is that of Catch2 if every test was skipped.
+/// Exit code if nothing was measured. Catch2 uses it when every test was skipped.
 inline constexpr int exit_unmeasured = 4;
 
 namespace detail {
@@ -36,7 +36,7 @@ namespace detail {
 /// (a filter matched nothing), 4 (all skipped) and 42 (a test failed).
 inline constexpr int exit_error = 1;
 
-/// Returns the exit code of a run in which nothing was measured, and prints the reason `why` to `errors`.
+/// Returns the exit code of a run that measured nothing, and prints the reason `why` to `errors`.
 [[nodiscard]] inline int exit_without_figures(const std::string& why, bool allow_unmeasured, std::ostream& errors) {
   errors << "pace: " << why << detail::fate_of_exit(exit_unmeasured, allow_unmeasured, "--allow-unmeasured");
   return allow_unmeasured ? 0 : exit_unmeasured;
@@ -72,8 +72,7 @@ class RunAccount {
     measured_ += outcome == Outcome::measured;
     unreached_ += outcome == Outcome::unreached;
   }
-  /// Adds a judgement, made by several processes together, on a comparison that was added before. Equal judgements
-  /// count once.
+  /// Adds a joint judgement of several processes on a comparison added before. Equal judgements count once.
   void add(const ImplementationResult& row, const Judgement& judgement) {
     const auto known = comparisons_.find(row.context.comparison);
     const auto times = known == comparisons_.end() ? 0 : known->second;
@@ -97,22 +96,21 @@ class RunAccount {
     return tests_ > 0 && assertions_ == 0 ? nothing("no test made a comparison or an assertion") : "";
   }
   /// Returns whether the machine alone is the reason for `exit_code`, which is not 0: nothing failed, and everything
-  /// that is open is so because the machine was disturbed or lacks a device. `failed_assertions` is the count of
-  /// Catch2; a count above that of such rows and judgements shows other failures.
+  /// open is so because the machine was disturbed or lacks a device. More `failed_assertions`, Catch2's count, than
+  /// such rows and judgements mean that something else failed.
   [[nodiscard]] bool is_for_machine(int exit_code, std::uint64_t failed_assertions) const {
     if (failed_ > 0 || lost_ > 0) return false;
     if (exit_code == exit_unmeasured) return true;
     if (open_ > 0) return false;
     return exit_code == exit_undecided ? unreached_ == 0 : exit_code == exit_failed && failed_assertions <= machines_;
   }
-  /// Returns the failures of published results that no matcher has examined, so that Catch2's exit code `code` does not
-  /// have them: implementations at fault, and judgements that close their gate. If Catch2's code is that of another
-  /// failure, there are none.
+  /// Returns the failures in published results that no matcher has examined: implementations at fault, and judgements
+  /// that close their gate. Catch2's exit code `code` does not include them. Empty if `code` reports another failure.
   [[nodiscard]] std::vector<std::string> unexamined(int code) const {
     std::vector<std::string> found;
     if (code != 0 && code != exit_unmeasured) return found;
     for (const auto& each : failures_) {
-      // A test that is skipped for want of a device has no gate that could be closed.
+      // A test that is skipped because it lacks a device has no gate that could be closed.
       if (each.no_device && code != 0) continue;
       if (!(each.examined->outcome && each.is_of_outcome) && !each.examined->judgements) found.push_back(each.what);
     }
@@ -121,10 +119,10 @@ class RunAccount {
   /// Returns whether nothing was added.
   [[nodiscard]] bool empty() const { return !has_rows_; }
 
-  /// Returns the exit code of the run, given Catch2's `code`. If it differs from `code`, the reason is printed to
-  /// `errors`. `allow_undecided` and `allow_unmeasured` turn the respective exit codes into 0.
+  /// Returns the exit code of the run for Catch2's `code`, and prints to `errors` why it differs. `allow_undecided` and
+  /// `allow_unmeasured` turn the respective exit codes into 0.
   [[nodiscard]] int exit_code(int code, bool allow_undecided, bool allow_unmeasured, std::ostream& errors) const {
-    // Implementations that were not reached because a device was lost are failures, which no option allows.
+    // A lost device is a failure, which no option allows.
     if ((code == 0 || code == exit_unmeasured) && lost_ > 0) {
       errors << "pace: " << lost_ << (lost_ == 1 ? " comparison" : " comparisons") << " lost the device\n";
       return exit_failed;
@@ -150,11 +148,10 @@ class RunAccount {
   }
 
  private:
-  /// A failure in a published row.
   struct Failure {
     std::string what;
     std::shared_ptr<const Examined> examined;
-    /// Whether the implementation is the reason, which matchers of correctness report as well.
+    /// Whether the implementation is the reason. Matchers of correctness report that as well.
     bool is_of_outcome = false;
     bool no_device = false;
   };
@@ -166,7 +163,7 @@ class RunAccount {
                            row.outcome == Outcome::refused && !result.missing_device.empty()});
     };
     if (at_fault(row.outcome)) {
-      // Its judgements have failed for the same reason, and a phase has the outcome of the whole.
+      // Its judgements failed for the same reason, and a phase has the outcome of the whole.
       if (result.phase.empty()) note(std::string(to_string(row.outcome)) + ": " + cut_text(row.message));
       return;
     }
@@ -196,8 +193,7 @@ class RunAccount {
   std::vector<Failure> failures_;
   bool has_rows_ = false;
   std::size_t measured_ = 0, unreached_ = 0, lost_ = 0, unresolved_rows_ = 0;
-  /// Numbers of rows and judgements that failed, that are not acceptable because of the machine, and that are open for
-  /// other reasons.
+  /// Rows and judgements that failed, that are not acceptable because of the machine, and that are open otherwise.
   std::size_t failed_ = 0, machines_ = 0, open_ = 0;
   std::uint64_t tests_ = 0, assertions_ = 0;
 };

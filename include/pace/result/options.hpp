@@ -12,81 +12,77 @@
 
 namespace pace {
 
-/// On which operand sets an implementation runs from round to round.
+/// Operand sets of the implementations from round to round.
 enum class OperandPolicy {
-  /// One set per implementation, exchanged between the implementations every round, so that the effect of placement
-  /// cancels within a cycle.
+  /// One set per implementation. They swap sets every round, so that the effect of placement cancels within a cycle.
   crossover,
-  /// One set per implementation, for all rounds. Shows how large the effect of placement is; not for gates.
+  /// One set per implementation, for all rounds. Shows the effect of placement; not for gates.
   fixed,
-  /// One set for all implementations, which takes the least memory. Each implementation finds the caches as its
-  /// predecessor left them.
+  /// One set for all implementations, to save memory. Each finds the caches as the one before it left them.
   shared,
 };
 
-/// Which processes the implementations of a comparison run in.
+/// Processes that the implementations of a comparison run in.
 enum class Isolate {
-  /// All in this process, one after the other in each round.
+  /// All in this process, taking turns in each round.
   none,
-  /// Each in a process of its own, so that nothing that one does to its process can slow or help another. Only the
-  /// clock is in this process. For calls on the CPU with one thread.
+  /// A process for each, so that none can slow or help another. Only the clock is in this process. For calls on the CPU
+  /// with one thread.
   sides,
 };
 
-/// How much a comparison distrusts its candidates. Each level does what the one above it does, and more.
+/// How much a comparison distrusts its candidates. Each level includes the ones above it.
 enum class Audit {
-  /// The outputs of the first calls and of the last timed one are compared with the baseline's, and operands and
-  /// settings must stay as they are. You vouch for the rest.
+  /// Compares the outputs of the first calls and of the last timed one with the baseline's. Operands and settings must
+  /// stay unchanged. You vouch for the rest.
   off,
-  /// What a colleague's mistake can trip, too: a call on unseen values before and after the rounds, edge values,
-  /// gradients, outputs that share memory or are filled in late, changed settings and operands, times that the memory
-  /// of the machine does not allow.
+  /// Finds a colleague's mistakes, too. Calls on unseen values before and after the rounds, edge values and gradients.
+  /// Finds outputs that share memory or are filled in late, changed settings and operands, and times that the machine's
+  /// memory does not allow.
   standard,
-  /// For code that a model wrote or that nobody has reviewed: also what is correct or fast only while it is measured.
-  /// This takes about twice the time of `standard`, and memory for some twenty copies of the operands.
+  /// For code that a model wrote or that nobody has reviewed. Also finds code that is right or fast only while
+  /// measured. Takes about twice the time of `standard`, and memory for some twenty copies of the operands.
   strict,
 };
 
-/// When the rounds of a comparison end, if its expectations are given before it runs.
+/// When the rounds of a comparison end, if it has expectations before it runs.
 enum class StopPolicy {
-  /// As soon as every expectation is decided, for the least time to a verdict.
+  /// As soon as every expectation is decided: the least time to a verdict.
   decided,
-  /// When the budget is spent, also if all is decided earlier, for more precise times.
+  /// When the budget is spent: more precise times.
   budget,
 };
 
-/// The clock of the calls on which gates are decided. On the CPU there is the wall clock alone.
+/// Clock that decides gates. On the CPU there is only the wall clock.
 enum class ClockChoice {
   /// The wall clock on the CPU; on a GPU `graph` if every implementation can be captured, else `hot`.
   automatic,
   cold,      ///< GPU: as `graph`, with the L2 cache flushed before each call
-  hot,       ///< GPU: between events in the stream, with the calls following each other
+  hot,       ///< GPU: between events in the stream, with back-to-back calls
   graph,     ///< GPU: between events inside a CUDA graph of the calls, without the host
   host,      ///< GPU: the time of the host until a call returns
-  profiler,  ///< GPU: the time in which kernels and copies run, by CUPTI; slow
-  wall,      ///< the host's clock, until the device is done
+  profiler,  ///< GPU: time of kernels and copies, by CUPTI; slow
+  wall,      ///< host's clock, until the device is done
 };
 
-/// Upper limit of Options::max_rounds. The storage for all rounds is allocated before the first one, at least eight
-/// bytes for each.
+/// Upper limit of Options::max_rounds. The storage for all rounds, at least eight bytes each, is allocated before the
+/// first one.
 inline constexpr std::size_t most_rounds = 10'000'000;
 
 /// How long and how a comparison is measured.
 struct Options {
-  /// Time for the timed rounds of one comparison, all implementations together. With expectations, time in which the
-  /// measuring thread had to wait for a core does not count, up to three budgets.
+  /// Time for the timed rounds of one comparison, all implementations together. With expectations, time that the
+  /// measuring thread waited for a core does not count, up to three budgets.
   Nanoseconds budget = std::chrono::seconds(1);
 
-  /// Time until which rounds may continue past the budget, if the median has no interval before. With expectations that
-  /// are given before the rounds, these continue past both times until there are the dozen or so cycles that a verdict
-  /// takes, or the time of the whole program is spent; fewer cycles suffice if one side takes more than ten times what
-  /// its limit allows.
+  /// Rounds continue past the budget up to this time while the median has no interval. Expectations stated before the
+  /// rounds continue them past both times, up to the dozen or so cycles that a verdict takes, or the end of the
+  /// program's time. Fewer cycles suffice if one side takes more than ten times its limit.
   Nanoseconds hard_limit = std::chrono::seconds(20);
 
-  /// Shortest time of the rounds after which a verdict is given. Rounds with expectations go on until then, past the
-  /// budget if that is shorter, and all cycles count: a dozen cycles of 50 us would be over before a call that slows
-  /// down, or that seldom takes longer, shows that. Where the rounds end before, every verdict is undecided. With 0,
-  /// rounds end as soon as everything is decided.
+  /// Shortest time of the rounds for a verdict, also past a shorter budget; earlier ends leave every verdict undecided.
+  /// A dozen cycles of 50 us would miss a call that slows down later or is seldom slow. With 0, rounds end as soon as
+  /// everything is decided.
   Nanoseconds least_duration = std::chrono::milliseconds(100);
 
   /// Longest warm-up of one implementation.
@@ -95,8 +91,8 @@ struct Options {
   /// The warm-up ends when two consecutive blocks differ by at most this share of the faster one.
   double warm_up_agreement = 0.02;
 
-  /// Number of iterations of the warm-up of one implementation (at least one), instead of `warm_up`. Only the time of
-  /// the whole program may end it before, which the result notes.
+  /// Number of iterations of one implementation's warm-up, instead of `warm_up`; it makes at least one. Only the time
+  /// of the whole program ends it earlier, with a note in the result.
   std::optional<std::int64_t> warm_up_iterations = {};
 
   /// Shortest sample in clock resolutions. With 1000, reading the clock takes at most a thousandth of a sample.
@@ -105,75 +101,72 @@ struct Options {
   /// Shortest sample in time. Shorter samples measure interrupts and the state of the branch predictor.
   Nanoseconds min_sample = std::chrono::microseconds(50);
 
-  /// Largest number of calls of one sample; 0: no limit. Comparisons whose baseline writes to its operands set it
-  /// themselves.
+  /// Largest number of calls per sample; 0: no limit. Comparisons set it themselves if the baseline writes to its
+  /// operands.
   std::int64_t max_iterations = 0;
 
   /// Largest number of rounds; at most `most_rounds`.
   std::size_t max_rounds = 10'000;
 
-  /// Family-wise confidence of all speed-up intervals of a comparison together.
+  /// Family-wise confidence of all speed-up intervals of a comparison.
   double confidence = 0.95;
 
-  /// Probability, for all gates of a comparison together, that a false claim passes or a guard that holds fails. The
-  /// default keeps failures credible: one false alarm in a thousand comparisons. A hundredth of it takes 1.7 times the
-  /// rounds for a candidate that violates its expectation, and no more rounds for one that meets it.
+  /// Probability, over all gates of a comparison, that a false claim passes or a guard that holds fails. The default
+  /// allows one false alarm in a thousand comparisons, so that failures stay credible. A hundredth of it takes 1.7
+  /// times the rounds for a candidate that violates its expectation, and no more for one that meets it.
   double alpha = 1e-3;
 
-  /// Probability, for all gates of a comparison together, that a true claim fails or a guard that is violated passes.
+  /// Probability, over all gates of a comparison, that a true claim fails or a violated guard passes.
   double beta = 1e-2;
 
   /// Seed of the order of implementations, and of input generators that take it.
   std::uint64_t seed = 0x9ace;
 
-  /// Seed of what no implementation may foresee: when it is checked, and on which values. 0: each comparison draws one
-  /// from the operating system, which its result has.
+  /// Seed of everything that no implementation may foresee: the times of checks, and their unseen values. 0: each
+  /// comparison draws one from the operating system and stores it in its result.
   std::uint64_t check_seed = 0;
 
-  /// How much the candidates are distrusted. With PACE_NO_AUDIT there is no other level than `off`.
+  /// How much the candidates are distrusted. With PACE_NO_AUDIT there is only `off`.
 #ifdef PACE_NO_AUDIT
   Audit audit = Audit::off;
 #else
   Audit audit = Audit::standard;
 #endif
 
-  /// On which operand sets implementations run.
+  /// Operand sets that implementations run on.
   OperandPolicy operands = OperandPolicy::crossover;
 
-  /// In which processes implementations run.
+  /// Processes that implementations run in.
   Isolate isolate = Isolate::none;
 
   /// When the rounds end.
   StopPolicy stop = StopPolicy::decided;
 
-  /// Largest share of the time of the rounds that other work may take from this process (CPU time stolen by a
-  /// hypervisor, waiting for a core, a container's quota); beyond it, no verdict is given. Other work meets both sides
-  /// alike and widens the interval, so that the error rates hold; five runnable tasks on two cores take 0.6. Beyond
-  /// 0.9, hardly a sample is whole. With 1, interference never prevents a verdict. 0 stands for 0.9, and for 0.2 where
-  /// operators have several threads: these wait for the one that is put aside, so that other work need not meet both
-  /// sides alike.
+  /// Largest share of the rounds' time that other work may take from this process: steal time, waiting for a core, or a
+  /// container's quota. Beyond it there is no verdict. Other work mostly affects both sides alike and widens the
+  /// interval, so that the error rates hold. Five runnable tasks on two cores take 0.6; beyond 0.9, hardly a sample is
+  /// whole. With 1, interference never prevents a verdict. 0 stands for 0.9, or for 0.2 where operators have several
+  /// threads, which wait for a preempted one.
   double max_interference = 0;
 
-  /// Whether the baseline is also timed against itself, and against itself with calls added, between the cycles and for
-  /// at most a tenth of the time. This shows how no difference and a known difference appear on this machine.
+  /// Whether to time the baseline against itself too, also with calls added, between cycles and for at most a tenth of
+  /// the time. Shows how no difference, and one of known size, appear on this machine.
   bool controls = false;
 
-  /// The clock on whose times gates are decided.
+  /// Clock that decides gates.
   ClockChoice clock = ClockChoice::automatic;
 
-  /// Whether kernels, launches and waits of one call on a GPU are counted after the rounds. An expectation on such a
-  /// count switches it on.
+  /// Whether to count kernels, launches and waits of one GPU call after the rounds. Expectations on such counts set it.
   bool device_counts = false;
 
   /// Time for each further timing of a GPU comparison (cold, hot, graph, host), as a share of the budget; 0: none.
   double mode_share = 0.25;
 
-  /// Whether `mode_share` was set explicitly, for example on a command line: a comparison that cannot use it notes
-  /// that.
+  /// Whether `mode_share` was set explicitly: a comparison that cannot use it then adds a note.
   bool asks_for_mode_share = false;
 };
 
-/// Whether the clock times calls on a GPU alone.
+/// Returns whether the clock times only calls on a GPU.
 [[nodiscard]] inline bool is_for_gpu(ClockChoice choice) {
   return choice != ClockChoice::automatic && choice != ClockChoice::wall;
 }
@@ -271,7 +264,7 @@ inline void validate(const Options& options) {
   return "?";
 }
 
-/// Returns the options that were set and have a meaning for calls on a GPU only, as on a command line.
+/// Returns the options set that only affect calls on a GPU, as on a command line.
 [[nodiscard]] inline std::vector<std::string> options_for_gpu(const Options& options) {
   std::vector<std::string> found;
   if (is_for_gpu(options.clock)) found.push_back(std::string("--clock ") + to_string(options.clock));

@@ -10,16 +10,15 @@
 
 namespace pace {
 
-/// What is known of a comparison before it is measured.
+/// A comparison before it is measured.
 struct PlannedCase {
   std::string name = {};                          ///< name of the comparison
   std::vector<std::string> implementations = {};  ///< names, the baseline first
   std::string inputs = {};                        ///< description of the operands; empty: unknown
-  std::vector<std::string> expectations = {};     ///< what is expected, in words
-  /// Time by the budgets: the rounds and the warm-up of each implementation. Making inputs, first calls and checks come
-  /// on top.
+  std::vector<std::string> expectations = {};     ///< expectations, in words
+  /// Time of the rounds and the warm-ups by their budgets, without making inputs, first calls and checks.
   Nanoseconds budget{};
-  std::optional<Audit> audit = {};  ///< how much the candidates are distrusted; none: nothing is audited
+  std::optional<Audit> audit = {};  ///< how much the candidates are distrusted; none: no audit
 };
 
 /// Decides which comparisons of a run are measured.
@@ -30,8 +29,8 @@ class CaseSelection {
   CaseSelection& operator=(const CaseSelection&) = delete;
   virtual ~CaseSelection() = default;
 
-  /// Returns why nothing of the comparison is measured, in a whole sentence without its full stop; empty: it is
-  /// measured. It may be asked more than once about the same comparison.
+  /// Returns why the comparison is not measured, as a sentence without its full stop; empty: it is. May be called
+  /// repeatedly.
   [[nodiscard]] virtual std::string passes_over(const PlannedCase& planned) = 0;
 };
 

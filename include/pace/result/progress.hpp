@@ -1,5 +1,4 @@
-// Progress: what a run does at the moment and how much of it is left, for a display. The code that takes time reports
-// its steps here, and knows nothing of the display.
+// Progress: the current step of a run and how much is left. Code that takes time reports here and sees no display.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@ struct Step {
   Nanoseconds left{std::numeric_limits<double>::infinity()};
 };
 
-/// Display of the progress of a run. Its functions are called between what is timed, and on the main thread.
+/// Display of the progress of a run. Its functions run on the main thread, outside of the timed code.
 class Progress {
  public:
   Progress() = default;
@@ -28,9 +27,9 @@ class Progress {
 
   /// Begins part `number`, from 1, of `total` equal parts of the run; `total` 0: their number is unknown.
   virtual void part(std::size_t number, std::size_t total) = 0;
-  /// Names what is worked on, such as a comparison; empty: nothing that has a name.
+  /// Names the current subject, such as a comparison; empty: nothing with a name.
   virtual void subject(const std::string& name) = 0;
-  /// Reports a step of the subject, also again when more of it is done.
+  /// Reports a step of the subject, and again as it advances.
   virtual void step(const Step& step) = 0;
 };
 

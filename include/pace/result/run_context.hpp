@@ -15,8 +15,8 @@
 
 namespace pace {
 
-/// State of the process that the fixtures in tests share. A global object is needed since bodies of tests have no other
-/// access to the command line. Not thread-safe; fixtures run on the main thread.
+/// State shared by the fixtures of a process. Global, because bodies of tests have no other access to the command line.
+/// Not thread-safe; fixtures run on the main thread.
 class RunContext {
  public:
   RunContext() = default;
@@ -27,7 +27,7 @@ class RunContext {
   /// Options of every comparison that sets none.
   Options options;
 
-  /// Whether the main function is pace's, which prepares the process, shows the results and returns the exit code.
+  /// Whether pace has the main function, which prepares the process, shows the results and returns the exit code.
   /// Otherwise the first comparison prepares the process, and pace/catch2.hpp does the rest.
   bool has_runner = false;
 
@@ -39,19 +39,18 @@ class RunContext {
   /// Deadline of the run; absent: there is none.
   std::optional<Deadline> deadline;
 
-  /// Error budget of all gates of the run together (`--suite-alpha`); null: each comparison has Options::alpha.
+  /// Error budget of all gates of the run (`--suite-alpha`); null: each comparison has Options::alpha.
   std::shared_ptr<SuiteBudget> suite_budget;
 
-  /// Whether several processes decide the gates together, so that comparisons defer their judgements
-  /// (Judgement::deferred).
+  /// Whether several processes decide the gates together: comparisons then defer judgements (Judgement::deferred).
   bool defers_judgements = false;
 
-  /// Decides which comparisons are measured; null: all of them.
+  /// Decides which comparisons are measured; null: all. Not owned.
   CaseSelection* cases = nullptr;
 
   /// Failure of an implementation that ended an earlier process of this run.
   struct PriorFailure {
-    /// Index of the implementation in the comparison; below 0: the process ended while the comparison was being made.
+    /// Index of the implementation in the comparison; below 0: the process ended while making the comparison.
     std::int64_t implementation = -1;
     Outcome outcome = Outcome::crashed;  ///< outcome to report for the implementation
     std::string message = {};            ///< message to report for the implementation
@@ -59,19 +58,19 @@ class RunContext {
   /// Access to the results and failures of earlier processes of this run.
   struct Checkpoint {
     virtual ~Checkpoint() = default;
-    /// Is called inside of a test before anything of a comparison is made.
+    /// Called in a test before anything of a comparison is made.
     virtual void comparison_begins() {}
     /// Returns whether recall() or next_fate() would return true for `name`.
     [[nodiscard]] virtual bool knows(const std::string& name) const = 0;
-    /// Stores the next result of the comparison `name` in `result` and removes it; returns false if there is none.
+    /// Moves the next result of the comparison `name` into `result`; returns false if there is none.
     virtual bool recall(const std::string& name, Result& result) = 0;
-    /// Stores the next failure in the next comparison `name` in `fate` and removes it; returns false if there is none.
+    /// Moves the next failure in the next comparison `name` into `fate`; returns false if there is none.
     virtual bool next_fate(const std::string& name, PriorFailure& fate) = 0;
   };
-  /// Source of earlier results, used before anything is measured; null: everything is measured.
+  /// Source of earlier results, used before anything is measured; null: everything is measured. Not owned.
   Checkpoint* recollection = nullptr;
-  /// Begins a comparison: does the same as Checkpoint::recall(), after Checkpoint::comparison_begins(). Throws
-  /// InputError if the earlier result was measured with other `inputs`; empty: unknown.
+  /// Begins a comparison: calls Checkpoint::comparison_begins(), then Checkpoint::recall(). Throws InputError if the
+  /// earlier result has other inputs; empty `inputs`: unknown.
   [[nodiscard]] bool recall(const std::string& name, const std::string& inputs, Result& result) const {
     if (recollection == nullptr) return false;
     recollection->comparison_begins();
@@ -82,10 +81,10 @@ class RunContext {
     return true;
   }
 
-  /// Names a listener for remove_listener().
+  /// Identifies a listener for remove_listener().
   using ListenerId = const void*;
 
-  /// Adds a listener: `listener(const Result&)` is called for every comparison that ends. Returns its name.
+  /// Adds a listener: every comparison that ends calls `listener(const Result&)`. Returns its id.
   template <class F>
   ListenerId on_result(F listener) {
     struct OfResult : Listener {
@@ -95,7 +94,7 @@ class RunContext {
     };
     return add(new OfResult(std::move(listener)));
   }
-  /// Removes the listener that on_result() gave this name, if it is still there.
+  /// Removes the listener with this id, if it is still there.
   void remove_listener(ListenerId id) {
     for (Listener** each = &first_; *each != nullptr; each = &(*each)->next)
       if (*each == id) {
@@ -103,16 +102,16 @@ class RunContext {
         return;
       }
   }
-  /// Adds to results what a program knows of its comparisons.
+  /// Adds figures to results that only the program has.
   struct Completion {
     virtual ~Completion() = default;
-    /// Adds figures to `result`; names, outcomes and judgements stay.
+    /// Adds figures to `result`. Must leave names, outcomes and judgements unchanged.
     virtual void complete(Result& result) = 0;
   };
-  /// Completes each result before the listeners hear it; null: there is nothing to add.
+  /// Completes each result before listeners get it; null: nothing to add. Not owned.
   Completion* completion = nullptr;
-  /// Calls all listeners with `result`, completed, in the order in which they were added. Its names become those that
-  /// files have (Result::make_names_valid()).
+  /// Calls all listeners with `result`, completed, in the order of their addition. Names become those that files have
+  /// (Result::make_names_valid()).
   void publish(Result& result) const {
     result.make_names_valid();
     if (completion == nullptr) return hear(result);
@@ -129,11 +128,11 @@ class RunContext {
   void clear_listeners() {
     while (first_ != nullptr) delete std::exchange(first_, first_->next);
   }
-  /// Exchanges the listeners with those of `other`.
+  /// Swaps the listeners of both contexts.
   void swap_listeners(RunContext& other) { std::swap(first_, other.first_); }
 
  private:
-  // A hand-written list, since a vector of std::function would take a quarter of the time to compile this header.
+  // A hand-written list: a vector of std::function would take a quarter of the time to compile this header.
   struct Listener {
     virtual ~Listener() = default;
     virtual void hear_result(const Result&) = 0;
@@ -142,7 +141,7 @@ class RunContext {
   void hear(const Result& result) const {
     for (auto* each = first_; each != nullptr; each = each->next) each->hear_result(result);
   }
-  /// Appends `listener`, so that listeners are called in the order in which they were added.
+  /// Appends `listener`, so that listeners run in the order of their addition.
   ListenerId add(Listener* listener) {
     Listener** end = &first_;
     while (*end != nullptr) end = &(*end)->next;
