@@ -25,11 +25,11 @@ namespace pace {
 enum class Outcome {
   measured,       ///< timed, and its outputs, if checked, agree with the baseline's
   wrong,          ///< its outputs differ from the baseline's; it has no speed-up, timed or not
-  threw,          ///< ended with an exception; has its figures if it did so after the rounds, in another timing mode
-  refused,        ///< could not be made or run here, such as for lack of a kernel, a package or memory
-  unreached,      ///< not run, since the time of the whole program was spent
+  threw,          ///< ended with an exception; keeps its figures if that came after the rounds, in another timing mode
+  refused,        ///< could not be made or run here: no kernel, no package, too little memory
+  unreached,      ///< not run: the time of the whole program was spent
   crashed,        ///< ended the whole process
-  timed_out,      ///< ran for longer than allowed, so that its process was ended
+  timed_out,      ///< ran longer than allowed, so its process was ended
   out_of_memory,  ///< needed more memory than was available
 };
 
@@ -43,31 +43,30 @@ struct TimeSummary {
   Nanoseconds max{};        ///< longest time
   Nanoseconds q99{};        ///< quantile 0.99 of the samples
   Nanoseconds mean{};       ///< mean of the samples
-  /// Confidence interval of the median by order statistics; absent if there are too few samples for the confidence.
+  /// Confidence interval of the median by order statistics; absent with too few samples.
   std::optional<Interval<Nanoseconds>> interval{};
-  /// Median absolute deviation, scaled to a standard deviation, divided by the median: 0.01 is 1 %.
+  /// Median absolute deviation, scaled to a standard deviation, over the median: 0.01 is 1 %.
   double spread = 0;
 };
 
 /// Quantiles of the speed-up (baseline time / candidate time) over paired rounds.
 struct SpeedupSummary {
-  /// Number of crossover cycles, each of which is one paired observation.
+  /// Number of crossover cycles; each is one paired observation.
   std::size_t observations = 0;
-  /// Number of observations in which both sides took exactly the same time.
+  /// Number of observations with exactly the same time on both sides.
   std::size_t ties = 0;
   double q20 = 0;     ///< quantile 0.2
   double median = 0;  ///< quantile 0.5
   double q80 = 0;     ///< quantile 0.8
-  double mean = 0;    ///< the baseline's mean time over the own one; 0: unknown
-  /// Confidence interval of the median, simultaneous over all candidates of the comparison; absent if there are too few
-  /// observations.
+  double mean = 0;    ///< baseline's mean time / own mean time; 0: unknown
+  /// Confidence interval of the median, simultaneous over all candidates; absent with too few observations.
   std::optional<Interval<double>> interval{};
-  /// Whether the interval is valid at every stopping time, also if expectations ended the rounds; false: valid only if
-  /// the number of rounds did not depend on the figures.
+  /// Whether the interval is valid at every stopping time, also if expectations ended the rounds. Otherwise the number
+  /// of rounds must not depend on the figures.
   bool anytime = false;
 };
 
-/// Measurement of the baseline against itself inside a comparison, where the true speed-up is known.
+/// Measurement of the baseline against itself, where the true speed-up is certain.
 struct ControlSummary {
   /// True speed-up: 1 for the same calls, below 1 with calls added.
   double injected = 1;
@@ -76,13 +75,13 @@ struct ControlSummary {
   bool proven_faster = false;   ///< whether a speed-up above 1 is proven at the comparison's alpha
 };
 
-/// What an objection to the figures of a row does to verdicts on them, the gravest first.
+/// Effect of an objection on the verdicts of its row, the gravest first.
 enum class Severity {
   impossible,  ///< the figures cannot be true: every verdict is `invalid`
   unproven,    ///< the figures prove nothing about times: a claim that they meet is `invalid`
   too_brief,   ///< the rounds were too brief (Options::least_duration): every verdict is `undecided`
   unchecked,   ///< a check was left out: a claim that the figures meet is `undecided`
-  cut_short,   ///< the rounds ended early, which explains a verdict of `undecided`
+  cut_short,   ///< the rounds ended early: explains a verdict of `undecided`
 };
 
 [[nodiscard]] inline const char* to_string(Severity severity) {
@@ -103,11 +102,11 @@ enum class Severity {
 
 /// A reason against the figures of a row.
 struct Objection {
-  Severity severity = Severity::impossible;  ///< what it does to verdicts
+  Severity severity = Severity::impossible;  ///< effect on verdicts
   std::string why = {};                      ///< as a clause
-  std::string remedy = {};                   ///< what to try, as a clause; empty: nothing is known
+  std::string remedy = {};                   ///< remedy to try, as a clause; may be empty
 
-  /// Both as one text.
+  /// Returns both as one text.
   [[nodiscard]] std::string describe() const { return remedy.empty() ? why : why + "; try: " + remedy; }
 };
 
@@ -115,45 +114,43 @@ struct Objection {
 struct GateContext {
   /// Name of the baseline; empty: unknown.
   std::string baseline = {};
-  /// Samples of the baseline, in the order of rounds; null: unknown, as in a row that was read from a file.
+  /// Samples of the baseline, in the order of rounds; null: unknown, as in a row read from a file.
   std::shared_ptr<const std::vector<Nanoseconds>> baseline_samples = {};
-  /// Number of consecutive samples of one crossover cycle.
+  /// Number of consecutive samples per crossover cycle.
   std::size_t rounds_per_cycle = 1;
   /// Number of iterations of each sample; 0: unknown.
   std::int64_t iterations = 0;
-  /// Time from the start of one cycle to the start of the next one, with the samples of all implementations; 0:
-  /// unknown.
+  /// Time from one cycle's start to the next one's, with the samples of all implementations; 0: unknown.
   Nanoseconds cycle{};
-  /// Share of Options::alpha for one gate on this row. With `budget`: share of what the comparison's expectations
-  /// spend; 0 if nothing was stated of times.
+  /// Share of Options::alpha for one gate on this row. With `budget`: share of the rate that the comparison's
+  /// expectations spend; 0 if none is about times.
   double alpha = 1e-3;
   double beta = 1e-2;  ///< share of Options::beta for one gate on this row
   /// Name of the comparison; empty: unknown.
   std::string comparison = {};
   /// Result::inputs of the comparison; empty: unknown.
   std::string inputs = {};
-  /// Name of the clock that verdicts are about, such as `graph`, where calls are timed by several; empty otherwise.
+  /// Name of the clock of the verdicts, such as `graph`, if several clocks timed the calls; empty otherwise.
   std::string clock = {};
-  /// Why no verdict may be based on the figures (see Conditions); empty: there is no reason.
+  /// Why the figures allow no verdict (see Conditions); empty: they do.
   std::string disturbance = {};
-  /// Whether outputs repeat elements in memory, so that fewer are written than they have.
+  /// Whether outputs repeat elements in memory: fewer are written than they have.
   bool repeats_outputs = false;
-  /// Whether what is derived from an operand is kept from call to call, so that the operand need not be read.
+  /// Whether calls may keep values derived from an operand, so that they need not read it again.
   bool keeps = false;
   /// Reasons against the figures, at most one of each severity, the gravest first.
   std::vector<Objection> objections = {};
-  /// Whether outputs were wrong by a finite difference for the operands given, which another tolerance could allow.
+  /// Whether outputs for the caller's operands were off by a finite difference, which a wider tolerance could allow.
   bool beyond_tolerance = false;
-  /// By which factor the speed-up of the rounds is larger than the largest one that is likely on values which no call
-  /// has seen; 1: it is not proven to be larger.
+  /// Speed-up in the rounds over the largest one that is likely on unseen values; 1: not proven to be larger.
   double excess_in_rounds = 1;
-  /// By which factor it is larger than the median there, if that counts, whether that is proven or not; 1: it is not.
+  /// Speed-up in the rounds over the median on unseen values, proven or not; 1: no factor that counts.
   double likely_excess_in_rounds = 1;
-  /// Part of the comparison in the error budget of the run (`--suite-alpha`), of which matchers spend; null: each
-  /// matcher has `alpha`.
+  /// Part of the comparison in the run's error budget (`--suite-alpha`), which matchers spend from; null: each matcher
+  /// has `alpha`.
   std::shared_ptr<ComparisonBudget> budget = {};
 
-  /// Returns the reason and the remedy of the objection of this severity as one text; empty if there is none.
+  /// Returns the reason and the remedy of the objection of this severity; empty if there is none.
   [[nodiscard]] std::string describe(Severity severity) const {
     const auto* const found = find(severity);
     return found == nullptr ? std::string() : found->describe();
@@ -165,7 +162,7 @@ struct GateContext {
   }
   /// Returns whether there is an objection of this severity.
   [[nodiscard]] bool has(Severity severity) const { return find(severity) != nullptr; }
-  /// Enters an objection in place of one of the same severity; one without a reason takes that away.
+  /// Enters an objection, replacing the one of its severity. An empty reason removes that one.
   void object(Objection objection) {
     std::erase_if(objections, [&](const Objection& each) { return each.severity == objection.severity; });
     if (objection.why.empty()) return;
@@ -176,35 +173,34 @@ struct GateContext {
 
 /// Exact counts of one call, taken outside of the timed rounds.
 struct CallCounts {
-  /// Calls of operators through LibTorch's dispatcher, without calls from inside of operators.
+  /// Calls of operators through LibTorch's dispatcher, without calls inside of operators.
   std::int64_t operator_calls = 0;
   std::int64_t allocations = 0;      ///< blocks taken from LibTorch's allocators
-  std::int64_t bytes_allocated = 0;  ///< bytes of these blocks; on a GPU as the allocator rounds them
+  std::int64_t bytes_allocated = 0;  ///< bytes of these blocks, on a GPU as the allocator rounds them
 
   /// Returns whether all counts are equal.
   [[nodiscard]] bool operator==(const CallCounts&) const = default;
-  /// Returns the counts of so many equal calls.
+  /// Returns the counts of `calls` equal calls.
   [[nodiscard]] friend CallCounts operator*(std::int64_t calls, const CallCounts& one) {
     return {calls * one.operator_calls, calls * one.allocations, calls * one.bytes_allocated};
   }
 };
 
-/// Instructions of one call, of which the fewest and the most of several counts are kept; these are equal if the counts
-/// agree.
+/// Instructions of one call, as the fewest and the most of several counts; equal if the counts agree.
 struct InstructionCount {
   std::int64_t low = 0;   ///< fewest instructions of one call
   std::int64_t high = 0;  ///< most instructions of one call
-  /// Least ratio of the own instructions to the baseline's; absent for the baseline.
+  /// Smallest ratio of own to baseline instructions; absent for the baseline.
   std::optional<double> ratio_low = {};
   std::optional<double> ratio_high = {};  ///< largest ratio; absent for the baseline
-  std::string counter = {};               ///< what counted: `callgrind` or `perf`
+  std::string counter = {};               ///< source of the count: `callgrind` or `perf`
 };
 
 /// Times of the same calls by one clock of a GPU comparison.
 struct ModeSummary {
   std::string name;                      ///< name of the clock: `cold`, `hot`, `graph` or `host`
   std::optional<TimeSummary> time = {};  ///< time per iteration; absent if it was not measured
-  /// Speed-up over the baseline; absent for the baseline, and if the baseline has no time by this clock.
+  /// Speed-up over the baseline; absent for the baseline, or if this clock has no time of the baseline.
   std::optional<SpeedupSummary> speedup = {};
   /// Why `time` is absent; empty otherwise.
   std::string missing = {};
@@ -222,29 +218,29 @@ struct DeviceCounts {
   [[nodiscard]] bool operator==(const DeviceCounts&) const = default;
 };
 
-/// Memory of a GPU that one call takes, by the statistics of LibTorch's allocator.
+/// GPU memory that one call takes, by the statistics of LibTorch's allocator.
 struct DeviceMemory {
-  std::int64_t peak = 0;                ///< largest number of allocated bytes beyond those before the call
+  std::int64_t peak = 0;                ///< most allocated bytes beyond those before the call
   std::int64_t reserved = 0;            ///< bytes that the allocator took from the driver during the call
   std::int64_t allocations = 0;         ///< blocks that the call requested
-  std::int64_t driver_allocations = 0;  ///< requests to the driver, each of which waits for the device
+  std::int64_t driver_allocations = 0;  ///< requests to the driver; each waits for the device
 };
 
-/// What matchers have looked at in one row of a result. A failure that no matcher has looked at fails the run (see
-/// RunAccount), since no assertion of the test can have reported it.
+/// Parts of a row that matchers have looked at. A failure that none has looked at fails the run (RunAccount), since no
+/// assertion can have reported it.
 struct Examined {
   bool outcome = false;     ///< whether the implementation ran and was correct
   bool judgements = false;  ///< the judgements of the comparison's expectations
-  bool shown = false;       ///< a table beside Catch2's messages has the judgements' messages already
+  bool shown = false;       ///< a table beside Catch2's messages already has the judgements' messages
 };
 
-/// Why nothing was compared of outputs that were to be compared.
+/// Why outputs that should be compared were not.
 enum class Uncompared {
-  varies,        ///< the baseline does not repeat itself
+  varies,        ///< the baseline's outputs differ from call to call
   only_nan,      ///< the outputs are NaN throughout
   empty,         ///< the outputs have no elements
   empty_or_nan,  ///< some outputs have no elements, and the others are NaN throughout
-  no_output,     ///< the function returns nothing, and writes to no operand tensor that is compared
+  no_output,     ///< the function returns nothing and writes to no operand tensor that is compared
 };
 
 /// Measurements and judgements of one implementation: a row of a Result.
@@ -254,10 +250,10 @@ struct ImplementationResult {
   Outcome outcome = Outcome::refused;  ///< how its check and its measurement ended
   /// Why `outcome` is not `measured`; empty otherwise.
   std::string message;
-  /// Whether the outputs were compared; those of the baseline are compared between its calls.
+  /// Whether the outputs were compared; the baseline's are compared between its calls.
   bool checked = false;
-  /// Why outputs that were to be compared were not, by which no claim about times is proven (Severity::unproven);
-  /// absent where they were compared, or were not to be.
+  /// Why outputs that should be compared were not, so that no claim about times is proven (Severity::unproven); absent
+  /// otherwise.
   std::optional<Uncompared> uncompared = {};
   /// Largest absolute difference from the baseline's outputs that the check found.
   double max_abs_error = 0;
@@ -274,11 +270,11 @@ struct ImplementationResult {
   /// ln(baseline time / own time), one per crossover cycle; empty for the baseline.
   std::vector<double> log_ratios;
   std::optional<SpeedupSummary> speedup;  ///< summary of `log_ratios`; absent for the baseline
-  /// Speed-up over the baseline by further samples, after the rounds, in which no call has seen its values before;
-  /// absent for the baseline, on a GPU, and where there was no time for it.
+  /// Speed-up over the baseline in further samples after the rounds, each on unseen values; absent for the baseline, on
+  /// a GPU, and without time for it.
   std::optional<SpeedupSummary> on_unseen_values;
   GateContext context;  ///< properties of the comparison that a gate needs
-  /// Times by all four clocks of a GPU, including the clock of the gate; empty on the CPU.
+  /// Times by all four clocks of a GPU, the gate's included; empty on the CPU.
   std::vector<ModeSummary> modes;
   std::optional<DeviceMemory> device_memory;  ///< memory of one call on a GPU; absent on the CPU
   /// Counts of one call on a GPU (Options::device_counts); absent unless two calls have equal counts.
@@ -287,19 +283,19 @@ struct ImplementationResult {
   /// Counts of one call; absent unless two calls on equal operands have equal counts.
   std::optional<CallCounts> counts;
   std::string why_uncounted;  ///< why `counts` is absent; empty otherwise
-  /// Instructions of one call; absent unless they were counted in place of times.
+  /// Instructions of one call; absent unless counted in place of times.
   std::optional<InstructionCount> instructions;
 
-  /// Verdicts of the comparison's expectations on this implementation, in the order in which they were stated.
+  /// Verdicts of the comparison's expectations on this implementation, in the order of their statement.
   std::vector<Judgement> judgements;
 
-  /// Shared by all copies of the row, so that the matchers of a test mark what was published; never null.
+  /// Shared by all copies of the row, so that a test's matchers mark the published row; never null.
   std::shared_ptr<Examined> examined = std::make_shared<Examined>();
 
   std::optional<double> bytes;  ///< bytes that one iteration moves, if declared (Comparison::bytes)
   std::optional<double> flops;  ///< floating-point operations of one iteration, if declared (Comparison::flops)
-  /// Share of the measured peak bandwidth or peak computing rate that the implementation reaches, the larger one;
-  /// absent if neither is known, and on the CPU outside of the operator bench.
+  /// Share of the measured peak bandwidth or computing rate that it reaches, the larger one. Absent without either, and
+  /// on the CPU outside of the operator bench.
   std::optional<double> share_of_peak;
 
   /// Returns whether the implementation was measured and every judgement is acceptable.
@@ -316,14 +312,14 @@ struct ImplementationResult {
   [[nodiscard]] std::optional<double> gigaflops_per_second() const { return rate(flops); }
 
  private:
-  // Units per nanosecond are giga-units per second.
+  // One unit per nanosecond is one giga-unit per second.
   [[nodiscard]] std::optional<double> rate(const std::optional<double>& amount) const {
     if (!amount || !time || time->median.count() <= 0) return std::nullopt;
     return *amount / time->median.count();
   }
 };
 
-/// Result::phase of a result about the time that each call takes the host until it returns, on a GPU.
+/// Result::phase of a result about the host's time for each call until it returns, on a GPU.
 inline constexpr const char* host_phase = "host";
 
 /// Why the rounds ended.
@@ -335,8 +331,8 @@ enum class StopReason {
   deadline,     ///< the time of the whole program was spent
 };
 
-/// Exception of a result that was passed over (Result::passed_over), where a figure is asked of it. It ends the test
-/// case. It is no std::exception, so that no handler of errors in a test takes it for one.
+/// Thrown when code reads a figure of a result that was passed over (Result::passed_over). Ends the test case. No
+/// std::exception, so that a test's handler of errors does not catch it.
 struct PassedOver {
   std::string what;  ///< the comparison and the reason
 };
@@ -344,52 +340,52 @@ struct PassedOver {
 /// Measurements of one comparison.
 struct Result {
   std::string name;  ///< name of the comparison
-  /// Name of the phase of each iteration that the result is about, or host_phase; empty: the whole iteration.
+  /// Phase of each iteration that the result is about, or host_phase; empty: the whole iteration.
   std::string phase;
-  /// Rows of the implementations in the order in which they were added; exactly one is the baseline.
+  /// Rows in the order of their addition; exactly one is the baseline.
   std::vector<ImplementationResult> implementations;
 
   std::int64_t iterations = 0;                       ///< iterations per sample, equal for all implementations
   std::size_t rounds = 0;                            ///< number of timed rounds
   StopReason stop_reason = StopReason::not_started;  ///< why the rounds ended
-  Nanoseconds elapsed{};                             ///< time of the rounds, with all work between samples
+  Nanoseconds elapsed{};                             ///< time of the rounds, with the work between samples
   std::string clock;                                 ///< name of the clock, such as `wall` or `graph`
   Nanoseconds clock_resolution{};                    ///< smallest step of the clock
-  /// Name of the GPU whose time was measured, such as `NVIDIA H200`; empty: the time of the host.
+  /// Name of the timed GPU, such as `NVIDIA H200`; empty: the time of the host.
   std::string device;
   /// Types and sizes of the operands, such as `Float[16, 1024]`, and numbers; empty: unknown.
   std::string inputs;
-  /// Whether comparisons of this process had this name with several inputs, this one included.
+  /// Whether this process ran comparisons of this name with several inputs, this one included.
   bool repeats_name = false;
   double confidence = 0;   ///< Options::confidence of the comparison
   std::uint64_t seed = 0;  ///< Options::seed of the comparison
-  /// Options::check_seed of the comparison, or the one that it drew.
+  /// Options::check_seed of the comparison, or the one it drew.
   std::uint64_t check_seed = 0;
   /// Options::audit of the comparison: `off`, `standard` or `strict`; empty: unknown.
   std::string audit;
-  /// Place of the comparison among those of the run that spend the error budget of `--suite-alpha`, from 1; 0: there is
-  /// no such budget, or nothing was stated of times.
+  /// Place of the comparison among those that spend the error budget of `--suite-alpha`, from 1; 0: no such budget, or
+  /// no expectation on times.
   std::size_t gate_number = 0;
   /// Load and state of the machine during the rounds.
   Conditions conditions;
   /// Baseline against itself, and against itself with calls added; empty unless Options::controls is set.
   std::vector<ControlSummary> controls;
-  /// Requested device that does not exist, which is a failure of the infrastructure; empty otherwise.
+  /// Requested device that does not exist, a failure of the infrastructure; empty otherwise.
   std::string missing_device;
-  /// How this process lost a device, so that nothing more can run on it; empty otherwise.
+  /// How this process lost a device: nothing more can run on it; empty otherwise.
   std::string lost_device;
-  /// Whether the result is of an earlier process of this run and was not measured again.
+  /// Whether an earlier process of this run measured it.
   bool recalled = false;
-  /// Why nothing of the comparison was measured although nothing failed, such as in a dry run (RunContext::cases);
-  /// empty: it was measured. Matchers take such a result as met, and it is published nowhere.
+  /// Why nothing was measured although nothing failed, such as in a dry run (RunContext::cases); empty: it was.
+  /// Matchers take such a result as met, and nothing publishes it.
   std::string passed_over;
   /// Remarks on the figures, in full sentences.
   std::vector<std::string> notes;
   /// Results for the phases of each iteration, if they were timed apart; this result is then about their sum. If gates
-  /// are about the host's time on a GPU, a result for that (host_phase) comes last.
+  /// are about the host's time on a GPU, its result (host_phase) comes last.
   std::vector<Result> phases;
 
-  /// Returns the result for the phase `wanted`. Throws Error with the known names if there is no such phase, and
+  /// Returns the result for the phase `wanted`. Throws Error, naming those that exist, if there is none, and
   /// PassedOver.
   [[nodiscard]] const Result& in_phase(std::string_view wanted) const {
     require_measured();
@@ -410,8 +406,7 @@ struct Result {
     throw Error("result '" + name + "' has no baseline");
   }
 
-  /// Returns the row of `implementation`. Throws Error with the known names if there is no such implementation, and
-  /// PassedOver.
+  /// Returns the row of `implementation`. Throws Error, naming those that exist, if there is none, and PassedOver.
   [[nodiscard]] const ImplementationResult& operator[](std::string_view implementation) const {
     require_measured();
     std::string known;
@@ -422,8 +417,7 @@ struct Result {
     throw Error("result '" + name + "' has no implementation '" + std::string(implementation) + "'; it has: " + known);
   }
 
-  /// Replaces names that are not UTF-8 by those that result files have, so that an earlier run and this one have equal
-  /// names.
+  /// Replaces names that are not UTF-8 by those in result files, so that an earlier run and this one have equal names.
   void make_names_valid() {
     for (auto* const text : {&name, &inputs}) *text = valid_utf8(*text);
     for (auto& each : implementations)
@@ -432,7 +426,7 @@ struct Result {
     for (auto& phase : phases) phase.make_names_valid();
   }
 
-  /// Returns whether there are implementations and each of them was measured.
+  /// Returns whether there are implementations, all of them measured.
   [[nodiscard]] bool all_measured() const {
     for (const auto& each : implementations)
       if (each.outcome != Outcome::measured) return false;
@@ -445,12 +439,12 @@ struct Result {
   }
 };
 
-/// Returns the name that tells a comparison of the inputs `inputs` from others called `name`, as `--case` takes it.
+/// Returns the name that tells comparisons called `name` apart by their inputs, as `--case` takes it.
 [[nodiscard]] inline std::string name_with_inputs(const std::string& name, const std::string& inputs) {
   return inputs.empty() ? name : name + ' ' + inputs;
 }
 
-/// Returns the name of the comparison for tables and messages: with its inputs if the name alone is ambiguous.
+/// Returns the name for tables and messages: with the inputs if the name alone is ambiguous.
 [[nodiscard]] inline std::string case_name(const Result& result) {
   return result.repeats_name ? name_with_inputs(result.name, result.inputs) : result.name;
 }
@@ -480,8 +474,7 @@ struct Result {
 /// Prints to_string() of the value.
 inline std::ostream& operator<<(std::ostream& out, Outcome outcome) { return out << to_string(outcome); }
 
-/// Returns whether the implementation ran and failed, that is, was neither measured nor refused nor left out for lack
-/// of time.
+/// Returns whether the implementation ran and failed: neither measured nor refused nor left out when time ran out.
 [[nodiscard]] inline bool at_fault(Outcome outcome) {
   return outcome != Outcome::measured && outcome != Outcome::refused && outcome != Outcome::unreached;
 }
