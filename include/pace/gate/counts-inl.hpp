@@ -1,4 +1,4 @@
-// The table of counts, and how a count is judged.
+// Table of counts, and how a count is judged.
 #pragma once
 
 #include "pace/gate/counts.hpp"
@@ -14,7 +14,7 @@ namespace pace {
 
 namespace gate {
 
-/// `3 kernels`.
+/// Such as `3 kernels`.
 [[nodiscard]] inline std::string amount(const CountEntry& entry, std::int64_t number) {
   return std::to_string(number) + ' ' + (number == 1 ? entry.one : entry.many);
 }
@@ -54,7 +54,6 @@ namespace gate {
   throw Error("there is no count of the number " + std::to_string(static_cast<int>(count)));
 }
 
-/// Judges the ratio of the instructions of a row to the baseline's.
 [[nodiscard]] inline Judgement judge_instructions(double ratio, const ImplementationResult& row) {
   const std::string own = '\'' + row.name + '\'';
   const auto& found = row.instructions;

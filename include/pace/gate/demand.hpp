@@ -1,4 +1,4 @@
-// Demand: an expectation of a time or a speed-up as plain figures: observations must lie above a threshold.
+// Demand: an expectation of a time or a speed-up in figures: observations must lie above a threshold.
 #pragma once
 
 #include <optional>
@@ -13,44 +13,44 @@ namespace pace {
 
 /// Effect of a verdict of `undecided` on the gate.
 enum class WhenUndecided {
-  by_burden,    ///< a claim closes the gate, a guard is let through with a warning
-  close,        ///< a claim and a guard close the gate
-  let_through,  ///< a claim and a guard are let through, with exit code 0
+  by_burden,    ///< an undecided claim closes the gate, a guard is let through with a warning
+  close,        ///< both close the gate
+  let_through,  ///< both are let through, with exit code 0
 };
 
 namespace gate {
 
-/// Quantity of which each crossover cycle gives one observation.
+/// Quantity observed once per crossover cycle.
 enum class Quantity {
   speedup,  ///< ln(time of the reference / own time)
   time,     ///< -ln(own time in nanoseconds)
 };
 
-/// The statistic of the two sides' times that is compared.
+/// Statistic of both sides' times that is compared.
 enum class Statistic {
-  median,           ///< the median of the log ratios of cycles, or of times
-  median_and_mean,  ///< as `median`, and the mean of times as well: a guard fails by either
-  mean,             ///< the mean of times
-  quantile,         ///< a quantile of the times of single samples
+  median,           ///< median of the log ratios of cycles, or of times
+  median_and_mean,  ///< as `median`, and also the mean of times: a guard fails by either
+  mean,             ///< mean of times
+  quantile,         ///< quantile of the times of single samples
 };
 
-/// The side that needs a proof.
+/// Side that needs a proof.
 enum class Burden {
   claim,  ///< passing needs a proof: without one, the demand does not pass
   guard,  ///< failing needs a proof: without one, the demand does not fail
 };
 
-/// Where a time is taken, if calls run on a GPU and the host only launches them.
+/// Where a time is taken if calls run on a GPU and the host only launches them.
 enum class TakenOn {
-  by_burden,  ///< a guard is about both times, a claim about the device's
+  by_burden,  ///< both times for a guard, the device's for a claim
   device,     ///< by the clock of the comparison, such as the time of a graph of the calls
-  host,       ///< the time that a call takes the host until it returns
+  host,       ///< the host's time for a call until it returns
 };
 
 /// Statistical test that decides.
 enum class Method {
   sequential,  ///< test by betting (stats::SequentialTest), valid at every stopping time
-  fixed_size,  ///< exact sign test, for a number of observations fixed in advance; needs fewer of them
+  fixed_size,  ///< exact sign test for a number of observations fixed in advance; needs fewer
   replicates,  ///< sequential t-test; each observation is the centre of one process
 };
 
@@ -60,32 +60,32 @@ struct Rates {
   double beta = 1e-2;   ///< probability that a true claim fails, or a guard that is violated passes
 };
 
-/// Demand on the time or the speed-up of one implementation.
+/// Demand on one implementation's time or speed-up.
 struct Demand {
   Quantity quantity = Quantity::speedup;  ///< quantity that is observed
   Burden burden = Burden::claim;          ///< side that needs a proof
-  /// The demand is met if the centre of the observations lies above this value, in the unit of `quantity`.
+  /// The centre of the observations must lie above this value, in the unit of `quantity`.
   double threshold = 0;
   /// Limit as stated: a factor, or a time in nanoseconds.
   double limit = 1;
-  /// Name of the implementation that the time is compared with; empty: the baseline.
+  /// Implementation to compare the time with; empty: the baseline.
   std::string reference = {};
   Statistic about = Statistic::median;                      ///< statistic that is compared
-  double quantile = 0;                                      ///< quantile that Statistic::quantile is about, in (0, 1)
+  double quantile = 0;                                      ///< quantile of Statistic::quantile, in (0, 1)
   WhenUndecided when_undecided = WhenUndecided::by_burden;  ///< effect of an undecided verdict
   Method method = Method::sequential;                       ///< test that decides
   std::optional<double> alpha = {};                         ///< error rate instead of a share of Options::alpha
   std::optional<double> beta = {};                          ///< error rate instead of a share of Options::beta
 
-  /// Returns the assumption of the test: ratios within one process are symmetric, times are not.
+  /// Returns the test's assumption: ratios within one process are symmetric, times are not.
   [[nodiscard]] stats::Assumption assumption() const {
     return quantity == Quantity::speedup ? stats::Assumption::symmetry : stats::Assumption::median;
   }
-  /// Returns the probability of passing wrongly, given the error rates of the comparison.
+  /// Returns the probability of passing wrongly, for the error rates of the comparison.
   [[nodiscard]] double pass_level(const Rates& rates) const {
     return burden == Burden::claim ? alpha.value_or(rates.alpha) : beta.value_or(rates.beta);
   }
-  /// Returns the probability of failing wrongly, given the error rates of the comparison.
+  /// Returns the probability of failing wrongly, for the error rates of the comparison.
   [[nodiscard]] double fail_level(const Rates& rates) const {
     return burden == Burden::claim ? beta.value_or(rates.beta) : alpha.value_or(rates.alpha);
   }
@@ -108,7 +108,7 @@ struct Demand {
     return reference.empty() ? "the baseline" : '\'' + reference + '\'';
   }
 
-  /// Returns whether it is about the mean or a quantile alone, of which log ratios of cycles say nothing.
+  /// Returns whether it is about the mean or a quantile alone. Log ratios of cycles say nothing about these.
   [[nodiscard]] bool of_tails_alone() const { return about == Statistic::mean || about == Statistic::quantile; }
   /// Returns the statistic as text: `mean time` or `99 % quantile`; `time` for a median.
   [[nodiscard]] std::string statistic_text() const {

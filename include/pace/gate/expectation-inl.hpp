@@ -25,7 +25,7 @@ namespace detail {
   return rate;
 }
 
-/// Returns the text by which a demand on a row is told from others: descriptions round their limits.
+/// Returns a text that identifies a demand on a row exactly, since descriptions round their limits.
 [[nodiscard]] inline std::string text_of_matched(const gate::Demand& demand, const ImplementationResult& row) {
   std::array<char, 96> numbers{};
   const CNumbers c_numbers;
@@ -34,8 +34,8 @@ namespace detail {
   return row.context.comparison + '\n' + row.name + '\n' + demand.describe() + '\n' + numbers.data();
 }
 
-/// Returns `demand` as it is judged on a finished row: with its part of the run's error budget, if there is one. Throws
-/// Error if it has an error rate of its own beside that.
+/// Returns `demand` as a finished row is judged by it, with its part of the run's error budget if there is one. Throws
+/// Error if it has an error rate of its own beside that budget.
 [[nodiscard]] inline gate::Demand demand_on(gate::Demand demand, const ImplementationResult& row) {
   if (row.context.budget == nullptr) return demand;
   if (demand.alpha)

@@ -15,83 +15,81 @@
 
 namespace pace {
 
-/// Condition on one implementation. It is a plain value, made by the functions of gate/times.hpp and gate/counts.hpp or
-/// from a Rule. The same value may be stated in several comparisons (Comparison::expect) and judge any row. Members
-/// that refine it return a new value and leave this one unchanged.
+/// Condition on one implementation, a plain value. Make it by the functions of gate/times.hpp and gate/counts.hpp, or
+/// from a Rule. You may state it in several comparisons (Comparison::expect) and judge any row by it. Members that
+/// refine it return a copy.
 ///
-/// As a matcher (`CHECK_THAT(result["mine"], NoSlowerThan(1.02))`) it explores a finished result: it is met by a proof,
-/// and reports and exit codes treat it as an ordinary assertion. A gate is stated in its comparison.
+/// As a matcher (`CHECK_THAT(result["mine"], NoSlowerThan(1.02))`) it explores a finished result. It then needs a
+/// proof, and reports and exit codes treat it as an ordinary assertion. State a gate in its comparison.
 class Expectation : public Matcher<Expectation> {
  public:
   /// Judges an implementation by its row alone, after the rounds.
   struct Rule {
     /// Description without an article, such as `count of at most 3 kernels`.
     std::string description = {};
-    /// Judges the row of a measured implementation (of the baseline only if it is named). Returns a verdict and a
-    /// message with the measured and the expected figures; pace sets the other members of Judgement. `undecided` and
-    /// `invalid` close the gate. A judgement without a message gets one that names the rule and its verdict; one by
-    /// default is `invalid`. The result must depend on the row alone.
+    /// Judges the row of a measured implementation (of the baseline only if you name it). Return a verdict and a
+    /// message with the measured and the expected figures; pace sets the rest. `undecided` and `invalid` close the
+    /// gate. Without a message, pace names the rule and the verdict. A default Judgement is `invalid`. The result must
+    /// depend on the row alone.
     std::function<Judgement(const ImplementationResult&)> judge = {};
-    /// Whether the rule reads ImplementationResult::device_counts, which are taken only for expectations that need
-    /// them.
+    /// Whether the rule reads ImplementationResult::device_counts, which are only taken if an expectation needs them.
     bool needs_device_counts = false;
-    /// Whether the rule reads figures that exist for whole iterations but not for their phases.
+    /// Whether the rule reads figures that exist for whole iterations only, not for phases.
     bool of_whole_iterations = false;
   };
 
   /// Throws Error unless `rule` has a description and a function.
   explicit Expectation(Rule rule);
-  /// Makes an expectation of a time or a speed-up; see gate/times.hpp. `passed` and `failed` are both proven, by a test
-  /// that is valid after every cycle (stats::SequentialTest); the message of `undecided` estimates the time that is
-  /// missing.
+  /// Makes an expectation of a time or a speed-up; see gate/times.hpp. A test that is valid after every cycle
+  /// (stats::SequentialTest) proves both `passed` and `failed`. The message of `undecided` estimates the missing time.
   explicit Expectation(gate::Demand demand) : demand_(std::move(demand)) {}
 
   /// Sets the probability that a false claim passes or a guard that holds fails, instead of a share of Options::alpha.
   /// Throws Error unless it is in (0, 0.5), and for a Rule, which has no error rates.
   [[nodiscard]] Expectation alpha(double rate) const;
-  /// Sets the probability that a true claim fails or a guard that is violated passes, instead of a share of
-  /// Options::beta. Throws Error as alpha() does.
+  /// Sets the probability that a true claim fails or a violated guard passes, instead of a share of Options::beta.
+  /// Throws Error as alpha() does.
   [[nodiscard]] Expectation beta(double rate) const;
   /// Sets the effect of an undecided verdict. By default an undecided claim closes the gate, since it is not proven,
   /// and an undecided guard does not. A Rule is a claim.
   [[nodiscard]] Expectation when_undecided(WhenUndecided what) const;
-  /// Selects the exact sign test, which needs fewer observations, for a number of observations that was fixed in
-  /// advance, such as stored samples. It is not valid for rounds that an expectation ended. Throws Error for a Rule.
+  /// Selects the exact sign test, which needs fewer observations. Their number must be fixed in advance, as for stored
+  /// samples: it is not valid for rounds that an expectation ended. Throws Error for a Rule, and for a mean or a
+  /// quantile.
   [[nodiscard]] Expectation fixed_size() const;
   /// Restricts the expectation to one phase of each iteration, such as "backward" of a training step, in
-  /// Comparison::expect. Throws Error for an empty name, and for a Rule of whole iterations, such as a count.
+  /// Comparison::expect. Throws Error for an empty name, for a Rule of whole iterations, such as a count, and after
+  /// on_host().
   [[nodiscard]] Expectation in_phase(std::string name) const;
-  /// Restricts the expectation to the time by the clock of the comparison, such as that of a graph of the calls. A
-  /// guard of calls on a GPU is otherwise about the host's time, too, since calls that are not captured when they are
-  /// deployed take that. Throws Error for a Rule.
+  /// Restricts the expectation to the time by the clock of the comparison, such as a graph of the calls. Otherwise a
+  /// guard of calls on a GPU is also about the host's time, which calls deployed without a graph take. Throws Error for
+  /// a Rule.
   [[nodiscard]] Expectation on_device() const;
-  /// Restricts the expectation to the time that each call takes the host until it returns, in Comparison::expect. On
-  /// the CPU that is the only time. Throws Error for a Rule, and for an expectation of a phase.
+  /// Restricts the expectation to the host's time for each call until it returns, in Comparison::expect. On the CPU
+  /// that is the only time. Throws Error for a Rule, and for an expectation of a phase.
   [[nodiscard]] Expectation on_host() const;
 
   /// Returns the description without an article, such as `speed-up of at least 1.20x`.
   [[nodiscard]] std::string describe() const;
-  /// Returns the verdict on one row, of whole iterations or of a phase, with its reason. The error rates are those of
-  /// the comparison, without a share for other expectations. With `--suite-alpha` each distinct demand that is judged
-  /// on a row of the comparison spends a part of the run's error rate (gate::matched_alpha), and one with alpha()
-  /// throws Error.
+  /// Returns the verdict on one row, of whole iterations or of a phase, with its reason. Uses the comparison's error
+  /// rates without a share for other expectations. With `--suite-alpha` each distinct demand on a row spends a part of
+  /// the run's error rate (gate::matched_alpha); one with alpha() throws Error.
   [[nodiscard]] Judgement judge(const ImplementationResult& row) const;
-  /// Returns the verdict on several processes by stats::ReplicateTest. `centres` has one observation of each process,
-  /// such as the median of its log ratios, in the order in which they ended; `row` gives the name and the error rates.
-  /// It suits margins as small as the differences between processes, which more rounds in one process do not show.
-  /// Throws Error for a Rule.
+  /// Returns the verdict on several processes by stats::ReplicateTest. `centres` has one observation per process in the
+  /// order of their ends, such as the median of its log ratios. `row` gives the name and the error rates. Use it for
+  /// margins as small as the differences between processes. Throws Error for a Rule.
   [[nodiscard]] Judgement judge_replicates(const ImplementationResult& row, const std::vector<double>& centres) const;
-  /// Returns whether judge() passes, or is undecided and that is let through explicitly; refuted if judge() fails.
-  /// Throws Error for an expectation of a phase, since a row does not name its phase.
+  /// Met if judge() passes, or is undecided and explicitly let through; refuted if judge() fails. Throws Error for an
+  /// expectation of a phase, since a row does not name its phase, and if the row's clock is not the one it is about.
   [[nodiscard]] MatchResult examine(const ImplementationResult& row) const;
 
-  /// Returns whether it is an expectation of a time or a speed-up, which has a demand().
+  /// Returns whether it is about a time or a speed-up, and so has a demand().
   [[nodiscard]] bool is_of_time() const { return demand_.has_value(); }
   /// Returns the demand. Throws Error for a Rule.
   [[nodiscard]] const gate::Demand& demand() const;
   /// Returns the name of the phase; empty: the whole iteration.
   [[nodiscard]] const std::string& phase() const { return phase_; }
-  /// Returns where the time is taken that it is about.
+  /// Returns where its time is taken.
   [[nodiscard]] gate::TakenOn taken_on() const { return taken_on_; }
   /// Returns whether it needs Options::device_counts.
   [[nodiscard]] bool needs_device_counts() const { return rule_.needs_device_counts; }
@@ -100,7 +98,7 @@ class Expectation : public Matcher<Expectation> {
   [[nodiscard]] Judgement judge_by_rule(const ImplementationResult& row) const;
 
   std::optional<gate::Demand> demand_ = {};
-  /// Used if there is no demand.
+  /// Used without a demand.
   Rule rule_ = {};
   WhenUndecided rule_when_undecided_ = WhenUndecided::by_burden;
   std::string phase_ = {};
@@ -109,7 +107,7 @@ class Expectation : public Matcher<Expectation> {
 
 namespace gate {
 
-/// An expectation with the implementation that it was stated for.
+/// An expectation, and the implementation it is stated for.
 struct Stated {
   std::string implementation;  ///< name of the implementation; empty: every candidate
   Expectation expectation;     ///< the expectation

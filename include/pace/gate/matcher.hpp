@@ -1,4 +1,4 @@
-// Matcher: base of pace's matchers for Catch2's CHECK_THAT, and their combination by !, && and ||.
+// Matcher: base of pace's matchers for Catch2's CHECK_THAT, combined by !, && and ||.
 #pragma once
 
 #include <concepts>
@@ -8,25 +8,25 @@
 
 namespace pace {
 
-/// Result of a matcher for one value. It is neither met nor refuted if there are too few measurements.
+/// Result of a matcher for one value. With too few measurements it is neither met nor refuted.
 struct MatchResult {
   /// Whether the value is proven to be as expected.
   bool met = false;
-  /// Whether the value is proven not to be as expected, which meets the negation.
+  /// Whether the value is proven not to be as expected. The negation is then met.
   bool refuted = false;
-  /// Expected and found, as text that follows the value in the message of a failure.
+  /// Expected and found, as the text after the value in a failure's message.
   std::string text = {};
 };
 
 /// Tag of pace's matchers; see Matcher.
 struct MatcherTag {};
 
-/// Base of pace's matchers. `Derived` has `MatchResult examine(const V&) const` for each type V of values that it
-/// matches: a function of its arguments alone, which changes neither the matcher nor the value and publishes nothing.
-/// It marks what it has looked at (Examined).
+/// Base of pace's matchers. `Derived` has `MatchResult examine(const V&) const` for each type V that it matches. It
+/// must depend on its arguments alone, change neither matcher nor value, and publish nothing. It marks the parts that
+/// it looks at (Examined).
 ///
-/// There is no toString(), which Catch2 would call without the value: pace/catch2.hpp has Catch2 print
-/// MatchResult::text. A file that uses a matcher in CHECK_THAT includes that header.
+/// There is no toString(), which Catch2 would call without the value. pace/catch2.hpp has Catch2 print
+/// MatchResult::text: include it where you use a matcher in CHECK_THAT.
 template <class Derived>
 struct Matcher : MatcherTag {  // NOLINT(bugprone-crtp-constructor-accessibility): matchers are aggregates
   /// Returns whether `value` is proven to be as expected.
@@ -38,16 +38,16 @@ struct Matcher : MatcherTag {  // NOLINT(bugprone-crtp-constructor-accessibility
 
 namespace gate {
 
-/// One of pace's matchers.
+/// A matcher of pace.
 template <class M>
 concept PaceMatcher = std::is_base_of_v<MatcherTag, std::remove_cvref_t<M>>;
-/// One of pace's matchers, or of Catch2's.
+/// A matcher of pace or of Catch2.
 template <class M>
 concept AnyMatcher = PaceMatcher<M> || requires(const M& matcher) {
   { matcher.toString() } -> std::convertible_to<std::string>;
 };
 
-/// Returns the result of a matcher of pace or Catch2 for `value`. A matcher of Catch2 is either met or refuted.
+/// Returns the result of a matcher of pace or Catch2 for `value`. Catch2's are either met or refuted.
 template <AnyMatcher M, class V>
 [[nodiscard]] MatchResult examine(const M& matcher, const V& value) {
   if constexpr (PaceMatcher<M>) {
@@ -58,7 +58,7 @@ template <AnyMatcher M, class V>
   }
 }
 
-/// Matcher that is met where `M` is refuted, and refuted where `M` is met.
+/// Met where `M` is refuted, and refuted where `M` is met.
 template <class M>
 class Not : public Matcher<Not<M>> {
  public:
@@ -75,13 +75,13 @@ class Not : public Matcher<Not<M>> {
   M matcher_;
 };
 
-/// Matcher that is met where both are met. Both are always evaluated, so that the message has the texts of both.
+/// Met where both are met. Always evaluates both, so that the message has both texts.
 template <class Left, class Right>
 class AllOf : public Matcher<AllOf<Left, Right>> {
  public:
   /// Makes the conjunction of both matchers.
   AllOf(Left left, Right right) : left_(std::move(left)), right_(std::move(right)) {}
-  /// Returns the combined result for `value`; refuted if one of the matchers is.
+  /// Returns the combined result for `value`; refuted if either is.
   template <class V>
   [[nodiscard]] MatchResult examine(const V& value) const {
     const MatchResult left = gate::examine(left_, value), right = gate::examine(right_, value);
@@ -93,13 +93,13 @@ class AllOf : public Matcher<AllOf<Left, Right>> {
   Right right_;
 };
 
-/// Matcher that is met where at least one of the two is met. Both are always evaluated.
+/// Met where at least one of the two is. Always evaluates both.
 template <class Left, class Right>
 class AnyOf : public Matcher<AnyOf<Left, Right>> {
  public:
   /// Makes the disjunction of both matchers.
   AnyOf(Left left, Right right) : left_(std::move(left)), right_(std::move(right)) {}
-  /// Returns the combined result for `value`; refuted if both matchers are.
+  /// Returns the combined result for `value`; refuted if both are.
   template <class V>
   [[nodiscard]] MatchResult examine(const V& value) const {
     const MatchResult left = gate::examine(left_, value), right = gate::examine(right_, value);
@@ -113,20 +113,20 @@ class AnyOf : public Matcher<AnyOf<Left, Right>> {
 
 }  // namespace gate
 
-/// Returns a matcher that is met where `matcher` is refuted: by a verdict of `failed`, or an implementation that ran
-/// and is not correct. Values that are undecided or were not measured meet neither a matcher nor its negation.
+/// Returns a matcher that is met where `matcher` is refuted: by a verdict of `failed`, or by an implementation that ran
+/// and is not correct. Undecided or unmeasured values meet neither a matcher nor its negation.
 template <gate::PaceMatcher M>
 [[nodiscard]] auto operator!(M&& matcher) {
   return gate::Not<std::remove_cvref_t<M>>(std::forward<M>(matcher));
 }
-/// Returns a matcher that is met where both are met. One of them may be a matcher of Catch2.
+/// Returns a matcher that is met where both are. One of them may be Catch2's.
 template <gate::AnyMatcher Left, gate::AnyMatcher Right>
   requires gate::PaceMatcher<Left> || gate::PaceMatcher<Right>
 [[nodiscard]] auto operator&&(Left&& left, Right&& right) {
   return gate::AllOf<std::remove_cvref_t<Left>, std::remove_cvref_t<Right>>(std::forward<Left>(left),
                                                                             std::forward<Right>(right));
 }
-/// Returns a matcher that is met where at least one of the two is met. One of them may be a matcher of Catch2.
+/// Returns a matcher that is met where at least one of the two is. One of them may be Catch2's.
 template <gate::AnyMatcher Left, gate::AnyMatcher Right>
   requires gate::PaceMatcher<Left> || gate::PaceMatcher<Right>
 [[nodiscard]] auto operator||(Left&& left, Right&& right) {

@@ -11,7 +11,7 @@ namespace pace {
 
 namespace detail {
 
-/// Faults and open questions of one implementation, one line each.
+/// Faults and open questions of implementations, one line each.
 struct Findings {
   std::string problems, unreached;
   bool refuted = false;
@@ -35,7 +35,7 @@ struct Findings {
   }
 };
 
-/// Appends the judgements of `result` that close the gate to `problems`, one line each. Returns whether one has failed.
+/// Appends the judgements of `result` that close the gate to `problems`, one line each. Returns whether one failed.
 [[nodiscard]] inline bool add_closed(const Result& result, std::string& problems) {
   bool failed = false;
   for (const auto& row : result.implementations) {
@@ -43,7 +43,8 @@ struct Findings {
     for (const auto& judgement : row.judgements) {
       if (judgement.deferred) continue;
       failed = failed || judgement.verdict == Verdict::failed;
-      // Implementations that are wrong or did not run are listed already; one that was not reached proves no claim.
+      // Wrong implementations, and those that did not run, are listed already. One that was not reached proves no
+      // claim.
       if (!judgement.acceptable && (row.outcome == Outcome::measured || row.outcome == Outcome::unreached))
         problems += std::string("\n") + to_string(judgement.verdict) + ": " +
                     (result.phase.empty() || result.phase == host_phase ? "" : "of its " + result.phase + " phase, ") +
@@ -58,7 +59,7 @@ struct Findings {
 }  // namespace detail
 
 PACE_INLINE MatchResult Correct::examine(const Result& result) const {
-  // Met as well as refuted, so that its negation is met, too: nothing is known of it, and nothing is to fail for it.
+  // Both met and refuted, so that its negation is met, too: a result without figures must fail nothing.
   if (!result.passed_over.empty()) return {true, true, "is not examined: " + result.passed_over};
   detail::Findings findings;
   for (const auto& row : result.implementations) findings.look_at(row);

@@ -7,10 +7,9 @@
 
 namespace pace {
 
-/// Matcher for a whole Result or for one of its implementations, which must have run with the results of the baseline.
-/// An implementation that threw, was refused or was never compared is not correct either. One that was not reached in
-/// the time of the program is let through, which the exit code of the program shows (see pace::RunAccount).
-/// `!Correct()` is met by an implementation that ran and is not correct.
+/// Matcher for a whole Result or one implementation, which must have run with the baseline's outputs. One that threw,
+/// was refused or was never compared is not correct. One that was not reached in time is let through; the exit code
+/// shows it (pace::RunAccount). `!Correct()` is met by an implementation that ran and is not correct.
 class Correct : public Matcher<Correct> {
  public:
   /// Returns the match of all implementations of `result`.
@@ -19,9 +18,8 @@ class Correct : public Matcher<Correct> {
   [[nodiscard]] MatchResult examine(const ImplementationResult& row) const;
 };
 
-/// Matcher for the Result of a comparison with expectations (Comparison::expect): every implementation must be Correct,
-/// and no judgement may close the gate, on the whole or on a phase. If several processes decide together
-/// (`--processes`), deferred judgements close no gate.
+/// Matcher for the Result of a comparison with expectations (Comparison::expect). Every implementation must be Correct,
+/// and no judgement may close the gate, on the whole or on a phase. Deferred judgements (`--processes`) close no gate.
 class AsExpected : public Matcher<AsExpected> {
  public:
   /// Returns the match of `result` with its phases.

@@ -1,4 +1,4 @@
-// What expectations of times demand.
+// Demands behind the expectations of times.
 #pragma once
 
 #include "pace/gate/times.hpp"
