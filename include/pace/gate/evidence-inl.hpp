@@ -33,7 +33,7 @@ PACE_INLINE std::vector<Nanoseconds> longer_sides(const Demand& demand, const Im
   const std::size_t cycle = std::max<std::size_t>(row.context.rounds_per_cycle, 1);
   if (demand.quantity != Quantity::speedup || row.context.iterations <= 0) return {};
   const auto log_times = stats::cycle_log_times(row.samples, cycle);
-  // Cycles with a time of zero are left out of both, but not the same ones.
+  // Both leave out cycles with a time of zero, but not the same ones.
   if (log_times.size() != observations.size()) return {};
   std::vector<Nanoseconds> sides;
   for (std::size_t i = 0; i < observations.size(); ++i)
@@ -43,7 +43,7 @@ PACE_INLINE std::vector<Nanoseconds> longer_sides(const Demand& demand, const Im
 
 namespace detail {
 
-/// Returns evidence with the number of observations, their median and their robust deviation alone.
+/// Returns evidence with only the number of observations, their median and their robust deviation.
 [[nodiscard]] inline Evidence describe(std::span<const double> observations) {
   Evidence evidence;
   evidence.observations = observations.size();
@@ -54,7 +54,7 @@ namespace detail {
   return evidence;
 }
 
-/// Returns the quantile of the own samples over that of the reference's; nothing without samples.
+/// Returns the quantile of the own samples over the reference's; nothing without samples.
 [[nodiscard]] inline std::optional<double> ratio_of_quantiles(const PairedSamples& pairs, double q) {
   if (pairs.own.empty()) return std::nullopt;
   const auto quantile_of = [&](std::span<const Nanoseconds> times) {
@@ -113,7 +113,7 @@ PACE_INLINE Evidence weigh(std::span<const double> observations, const Demand& d
       test.add(each);
       squares += (each - mean) * (each - mean);
     }
-    // So few are described by the standard deviation that the test itself goes by.
+    // So few are described by the standard deviation that the test uses.
     evidence.centre = mean;
     if (observations.size() > 1) evidence.deviation = std::sqrt(squares / static_cast<double>(observations.size() - 1));
     evidence.p_above = test.p_above();
@@ -139,7 +139,7 @@ PACE_INLINE Interval<double> undecided_thresholds(std::span<const double> observ
     auto interval = stats::confidence_sequence(observations, pass_share, fail_share, demand.assumption());
     if (symmetry) {
       const auto test = stats::sequential_test(observations, demand.threshold);
-      // Levels of both ends together are below 1.
+      // The levels of both ends must add up to less than 1.
       const auto level = [&](double share) { return std::min(test.level_of_signs(share), 0.49); };
       const auto by_signs =
           stats::confidence_sequence(observations, level(pass_share), level(fail_share), stats::Assumption::median);

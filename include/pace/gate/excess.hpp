@@ -5,14 +5,13 @@
 
 namespace pace::gate {
 
-/// Speed-ups of the rounds up to this many times as large as on unseen values are not held against an implementation.
+/// Tolerated ratio of the speed-up in the rounds to the one on unseen values.
 inline constexpr double least_excess = 1.05;
-/// The same where there were too few pairs for an interval, of which the extremes stand in for it.
+/// The same with too few pairs for an interval, where the extremes replace it.
 inline constexpr double least_excess_of_few = 1.3;
 
-/// Returns by which factor the speed-up of the rounds, `in_rounds`, is larger than the largest one that is likely on
-/// unseen values; 1: it is not proven that it is larger by a factor that counts. `least_in_rounds` is the lower end of
-/// the interval of `in_rounds`.
+/// Returns the speed-up in the rounds, `in_rounds`, over the largest one that is likely on unseen values. 1 if no
+/// factor that counts is proven. `least_in_rounds` is the lower end of the interval of `in_rounds`.
 [[nodiscard]] inline double excess_of(double in_rounds, double least_in_rounds,
                                       const SpeedupSummary& on_unseen_values) {
   if (!on_unseen_values.interval || on_unseen_values.interval->high <= 0) return 1;
@@ -21,14 +20,14 @@ inline constexpr double least_excess_of_few = 1.3;
   return least_in_rounds > counts * largest ? in_rounds / largest : 1;
 }
 
-/// Returns by which factor `in_rounds` is larger than the median on unseen values; 1: by none that counts.
+/// Returns `in_rounds` over the median on unseen values; 1: no factor that counts.
 [[nodiscard]] inline double likely_excess_of(double in_rounds, const SpeedupSummary& on_unseen_values) {
   return on_unseen_values.median > 0 && in_rounds > least_excess * on_unseen_values.median
              ? in_rounds / on_unseen_values.median
              : 1;
 }
 
-/// Returns what excess_of() is for the speed-up of `row` over `reference`, which is no baseline.
+/// The same as excess_of(), for the speed-up of `row` over `reference`, which is not the baseline.
 [[nodiscard]] inline double excess_over(const ImplementationResult& row, const ImplementationResult& reference) {
   if (!row.speedup || !reference.speedup || !row.on_unseen_values || !reference.on_unseen_values) return 1;
   const auto& own = *row.on_unseen_values;
@@ -40,7 +39,7 @@ inline constexpr double least_excess_of_few = 1.3;
   return excess_of(in_rounds, in_rounds, beside);
 }
 
-/// Returns what likely_excess_of() is for the speed-up of `row` over `reference`, which is no baseline.
+/// The same as likely_excess_of(), for the speed-up of `row` over `reference`, which is not the baseline.
 [[nodiscard]] inline double likely_excess_over(const ImplementationResult& row, const ImplementationResult& reference) {
   if (!row.speedup || !reference.speedup || !row.on_unseen_values || !reference.on_unseen_values) return 1;
   if (reference.on_unseen_values->median <= 0) return 1;

@@ -1,4 +1,4 @@
-// Forecast: estimate of the measurements that are missing for a verdict.
+// Forecast: estimate of the measurements that a verdict still needs.
 #pragma once
 
 #include "pace/base/config.hpp"
@@ -9,20 +9,20 @@
 
 namespace pace::gate {
 
-/// Estimate of the measurements that are missing for a verdict.
+/// Measurements that a verdict still needs.
 struct Forecast {
-  /// Mean number of missing observations (cycles or processes) if centre and noise do not change.
+  /// Mean number of missing observations (cycles or processes) if centre and noise stay the same.
   double more = 0;
-  /// Whether the centre is so close to the threshold that a hundred times the observations so far would not suffice.
+  /// Whether the centre is so near the threshold that a hundred times the observations so far would not suffice.
   bool hopeless = false;
-  /// Smallest difference from the threshold, as a share, that ten times the observations so far would prove.
+  /// Smallest relative difference from the threshold that ten times the observations so far would prove.
   double within_reach = 0;
 };
 
-/// Returns the forecast by mean sample numbers, for the effect and the noise estimated so far.
+/// Returns the forecast by mean sample numbers, from the effect and the noise so far.
 [[nodiscard]] Forecast forecast(const Evidence& evidence, const Demand& demand, double pass_level, double fail_level);
 
-/// Adds to `message` what would settle the verdict, or why nothing would.
+/// Adds to `message` how to settle the verdict, or why nothing would.
 void add_forecast(const Forecast& forecast, const Evidence& evidence, const Demand& demand, const GateContext& context,
                   MessageParts& message);
 

@@ -43,7 +43,7 @@ PACE_INLINE bool judge_without_figures(const Demand& demand, const Implementatio
     case Outcome::refused:
       return say(own + " could not be run here", row.message);
     case Outcome::unreached:
-      // There are no figures for or against the demand, so that it is undecided as if the time had not sufficed.
+      // Without figures for or against the demand it is undecided, as if the time had not sufficed.
       judgement.verdict = Verdict::undecided;
       demand.leave_open(judgement);
       return say(own + " was not measured", row.message);
@@ -65,7 +65,7 @@ PACE_INLINE bool judge_without_figures(const Demand& demand, const Implementatio
 namespace detail {
 
 /// Returns whether every observation is slow and more than a thousand times below the threshold. No disturbance slows
-/// one side down a thousand times in every cycle and leaves the other one unaffected.
+/// one side down that much in every cycle and spares the other.
 [[nodiscard]] inline bool beyond_any_disturbance(const Demand& demand, const Evidence& evidence,
                                                  const std::vector<double>& observations) {
   constexpr double thousandfold = 6.907755278982137;  // ln 1000
@@ -75,7 +75,7 @@ namespace detail {
   return true;
 }
 
-/// Ends of an interval of observations, as the figures that are printed: a factor or a time.
+/// A centre and an interval of observations as printed: factors or times.
 struct Figures {
   std::string centre, interval, relation;
   bool bounded = false;
@@ -93,7 +93,7 @@ struct Figures {
   const bool guard = demand.burden == Burden::guard;
   const double low = std::exp(guard ? -interval.high : interval.low);
   const double high = std::exp(guard ? -interval.low : interval.high);
-  // As many digits as distinguish the ends from the limit and from each other.
+  // As many digits as tell the ends from the limit and from each other.
   int digits = 3;
   const auto text = [&](double factor) { return format_significant(factor, digits) + 'x'; };
   const auto alike = [&](double one, double other) {
@@ -107,7 +107,7 @@ struct Figures {
   return figures;
 }
 
-/// Whether the printed figures grow where observations fall, as times do.
+/// Whether printed figures grow where observations fall, as times do.
 [[nodiscard]] inline bool smaller_is_better(const Demand& demand) {
   return demand.quantity == Quantity::time || demand.burden == Burden::guard;
 }
@@ -118,27 +118,26 @@ struct Figures {
                                         : "make the implementation faster, or lower what is expected of it";
 }
 
-/// ` by the graph clock`, where there are several.
+/// Such as ` by the graph clock`; empty with one clock.
 [[nodiscard]] inline std::string by_clock(const GateContext& context) {
   return context.clock.empty() ? "" : " by the " + context.clock + " clock";
 }
 
-/// `wrongly passed: 0.1 %, wrongly failed: 1 %`.
+/// Such as `wrongly passed: 0.1 %, wrongly failed: 1 %`.
 [[nodiscard]] inline std::string rates_text(double pass_level, double fail_level) {
   return "wrongly passed: " + format_percent(pass_level) + ", wrongly failed: " + format_percent(fail_level);
 }
 
-/// What becomes of a demand on unseen values.
+/// Figures of a demand on unseen values.
 struct OnUnseenValues {
-  /// What the figures are there at best, where that does not meet the demand; empty: it does, or that is not known.
+  /// Best figures there if they miss the demand; empty: they meet it, or that is unknown.
   std::string at_best = {};
-  /// Whether the median there does not meet it, which proves nothing.
+  /// Whether the median there misses the demand, which proves nothing.
   bool doubtful = false;
-  /// What the figures are there by the median, where they are worse than in the rounds; empty: they are not.
+  /// Median figures there if worse than in the rounds; empty: they are not.
   std::string by_median = {};
 };
 
-/// Returns it for observations of this centre.
 [[nodiscard]] inline OnUnseenValues on_unseen_values(const Demand& demand, const GateContext& context, double centre) {
   OnUnseenValues found;
   if (context.likely_excess_in_rounds > 1) {
@@ -158,19 +157,18 @@ struct OnUnseenValues {
   return found;
 }
 
-/// What decided: an interval, which the figures show; one of which an end is open, so that they do not; or
-/// stats::LargeDeviationBet, which every cycle has won.
+/// Reason of a verdict. `shown`: the interval decides, and both its ends are printed. `won`: every cycle won
+/// stats::LargeDeviationBet.
 struct Ground {
   bool shown = true, won = false;
-  /// The mean of times alone decided, and the figures are those of the mean.
+  /// The mean of times alone decided, and the printed figures are the mean's.
   bool by_mean = false;
-  /// What the figure says that did not decide, the mean or the median, as a sentence or a part of one; empty: there is
-  /// one figure.
+  /// The figure that did not decide, mean or median, as a sentence or a part of one; empty: there is one figure.
   std::string beside = {};
   OnUnseenValues on_unseen_values = {};
 };
 
-/// `, all of it above `, to be followed by the limit.
+/// Such as `, all of it above `; the limit follows.
 [[nodiscard]] inline std::string relation_text(const Ground& ground, bool above, bool or_at) {
   if (ground.by_mean) return ", and the mean is proven to lie above ";
   if (!ground.won)
@@ -179,7 +177,7 @@ struct Ground {
   return above ? ", in every cycle more than ten times " : ", in every cycle less than a tenth of ";
 }
 
-/// Why nothing may rest on the figures, from the gravest reason on; nothing if there is none. Sets the verdict.
+/// The gravest reason against the figures; nothing if there is none. Sets the verdict.
 [[nodiscard]] inline std::optional<MessageParts> object(Judgement& judgement, const Demand& demand,
                                                         const GateContext& context, const OnUnseenValues& unseen,
                                                         bool stands) {
@@ -192,7 +190,7 @@ struct Ground {
     return made(Verdict::invalid, ", which cannot be", *found);
   if (const auto* const found = context.find(Severity::unproven); found != nullptr && claims)
     return made(Verdict::invalid, ", which proves nothing", *found);
-  // The result of the figures is not printed, since it would be read as a verdict.
+  // The verdict of the figures is not printed, since readers would take it for the verdict.
   if (!context.disturbance.empty() && !(stands && judgement.verdict == Verdict::failed))
     return made(Verdict::undecided, ", on which no verdict may rest",
                 {.why = context.disturbance,
@@ -219,8 +217,8 @@ struct Ground {
   return std::nullopt;
 }
 
-/// Sets verdict, acceptable and message. `open` is what follows `figures` where these do not decide. `stands`: no
-/// disturbance accounts for a verdict of `failed`.
+/// Sets verdict and acceptable, and returns the message. `open` follows `figures` if they do not decide. `stands`: no
+/// disturbance explains a verdict of `failed`.
 [[nodiscard]] inline MessageParts conclude(Judgement& judgement, const Demand& demand, const GateContext& context,
                                            const std::string& figures, const std::string& rates, MessageParts open,
                                            const Ground& ground = {}, bool stands = false) {
@@ -283,11 +281,11 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
     else
       few.remedy = "a longer budget (--budget)";
     judgement.message = few.text();
-    // Whatever is let through by figures is not let through without any.
+    // Without any figures, nothing is let through quietly.
     if (seen == 0) judgement.unresolved = judgement.acceptable;
     return judgement;
   }
-  // Logarithms round; an end that was stated to be the threshold is not beyond it.
+  // Logarithms round: an end that equals the threshold is not beyond it.
   constexpr double rounding = 1e-12;
   if (interval->low >= demand.threshold - rounding)
     judgement.verdict = Verdict::passed;
@@ -308,20 +306,20 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
 
 namespace detail {
 
-/// How far processes of one program may be apart in a speed-up: three times 0.31 %, the largest standard deviation of
-/// identical code over 40 processes whose operands stay with their side (docs/measurements.md, "Placement").
+/// How far apart processes of one program may be in a speed-up: three times 0.31 %. That is the largest standard
+/// deviation of identical code over 40 processes whose operands stay with their side (docs/measurements.md,
+/// "Placement").
 inline constexpr double speedups_apart = 0.0093;
-/// How far they may be apart in a time: one standard deviation, as it is assumed for stored baselines (docs/gates.md,
-/// "Stored baselines").
+/// The same for a time: one standard deviation, as stored baselines assume (docs/gates.md, "Stored baselines").
 inline constexpr double times_apart = 0.05;
 
-/// Adds to a verdict of one process that another process may come to another one, if `centre`, the figure that decided,
-/// lies so near the limit. Enters the message.
+/// Enters the message. If `centre`, the figure that decided, is near the limit, adds that another process may come to
+/// another verdict.
 inline void finish_message(MessageParts said, const Demand& demand, double centre, Judgement& judgement) {
   const double apart = demand.quantity == Quantity::time ? times_apart : speedups_apart;
   const bool decided = judgement.verdict == Verdict::passed || judgement.verdict == Verdict::failed;
   if (decided && demand.method != Method::replicates && std::abs(centre - demand.threshold) <= std::log1p(apart)) {
-    // What several processes cannot judge together has no other remedy.
+    // Without a joint verdict of several processes there is no other remedy.
     const MessageParts near{
         "",
         "within " + format_percent(apart) +
@@ -335,7 +333,7 @@ inline void finish_message(MessageParts said, const Demand& demand, double centr
   judgement.message = said.text();
 }
 
-/// The judgement of a demand on a mean or a quantile alone.
+/// Judges a demand on a mean or a quantile alone.
 [[nodiscard]] inline Judgement judge_tail(const Demand& demand, const std::string& name, const GateContext& context,
                                           const Evidence& evidence, double pass_level, double fail_level) {
   Judgement judgement{.expectation = demand.describe(), .verdict = Verdict::undecided};
@@ -376,8 +374,8 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
                        demand.closes_when_undecided(),       demand.when_undecided == WhenUndecided::let_through};
   judgement.verdict = decide(evidence.p_above, evidence.p_below, pass_level, fail_level);
   auto interval = undecided_thresholds(observations, demand, pass_level, fail_level);
-  // Each end for processes is what those so far have proven at some time. If the figures moved, the ends may have
-  // changed sides; the verdict on a threshold outside of them is the same in either order.
+  // For processes, each end is the best that was proven at some time. If the figures moved, the ends may have crossed.
+  // The verdict on a threshold outside of them is the same in either order.
   if (interval.low > interval.high) std::swap(interval.low, interval.high);
   const auto figures = detail::figures_of(demand, centre_within(interval, evidence), interval);
   const auto all = detail::figures_of(demand, evidence.centre, interval);
@@ -412,7 +410,7 @@ PACE_INLINE Judgement judge_observations(const Demand& demand, const std::string
         (figures.bounded ? ", which holds " + demand.limit_text() : std::string(", on too little evidence")) + how;
     add_forecast(forecast(evidence, demand, pass_level, fail_level), evidence, demand, context, open);
   }
-  // The bet on large deviations is named only if the interval would not have decided.
+  // Name the bet on large deviations only if the interval alone would not have decided.
   const bool by_interval = judgement.verdict == Verdict::passed ? evidence.p_above_by_interval <= pass_level
                                                                 : evidence.p_below_by_interval <= fail_level;
   const bool won = judgement.verdict == Verdict::passed ? evidence.far_above : evidence.far_below;

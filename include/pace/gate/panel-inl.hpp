@@ -1,4 +1,4 @@
-// How demands are watched and judged together.
+// How demands are tested and judged together.
 #pragma once
 
 #include "pace/gate/panel.hpp"
@@ -21,7 +21,7 @@ PACE_INLINE Rates shared_rates(std::size_t count, const Rates& family,
     sharing_alpha += !weighed(i).demand.alpha;
     sharing_beta += !weighed(i).demand.beta;
   }
-  // For a claim, alpha is the rate at which "it does not hold" is rejected wrongly; for a guard, "it holds".
+  // For a claim, alpha is the rate of wrongly rejecting "it does not hold"; for a guard, "it holds".
   const auto count_at_most = [&](bool alpha_side, double level) {
     std::size_t found = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -51,7 +51,7 @@ PACE_INLINE void Panel::add_cycle(std::span<const std::vector<Nanoseconds>> samp
       continue;
     }
     const double ratio = stats::log_ratio_of_cycle(cycle_of(each.reference), cycle_of(each.own));
-    // Where it is not as large as that, its length does not matter, which costs as many logarithms again.
+    // The length only matters if the ratio is large. Computing it costs as many logarithms again.
     const bool slow = std::abs(ratio - each.demand.threshold) > stats::LargeDeviationBet::least &&
                       longer_side(stats::log_time_of_cycle(cycle_of(each.own)), ratio, rounds, iterations) >= slow_side;
     each.test.add(ratio, slow);
@@ -68,7 +68,7 @@ PACE_INLINE bool Panel::decided() const {
     return {watched_[i].demand, watched_[i].p_above, watched_[i].p_below};
   });
   for (const auto& each : watched_) {
-    // A verdict on a sample of fixed size may not be looked at before that is reached.
+    // A sample of fixed size allows no verdict before it is complete.
     if (each.demand.method != Method::sequential) return false;
     if (each.p_below <= each.demand.fail_level(rates)) continue;
     if (each.p_above > each.demand.pass_level(rates) || each.tails.mean_beyond()) return false;
@@ -78,15 +78,14 @@ PACE_INLINE bool Panel::decided() const {
 
 namespace detail {
 
-/// The row of that name; null if there is none, or it is the baseline and so needs no naming.
+/// Returns the row of the demand's reference; null if there is none, or if it is the baseline.
 [[nodiscard]] inline const ImplementationResult* reference_row(const Result& result, const Demand& demand) {
   for (const auto& row : result.implementations)
     if (row.name == demand.reference && !row.is_baseline) return &row;
   return nullptr;
 }
 
-/// Whether `stated` is about `row`. Times are not those of the baseline, nor of a row that would be compared with
-/// itself.
+/// Whether `stated` is about `row`. An expectation of a time is never about the baseline, nor about its own reference.
 [[nodiscard]] inline bool concerns(const Stated& stated, const ImplementationResult& row) {
   if (!stated.expectation.is_of_time())
     return stated.implementation.empty() ? !row.is_baseline : stated.implementation == row.name;
@@ -105,7 +104,7 @@ PACE_INLINE std::vector<Stated> share_among_clocks(std::span<const Stated> state
     const bool of_both = on == TakenOn::by_burden && guards_of_both && expectation.is_of_time() &&
                          expectation.phase().empty() && expectation.demand().burden == Burden::guard;
     if (of_both) {
-      // The host's time is noisy, and a guard that says nothing of it is there to find what it plainly takes.
+      // The host's time is noisy. By default the guard is there to find plain regressions only.
       const bool by_default = expectation.demand().when_undecided == WhenUndecided::by_burden;
       shared.push_back(
           {each.implementation,
@@ -168,7 +167,7 @@ namespace detail {
 
 PACE_INLINE void judge_all(Result& result, std::span<const Stated> stated, const Rates& family,
                            std::span<const Panel> panels) {
-  /// A demand on a row with figures; its judgement, which stands at `place` in the row, waits for the others.
+  /// A demand on a row with figures. Its judgement, at `place` in the row, waits for the others.
   struct Case {
     ImplementationResult* row;
     std::size_t place;

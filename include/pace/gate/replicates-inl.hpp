@@ -1,4 +1,4 @@
-// How several processes' findings are judged together.
+// How the findings of several processes are judged together.
 #pragma once
 
 #include "pace/gate/replicates.hpp"
@@ -77,7 +77,7 @@ PACE_INLINE void Replicates::judge(ReplicatedGate& gate) {
 }
 
 PACE_INLINE double centre_of(const ImplementationResult& row) {
-  // Whether an operand that stays excuses a smaller figure on unseen values was not found out.
+  // The audit did not find out whether a declared operand explains the smaller figure on unseen values.
   const bool open = row.on_unseen_values && !row.on_unseen_values->interval && row.context.likely_excess_in_rounds > 1;
   if (row.log_ratios.empty() || !row.context.disturbance.empty() || open)
     return std::numeric_limits<double>::quiet_NaN();

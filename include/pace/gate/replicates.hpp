@@ -17,35 +17,35 @@ struct Finding {
   std::string implementation;  ///< name of the implementation
   std::string expectation;     ///< description of the expectation
   DemandedSpeed demanded;      ///< demanded speed-up
-  /// Median of ln(baseline time / own time) over the crossover cycles; not finite if they do not allow a verdict.
+  /// Median of ln(baseline time / own time) over the crossover cycles; not finite if no verdict may rest on them.
   double centre = 0;
-  std::string unchecked = {};  ///< its objection of Severity::unchecked: no claim passes by it
+  std::string unchecked = {};  ///< its objection of Severity::unchecked, which keeps claims from passing
 };
 
-/// Measurements of one gate in all processes, in the order in which the processes ended.
+/// Measurements of one gate in all processes, in the order of their ends.
 struct ReplicatedGate {
   Finding first;                ///< measurement in the first process
   std::vector<double> centres;  ///< Finding::centre of each process
   Judgement judgement;          ///< joint judgement
   /// Standard deviation of the centres between processes; 0 for one process.
   double deviation = 0;
-  std::string unchecked = {};  ///< first Finding::unchecked of a process, by which a claim does not pass
+  std::string unchecked = {};  ///< first Finding::unchecked of a process; keeps a claim from passing
 };
 
-/// Judges gates by one observation per process, since the rounds of one process share the effects that differ between
-/// processes, such as the addresses of buffers and code and the state of the machine. The test is stats::ReplicateTest,
-/// which is valid after every process; each gate has its own error rates.
+/// Judges gates by one observation per process. The rounds of one process share effects that differ between processes:
+/// addresses of buffers and code, the state of the machine. Uses stats::ReplicateTest, valid after every process. Each
+/// gate has its own error rates.
 class Replicates {
  public:
-  /// Adds the findings of one more process. If a gate occurs twice in `findings`, its first finding counts.
+  /// Adds the findings of one process. If a gate occurs twice in `findings`, the first counts.
   void add_process(const std::vector<Finding>& findings);
 
   /// Returns the number of processes so far.
   [[nodiscard]] std::size_t processes() const { return processes_; }
-  /// Returns all gates, in the order in which they were first found.
+  /// Returns all gates, in the order of their first finding.
   [[nodiscard]] const std::vector<ReplicatedGate>& gates() const { return gates_; }
 
-  /// Returns whether every gate is proven to pass or to fail, so that no further process is needed.
+  /// Returns whether every gate is proven to pass or to fail: no further process is needed.
   [[nodiscard]] bool decided() const;
   /// Returns whether there is a gate and no gate is closed.
   [[nodiscard]] bool acceptable() const;
@@ -60,8 +60,8 @@ class Replicates {
   std::size_t processes_ = 0;
 };
 
-/// Returns the median of ImplementationResult::log_ratios without what the rounds owe to known values; NaN if there are
-/// none, if other work on the machine disturbed them, or if it is not known how much the rounds owe to these.
+/// Returns the median of ImplementationResult::log_ratios, less the excess over unseen values. NaN if there are none,
+/// if other work on the machine disturbed them, or if the excess is unknown.
 [[nodiscard]] double centre_of(const ImplementationResult& row);
 
 }  // namespace pace::gate

@@ -1,4 +1,4 @@
-// The parts of a run's error budget (--suite-alpha) that comparisons and matchers spend.
+// Parts of a run's error budget (--suite-alpha) for comparisons and matchers.
 #pragma once
 
 #include <algorithm>
@@ -10,23 +10,22 @@
 
 namespace pace::gate {
 
-/// Share of a comparison's part that belongs to what it states (Comparison::expect); the rest belongs to matchers on
-/// its result. The two are fixed before anything is measured, since a matcher may follow any result.
+/// Share of a comparison's part for its own expectations (Comparison::expect). Matchers on its result have the rest.
+/// The split is fixed beforehand, since a matcher may follow any result.
 inline constexpr double stated_share = 0.5;
 
-/// Returns the part of the comparison in the budget of its run, and gives it the next place if it has none.
+/// Returns the comparison's part of the run's budget, and gives it the next place if it has none.
 [[nodiscard]] inline double part_of_suite(ComparisonBudget& budget) {
   if (budget.gate_number == 0) budget.gate_number = ++budget.suite->gated;
   return budget.suite->alpha * stats::spent_share(budget.gate_number);
 }
 
-/// Returns the error rate of all that the comparison states together, and gives the comparison a place as
-/// part_of_suite() does.
+/// Returns the error rate of all that the comparison states. Gives it a place as part_of_suite() does.
 [[nodiscard]] inline double stated_alpha(ComparisonBudget& budget) { return stated_share * part_of_suite(budget); }
 
-/// Returns the error rate of a matcher on the result of the comparison, and gives the comparison a place as
-/// part_of_suite() does. `demand` is the text of what is matched, on which row. The same text has the same rate each
-/// time, since Catch2 matches a value again for the message of a failure.
+/// Returns the error rate of a matcher on the comparison's result. Gives the comparison a place as part_of_suite()
+/// does. `demand` identifies the demand and its row. Equal texts have equal rates, since Catch2 matches a value again
+/// for a failure's message.
 [[nodiscard]] inline double matched_alpha(ComparisonBudget& budget, const std::string& demand) {
   auto& matched = budget.matched;
   const auto found = std::find(matched.begin(), matched.end(), demand);

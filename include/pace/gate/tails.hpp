@@ -1,4 +1,4 @@
-// Tails: what seldom takes long, as the mean and high quantiles of times show it and a median does not.
+// Tails: tests for calls that are seldom slow. The mean and high quantiles of times show these, a median does not.
 #pragma once
 
 #include <algorithm>
@@ -15,23 +15,23 @@
 
 namespace pace::gate {
 
-/// Share of the error rate of a guard of median and mean that is the median's; the rest is the mean's (Bonferroni). It
-/// is as large as leaves a dozen cycles of one sign enough at 0.1 %.
+/// The median's share of the error rate of a guard of median and mean; the mean has the rest (Bonferroni). With it, a
+/// dozen cycles of one sign still suffice at 0.1 %.
 inline constexpr double median_share = 0.8;
-/// Share of the error rate of a guard of median and mean that is the mean's.
+/// The mean's share of that error rate.
 inline constexpr double mean_share = 1 - median_share;
 
-/// A mean or quantile that is as unlikely as that under the hypothesis that it is within its limit is not let pass.
+/// p-value at which a mean or quantile is suspect: so unlikely within its limit that the demand does not pass.
 inline constexpr double suspicion = 0.1;
 
-/// Samples of two sides, round by round, in cycles of `rounds` rounds; empty if those of one side are unknown.
+/// Samples of two sides, round by round; empty if one side's are unknown.
 struct PairedSamples {
-  std::span<const Nanoseconds> reference = {};  ///< what the implementation is held against
-  std::span<const Nanoseconds> own = {};        ///< the implementation's
-  std::size_t rounds = 1;                       ///< rounds of a cycle
+  std::span<const Nanoseconds> reference = {};  ///< samples of the reference
+  std::span<const Nanoseconds> own = {};        ///< samples of the implementation
+  std::size_t rounds = 1;                       ///< rounds per cycle
 };
 
-/// Returns the samples of `row` and of what `demand` holds it against, which is `reference` if that is not null.
+/// Returns the samples of `row` and of `reference`, or of the baseline if that is null.
 [[nodiscard]] inline PairedSamples paired_samples(const ImplementationResult& row,
                                                   const ImplementationResult* reference) {
   PairedSamples pairs{.own = row.samples, .rounds = std::max<std::size_t>(row.context.rounds_per_cycle, 1)};
@@ -43,10 +43,10 @@ struct PairedSamples {
   return pairs;
 }
 
-/// The tests of single times that a demand asks for, beside or instead of that of log ratios.
+/// Tests of single times that a demand needs, beside or instead of the test of log ratios.
 class TailTests {
  public:
-  /// Makes the tests for `demand`; none for one that is about a median alone.
+  /// Makes the tests for `demand`; none if it is about a median alone.
   explicit TailTests(const Demand& demand) {
     if (demand.method != Method::sequential) return;
     if (demand.about == Statistic::mean || demand.about == Statistic::median_and_mean) mean_.emplace(demand.limit);
@@ -64,16 +64,16 @@ class TailTests {
       add_cycle(pairs.reference.subspan(first, pairs.rounds), pairs.own.subspan(first, pairs.rounds));
   }
 
-  /// The p-value of "the mean or the quantile is at most the limit times the reference's".
+  /// Returns the p-value of "the mean or the quantile is at most the limit times the reference's".
   [[nodiscard]] double p_slower() const { return mean_ ? mean_->p_slower() : quantile_ ? quantile_->p_slower() : 1; }
-  /// The p-value of the contrary; 1 also if the mean of all times is beyond the limit, though it is not proven to be.
+  /// Returns the p-value of the contrary. Also 1 if the mean of all times is beyond the limit, proven or not.
   [[nodiscard]] double p_within() const {
     if (mean_) return mean_beyond() ? 1 : mean_->p_within();
     return quantile_ ? quantile_->p_within() : 1;
   }
-  /// Whether the mean of all times so far is beyond the limit, by little or by a single call.
+  /// Returns whether the mean of all times is beyond the limit, by however little or by a single call.
   [[nodiscard]] bool mean_beyond() const { return mean_ && mean_->ratio() > mean_->limit(); }
-  /// The own mean of all times over the reference's; nothing if that is not tested or there are no samples.
+  /// Returns the own mean of all times over the reference's; nothing without a test of means or without samples.
   [[nodiscard]] std::optional<double> mean_ratio() const {
     return mean_ && mean_->cycles() > 0 ? std::optional(mean_->ratio()) : std::nullopt;
   }
@@ -95,9 +95,8 @@ struct Weights {
   double p_below = 1;  ///< of "the centre is at or above the threshold", or "times are within the limit"
 };
 
-/// Returns the p-values of `demand` from those of its test of log ratios and those of its tests of single times. A
-/// guard of median and mean fails by either of them, at its share of the error rate, and passes by the median, unless
-/// the mean is suspect.
+/// Combines the p-values of the test of log ratios with the tests of single times. A guard of median and mean fails by
+/// either, at its share of the error rate. It passes by the median, unless the mean is suspect.
 [[nodiscard]] inline Weights weigh_together(const Demand& demand, const Weights& of_ratios, const TailTests& tails) {
   if (demand.method != Method::sequential || demand.about == Statistic::median) return of_ratios;
   const double slower = tails.p_slower();
