@@ -13,8 +13,8 @@
 
 namespace pace {
 
-// The seed is mixed: otherwise the numbers would equal those of inputs drawn with the same seed, and a gradient that
-// equals its input hides mistakes.
+// Mixed, since the numbers would otherwise equal inputs drawn with the same seed. A gradient that equals its input
+// hides mistakes.
 PACE_INLINE OutputGradient::OutputGradient(std::uint64_t seed)
     : seed_(SplitMix64(seed)()), drawn_(std::make_shared<std::vector<at::Tensor>>()) {}
 

@@ -1,4 +1,4 @@
-// graphed_step: a training step as CUDA graphs, of its forward, its backward and its update.
+// graphed_step: a training step as CUDA graphs of its forward, its backward and its update.
 #pragma once
 
 #include <functional>
@@ -55,9 +55,9 @@ class GraphedStep {
   struct Entry {
     std::vector<const void*> key;
     std::optional<Graph> forward = {}, backward = {};
-    // Destroyed first: when the graphs are destroyed, no tensor uses their memory any more.
+    // Destroyed before the graphs, so that no tensor uses their memory any more.
     c10::IValue output = {};
-    /// Input of the backward, whose memory must stay.
+    /// Input of the backward; its memory must stay.
     c10::IValue prepared = {};
   };
 
@@ -65,7 +65,7 @@ class GraphedStep {
     if (graph) device_.launch(graph->get(), device_.current_stream());
   }
 
-  /// Runs a whole step on the capture stream first, in which libraries allocate their workspaces and the gradients get
+  /// First runs a whole step on the capture stream. In it, libraries allocate their workspaces, and the gradients get
   /// the memory that the graph will add to.
   Entry& capture(std::vector<const void*> key, Operands&... operands) {
     const auto side = device_.capture_stream();
@@ -86,7 +86,7 @@ class GraphedStep {
     }));
     if (step_.backward) {
       {
-        // Autograd records the forward on the capture stream, and backward_setup must run on the same stream.
+        // Autograd records the forward on the capture stream, so backward_setup must run there, too.
         const gpu::OnStream<cuda::CudaDevice> on(device_, side);
         entry.prepared = step_.backward_setup ? step_.backward_setup(output) : output;
       }
@@ -127,18 +127,19 @@ class GraphedUpdate {
 
 }  // namespace detail
 
-/// Throws Unsupported if no step on `device` can be a CUDA graph: it is no CUDA device.
+/// Throws Unsupported unless `device` is a CUDA device, which CUDA graphs need.
 inline void require_graphs_on(c10::Device device) {
   if (!device.is_cuda())
     throw Unsupported("a CUDA graph holds what a GPU does; expected operands on one, not on " + device.str());
 }
 
-/// Returns `step` with its forward and backward as CUDA graphs, which leaves out the host's share in the time of short
-/// kernels.
+/// Returns `step` with its forward and backward as CUDA graphs. That removes the host's share, which is large where
+/// kernels are short.
 ///
-/// Both are captured at the first call with given operands and launched at later calls; operands are the same if their
-/// tensors have the same addresses. backward_setup runs once, at the capture. Throws Unsupported if `device` is not a
-/// CUDA device or the program was built without CUDA; the first forward throws if the step cannot be captured.
+/// The first call with each set of operands captures both, later calls launch them. Operands are the same if their
+/// tensors have the same addresses. backward_setup runs once, at the capture. Throws Unsupported if `set_to_none` is
+/// set, if `device` is not a CUDA device, or if the program was built without CUDA. The first forward throws if the
+/// step cannot be captured.
 template <class... Operands>
 [[nodiscard]] TrainingStep<Operands...> graphed_step(c10::Device device, TrainingStep<Operands...> step) {
   if (step.set_to_none)
@@ -152,9 +153,9 @@ template <class... Operands>
   return step;
 }
 
-/// Returns `update` as a CUDA graph, which is captured at the first call, when gradients are there, and launched in
-/// each call. See UpdatingStep::capturable for what `update` must be. Throws Unsupported as graphed_step() does; the
-/// first call throws if `update` cannot be captured.
+/// Returns `update` as a CUDA graph. The first call captures it, when there are gradients, and every call launches it.
+/// UpdatingStep::capturable says what `update` must be. Throws Unsupported as require_graphs_on() does; the first call
+/// throws if `update` cannot be captured.
 [[nodiscard]] inline std::function<void()> graphed_update(c10::Device device, std::function<void()> update) {
   require_graphs_on(device);
   const auto graphed =
@@ -182,7 +183,7 @@ template <class... Operands>
 
 #endif  // PACE_CUDA
 
-/// As above for a step with an update, which is a third graph if it is capturable, and is called as it is if not.
+/// The same for a step with an update. A capturable update becomes a third graph; otherwise each step calls it.
 template <class... Operands>
 [[nodiscard]] UpdatingStep<Operands...> graphed_step(c10::Device device, UpdatingStep<Operands...> step) {
   if (step.set_to_none)

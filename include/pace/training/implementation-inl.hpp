@@ -21,7 +21,7 @@ namespace pace::detail {
     return c10::ivalue::Tuple::create(std::move(elements));
   }
   if (value.isList()) {
-    // A copy keeps the element type of the list, on which readers of the answer may depend.
+    // A copy keeps the list's element type, which readers of the answer may depend on.
     auto list = value.toList().copy();
     for (std::size_t i = 0; i < list.size(); ++i) list.set(i, detached(list.get(i)));
     return list;
@@ -34,7 +34,7 @@ PACE_INLINE TrainingImplementation::TrainingImplementation(AnyTrainingStep step,
 
 PACE_INLINE c10::IValue TrainingImplementation::call(std::size_t set) {
   announce();
-  // This step writes to the gradients that belong to the output of the last timed one.
+  // This step overwrites the gradients of the last timed one.
   if (!output_.isNone()) timed_answer_ = answer();
   iterate(set);
   return answer();
@@ -115,7 +115,7 @@ PACE_INLINE void TrainingImplementation::put_back_output(const std::shared_ptr<v
     for (std::size_t i = 0; i < gradients.size(); ++i)
       step_.parameters[static_cast<std::size_t>(positions[i])].mutable_grad() = gradients[i];
   }
-  // A replay that does nothing must not pass by the gradients of an earlier replay, nor by its parameters.
+  // A replay that does nothing must not pass with an earlier replay's gradients or parameters.
   if (step_.restore) step_.restore();
   for (const auto& parameter : step_.parameters)
     if (parameter.grad().defined()) check::poison_(parameter.mutable_grad());

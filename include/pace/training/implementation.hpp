@@ -1,4 +1,4 @@
-// TrainingImplementation: a training step, prepared for checking and for the timed loop.
+// TrainingImplementation: a training step, prepared for checks and for the timed loop.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@
 
 namespace pace::detail {
 
-/// A TrainingStep or an UpdatingStep without the types of its operands; `update` is empty for a TrainingStep.
+/// A TrainingStep or an UpdatingStep without its operands' types; `update` is empty for a TrainingStep.
 struct AnyTrainingStep {
   std::function<c10::IValue(OperandSet&)> forward;
   std::vector<at::Tensor> parameters;
@@ -53,39 +53,38 @@ template <class... Operands>
 }
 
 /// A training step as an Implementation. A call is a whole step and returns a tuple of the answer and all gradients,
-/// and of all parameters where `restore` makes every step the same. In timed iterations, forward, backward and the
-/// update (if there is one) are phases; freeing the output of the last step, zeroing its gradients, restoring the
-/// parameters and preparing the backward take place between them.
+/// with `restore` also of all parameters. Forward, backward and the update, if any, are phases of timed iterations.
+/// Between them we free the last output, clear the gradients, restore the parameters and prepare the backward.
 class TrainingImplementation final : public Implementation {
  public:
   TrainingImplementation(AnyTrainingStep step, const OperandSets& operands);
 
-  /// Leaves what take_output() returns as it is.
+  /// Leaves the value of take_output() unchanged.
   c10::IValue call(std::size_t set) override;
-  /// Returns copies, since the next step writes to the same gradients.
+  /// Returns copies, since the next step overwrites the gradients.
   c10::IValue take_output() override;
   void expect_outputs_like(const c10::IValue& answer) override;
   void run(std::size_t set, std::int64_t iterations) override;
   void prepare(std::size_t set) override;
-  /// Returns the output of a captured step, detached from the autograd graph, and the gradients where the backward
+  /// Returns the output of a captured step, detached from the autograd graph, and the gradients if the backward
   /// allocates them.
   std::shared_ptr<void> keep_output() override;
   void put_back_output(const std::shared_ptr<void>& output) override;
-  /// Does not move the gradients, whose parameters belong to this step alone.
+  /// Does not move the gradients: their parameters belong to this step alone.
   void finish() override;
   [[nodiscard]] timing::Phases* phases() override { return &phases_; }
 
  private:
   void forget();
   void iterate(std::size_t set);
-  /// Moves out a copy of what the last step has left: its answer and all gradients.
+  /// Moves out a copy of the last step's answer and gradients.
   [[nodiscard]] c10::IValue answer();
 
   AnyTrainingStep step_;
   timing::Phases phases_;
-  /// The output of the last step and, once its sample is finished, a copy of it.
+  /// Output of the last step; a copy of it once its sample is finished.
   c10::IValue output_, prepared_;
-  /// The answer of the last timed step, if calls were made since then.
+  /// Answer of the last timed step, if calls followed it.
   c10::IValue timed_answer_;
 };
 

@@ -29,19 +29,19 @@ namespace pace {
 
 namespace detail {
 
-/// Where adam starts.
+/// Start of adam.
 inline constexpr std::int64_t adam_steps = 1000;
 inline constexpr double adam_squares = 1;
 
 inline constexpr double adam_decay = 0.9, adam_decay_of_squares = 0.999, adam_epsilon = 1e-8;
 
-/// What an optimiser keeps of one parameter.
+/// State of an optimiser for one parameter.
 struct Kept {
   at::Tensor parameter;
   at::Tensor first_value = {};  ///< unless the optimiser continues
   at::Tensor momentum = {};     ///< sgd's buffer, adam's mean of gradients
   at::Tensor squares = {};      ///< adam's mean of squared gradients
-  at::Tensor steps = {};        ///< their number, float32
+  at::Tensor steps = {};        ///< number of steps, float32
 };
 
 /// All parameters that have gradients, as operators take them.
@@ -79,7 +79,7 @@ struct Updater::State {
   std::vector<detail::Kept> kept;
   /// With Code::single.
   std::unique_ptr<torch::optim::Optimizer> optimizer = {};
-  /// Steps of adam with Code::foreach: in a tensor, float64, if it is capturable, and else on the host.
+  /// Steps of adam with Code::foreach: on the host, or in a float64 tensor if capturable.
   std::int64_t steps = 0;
   at::Tensor steps_beside = {};
 
@@ -106,8 +106,8 @@ struct Updater::State {
       ++steps;
     if (parameters.empty()) return;
     if (options.weight_decay != 0) gradients = at::_foreach_add(gradients, parameters, options.weight_decay);
-    // A trace does not record operators that return nothing, as those of lists here, but on the CPU, where they call
-    // others.
+    // A trace does not record operators that return nothing. The foreach operators are such, except on the CPU, where
+    // they call others.
     if (is_adam() && steps_beside.defined() && at::tracer::impl::is_dispatch_enabled()) {
       for (std::size_t i = 0; i < parameters.size(); ++i)
         step_of_adam(parameters[i], gradients[i], momentum[i], squares[i]);
@@ -127,8 +127,8 @@ struct Updater::State {
     at::_foreach_addcmul_(squares, gradients, gradients, 1 - detail::adam_decay_of_squares);
     auto denominators = at::_foreach_sqrt(squares);
     if (steps_beside.defined()) {
-      // By tensors, since a graph keeps the numbers of its capture; in the parameters' type, in which all parameters
-      // are one kernel.
+      // With tensors, since a graph keeps the numbers of its capture. In the parameters' type, so that one kernel takes
+      // all parameters.
       const auto type = parameters[0].scalar_type();
       at::_foreach_div_(denominators, missing(detail::adam_decay_of_squares).sqrt_().to(type));
       at::_foreach_add_(denominators, detail::adam_epsilon);
@@ -143,10 +143,10 @@ struct Updater::State {
                           -options.rate / (1 - std::pow(detail::adam_decay, count)));
   }
 
-  /// What a mean with this decay lacks after the steps so far.
+  /// The part that a mean with this decay lacks after the steps so far.
   [[nodiscard]] at::Tensor missing(double decay) const { return 1 - at::pow(decay, steps_beside); }
 
-  /// The step of one parameter, as step_foreach() makes those of all.
+  /// One parameter's step, with the same formula as step_foreach().
   void step_of_adam(const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& momentum,
                     const at::Tensor& squares) const {
     const auto type = parameter.scalar_type();
@@ -173,7 +173,7 @@ struct Updater::State {
     }
   }
 
-  /// Makes the state that torch::optim::Adam would make in its first step. The tensors are those of `kept`.
+  /// Makes the state that torch::optim::Adam would make in its first step, from the tensors of `kept`.
   void make_state() const {
     for (const auto& each : kept) {
       auto state = std::make_unique<torch::optim::AdamParamState>();
@@ -183,7 +183,7 @@ struct Updater::State {
     }
   }
 
-  /// What torch::optim keeps beside the tensors of `kept`.
+  /// Restores the state that torch::optim holds outside of the tensors of `kept`.
   void restore_single() const {
     for (auto& [key, state] : optimizer->state()) {
       if (is_adam()) {
@@ -203,7 +203,7 @@ PACE_INLINE Updater::Updater(std::vector<at::Tensor> parameters, const Optimizer
   for (const auto& parameter : parameters) {
     detail::Kept kept{.parameter = parameter};
     if (!options.continues) kept.first_value = parameter.detach().clone();
-    // A new optimiser of torch::optim makes its own.
+    // torch::optim makes the state itself.
     if (single && options.continues) {
       state_->kept.push_back(std::move(kept));
       continue;

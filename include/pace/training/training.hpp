@@ -28,7 +28,7 @@
 
 namespace pace {
 
-/// The result of training_step(), which converts to a TrainingStep of the operands of its comparison.
+/// Result of training_step(), which converts to a TrainingStep of the operands of its comparison.
 template <class F>
 struct TrainingOf {
   std::vector<at::Tensor> parameters;  ///< as TrainingStep::parameters
@@ -49,10 +49,10 @@ struct TrainingOf {
 
 /// Returns a training step without the optimiser, for a comparison; with_optimizer() of optimizer.hpp adds one.
 ///
-/// `forward` is called with the operands and returns a loss (a scalar), or one or several outputs, of which the first
-/// gets a fixed normal gradient. The backward adds to the gradients of `parameters`, which are zeroed before each step
-/// and compared in their order with those of the other implementations. Each implementation must have parameters of its
-/// own, with equal values, and not the same tensors.
+/// `forward` takes the operands and returns a loss (a scalar), or one or several outputs. The first output then gets a
+/// fixed normal gradient. The backward adds to the gradients of `parameters`. We set these to 0 before each step, and
+/// compare them in order with the other implementations'. Each implementation needs its own parameters, with equal
+/// values.
 template <class F>
 [[nodiscard]] TrainingOf<std::decay_t<F>> training_step(std::vector<at::Tensor> parameters, F&& forward) {
   return {std::move(parameters), std::forward<F>(forward)};
