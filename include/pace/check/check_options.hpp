@@ -14,104 +14,103 @@
 
 namespace pace::check {
 
-/// How the outputs of an implementation are compared with the baseline's.
+/// How to compare an implementation's outputs with the baseline's.
 struct CheckOptions {
   /// What two outputs must have in common.
   enum class Method {
     allclose,           ///< every element within a tolerance of the baseline's
-    cosine,             ///< the outputs, taken as vectors, have nearly the same direction and length
-    float64_reference,  ///< the error to a float64 result is not much larger than the baseline's
+    cosine,             ///< the outputs, as vectors, have nearly the same direction and length
+    float64_reference,  ///< the error against a float64 result is not much larger than the baseline's
     bitwise,            ///< the same bits, NaN payloads and signed zeros included
-    order_free,         ///< as allclose, after rows (elements, of a 1-D tensor) have been sorted
-    sign_free,          ///< as allclose, after each vector of a matrix (a column or a row) got the baseline's sign
-    ties,               ///< as allclose, where integers are indices into an operand: what lies there is compared
-    random,             ///< tensors of random numbers with equal means, variances, shares of zeros and correlations
+    order_free,         ///< as allclose, after sorting rows (elements of a 1-D tensor)
+    sign_free,          ///< as allclose, after giving each vector of a matrix (a column or a row) the baseline's sign
+    ties,               ///< as allclose, but integers are indices into an operand: compares the values there
+    random,             ///< random numbers: equal means, variances, shares of zeros and correlations
     custom,             ///< the user's own function decides
     none,               ///< not compared at all
   };
   Method method = Method::allclose;  ///< how values are compared
 
-  /// Returns what is wrong with the outputs `actual`, in words, or an empty text; for Method::custom.
+  /// Returns in words how the outputs `actual` are wrong, or an empty text; for Method::custom.
   using Function = std::function<std::string(const c10::IValue& expected, const c10::IValue& actual)>;
   Function function;  ///< the function of Method::custom
 
-  /// Dimension along which the indices of Method::ties count; from the last one if negative.
+  /// Dimension of the operand that the indices of Method::ties count along; negative: from the last one.
   std::int64_t ties_dim = -1;
-  std::size_t ties_operand = 0;  ///< the operand tensor that these indices point into, counted from 0
+  std::size_t ties_operand = 0;  ///< operand tensor that these indices point into, counted from 0
 
   /// An output that holds vectors, for Method::sign_free.
   struct Vectors {
-    std::size_t output = 0;  ///< which output tensor, counted from 0, a dict's by its sorted keys
-    std::int64_t dim = -1;   ///< the dimension that counts the vectors: -1, they are columns; -2, they are rows
+    std::size_t output = 0;  ///< output tensor, counted from 0, a dict's by its sorted keys
+    std::int64_t dim = -1;   ///< dimension that counts the vectors: -1 for columns, -2 for rows
   };
-  /// Outputs whose vectors are determined up to their signs, for Method::sign_free. Vectors of equal index have one
-  /// sign in all of them: {{0, -1}, {2, -2}} are those of an SVD. Empty: the one output of matrices whose columns, or
-  /// else rows, have the length 1.
+  /// Outputs whose vectors are determined up to their signs, for Method::sign_free. Vectors of equal index share a sign
+  /// in all of them: an SVD has {{0, -1}, {2, -2}}. Empty: the one output of matrices whose columns, or else rows, have
+  /// length 1.
   std::vector<Vectors> vectors;
 
-  /// Relative part of the tolerance |expected - actual| <= atol + rtol * |expected|. Absent, it is that of
+  /// Relative part of the tolerance |expected - actual| <= atol + rtol * |expected|. Absent: as
   /// torch.testing.assert_close for the expected dtype: float32 1.3e-6, float64 1e-7, float16 1e-3, bfloat16 1.6e-2,
   /// integers and bool 0.
   std::optional<double> rtol;
 
-  /// Absolute part of the tolerance. Absent, it follows from the magnitude of the output: see default_atol().
+  /// Absolute part of the tolerance. Absent: from the magnitude of the output, see default_atol().
   std::optional<double> atol;
 
-  /// Type whose tolerance a number has that is no tensor. Absent, it is float32, and in a comparison the widest
-  /// floating type of the operands, of 0-d tensors only if there are no others. Whatever it is, a number that float32
-  /// holds exactly was not computed in float64 and has float32's tolerance, and one that a 16-bit type does not hold
-  /// has it, too.
+  /// Type whose tolerance applies to a number that is not a tensor. Absent: float32, or in a comparison the widest
+  /// floating type of the operands (0-d tensors count only if there are no others). In any case, a number that float32
+  /// holds exactly has float32's tolerance, since it was not computed in float64. So has one that a 16-bit type does
+  /// not hold.
   std::optional<at::ScalarType> number_dtype;
 
-  /// Number of terms that an element may be the sum of, in any order; the default atol grows with its square root.
-  /// 4096 is the longest reduction common in the layers of large models.
+  /// Number of terms that an element may sum, in any order. The default atol grows with its square root. 4096 is the
+  /// longest reduction common in layers of large models.
   std::int64_t reduction_length = 4096;
 
-  /// Whether a NaN equals a NaN in the same place (it never equals a number). True by default, because random inputs
-  /// lead to NaNs in correct results, too (sqrt, log). Poison, which is also a NaN, is recognised by its bits.
+  /// Whether a NaN equals a NaN in the same place (it never equals a number). True by default, since random inputs lead
+  /// to NaNs in correct results, too (sqrt, log). Poison is also a NaN, but recognised by its bits.
   bool equal_nan = true;
 
-  /// Smallest cosine that passes, in (0, 1]. The lengths of the two vectors may differ by the relative error that such
-  /// an angle amounts to, sqrt(2 * (1 - threshold)) = 14 % at 0.99: a cosine alone would accept twice the right answer.
+  /// Smallest cosine that passes, in (0, 1]. A cosine alone would accept twice the right answer. So the lengths of the
+  /// two vectors may only differ by the relative error of such an angle: sqrt(2 * (1 - threshold)), 14 % at 0.99.
   double cosine_threshold = 0.99;
 
-  /// Largest ratio of an implementation's error to the baseline's, both against the float64 reference. Absent, it is
-  /// that of PyTorch's newest rule for `same`, with larger multipliers for small tensors: 10 up to 10 elements, 8 up to
-  /// 500, 3 below 1000 and for float16 and bfloat16, else 2.
+  /// Largest ratio of an implementation's error to the baseline's, both against the float64 reference. Absent:
+  /// PyTorch's newest rule for `same`, with larger multipliers for small tensors: 10 up to 10 elements, 8 up to 500, 3
+  /// below 1000 and for float16 and bfloat16, else 2.
   std::optional<double> error_factor;
 
-  /// Other values, in the same memory, for which outputs are compared as well. They detect an implementation that keeps
-  /// results, or that is right for the given values alone.
+  /// Unseen values, in the same memory, for which outputs are compared as well. They reveal an implementation that
+  /// keeps results, or that is right only for the caller's values.
   enum class UnseenValues {
-    /// Every floating-point value times a random factor of its own in [1/2, 1), operands with ties, order or
-    /// symmetry by others that have them too, and integers and bools in other places.
+    /// Each floating-point value times its own random factor in [1/2, 1). Operands with ties, order or symmetry get
+    /// values that have them, too. Integers and bools change places.
     varied,
-    scaled,  ///< all times one random factor, for what relies on order, ties, symmetry or ratios of the operands
-    none,    ///< none, for what is correct only for the values of the given operands
+    /// all values times one random factor: for code that needs order, ties, symmetry or ratios of the operands
+    scaled,
+    none,  ///< none: for code that is right only for the caller's values
   };
-  UnseenValues unseen_values = UnseenValues::varied;  ///< which other values
+  UnseenValues unseen_values = UnseenValues::varied;  ///< kind of unseen values
 
-  /// Whether outputs are also compared for extreme values: large ones, rows of zeros, denormals, and random values in
-  /// place of operands of zeros, such as a bias; and for operands that have lost what is special about them: equal
-  /// values, rows that are multiples of each other, full lengths. Nothing is compared there that the baseline does not
-  /// accept.
+  /// Whether to compare outputs for extreme values, too: large ones, rows of zeros, denormals, and random values in
+  /// place of operands of zeros, such as a bias. Also for operands without their special structure: equal values, rows
+  /// that are multiples of each other, full lengths. Leaves out values that the baseline does not accept.
   bool edge_values = true;
 
-  /// Whether 64-bit integers of operands are also made large (up to 2^40) where the baseline's outputs are linear in
-  /// them, if edge_values is set. An implementation that finds something by them, such as in a table, would read beyond
-  /// it.
+  /// Whether `edge_values` includes large 64-bit integers (up to 2^40), if the baseline's outputs are linear in them.
+  /// Code that uses them as indices, such as into a table, would read beyond its end.
   bool large_integers = false;
 
   bool check_dtype = true;   ///< dtypes must be equal
   bool check_device = true;  ///< devices must be equal
-  /// Layouts (strided, sparse COO, ...) must be equal, and a sparse tensor must be coalesced, or have its indices in
-  /// order, where the baseline's is or has.
+  /// Layouts (strided, sparse COO, ...) must be equal. A sparse tensor must be coalesced, or have its indices in order,
+  /// if the baseline's is or has.
   bool check_layout = true;
-  /// Whether an output may not repeat elements in memory (stride 0, as after expand()) unless the baseline's does. It
-  /// may by default, since the values are right, though a consumer has to read them in another way.
+  /// Whether to reject outputs that repeat elements in memory (stride 0, as after expand()) unless the baseline's does.
+  /// False by default: the values are right, though a consumer has to read them differently.
   bool check_strides = false;
-  /// Whether an output must require gradients where the baseline's does, and must lead to about the baseline's
-  /// gradients of the operands.
+  /// Whether an output must require gradients if the baseline's does, and must lead to about the baseline's gradients
+  /// of the operands.
   bool check_autograd = true;
 
   /// Largest number of differing outputs that a message names.
@@ -135,7 +134,7 @@ inline void validate(const CheckOptions& options) {
     require(each.dim == -1 || each.dim == -2, "the dimension of vectors must be -1 (columns) or -2 (rows)");
 }
 
-/// Whether `method` compares elements one by one within a tolerance, after sorting or turning them if it was declared.
+/// Whether `method` compares elements one by one within a tolerance, possibly after sorting or changing signs.
 [[nodiscard]] inline bool compares_values(CheckOptions::Method method) {
   using Method = CheckOptions::Method;
   return method == Method::allclose || method == Method::order_free || method == Method::sign_free ||
@@ -148,8 +147,7 @@ inline void validate(const CheckOptions& options) {
   return compares_values(method) || method == Method::cosine || method == Method::float64_reference;
 }
 
-/// The declaration that `options` amount to, as a sentence for the result; empty for methods that compare values in
-/// their places.
+/// The declaration in `options`, as a sentence for the result; empty for methods without one.
 [[nodiscard]] inline std::string declaration_text(const CheckOptions& options) {
   using Method = CheckOptions::Method;
   switch (options.method) {
@@ -172,18 +170,18 @@ inline void validate(const CheckOptions& options) {
   }
 }
 
-/// Result of outputs_match. Errors and counts are over all compared tensors and numbers; errors are infinite where a
-/// NaN or an infinity has no equal partner.
+/// Result of outputs_match. Errors and counts are over all compared tensors and numbers. Errors are infinite where a
+/// NaN or an infinity lacks an equal partner.
 struct Match {
   bool correct = true;          ///< nothing differs by more than the options allow
   std::string message;          ///< one line for each output that differs, without a final newline; empty if correct
   double max_abs_error = 0;     ///< largest |expected - actual|
   double max_rel_error = 0;     ///< largest error relative to the expected value
-  std::int64_t mismatches = 0;  ///< elements that differ by more than the tolerance, in outputs that differ
+  std::int64_t mismatches = 0;  ///< elements beyond the tolerance, in outputs that differ
   std::int64_t elements = 0;    ///< elements of all outputs
-  std::int64_t compared = 0;    ///< tensors, numbers and strings that were compared; with 0, `correct` proves nothing
-  std::int64_t only_nan = 0;    ///< tensors and numbers that were not compared, since they hold NaN alone on both sides
-  std::int64_t empty = 0;       ///< tensors that were not compared, since they have no elements on either side
+  std::int64_t compared = 0;    ///< compared tensors, numbers and strings; with 0, `correct` proves nothing
+  std::int64_t only_nan = 0;    ///< tensors and numbers not compared, since both sides are NaN throughout
+  std::int64_t empty = 0;       ///< tensors not compared, since both sides have no elements
   bool unwritten = false;       ///< an output holds poison: the implementation did not write all of it
 };
 

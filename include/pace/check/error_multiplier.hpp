@@ -1,4 +1,4 @@
-// How much worse than a reference in the same precision a result may be: PyTorch's rule.
+// error_multiplier: PyTorch's rule for how much worse than a reference in the same precision a result may be.
 #pragma once
 
 #include <c10/core/ScalarType.h>
@@ -10,8 +10,8 @@
 namespace pace::check {
 
 /// Returns how many times the reference's error a result's error may be, by the rule of torch._dynamo.utils.same.
-/// `elements` is the number of elements of the float64 reference; `one_by_one` is whether the reference has four
-/// dimensions, the last two of size 1.
+/// `elements` is the size of the float64 reference. `one_by_one`: the reference has four dimensions, the last two of
+/// size 1.
 [[nodiscard]] inline double error_multiplier(at::ScalarType result_dtype, std::int64_t elements, bool one_by_one,
                                              const SameOptions& options) {
   if (options.force_max_multiplier) return 10;

@@ -11,7 +11,7 @@
 
 namespace pace::check::detail {
 
-/// Calls `visit(x, y, count)` with consecutive elements of both tensors as `Real` (float or double) in main memory; a
+/// Calls `visit(x, y, count)` with consecutive elements of both tensors as `Real` (float or double) in main memory. A
 /// complex element counts as its two parts.
 template <class Real, class Visit>
 void for_each_real_pair(const auto& a, const auto& b, Visit&& visit) {
@@ -39,7 +39,7 @@ void for_each_real_pair(const auto& a, const auto& b, Visit&& visit) {
 struct Angle {
   double dot = 0, norm_a = 0, norm_b = 0;
 
-  /// Cosine of the angle between the two, with norms below `epsilon` taken as `epsilon`: 0 if one of them is zero.
+  /// Cosine of the angle between the two. Norms below `epsilon` count as `epsilon`, so it is 0 if one of them is zero.
   [[nodiscard]] double cosine(double epsilon) const {
     return dot / (std::max(norm_a, epsilon) * std::max(norm_b, epsilon));
   }

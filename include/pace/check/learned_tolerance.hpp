@@ -1,4 +1,4 @@
-// LearnedTolerances: how far correct outputs may lie apart, as far as calls of the baseline have shown it.
+// LearnedTolerances: how far correct outputs may differ, learned from calls of the baseline.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,23 +9,22 @@
 
 namespace pace::check {
 
-/// What calls of the baseline have shown about one of its output tensors, or a number among its outputs.
+/// Learned from calls of the baseline, for one of its output tensors or a number among its outputs.
 struct LearnedTolerance {
-  /// The tensor of the baseline that outputs are compared with, which is found by identity; undefined for a number.
+  /// The baseline's tensor that outputs are compared with, found by identity; undefined for a number.
   at::Tensor output = {};
-  double terms = 1;  ///< about how many values of the operands an element depends on; at least 1
-  /// Allowed beside the tolerance for magnitude and `terms`, one number for each element, in the shape of `output`;
-  /// undefined: nothing more is allowed.
+  double terms = 1;  ///< rough number of operand values that an element depends on; at least 1
+  /// Allowance per element beside the tolerance for magnitude and `terms`, in the shape of `output`; undefined: none.
   at::Tensor slack = {};
-  /// For a number that is no tensor: its place among the real and complex numbers of the output, counted from 0, those
-  /// of a dict by its sorted keys. `slack` has one element then.
+  /// For a number that is not a tensor: its place among the real and complex numbers of the output, counted from 0, a
+  /// dict's by its sorted keys. `slack` then has one element.
   std::optional<std::size_t> number = {};
 };
 
-/// Those of all output tensors for which something is known.
+/// The learned tolerances of all outputs that have one.
 using LearnedTolerances = std::vector<LearnedTolerance>;
 
-/// Returns the one for the number at place `number`; null if there is none.
+/// Returns the tolerance for the number at place `number`; null if there is none.
 [[nodiscard]] inline const LearnedTolerance* find_learned_number(const LearnedTolerances* learned, std::size_t number) {
   if (learned == nullptr) return nullptr;
   for (const auto& each : *learned)
@@ -33,7 +32,7 @@ using LearnedTolerances = std::vector<LearnedTolerance>;
   return nullptr;
 }
 
-/// Returns the one for `output`; null if there is none.
+/// Returns the tolerance for `output`; null if there is none.
 [[nodiscard]] inline const LearnedTolerance* find_learned(const LearnedTolerances* learned, const at::Tensor& output) {
   if (learned == nullptr) return nullptr;
   for (const auto& each : *learned)

@@ -13,14 +13,14 @@
 
 namespace pace::check {
 
-/// Result of compare_to_reference. The errors are over the elements that are finite in all three tensors; a complex
+/// Result of compare_to_reference. The errors are over the elements that are finite in all three tensors. A complex
 /// element counts as its two parts.
 struct ReferenceErrors {
   double baseline_rms = 0;   ///< root mean square of the baseline's error
   double baseline_max = 0;   ///< largest absolute error of the baseline
   double actual_rms = 0;     ///< root mean square of the implementation's error
   double reference_rms = 0;  ///< root mean square of the reference itself
-  Closeness closeness;       ///< of `actual` to the reference; `close` unless an element is further away than allowed
+  Closeness closeness;       ///< of `actual` to the reference; `close` unless an element is too far away
 };
 
 namespace detail {
@@ -40,10 +40,10 @@ void for_each_triple(const auto& reference, const auto& expected, const auto& ac
 
 }  // namespace detail
 
-/// Compares `actual` and `expected` (the baseline's) with `reference`, three tensors of one shape. An element passes
-/// where |actual - reference| <= `factor` * baseline_max + `epsilon` * |reference|. Where the baseline is infinite or
-/// NaN and `actual` is not, `fallback` is the tolerance of `actual` against the reference; where both are the same
-/// infinity (or, with fallback.equal_nan, NaN), the element passes. Throws Error if the shapes differ.
+/// Compares `actual` and `expected` (the baseline's) with `reference`, three tensors of one shape. An element passes if
+/// actual - reference| <= `factor` * baseline_max + `epsilon` * |reference|. If the baseline is infinite or NaN and
+/// `actual` is not, `fallback` is the tolerance of `actual` against the reference. If both are the same infinity (or,
+/// with fallback.equal_nan, NaN), the element passes. Throws Error if the shapes differ.
 [[nodiscard]] ReferenceErrors compare_to_reference(const auto& reference, const auto& expected, const auto& actual,
                                                    double factor, double epsilon, const detail::Tolerance& fallback) {
   const auto parts = [](const auto& tensor) {
@@ -71,7 +71,7 @@ void for_each_triple(const auto& reference, const auto& expected, const auto& ac
   detail::for_each_triple(rs, es, as, [&](std::int64_t position, double r, double e, double a) {
     const bool all_finite = std::isfinite(r) && std::isfinite(e) && std::isfinite(a);
     const bool as_baseline = !std::isfinite(a) && detail::identical(e, a, fallback);
-    // Where only the reference is not finite, the other two are compared with each other.
+    // If only the reference is not finite, compare the other two with each other.
     const bool no_reference = !std::isfinite(r) && std::isfinite(e) && std::isfinite(a);
     const detail::Tolerance tolerance{epsilon, factor * out.baseline_max, fallback.equal_nan};
     const detail::ElementError error = as_baseline    ? detail::ElementError{}

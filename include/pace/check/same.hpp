@@ -1,4 +1,4 @@
-// same(): PyTorch's own comparison of two results, for results that must agree with its benchmark programs.
+// same: PyTorch's own comparison of two results, for results that must agree with its benchmark programs.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -19,7 +19,7 @@ namespace pace::check {
 
 namespace detail {
 
-/// What torch.tensor() makes of a number: float of the default type, int64 or bool, without dimensions.
+/// The same as torch.tensor() of a number: float of the default type, int64 or bool, without dimensions.
 [[nodiscard]] inline at::Tensor tensor_of(const c10::IValue& value) {
   const auto scalar = [](at::ScalarType dtype, const at::Scalar& number) {
     return at::_ops::empty_memory_format::call({}, dtype, c10::kStrided, at::Device(at::kCPU), std::nullopt,
@@ -107,9 +107,9 @@ namespace detail {
 /// Whether `res` is the same as `ref` by the rules of PyTorch's `torch._dynamo.utils.same`; same_tensor() lists the
 /// differences from it.
 ///
-/// `fp64_ref` is the reference's result when run in float64; absent, it is `ref` itself. Dicts are compared in the
-/// sorted order of their keys, and the comparison stops at the first difference. Throws Error where PyTorch asserts: on
-/// another kind of container, other keys, a sparse reference for a dense result, or a kind that cannot be compared.
+/// `fp64_ref` is the reference's result in float64; absent: `ref` itself. Compares dicts in the sorted order of their
+/// keys, and stops at the first difference. Throws Error where PyTorch asserts: different containers or keys, a sparse
+/// reference for a dense result, or a kind that cannot be compared.
 [[nodiscard]] inline bool same(const c10::IValue& ref, const c10::IValue& res,
                                const std::optional<c10::IValue>& fp64_ref = std::nullopt,
                                const SameOptions& options = {}) {

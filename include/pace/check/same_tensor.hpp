@@ -1,4 +1,4 @@
-// The tensor branch of same(): allclose, cosine, and the rule that compares errors against a float64 reference.
+// same_tensor: the tensor branch of same(), with allclose, cosine, and the rule for errors against a float64 reference.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,7 +24,7 @@ inline void log_to(const SameOptions& options, const std::string& message) {
   if (options.log) options.log(message);
 }
 
-/// A dtype that ATen can subtract and compare, holding every value of `dtype`.
+/// A dtype that ATen can subtract and compare, with room for every value of `dtype`.
 [[nodiscard]] inline at::ScalarType comparable(at::ScalarType dtype) {
   switch (dtype) {
     case at::kBool:
@@ -70,7 +70,7 @@ inline void log_to(const SameOptions& options, const std::string& message) {
 }
 
 [[nodiscard]] inline bool same_direction(const at::Tensor& ref, const at::Tensor& res, const SameOptions& options) {
-  // Without the early exit, two zero tensors, whose cosine is 0, would fail, as would NaN in the same places.
+  // Without this early exit, two zero tensors (cosine 0) would fail, and so would NaN in the same places.
   const auto single = [](const at::Tensor& t) { return t.to(t.is_complex() ? at::kComplexFloat : at::kFloat); };
   bool close = true;
   for (Chunks pieces{ref, res}; close && pieces.next();)
@@ -82,11 +82,10 @@ inline void log_to(const SameOptions& options, const std::string& message) {
   return score >= threshold;
 }
 
-/// Whether the result's error to the float64 reference is small enough, given the error of the reference in its own
-/// precision.
+/// Whether the result's error to the float64 reference is small enough, relative to the reference's own error.
 [[nodiscard]] inline bool same_by_reference(const at::Tensor& ref, const at::Tensor& res, const at::Tensor& fp64_ref,
                                             const SameOptions& options) {
-  // A result without NaN is no failure where only the lower-precision reference has some.
+  // A result without NaN passes if only the lower-precision reference has some.
   constexpr double loose = 4e-2;
   if (!has_nan(fp64_ref) && !has_nan(res) && has_nan(ref) &&
       torch_allclose(fp64_ref.to(res.scalar_type()), res, loose, options.equal_nan)) {
@@ -111,12 +110,12 @@ inline void log_to(const SameOptions& options, const std::string& message) {
 
 }  // namespace detail
 
-/// Whether the tensor `res_in` is the same as `ref_in` by the rules of PyTorch's `torch._dynamo.utils.same`. `fp64_in`,
-/// the reference's result when run in float64, is used only if its dtype is float64.
+/// Whether the tensor `res_in` is the same as `ref_in` by the rules of PyTorch's `torch._dynamo.utils.same`. `fp64_in`
+/// is the reference's result in float64, and unused if it has another dtype.
 ///
 /// Differences from PyTorch: tensors of different shapes are never the same (PyTorch broadcasts them), nor are tensors
-/// on different devices (PyTorch throws); sums are taken in double; complex tensors keep their imaginary part. Throws
-/// Error if only the reference is sparse, or if the float64 reference has another shape than the reference.
+/// on different devices (PyTorch throws). Sums are taken in double. Complex tensors keep their imaginary part. Throws
+/// Error if only the reference is sparse, or if the float64 reference differs in shape from the reference.
 [[nodiscard]] inline bool same_tensor(const at::Tensor& ref_in, const at::Tensor& res_in, const at::Tensor& fp64_in,
                                       const SameOptions& options = {}) {
   const c10::NoGradGuard no_grad;

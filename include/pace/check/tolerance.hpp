@@ -20,13 +20,13 @@ namespace pace::check {
 
 namespace detail {
 
-/// Properties of a floating type, or of the parts of a complex one, on which tolerances depend.
+/// Properties of a floating type, or of a complex one's parts, that tolerances depend on.
 struct Precision {
   double epsilon;              // distance from 1 to the next number
-  double accumulator_epsilon;  // of the type that sums are taken in
+  double accumulator_epsilon;  // epsilon of the type that sums are taken in
   double smallest;             // largest error by gradual or abrupt underflow
   double largest;
-  double rtol, atol;  // torch.testing.assert_close's, where it has any
+  double rtol, atol;  // as in torch.testing.assert_close, if it has any
 };
 
 template <class Real>
@@ -35,7 +35,7 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   return {Limits::epsilon(), Limits::epsilon(), Limits::min(), Limits::max(), rtol, atol};
 }
 
-/// The properties of `dtype`; all zero for integers and bool, which must be equal.
+/// Properties of `dtype`; all zero for integers and bool, which must be equal.
 [[nodiscard]] inline Precision precision_of(at::ScalarType dtype) {
   const double single = std::numeric_limits<float>::epsilon();
   switch (dtype) {
@@ -43,7 +43,7 @@ constexpr Precision precision_of_real(double rtol, double atol) {
     case at::kComplexDouble:
       return precision_of_real<double>(1e-7, 1e-7);
     case at::kHalf:
-    // Four of the smallest steps: below 6e-5, numbers of this type have a fixed step.
+    // Four of the smallest steps: below 6e-5, this type has a fixed step.
     case at::kComplexHalf:
       return {0x1p-10, single, 4 * 0x1p-24, 65504, 1e-3, 1e-5};
     case at::kBFloat16:
@@ -61,7 +61,7 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   return {0, 0, 0, 0, 0, 0};
 }
 
-/// Whether `value` is a number of the real type `dtype`, exactly.
+/// Whether the real type `dtype` holds `value` exactly.
 [[nodiscard]] inline bool is_exact_in(double value, at::ScalarType dtype) {
   if (!std::isfinite(value)) return true;
   if (dtype == at::kFloat) return static_cast<double>(static_cast<float>(value)) == value;
@@ -73,17 +73,17 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   return is_exact_in(value.real(), dtype) && is_exact_in(value.imag(), dtype);
 }
 
-/// The real type by whose tolerance a number is compared that a functor returns as a double, if `widest` is the widest
-/// floating type of the operands. Few numbers that were computed in float64 are exact in float32 by chance, so that one
-/// which is was computed in that. What 16 bits do not hold was not rounded to them.
+/// Real type whose tolerance applies to a number that a functor returns as a double. `widest` is the widest floating
+/// type of the operands. Few results computed in float64 are exact in float32, so one that is was computed in float32.
+/// A number that 16 bits do not hold was not rounded to them.
 [[nodiscard]] inline at::ScalarType number_dtype(const auto& value, at::ScalarType widest) {
   const at::ScalarType real = c10::toRealValueType(widest);
   if (real == at::kHalf || real == at::kBFloat16) return is_exact_in(value, real) ? real : at::kFloat;
   return real == at::kDouble && !is_exact_in(value, at::kFloat) ? at::kDouble : at::kFloat;
 }
 
-/// The floating type with the smallest epsilon among those of `tensors`, of 0-d ones only if there are no others, since
-/// these do not decide the type of a result; float32 if none is floating.
+/// Floating type with the smallest epsilon among `tensors`; float32 if none is floating. 0-d tensors count only if
+/// there are no others, since they do not decide the type of a result.
 [[nodiscard]] inline at::ScalarType widest_floating_type(const std::vector<at::Tensor>& tensors) {
   for (const bool scalars : {false, true}) {
     std::optional<at::ScalarType> widest;
@@ -97,16 +97,16 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   return at::kFloat;
 }
 
-/// Counts the binary exponents of the magnitudes of `values` above 0 and below `limit`, on the device of the values.
-/// Returns what std::ilogb() does for a positive number, of which the exponents of most are read from their bits: of
-/// large operands this is a good part of the time of a check.
+/// Returns std::ilogb(size) for a positive number, mostly from its bits. For large operands this is a good part of a
+/// check's time.
 [[nodiscard]] inline int exponent_of(double size) {
   constexpr int mantissa_bits = 52, bias = 1023;
   const int biased = static_cast<int>(std::bit_cast<std::uint64_t>(size) >> mantissa_bits);
   return biased > 0 ? biased - bias : std::ilogb(size);
 }
 
-/// Returns `count` int64 numbers in main memory, for the exponents from `lowest` on.
+/// Counts, on the device of `values`, the binary exponents of magnitudes above 0 and below `limit`. Returns `count`
+/// int64 numbers in main memory, for the exponents from `lowest` on.
 [[nodiscard]] at::Tensor count_exponents(const auto& values, double limit, int lowest, int count) {
   const auto size = values.abs();
   const auto chosen = size.masked_select(size.gt(0).logical_and_(size.lt(limit)));
@@ -117,8 +117,8 @@ constexpr Precision precision_of_real(double rtol, double atol) {
 }  // namespace detail
 
 /// Returns a magnitude that three quarters of the non-zero elements of `tensor` reach, rounded down to a power of two;
-/// 0 if there are none. Infinities, NaN and fillers (at least half of the type's largest number, as in attention masks)
-/// are left out. Unlike a root mean square, it does not grow with a few huge elements.
+/// 0 without any. Leaves out infinities, NaN and fillers (at least half of the type's largest number, as in attention
+/// masks). Unlike a root mean square, it does not grow with a few huge elements.
 [[nodiscard]] double typical_magnitude(const auto& tensor) {
   const auto dense = detail::strided(tensor);
   const double largest = detail::precision_of(dense.scalar_type()).largest;
@@ -154,7 +154,8 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   return 0;
 }
 
-/// Returns the root mean square of the elements of `tensor` that typical_magnitude() does not leave out; 0 without any.
+/// Returns the root mean square of elements that are neither infinite nor NaN nor fillers (see typical_magnitude()); 0
+/// without any.
 [[nodiscard]] inline double root_mean_square(const at::Tensor& tensor) {
   const double largest = detail::precision_of(tensor.scalar_type()).largest;
   const at::Tensor sizes = tensor.resolve_conj().resolve_neg().abs().to(at::kDouble);
@@ -166,14 +167,17 @@ constexpr Precision precision_of_real(double rtol, double atol) {
 /// typical_magnitude) and are sums of up to `reduction_length` terms.
 ///
 /// A fixed tolerance, as in torch.testing.assert_close, is too small for a long sum and too large for small outputs.
-/// Summing n terms in another order changes the result by about epsilon * sqrt(n) of its typical magnitude (rounding
-/// errors add up as a random walk), however small the sum itself is. The tolerance is therefore 16 * epsilon * sqrt(n)
-/// of the typical magnitude: 1.2e-4 for float32 and n = 4096. Measured: a product of normal 256 x 4096 and 4096 x 128
-/// matrices by plain loops that run forwards and backwards, which assert_close rejects, differs by 0.4 of that, MKL
-/// against float64 by 0.04, and operands rounded to bfloat16 by 280 times that. 16-bit types are summed in float32, but
-/// are rounded on the way, for example between the two products of an attention: their tolerance is at least 16 of
-/// their own epsilons. At 1e-5, all zeros would pass for a softmax over a million classes; assert_close's atol is
-/// therefore capped at a thousandth of the typical magnitude, unless all elements are zero.
+/// Summing n terms in a different order changes the result by about epsilon * sqrt(n) of its typical magnitude, since
+/// rounding errors add up as a random walk. So the tolerance is 16 * epsilon * sqrt(n) of the typical magnitude: 1.2e-4
+/// for float32 and n = 4096.
+///
+/// Measured for a product of normal 256 x 4096 and 4096 x 128 matrices: plain loops that run forwards and backwards
+/// differ by 0.4 of that, and assert_close rejects them. MKL differs from float64 by 0.04 of it, operands rounded to
+/// bfloat16 by 280 times.
+///
+/// 16-bit types are summed in float32, but rounded on the way, as between the two products of an attention: they get at
+/// least 16 of their own epsilons. At assert_close's atol of 1e-5, all zeros would pass for a softmax over a million
+/// classes. So we cap it at a thousandth of the typical magnitude, unless all elements are zero.
 [[nodiscard]] inline double default_atol(at::ScalarType dtype, double typical, std::int64_t reduction_length) {
   const detail::Precision precision = detail::precision_of(dtype);
   if (typical == 0) return precision.atol;
@@ -183,21 +187,22 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   return std::max({precision.smallest, relative * typical, std::min(precision.atol, 1e-3 * typical)});
 }
 
-/// Relative part of the tolerance for an output of type `dtype` whose elements depend on about `terms` values:
-/// torch.testing.assert_close's, but at most 64 * epsilon * sqrt(terms), which is far less for float64. There, 1e-7
-/// would accept what was computed in float32.
+/// Relative part of the tolerance for an output of type `dtype` whose elements depend on about `terms` values. As
+/// torch.testing.assert_close, but at most 64 * epsilon * sqrt(terms). That is far less for float64, where 1e-7 would
+/// accept results computed in float32.
 [[nodiscard]] inline double learned_rtol(at::ScalarType dtype, double terms) {
   const detail::Precision precision = detail::precision_of(dtype);
   return std::min(precision.rtol, 64 * precision.epsilon * std::sqrt(terms));
 }
 
-/// As default_atol(), where it is known that an element depends on about `terms` values of the operands. There is no
-/// fixed part then: it would be a relative error of 1e-3 for outputs of 0.01. Elementwise results, of one or two terms,
-/// and those of a few hundred get 256 epsilons of their typical magnitude: vectorised exp and erf are right to within
-/// 20 epsilons, of intermediate values that may be larger than the result (of 1 + erf in LibTorch's gelu, measured
-/// against float64 for operands from -8 to 8: 162 of the typical magnitude of results for normal operands; its formula
-/// by single operators: 59; silu: 48). Operands rounded to TF32 are off by up to 16 times that, and those rounded to
-/// bfloat16 by 64 times.
+/// As default_atol(), for elements that depend on about `terms` values of the operands. Has no fixed part, which would
+/// be a relative error of 1e-3 for outputs of 0.01.
+///
+/// Up to 256 terms, results get 256 epsilons of their typical magnitude. Vectorised exp and erf are right to within 20
+/// epsilons, but of intermediate values that may be larger than the result. Measured against float64 for operands from
+/// -8 to 8: 162 epsilons for 1 + erf in LibTorch's gelu, 59 for its formula by single operators, 48 for silu. These are
+/// epsilons of the typical magnitude of results for normal operands. Operands rounded to TF32 are off by up to 16 times
+/// the tolerance, those rounded to bfloat16 by 64 times.
 [[nodiscard]] inline double learned_atol(at::ScalarType dtype, double typical, double terms) {
   const detail::Precision precision = detail::precision_of(dtype);
   if (typical == 0) return precision.atol;
