@@ -1,4 +1,4 @@
-// A hook in LibTorch's CPU allocator, which poisons and counts allocations.
+// AllocatorHook: a hook in LibTorch's CPU allocator that poisons and counts allocations.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -13,13 +13,13 @@
 
 namespace pace::check::detail {
 
-/// Numbers of present users of poisoning and of counting, and the counts so far.
+/// Current users of poisoning and of counting, and the counts so far.
 struct HookState {
   std::atomic<std::int64_t> poisoning = 0, counting = 0;
   std::atomic<std::int64_t> allocations = 0, bytes = 0;
 };
 
-/// Allocates by `base`. Memory is freed by the deleter of `base`, since it may outlive this allocator.
+/// Allocates by `base`. The deleter of `base` frees the memory, which may outlive this allocator.
 class HookingAllocator final : public c10::Allocator {
  public:
   HookingAllocator(c10::Allocator* base, HookState& state, HookingAllocator* older)
@@ -48,14 +48,14 @@ class HookingAllocator final : public c10::Allocator {
 
  private:
   c10::Allocator* base_;
-  // A storage keeps a pointer to the allocator that made it, and calls it when resized, also after the hook is removed.
+  // A reference that must stay valid: a storage calls the allocator that made it when resized, also without the hook.
   HookState& state_;
 };
 
 /// Installs the hooking allocator for the first user, and removes it after the last.
 class AllocatorHook {
  public:
-  /// Never destroyed: storages keep a pointer to the allocator they came from, for when they are resized.
+  /// Never destroyed: storages keep a pointer to their allocator, for when they are resized.
   [[nodiscard]] static AllocatorHook& instance() {
     static auto* const only = new AllocatorHook;
     return *only;
@@ -75,7 +75,7 @@ class AllocatorHook {
     const std::lock_guard lock(mutex_);
     --purpose;
     if (--depth_ > 0) return;
-    // An allocator that was installed after the hook stays.
+    // Leaves an allocator that was installed after the hook.
     if (c10::GetCPUAllocator() == current_) c10::SetCPUAllocator(current_->base(), priority_);
   }
 
@@ -91,7 +91,7 @@ class AllocatorHook {
       if (known->base() == base) ours = known;
     }
     if (ours == nullptr) ours = newest_ = new HookingAllocator(base, state_, newest_);
-    // LibTorch ignores a registration with a priority below the present one, which it does not report.
+    // LibTorch silently ignores a registration with a priority below the present one.
     for (int priority = 0; priority <= 255; ++priority) {
       c10::SetCPUAllocator(ours, static_cast<std::uint8_t>(priority));
       if (c10::GetCPUAllocator() == ours) {

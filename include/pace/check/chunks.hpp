@@ -1,4 +1,4 @@
-// Chunks: iterates over tensors of one shape piece by piece, so that a comparison needs little memory beside them.
+// Chunks: iterates over tensors of one shape piece by piece, so that a comparison needs little extra memory.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,16 +14,15 @@
 
 namespace pace::check::detail {
 
-/// Number of elements of a piece on the CPU: the most on which ATen works in one thread (at::internal::GRAIN_SIZE).
-/// With larger pieces its threads wait for each other at every operation, which took seven times as long on a busy
-/// machine, and still spin when timing starts. With smaller ones, cutting a piece (some microseconds) takes longer than
-/// reading it.
+/// Elements of a piece on the CPU: the most that ATen handles in one thread (at::internal::GRAIN_SIZE). With more, its
+/// threads wait for each other at every operation, seven times as long on a busy machine, and still spin when timing
+/// starts. With fewer, cutting a piece (some microseconds) takes longer than reading it.
 inline constexpr std::int64_t chunk_elements = std::int64_t{1} << 15;
-/// Number of elements of a piece on other devices, where every operation takes at least some microseconds.
+/// Elements of a piece on other devices, where every operation takes at least some microseconds.
 inline constexpr std::int64_t device_chunk_elements = std::int64_t{1} << 22;
 
-/// `tensor` as an ordinary strided one with real memory: sparse and quantised tensors are expanded. Throws Error for
-/// one that holds no data.
+/// Returns `tensor` as an ordinary strided one with real memory: expands sparse and quantised tensors. Throws Error if
+/// it holds no data.
 [[nodiscard]] at::Tensor strided(const auto& tensor) {
   if (!tensor.defined()) throw Error("expected a tensor, got an undefined one");
   if (tensor.is_meta()) throw Error("cannot compare a tensor on the meta device: it holds no data");
@@ -33,10 +32,12 @@ inline constexpr std::int64_t device_chunk_elements = std::int64_t{1} << 22;
   return out._is_zerotensor() ? out.clone() : out;
 }
 
-/// Consecutive pieces of tensors of one shape, in row-major order:
-///   for (Chunks pieces{a, b}; pieces.next();) use(pieces[0], pieces[1], pieces.offset());
-/// The tensors are strided. No gradients are recorded during the lifetime of the object. Throws Error if the shapes
-/// differ. It is not a function with a visitor, of which each visitor would instantiate another copy.
+/// Consecutive pieces of strided tensors of one shape, in row-major order:
+///
+///     for (Chunks pieces{a, b}; pieces.next();) use(pieces[0], pieces[1], pieces.offset());
+///
+/// Records no gradients during its lifetime. Throws Error if the shapes differ. No function with a visitor, since each
+/// visitor would instantiate it again.
 class Chunks {
  public:
   Chunks(std::initializer_list<at::Tensor> tensors) : tensors_(tensors) {
@@ -52,7 +53,7 @@ class Chunks {
     if (flat) {
       for (auto& tensor : tensors_) tensor = tensor.view({-1});
     }
-    // A piece is some rows of the first dimension whose rows are small enough.
+    // A piece is some rows of the first dimension with small enough rows.
     const std::int64_t most = tensors_[0].is_cpu() ? chunk_elements : device_chunk_elements;
     row_ = left_;
     while (row_ > most) row_ /= tensors_[0].size(dimension_++);
@@ -60,7 +61,7 @@ class Chunks {
     step_ = row_ > 0 ? std::max<std::int64_t>(most / row_, 1) : 1;
   }
 
-  /// Advances to the next piece, or to the first one in the first call. Returns false after the last piece.
+  /// Advances to the next piece, at first to the first one. Returns false after the last piece.
   [[nodiscard]] bool next() {
     if (left_ == 0) return false;
     offset_ += size_;
@@ -90,13 +91,13 @@ class Chunks {
 
   const c10::NoGradGuard no_grad_;
   std::vector<at::Tensor> tensors_, pieces_;
-  /// How many dimensions are cut, the last of them into pieces of `step_` of its `rows_` rows of `row_` elements.
+  /// Number of dimensions that are cut. The last is cut into pieces of `step_` of its `rows_` rows of `row_` elements.
   std::int64_t dimension_ = 0, rows_ = 1, row_ = 0, step_ = 1;
   std::int64_t offset_ = 0, size_ = 0, left_ = 0;
 };
 
-/// A piece as elements of `dtype` on its own device. A bool that holds another byte than 0 or 1 (some kernels write
-/// 0xff) is true.
+/// A piece as elements of `dtype` on its own device. A bool with a byte other than 0 or 1 (some kernels write 0xff) is
+/// true.
 [[nodiscard]] at::Tensor as_elements(const auto& piece, at::ScalarType dtype) {
   const auto part = piece.scalar_type() == at::kBool ? piece.view(at::kByte).ne(0) : piece;
   return part.resolve_conj().resolve_neg().to(dtype);

@@ -1,4 +1,4 @@
-// clone_ivalue: copies of whole argument lists, with the aliasing inside them. Includes restore().
+// clone_ivalue: copies of whole argument lists, with the aliasing inside them. Includes restore() for its users.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -16,12 +16,12 @@ namespace pace::check {
 
 namespace detail {
 
-/// Views of one storage are cloned together unless the stretch that they lie in has more than so many times their
-/// bytes: small views of a large storage, such as two slots of a cache, get memory of their own.
+/// Views of one storage are cloned together if their stretch has at most this many times their bytes. Small views of a
+/// large storage, such as two slots of a cache, get memory of their own.
 inline constexpr std::int64_t most_gaps = 4;
 
 /// Clones of all tensors in a value, found by identity. Views of one storage share one in the clones, too, at the same
-/// distances (see most_gaps); tensors whose extents overlap do so in any case.
+/// distances (see most_gaps). Tensors with overlapping extents always do.
 class Clones {
  public:
   explicit Clones(const auto& value) {
@@ -45,7 +45,7 @@ class Clones {
   [[nodiscard]] const at::Tensor& of(const auto& tensor) const { return clones_[index_of(tensor)]; }
 
  private:
-  // A linear search, since values have few tensors and a hash table takes long to compile.
+  // A linear search: values have few tensors, and a hash table takes long to compile.
   [[nodiscard]] std::size_t index_of(const auto& tensor) const {
     std::size_t i = 0;
     while (i < originals_.size() && !originals_[i].is_same(tensor)) ++i;
@@ -115,9 +115,9 @@ class Clones {
 
 }  // namespace detail
 
-/// Returns a copy of a whole structure, in which every tensor is cloned as by clone_input(). A tensor that occurs twice
-/// occurs twice in the copy, and tensors that share memory share it in the copy (see detail::Clones). Values other than
-/// tensors, lists, tuples and dicts are shared. A named tuple becomes a plain tuple.
+/// Returns a copy of a whole structure, with every tensor cloned as by clone_input(). Tensors that occur twice, or
+/// share memory, also do so in the copy. Values other than tensors, lists, tuples and dicts are shared. A named tuple
+/// becomes a plain tuple.
 [[nodiscard]] inline c10::IValue clone_ivalue(const c10::IValue& value) {
   const c10::NoGradGuard no_grad;
   return detail::with_clones(value, detail::Clones(value));

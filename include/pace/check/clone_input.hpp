@@ -13,11 +13,11 @@ namespace pace::check {
 
 namespace detail {
 
-/// Address modulo this is kept. PyTorch's own clone_input keeps 32 (a 256-bit vector); 64 is a cache line, a 512-bit
-/// vector, and what LibTorch's allocators align to, so that an ordinary tensor's phase is 0. It implies 32.
+/// The address modulo this is kept. PyTorch's own clone_input keeps 32 (a 256-bit vector). 64 is a cache line, a
+/// 512-bit vector, and the alignment of LibTorch's allocators, so that an ordinary tensor's phase is 0.
 inline constexpr std::int64_t alignment_phase = 64;
 
-/// One stretch of a storage that some tensors share.
+/// A stretch of a storage that some tensors share.
 struct SharedBytes {
   ByteSpan span;
   std::vector<at::Tensor> tensors;
@@ -32,7 +32,7 @@ struct SharedBytes {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) % alignment_phase);
 }
 
-/// Copies the bytes once and sets up a view of the copy for each tensor, in their order.
+/// Copies the bytes once and makes a view of the copy for each tensor, in their order.
 [[nodiscard]] std::vector<at::Tensor> clone_shared(const auto& shared) {
   const at::Tensor& first = shared.tensors.front();
   const std::int64_t bytes = shared.span.end - shared.span.begin;
@@ -41,7 +41,7 @@ struct SharedBytes {
   if (bytes > 0) {
     const auto* from = static_cast<const char*>(first.storage().data()) + shared.span.begin;
     begin = (phase_of(from) - phase_of(memory.const_data_ptr()) + alignment_phase) % alignment_phase;
-    // Offsets count elements: for memory that is not even aligned to its elements, the phase is the nearest below.
+    // Offsets count elements. For memory that is not aligned to its elements, take the nearest phase below.
     std::int64_t item = 1;
     for (const auto& tensor : shared.tensors) item = std::max(item, static_cast<std::int64_t>(tensor.element_size()));
     begin -= ((begin - shared.span.begin) % item + item) % item;
@@ -54,7 +54,7 @@ struct SharedBytes {
     const std::int64_t offset = bytes == 0 ? 0 : (begin - shared.span.begin) / item + tensor.storage_offset();
     clones.push_back(
         over_storage(first, memory.storage(), tensor.scalar_type(), offset, tensor.sizes(), tensor.strides()));
-    // The bits of a lazily conjugated or negated view are kept as they are; so is the mark.
+    // Keeps the bits of a lazily conjugated or negated view, and its mark.
     if (tensor.is_conj()) clones.back() = clones.back().conj();
     if (tensor.is_neg()) clones.back() = clones.back()._neg_view();
   }
@@ -62,10 +62,10 @@ struct SharedBytes {
 }
 
 [[nodiscard]] at::Tensor clone_other(const auto& tensor) {
-  return tensor.detach().clone();  // sparse, quantised, meta, ...: strides and phase have no meaning, or no hold
+  return tensor.detach().clone();  // sparse, quantised, meta, ...: strides and phase have no meaning there
 }
 
-/// Copies the autograd state of `tensor` to `clone`: leaves keep requires_grad and a copy of their gradient.
+/// Copies the autograd state: leaves keep requires_grad and a copy of their gradient.
 template <class CloneOne>
 void copy_autograd(const auto& tensor, at::Tensor& clone, const CloneOne& clone_one) {
   if (!tensor.is_leaf()) return;
@@ -76,9 +76,9 @@ void copy_autograd(const auto& tensor, at::Tensor& clone, const CloneOne& clone_
 }  // namespace detail
 
 /// Returns a copy of `tensor` with the same sizes, strides (overlapping and gapped ones too), dtype, device and address
-/// modulo 64 bytes. Leaf tensors keep requires_grad and a copy of their gradient; other tensors are detached. The gaps
-/// of a strided view are copied with it, so the copy takes the view's whole extent. Sparse, quantised and nested
-/// tensors are cloned by at::Tensor::clone(), and an undefined tensor is returned as it is.
+/// modulo 64 bytes. Leaf tensors keep requires_grad and a copy of their gradient; others are detached. The copy takes
+/// the whole extent of a strided view, gaps included. Sparse, quantised and nested tensors are cloned by
+/// at::Tensor::clone(). Returns an undefined tensor unchanged.
 [[nodiscard]] inline at::Tensor clone_input(const at::Tensor& tensor) {
   if (!tensor.defined()) return tensor;
   const c10::NoGradGuard no_grad;

@@ -1,4 +1,4 @@
-// The tensors inside of values of any structure.
+// The tensors inside values of any structure.
 #pragma once
 
 #include "pace/check/ivalue.hpp"

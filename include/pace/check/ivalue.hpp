@@ -1,4 +1,4 @@
-// Values of any structure: conversion of a functor's result to an IValue, and the tensors inside an IValue.
+// Values of any structure: a functor's result as an IValue, and the tensors inside an IValue.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -44,7 +44,7 @@ namespace check::detail {
 template <class T>
 concept HasConversion = requires(const T& value) { ToIValue<T>::convert(value); };
 
-/// A list of values that need not be of one type.
+/// A list of values of any types.
 template <class Range>
 [[nodiscard]] c10::IValue list_of(const Range& values) {
   c10::impl::GenericList list(c10::AnyType::get());
@@ -70,7 +70,7 @@ template <class Tuple>
 
 /// @cond
 
-// The primary template documents these specialisations. First, types that an IValue takes as they are.
+// The primary template documents these specialisations. First, types that an IValue takes directly.
 template <class T>
   requires(std::is_arithmetic_v<T> || std::is_same_v<T, at::Tensor> || std::is_same_v<T, c10::IValue> ||
            std::is_same_v<T, std::string> || std::is_same_v<T, at::Scalar> || std::is_same_v<T, at::Device> ||
@@ -160,7 +160,7 @@ struct ToIValue<std::pair<A, B>> {
 
 namespace check::detail {
 
-/// Whether conversion of a T only wraps what is there: it runs no code of the user.
+/// Whether converting a T only wraps it, and runs no code of the user.
 template <class T>
 inline constexpr bool only_wraps =
     std::is_arithmetic_v<T> || std::is_base_of_v<at::TensorBase, T> || std::is_same_v<T, c10::IValue> ||
@@ -193,7 +193,7 @@ inline constexpr bool only_wraps<std::pair<A, B>> = only_wraps<A> && only_wraps<
 
 /// @endcond
 
-/// Converts `value` to an IValue by ToIValue, without copying tensors. A type without a ToIValue does not compile.
+/// Converts `value` to an IValue by ToIValue, without copying tensors. Does not compile for a type without one.
 template <class T>
 [[nodiscard]] c10::IValue to_ivalue(T&& value) {
   using Plain = std::remove_cvref_t<T>;
@@ -203,7 +203,7 @@ template <class T>
   if constexpr (check::detail::HasConversion<Plain>) return ToIValue<Plain>::convert(value);
 }
 
-/// Calls `function(arguments...)` and converts its result by to_ivalue; returns None where `function` returns void.
+/// Calls `function(arguments...)` and converts its result by to_ivalue; returns None if `function` returns void.
 template <class Function, class... Arguments>
 [[nodiscard]] c10::IValue invoke_to_ivalue(Function&& function, Arguments&&... arguments) {
   if constexpr (std::is_void_v<std::invoke_result_t<Function, Arguments...>>) {
@@ -219,8 +219,8 @@ namespace check {
 using pace::invoke_to_ivalue;
 using pace::to_ivalue;
 
-/// Calls `visit(const at::Tensor&)` for every defined tensor in `value` (itself a tensor, or lists, tuples and dicts of
-/// tensors), depth first and in order. A tensor that occurs twice is visited twice.
+/// Calls `visit(const at::Tensor&)` for every defined tensor in `value`, depth first and in order. Looks into lists,
+/// tuples and dicts. Visits a tensor that occurs twice twice.
 template <class Visit>
 void for_each_tensor(const c10::IValue& value, Visit&& visit) {
   if (value.isTensor()) {

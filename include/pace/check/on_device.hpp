@@ -1,4 +1,4 @@
-// Comparison on the device of the tensors: copying a GPU's memory to the host takes longer than all the rest.
+// Comparison on the tensors' device: copying a GPU's memory to the host takes longer than all the rest.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,10 +11,9 @@
 
 namespace pace::check::detail {
 
-/// Whether both tensors hold the same bits, by a pass on their device that ends at the first difference on a CPU.
-/// Tensors that differ in device, dtype or shape do not. Nothing is returned where bits are not compared: for tensors
-/// that are not strided, are nested, quantised, or conjugated or negated by a mark, or whose elements do not have 1, 2,
-/// 4 or 8 bytes.
+/// Whether both tensors hold the same bits, by a pass on their device, which on a CPU ends at the first difference.
+/// False if device, dtype or shape differ. Nothing for tensors that are nested, quantised, lazily conjugated or
+/// negated, or not strided, or whose elements do not have 1, 2, 4 or 8 bytes.
 [[nodiscard]] std::optional<bool> identical_bits(const auto& x, const auto& y) {
   const auto as_integers = [](const auto& tensor) -> std::optional<at::Tensor> {
     if (tensor.is_quantized() || tensor.is_conj() || tensor.is_neg()) return {};
@@ -39,7 +38,7 @@ namespace pace::check::detail {
   return xs->equal(*ys);
 }
 
-/// True only if both tensors hold the same bits. False is returned also where identical_bits() returns nothing.
+/// True only if both tensors hold the same bits; false also if identical_bits() returns nothing.
 [[nodiscard]] bool surely_identical(const auto& x, const auto& y) { return identical_bits(x, y).value_or(false); }
 
 [[nodiscard]] std::int64_t count_nans(const auto& tensor) {
@@ -47,16 +46,16 @@ namespace pace::check::detail {
   return tensor.isnan().sum().template item<std::int64_t>();
 }
 
-/// Errors of a pair of pieces, by the rules of `compare` for a pair of doubles.
+/// Errors of a pair of pieces, by the rules of `compare` for two doubles.
 struct DevicePiece {
   std::int64_t mismatches = 0, expected_nans = 0, actual_nans = 0;
   double max_error = 0, max_relative = 0;
-  /// The first of the largest errors, among mismatches if there are any; only where there is an error.
+  /// First of the largest errors, among mismatches if there are any; meaningful only with an error.
   std::int64_t worst = 0;
   double expected = 0, actual = 0;
 };
 
-/// Both as elements of double on one device that is not the CPU, as `as_elements` gives them.
+/// Compares elements of double, from `as_elements`, on one device other than the CPU.
 [[nodiscard]] DevicePiece compare_on_device(const auto& expected, const auto& actual, double rtol, double atol,
                                             bool equal_nan) {
   constexpr double infinity = std::numeric_limits<double>::infinity();

@@ -8,9 +8,9 @@
 
 namespace pace::check {
 
-/// Whether `error` says that the device's or the host's memory ran out. There is no one type for it: LibTorch's
-/// allocator throws c10::OutOfMemoryError on a GPU and a plain c10::Error on the CPU, and failed allocations of the
-/// driver, cuBLAS and cuDNN arrive as errors with their status in the text.
+/// Whether `error` says that the device's or the host's memory ran out. No single type says so: LibTorch's allocator
+/// throws c10::OutOfMemoryError on a GPU and a plain c10::Error on the CPU. Failed allocations of the driver, cuBLAS
+/// and cuDNN have their status in the text.
 [[nodiscard]] inline bool means_out_of_memory(const std::exception& error) {
   if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) return true;
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return true;

@@ -8,8 +8,8 @@
 
 namespace pace::check::detail {
 
-/// The values, plain indices and compressed indices of a tensor, undefined where it has none. A tensor that is not
-/// sparse is its own values.
+/// Values, plain indices and compressed indices of a tensor, undefined if it has none. A tensor that is not sparse is
+/// its own values.
 [[nodiscard]] inline std::array<at::Tensor, 3> parts_of(const at::Tensor& tensor) {
   const c10::NoGradGuard no_grad;
   switch (tensor.layout()) {

@@ -1,4 +1,4 @@
-// Poison: a pattern that correct results do not hold. It is written to the memory of outputs, and found later.
+// Poison: a pattern that correct results do not hold, written to the memory of outputs and found later.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,20 +13,21 @@ namespace pace::check {
 
 namespace detail {
 
-/// The pattern, as a little-endian 16-bit word that fills memory from even addresses on (bytes fa 7f fa 7f ...). Why
-/// this word: repeated, it is a quiet NaN as float16, bfloat16, float32 and float64 (and so in complex types), so no
-/// comparison with a number passes and what is computed from it is NaN again; but its payload is not that of a NaN that
-/// hardware or a library makes (7e00, 7fc0, 7fc00000, 7ff80...0, or all ones), so a computed NaN is not taken for
-/// poison. As an integer it is near the largest one (32762, 2147123194, 9.2e18), and far from 0, -1 and the extremes
-/// that code often returns. A bool gets a byte that is neither 0 nor 1. Reading such a byte as a C++ bool is undefined,
-/// so the checks read bools as bytes; code that reads an element before it is written is wrong in any case.
+/// The pattern: a little-endian 16-bit word that fills memory from even addresses on (bytes fa 7f fa 7f ...).
+/// - Repeated, it is a quiet NaN in every floating and complex type from 16 bits on. No comparison with a number
+///   passes, and results computed from it are NaN again.
+/// - Its payload is none that hardware or a library makes (7e00, 7fc0, 7fc00000, 7ff80...0, or all ones), so a computed
+///   NaN does not look like poison.
+/// - As an integer it is near the largest one (32762, 2147123194, 9.2e18), far from 0, -1 and the extremes.
+/// - A bool gets a byte that is neither 0 nor 1. Reading that as a C++ bool is undefined, so the checks read bools as
+///   bytes.
 inline constexpr std::uint16_t poison_word = 0x7ffa;
 inline constexpr std::int32_t poison_32 = 0x7ffa7ffa;
 inline constexpr std::int64_t poison_64 = 0x7ffa7ffa7ffa7ffa;
 inline constexpr std::uint8_t poison_low = 0xfa, poison_high = 0x7f;
 
-/// Single bytes are poison by chance once in 128 times: a one-byte tensor must have this many of them, and only them.
-/// (A bool holds neither of these bytes unless it is poison.)
+/// A single byte is poison by chance once in 128 times. A one-byte tensor must have at least this many bytes, all
+/// poison. A bool holds neither byte unless it is poison.
 inline constexpr std::int64_t fewest_poison_bytes = 8;
 
 /// Fills [data, data + bytes) in main memory with poison, about as fast as memset.
@@ -62,9 +63,9 @@ inline void poison_memory(void* data, std::size_t bytes) {
 
 }  // namespace detail
 
-/// Overwrites every element of `tensor` with poison, on any device, without changing its address, its autograd
-/// history or its version. The gaps of a strided view, which belong to other tensors, are not written. Has no effect on
-/// tensors without plain memory (sparse, undefined, meta, empty).
+/// Overwrites every element of `tensor` with poison, on any device. Keeps its address, autograd history and version.
+/// Does not write the gaps of a strided view, which belong to other tensors. Has no effect on tensors without plain
+/// memory (sparse, undefined, meta, empty).
 inline void poison_(at::Tensor& tensor) {
   if (!detail::has_plain_memory(tensor)) return;
   const c10::NoGradGuard no_grad;
@@ -102,8 +103,7 @@ inline void poison_(at::Tensor& tensor) {
   return pairs ? count / 2 : count;
 }
 
-/// Whether every element of `tensor` is poison, so that nothing was written to it. As a rule, reads the first element
-/// alone.
+/// Whether every element of `tensor` is poison: nothing wrote to it. Mostly reads only the first element.
 [[nodiscard]] bool looks_poisoned(const auto& tensor) {
   if (!detail::has_plain_memory(tensor)) return false;
   const c10::NoGradGuard no_grad;

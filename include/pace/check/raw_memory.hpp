@@ -12,15 +12,15 @@
 
 namespace pace::check::detail {
 
-/// Whether LibTorch can move tensors of this type but has no kernels that read or compute their values: types that name
-/// bits, integers below eight bits, and pairs of float4, which LibTorch counts among the floating-point types.
+/// Whether LibTorch can move tensors of this type but has no kernels that read their values: types that name bits,
+/// integers below eight bits, and pairs of float4, which LibTorch counts among the floating-point types.
 [[nodiscard]] inline bool holds_only_bits(at::ScalarType dtype) {
   using enum at::ScalarType;
   const auto within = [&](at::ScalarType first, at::ScalarType last) { return first <= dtype && dtype <= last; };
   return dtype == Float4_e2m1fn_x2 || c10::isBitsType(dtype) || within(UInt1, UInt7) || within(Int1, Int7);
 }
 
-/// Bytes of storage that a strided tensor reaches: from its first element to the end of its last. 0 if it is empty.
+/// Bytes of storage that a strided tensor reaches: from its first element to the end of its last, or none.
 struct ByteSpan {
   std::int64_t begin = 0, end = 0;  // from the start of the storage
 };
@@ -34,13 +34,13 @@ struct ByteSpan {
   return {begin, begin + (last + 1) * item};
 }
 
-/// New memory of `bytes` bytes as an ordinary uint8 tensor, in inference mode too.
+/// Allocates `bytes` bytes as an ordinary uint8 tensor, in inference mode too.
 [[nodiscard]] inline at::Tensor empty_bytes(std::int64_t bytes, at::Device device, bool pinned = false) {
   const c10::InferenceMode normal_tensors(false);
   return at::_ops::empty_memory_format::call({bytes}, at::kByte, c10::kStrided, device, pinned, std::nullopt);
 }
 
-/// A new tensor object over `storage`: own version counter, no autograd history, not an inference tensor.
+/// A tensor object over `storage`, with its own version counter and no autograd history. Never an inference tensor.
 [[nodiscard]] at::Tensor over_storage(const auto& like, const c10::Storage& storage, at::ScalarType dtype,
                                       std::int64_t offset, at::IntArrayRef sizes, at::IntArrayRef strides) {
   const c10::InferenceMode normal_tensors(false);
@@ -50,13 +50,13 @@ struct ByteSpan {
   return out;
 }
 
-/// The bytes [begin, end) of the storage under `tensor`, as a 1-D uint8 tensor.
+/// The bytes of the storage under `tensor` that `span` names, as a 1-D uint8 tensor.
 [[nodiscard]] at::Tensor bytes_of(const auto& tensor, ByteSpan span) {
   return over_storage(tensor, tensor.storage(), at::kByte, span.begin, {span.end - span.begin}, {1});
 }
 
-/// The memory that a strided tensor's elements lie in, each once (dimensions of stride 0 are cut to one index), as
-/// unsigned integers or bytes of the element's size; complex128 as pairs of int64.
+/// The memory of a strided tensor's elements, each once (dimensions of stride 0 are cut to one index). The elements are
+/// integers of their size: uint8, int16, int32, int64; complex128 as pairs of int64.
 [[nodiscard]] at::Tensor elements_of(const auto& tensor) {
   std::vector<std::int64_t> sizes, strides;
   for (std::int64_t i = 0; i < tensor.dim(); ++i) {
@@ -89,7 +89,7 @@ struct ByteSpan {
 }
 
 /// The elements of a strided tensor as values, each place in memory once: dimensions of stride 0 are cut to one index.
-/// It shares memory with `tensor`, may be written to in place, and has no autograd history.
+/// Shares memory with `tensor`, may be written to in place, and has no autograd history.
 [[nodiscard]] at::Tensor distinct_values_of(const auto& tensor) {
   auto sizes = tensor.sizes().vec();
   for (std::size_t i = 0; i < sizes.size(); ++i)

@@ -1,4 +1,4 @@
-// Puts pristine values back into tensors that an implementation may have written to.
+// restore: puts the original values back into tensors that an implementation may have written to.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -13,11 +13,11 @@
 
 namespace pace::check {
 
-/// Copies the values of `from` into the memory of `to`. The address, strides and autograd history of `to` stay, and its
-/// version does not advance, so that a graph that saved it stays usable; a sparse tensor gets new indices and values
-/// instead. Strides may overlap; the gaps of a view are not written. The gradient of a leaf gets the values of the
-/// gradient of `from`, and is removed if `from` has none. Throws Error if `to` has another shape, stride, dtype or
-/// layout than `from`, or if only one of them is defined.
+/// Copies the values of `from` into the memory of `to`. Address, strides and autograd history of `to` stay, and so does
+/// its version, so that a graph that saved it stays usable. A sparse tensor gets its indices and values replaced.
+/// Strides may overlap; the gaps of a view are not written. A leaf's gradient gets the values of the gradient of
+/// `from`, or is removed if there is none. Throws Error if shape, stride, dtype or layout differ, or if only one tensor
+/// is defined.
 inline void restore_tensor(const at::Tensor& from, const at::Tensor& to) {
   if (!from.defined() && !to.defined()) return;
   if (!from.defined() || !to.defined()) throw Error("restore: one of the two tensors is undefined");
@@ -48,7 +48,7 @@ inline void restore_tensor(const at::Tensor& from, const at::Tensor& to) {
 }
 
 /// Calls restore_tensor() for every pair of tensors in two values of one structure, such as a value and its
-/// clone_ivalue(). Values other than tensors stay as they are. Throws Error if the numbers of tensors differ.
+/// clone_ivalue(). Values other than tensors stay unchanged. Throws Error if the numbers of tensors differ.
 inline void restore(const c10::IValue& from, const c10::IValue& to) {
   const auto tensors = tensors_of(from), targets = tensors_of(to);
   if (tensors.size() != targets.size()) {

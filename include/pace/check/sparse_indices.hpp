@@ -10,8 +10,8 @@
 
 namespace pace::check::detail {
 
-/// Whether the columns of a matrix of int64 in main memory are in ascending order, by their first element, then the
-/// second and so on, and no two are equal.
+/// Whether the columns of an int64 matrix in main memory ascend, by their first element, then the second and so on,
+/// without equal ones.
 [[nodiscard]] inline bool has_ascending_columns(const at::Tensor& matrix) {
   const auto* index = static_cast<const std::int64_t*>(matrix.const_data_ptr());
   const std::int64_t rows = matrix.size(0), columns = matrix.size(1);
@@ -23,8 +23,8 @@ namespace pace::check::detail {
   return true;
 }
 
-/// Whether a COO tensor is coalesced, not only marked as that, and whether the indices of a compressed one are in
-/// ascending order in each of its rows or columns, without a repetition. True for all other layouts.
+/// Whether a COO tensor is coalesced, not only marked so. For a compressed one: whether the indices ascend in each row
+/// or column, without repetition. True for all other layouts.
 [[nodiscard]] inline bool has_ordered_indices(const at::Tensor& tensor) {
   const auto in_memory = [](const at::Tensor& indices) { return on_cpu_as(indices, at::kLong).contiguous(); };
   const auto ascends = [&](const at::Tensor& compressed, const at::Tensor& plain) {
@@ -56,8 +56,7 @@ namespace pace::check::detail {
   }
 }
 
-/// Returns what is wrong with the order of the indices of `actual`, as text; empty if they are in order, or those of
-/// `expected` are not.
+/// Returns as text why the indices of `actual` are out of order; empty if they are not, or if `expected`'s are, too.
 [[nodiscard]] inline std::string indices_problem(const at::Tensor& expected, const at::Tensor& actual) {
   if (expected.layout() == c10::kStrided || expected.layout() != actual.layout() || !has_ordered_indices(expected) ||
       has_ordered_indices(actual))

@@ -1,4 +1,4 @@
-// The structure of a functor's result: sequences, dicts, none.
+// Structure of a functor's result: sequences, dicts, none.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,7 +10,7 @@
 
 namespace pace::check::detail {
 
-/// The keys in Python's sorted order if all are strings or all are integers; otherwise in the order of the dict.
+/// The keys in Python's sorted order if all are strings or all integers; otherwise in the dict's order.
 [[nodiscard]] std::vector<c10::IValue> sorted_keys(const auto& dict) {
   std::vector<c10::IValue> keys;
   bool strings = true, integers = true;
@@ -23,7 +23,7 @@ namespace pace::check::detail {
   const auto less = [&](const auto& a, const auto& b) {
     return strings ? a.toStringRef() < b.toStringRef() : a.toInt() < b.toInt();
   };
-  // Insertion sort, since outputs have few keys and std::sort takes long to compile.
+  // Insertion sort: outputs have few keys, and std::sort takes long to compile.
   for (std::size_t i = 1; i < keys.size(); ++i)
     for (std::size_t j = i; j > 0 && less(keys[j], keys[j - 1]); --j) std::swap(keys[j], keys[j - 1]);
   return keys;
@@ -39,7 +39,7 @@ namespace pace::check::detail {
   return value.isNone() || (value.isTensor() && !value.toTensor().defined());
 }
 
-/// The tensors in `value`, those of a dict by sorted_keys(), so that those of two values of one structure correspond.
+/// The tensors in `value`, a dict's by sorted_keys(), so that tensors of equal structures correspond.
 [[nodiscard]] inline std::vector<at::Tensor> tensors_in_order(const c10::IValue& value) {
   std::vector<at::Tensor> tensors;
   const auto add = [&](const c10::IValue& element) {
@@ -55,7 +55,7 @@ namespace pace::check::detail {
   return tensors;
 }
 
-/// The real and complex numbers in `value` that are no tensors, those of a dict by sorted_keys().
+/// The real and complex numbers in `value` that are not tensors, a dict's by sorted_keys().
 [[nodiscard]] inline std::vector<c10::IValue> numbers_in_order(const c10::IValue& value) {
   std::vector<c10::IValue> numbers;
   const auto add = [&](const c10::IValue& element) {

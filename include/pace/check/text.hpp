@@ -19,7 +19,7 @@
 
 namespace pace::check::detail {
 
-/// Returns the numbers from 0 that are below `count`, as what was expected: `0`, `0 or 1`, `0, 1 or 2`, `0 to 11`.
+/// Returns the numbers from 0 to below `count`, for messages: `0`, `0 or 1`, `0, 1 or 2`, `0 to 11`.
 [[nodiscard]] inline std::string numbers_below(std::size_t count) {
   constexpr std::size_t most_listed = 4;
   if (count == 0) return "none, since there are none";
@@ -31,8 +31,8 @@ namespace pace::check::detail {
   return text + " or " + last;
 }
 
-/// Shortest text that reads back as the same `Real`, a float or a double: 0.1, 1e-05, 3.0, inf, nan. Between 1e-4 and
-/// 1e16 without an exponent, as Python writes a float. Not by <charconv>, which takes long to compile.
+/// Shortest text that reads back as the same `Real`, a float or a double: 0.1, 1e-05, 3.0, inf, nan. Has no exponent
+/// between 1e-4 and 1e16, as in Python. Not by <charconv>, which takes long to compile.
 template <class Real>
 [[nodiscard]] std::string number_text(Real value) {
   if (std::isnan(value)) return "nan";
@@ -61,7 +61,7 @@ template <class Real>
   return text.data();
 }
 
-/// The value of an element of type `dtype`, which has been converted to double, as text.
+/// Text of an element of type `dtype` that was converted to double.
 [[nodiscard]] inline std::string element_text(double value, at::ScalarType dtype) {
   return dtype == at::kDouble || dtype == at::kComplexDouble ? number_text(value)
                                                              : number_text(static_cast<float>(value));
@@ -76,24 +76,24 @@ template <class Real>
   return std::to_string(value);
 }
 
-/// `12.5 %`, with three significant digits.
+/// Such as `12.5 %`, with three significant digits.
 [[nodiscard]] inline std::string share_text(std::int64_t part, std::int64_t whole) {
   return rounded_text(whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole)) + " %";
 }
 
-/// `[2, 3]`; `[]` for a scalar.
+/// Such as `[2, 3]`; `[]` for a scalar.
 [[nodiscard]] inline std::string list_text(at::IntArrayRef values) {
   std::string text = "[";
   for (std::size_t i = 0; i < values.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(values[i]);
   return text + ']';
 }
 
-/// `[2, 3]`; a nested tensor has no one shape.
+/// Such as `[2, 3]`; a nested tensor has no single shape.
 [[nodiscard]] std::string shape_text(const auto& tensor) {
   return tensor.is_nested() ? "[nested]" : list_text(tensor.sizes());
 }
 
-/// The index of the element that stands `position` elements behind the first in row-major order, as `[1, 0, 7]`.
+/// Index of the element at `position` in row-major order, such as `[1, 0, 7]`.
 [[nodiscard]] inline std::string index_text(std::int64_t position, at::IntArrayRef sizes) {
   std::vector<std::int64_t> index(sizes.size());
   for (std::size_t dimension = sizes.size(); dimension-- > 0;) {
@@ -104,13 +104,13 @@ template <class Real>
   return list_text(index);
 }
 
-/// `float32`, `bool`, ... as PyTorch calls them, without `torch.`.
+/// PyTorch's name without `torch.`: `float32`, `bool`, ...
 [[nodiscard]] inline std::string dtype_text(at::ScalarType dtype) {
   std::string name(c10::getDtypeNames(dtype).first);  // a view since LibTorch 2.15
   return name.empty() ? c10::toString(dtype) : name;
 }
 
-/// `strided`, `sparse`, ...
+/// Such as `strided`, `sparse`.
 [[nodiscard]] std::string layout_text(const auto& tensor) {
   if (tensor.is_nested()) return "nested";
   switch (tensor.layout()) {
@@ -133,7 +133,7 @@ template <class Real>
   }
 }
 
-/// `tensor`, `list`, `int`, `none`, ...: what kind of value this is. An undefined tensor is `none`.
+/// Kind of a value: `tensor`, `list`, `int`, `none`, ... An undefined tensor is `none`.
 [[nodiscard]] inline std::string kind_text(const c10::IValue& value) {
   if (value.isTensor()) return value.toTensor().defined() ? "tensor" : "none";
   if (value.isNone()) return "none";
@@ -149,7 +149,7 @@ template <class Real>
   return value.tagKind();
 }
 
-/// A value that is neither tensor nor container, as it would be typed: 3, 0.5, true, "text", None, cpu.
+/// A value that is neither tensor nor container, as one would type it: 3, 0.5, true, "text", None, cpu.
 [[nodiscard]] inline std::string scalar_text(const c10::IValue& value) {
   if (value.isNone()) return "None";
   if (value.isBool()) return value.toBool() ? "true" : "false";
