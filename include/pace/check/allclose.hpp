@@ -1,4 +1,4 @@
-// allclose: whether two tensors are close and, where they are not, at which element, by how much and how often.
+// allclose: whether two tensors are close, and if not, where, by how much and how often.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,17 +16,17 @@
 
 namespace pace::check {
 
-/// Result of an element-wise comparison of two tensors. Errors are infinite where a NaN or an infinity has no equal
-/// partner. The worst element is the one with the largest absolute error among the mismatches or, without a mismatch,
-/// among all elements; the strings are empty where all elements are equal.
+/// Result of an element-wise comparison of two tensors. Errors are infinite where a NaN or an infinity lacks an equal
+/// partner. The worst element has the largest absolute error among the mismatches or, without one, among all elements.
+/// The strings are empty if all elements are equal.
 struct Closeness {
   bool close = true;               ///< no element mismatches
   double max_abs_error = 0;        ///< largest |expected - actual|
-  double max_rel_error = 0;        ///< relative to the expected value; infinite where that is 0 and the actual is not
+  double max_rel_error = 0;        ///< relative to the expected value; infinite if only that is 0
   std::int64_t mismatches = 0;     ///< elements that differ by more than the tolerance
   std::int64_t elements = 0;       ///< elements of each tensor
-  std::int64_t expected_nans = 0;  ///< elements of the expected tensor with a NaN in them
-  std::int64_t actual_nans = 0;    ///< elements of the actual tensor with a NaN in them
+  std::int64_t expected_nans = 0;  ///< elements of the expected tensor that are or contain NaN
+  std::int64_t actual_nans = 0;    ///< elements of the actual tensor that are or contain NaN
   std::string where;               ///< index of the worst element, such as `[1, 0, 7]`
   std::string expected_value;      ///< the worst element in the expected tensor, as text
   std::string actual_value;        ///< the worst element in the actual tensor, as text
@@ -38,7 +38,7 @@ namespace detail {
 
 /// Error and verdict of one pair of elements.
 struct ElementError {
-  double error = 0;     // absolute; infinite if one is not a number or another infinity
+  double error = 0;     // absolute; infinite for a NaN, or an infinity without its equal
   double relative = 0;  // error over the expected magnitude
   double allowed = 0;
   bool mismatch = false;
@@ -66,7 +66,7 @@ struct Tolerance {
 
 inline constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// Elements that are equal (the same infinity included) or two NaNs where these count as equal.
+/// Equal elements (the same infinity included), or two NaNs if these count as equal.
 [[nodiscard]] inline bool identical(double expected, double actual, const Tolerance& tolerance) {
   return expected == actual || (tolerance.equal_nan && is_nan(expected) && is_nan(actual));
 }
@@ -84,7 +84,7 @@ inline constexpr double infinite = std::numeric_limits<double>::infinity();
   if (finite(expected) && finite(actual)) {
     return judge(std::abs(expected - actual), std::abs(expected), tolerance);
   }
-  // Real and imaginary part are compared one by one: a NaN in one of them must not excuse the other.
+  // Real and imaginary part apart: a NaN in one must not hide an error in the other.
   const ElementError real = compare(expected.real(), actual.real(), tolerance);
   const ElementError imaginary = compare(expected.imag(), actual.imag(), tolerance);
   return real.mismatch || real.error > imaginary.error ? real : imaginary;
@@ -93,14 +93,13 @@ inline constexpr double infinite = std::numeric_limits<double>::infinity();
 template <bool is_unsigned>
 [[nodiscard]] ElementError compare_integers(std::int64_t expected, std::int64_t actual, const Tolerance& tolerance) {
   if (expected == actual) return {};
-  // The difference of the bit patterns is exact in unsigned arithmetic; as a double first it could round to 0.
+  // Exact in unsigned arithmetic. Converted to double first, the difference could round to 0.
   const auto e = static_cast<std::uint64_t>(expected), a = static_cast<std::uint64_t>(actual);
   const bool greater = is_unsigned ? e > a : expected > actual;
   const double magnitude = is_unsigned ? static_cast<double>(e) : std::abs(static_cast<double>(expected));
   return judge(static_cast<double>(greater ? e - a : a - e), magnitude, tolerance);
 }
 
-/// Gathers pairs of elements into a Closeness.
 template <class Element>
 struct Tally {
   Closeness found;
@@ -118,7 +117,7 @@ struct Tally {
     consider(position, e, a, error);
   }
 
-  /// One element that may be the worst.
+  /// An element that may be the worst.
   void consider(std::int64_t position, const Element& e, const Element& a, const ElementError& error) {
     if (error.mismatch < worst_mismatches) return;
     if (error.mismatch == worst_mismatches && worst >= 0 && error.error <= found.abs_error) return;
@@ -157,7 +156,7 @@ template <class Element, class Compare>
   return sum.finish(expected, actual);
 }
 
-/// The same with an allowance of its own for each element, beside `tolerance`.
+/// The same with an allowance per element beside `tolerance`.
 template <class Element>
 [[nodiscard]] Closeness tally_with_slack(const auto& expected, const auto& actual, const auto& slack,
                                          at::ScalarType dtype, const Tolerance& tolerance) {
@@ -175,7 +174,7 @@ template <class Element>
   return sum.finish(expected, actual);
 }
 
-/// The same for doubles that lie on one GPU.
+/// The same for doubles on one GPU.
 [[nodiscard]] Closeness tally_on_device(const auto& expected, const auto& actual, const Tolerance& tolerance) {
   Tally<double> sum;
   for (Chunks pieces{expected, actual}; pieces.next();) {
@@ -194,7 +193,7 @@ template <class Element>
   return sum.finish(expected, actual);
 }
 
-/// The Closeness of two tensors that hold the same bits. It is complete only where a NaN counts as equal to a NaN.
+/// The Closeness of two tensors with the same bits. Complete only if a NaN counts as equal to a NaN.
 [[nodiscard]] Closeness closeness_of_identical(const auto& tensor) {
   Closeness found;
   found.elements = tensor.numel();
@@ -206,11 +205,11 @@ template <class Element>
 
 /// Compares two tensors of one shape element by element, as torch.allclose does, and locates the worst element.
 ///
-/// Elements are close where |expected - actual| <= `atol` + `rtol` * |expected|, evaluated in double (in exact integers
-/// for integers, by modulus for finite complex numbers). Whatever the tolerances, an infinity is close only to the same
-/// infinity, and a NaN to nothing or, with `equal_nan`, to a NaN. The types may differ. Sparse tensors are expanded.
-/// The comparison takes some MiB of memory beside the tensors, on a GPU some hundred MiB. Throws Error if the shapes
-/// differ, or if a tensor is undefined, nested, or on the meta device.
+/// Elements are close if |expected - actual| <= `atol` + `rtol` * |expected|: in double, in exact integers for
+/// integers, by modulus for finite complex numbers. Whatever the tolerances, an infinity is close only to the same
+/// infinity, and a NaN to nothing or, with `equal_nan`, to a NaN. Types may differ. Sparse tensors are expanded. Takes
+/// some MiB beside the tensors, on a GPU some hundred MiB. Throws Error if the shapes differ, or if a tensor is
+/// undefined, nested, or on the meta device.
 [[nodiscard]] inline Closeness allclose(const at::Tensor& expected, const at::Tensor& actual, double rtol, double atol,
                                         bool equal_nan) {
   const c10::NoGradGuard no_grad;
@@ -238,8 +237,8 @@ template <class Element>
   });
 }
 
-/// As allclose() for floating or complex tensors, with an allowance for each element, `slack`, beside the tolerance. It
-/// is evaluated in main memory.
+/// As allclose() for floating or complex tensors, with an allowance per element, `slack`, beside the tolerance.
+/// Evaluated in main memory.
 [[nodiscard]] inline Closeness allclose_with_slack(const at::Tensor& expected, const at::Tensor& actual,
                                                    const at::Tensor& slack, double rtol, double atol, bool equal_nan) {
   const c10::NoGradGuard no_grad;

@@ -1,5 +1,4 @@
-// Outputs brought into correspondence as declared, so that they can be compared element by element: rows that may come
-// in any order, vectors that are determined up to their signs.
+// Corresponding: outputs brought into the declared correspondence, to compare them element by element.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,7 +23,7 @@
 
 namespace pace::check::detail {
 
-/// Tensors of a value, and others that take their places.
+/// Tensors of a value, and replacements for them.
 class Replacements {
  public:
   void add(const at::Tensor& original, at::Tensor replacement) {
@@ -41,13 +40,13 @@ class Replacements {
   std::vector<at::Tensor> originals_, replacements_;
 };
 
-/// Two outputs whose elements correspond, and what is known of the tensors of the first.
+/// Two outputs whose elements correspond, with the learned tolerances of the first.
 struct Corresponding {
   c10::IValue expected, actual;
   LearnedTolerances learned;
 };
 
-/// The tolerance for elements of `expected` wherever they come to lie.
+/// Tolerance for elements of `expected`, wherever they end up.
 [[nodiscard]] inline Tolerance tolerance_anywhere(const at::Tensor& expected, const at::Tensor& actual,
                                                   const CheckOptions& options, const LearnedTolerance* learned) {
   if (learned == nullptr || options.rtol || options.atol) return tolerance_for(expected, actual, options);
@@ -60,13 +59,12 @@ struct Corresponding {
   return tolerance;
 }
 
-/// Pairs the rows `actual` with the rows `expected`, both in ascending order, which differ in order where the first
-/// elements of rows differ by rounding alone.
+/// Pairs the rows `actual` with the rows `expected`, both ascending. Rounding in first elements may change their order.
 ///
-/// Where all first elements are right within a tolerance t, those of equal rank differ by at most t. So a gap of more
-/// than 2 t divides both sides alike into runs, and only within a run may rows stand in another order. There they are
-/// paired by augmenting paths (H. W. Kuhn, The Hungarian method, 1955, for zeros and ones) or, in long runs, one by one
-/// as they fit.
+/// If all first elements are right within a tolerance t, elements of equal rank differ by at most t. So a gap of more
+/// than 2 t divides both sides alike into runs, and rows only change places within a run. There we pair them by
+/// augmenting paths (H. W. Kuhn, The Hungarian method, 1955, for zeros and ones) or, in long runs, one by one as they
+/// fit.
 class RowPairs {
  public:
   RowPairs(const JointRows& expected, const JointRows& actual, const std::vector<Tolerance>& tolerances)
@@ -82,7 +80,7 @@ class RowPairs {
     }
   }
 
-  /// Rows of the expected outputs, and of the actual ones that are paired with them.
+  /// Rows of the expected outputs, and the actual ones paired with them.
   [[nodiscard]] const std::vector<std::int64_t>& of_expected() const { return of_expected_; }
   [[nodiscard]] const std::vector<std::int64_t>& of_actual() const { return of_actual_; }
 
@@ -115,7 +113,7 @@ class RowPairs {
   }
 
   void pair_by_paths(std::size_t begin, std::size_t end, const std::vector<std::size_t>& unpaired) {
-    // For each actual row the expected one that it is paired with.
+    // The expected row paired with each actual row.
     std::vector<std::size_t> partner(end - begin);
     std::iota(partner.begin(), partner.end(), begin);
     for (const std::size_t i : unpaired) partner[i - begin] = none;
@@ -151,8 +149,8 @@ class RowPairs {
   std::vector<std::int64_t> of_expected_, of_actual_;
 };
 
-/// Both outputs with their rows in ascending order: one order for all tensors with equal numbers of rows, which are
-/// compared from their first tensor on. Throws Error for scalars and complex numbers.
+/// Both outputs with their rows ascending, compared from their first tensor on. Tensors with equal numbers of rows
+/// share one order. Throws Error for scalars and complex numbers.
 [[nodiscard]] inline Corresponding with_rows_in_order(const c10::IValue& expected, const c10::IValue& actual,
                                                       const CheckOptions& options, const LearnedTolerances* learned) {
   Corresponding result{expected, actual, learned == nullptr ? LearnedTolerances{} : *learned};
@@ -165,7 +163,7 @@ class RowPairs {
     std::vector<Tolerance> tolerances;
     std::vector<std::size_t> members;
     for (std::size_t i = first; i < es.size(); ++i) {
-      // Tensors of other shapes than the baseline's are at fault whatever their order.
+      // Tensors with a wrong shape fail in any order.
       if (done[i] || es[i].is_nested() || as[i].is_nested() || es[i].sizes() != as[i].sizes()) continue;
       if (i > first && (es[i].dim() == 0 || es[i].size(0) != es[first].size(0) || !done[first])) continue;
       done[i] = true;
@@ -179,8 +177,7 @@ class RowPairs {
     for (const std::size_t i : members) {
       const at::Tensor sorted = rows_of(es[i], pairs.of_expected());
       if (const auto* known = find_learned(learned, es[i]); known != nullptr) {
-        // What is learned of an element in its place says nothing in another one but the number of terms and the
-        // largest slack.
+        // Elements change places, so only the number of terms and the largest slack still hold.
         LearnedTolerance in_order{.output = sorted, .terms = known->terms};
         if (known->slack.defined() && known->slack.numel() > 0)
           in_order.slack = known->slack.max().expand(sorted.sizes());
@@ -195,8 +192,8 @@ class RowPairs {
   return result;
 }
 
-/// `actual` with each vector multiplied by 1 or -1, so that it points as in `expected`: one sign for the vectors of
-/// equal index in all outputs that hold some, since those of a decomposition are determined up to a common sign.
+/// `actual` with each vector multiplied by 1 or -1, so that it points as in `expected`. Vectors of equal index have one
+/// sign in all outputs, since a decomposition determines them up to a common sign.
 [[nodiscard]] inline c10::IValue with_expected_signs(const c10::IValue& expected, const c10::IValue& actual,
                                                      const CheckOptions& options) {
   const auto es = tensors_in_order(expected), as = tensors_in_order(actual);

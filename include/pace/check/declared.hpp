@@ -1,4 +1,4 @@
-// Outputs that may differ in a way that was declared: another order, other signs, other random numbers.
+// Outputs that may differ in a declared way: in their order, signs, or random numbers.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -37,7 +37,7 @@ class JointRows {
   }
   [[nodiscard]] std::int64_t rows() const { return rows_; }
 
-  /// The rows in ascending order, by their first element, then the second and so on, NaN last.
+  /// The rows in ascending order: by their first element, then the second and so on, NaN last.
   [[nodiscard]] std::vector<std::int64_t> ascending() const {
     std::vector<std::int64_t> order(static_cast<std::size_t>(rows_));
     std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -65,8 +65,8 @@ class JointRows {
                                : within(values_of<std::int64_t>(parts_.front()));
   }
 
-  /// Whether row `row` is close to row `other_row` of `other`, which has tensors of the same shapes, within the
-  /// tolerance of each tensor.
+  /// Whether row `row` is close to row `other_row` of `other`, within the tolerance of each tensor. `other` has tensors
+  /// of the same shapes.
   [[nodiscard]] bool close(std::int64_t row, const JointRows& other, std::int64_t other_row,
                            const std::vector<Tolerance>& tolerances) const {
     const auto element = [](const Part& part, std::int64_t at) {
@@ -101,7 +101,7 @@ class JointRows {
     return static_cast<const Element*>(part.memory.const_data_ptr());
   }
 
-  /// Below 0 if row `a` comes before row `b`, above 0 if it comes after it, and else 0.
+  /// Negative if row `a` comes before row `b`, positive if after, else 0.
   template <class Element>
   [[nodiscard]] static int compare_in(const Part& part, std::int64_t a, std::int64_t b) {
     const Element* values = values_of<Element>(part);
@@ -118,7 +118,7 @@ class JointRows {
   std::vector<Part> parts_ = {};
 };
 
-/// The rows of `tensor` in the given order.
+/// The rows of `tensor` in this order.
 [[nodiscard]] inline at::Tensor rows_of(const at::Tensor& tensor, const std::vector<std::int64_t>& order) {
   const auto dense = strided(tensor);
   auto index =
@@ -127,7 +127,7 @@ class JointRows {
   return dense.index_select(0, index.to(dense.device()));
 }
 
-/// Whether the vectors of real matrices that dimension `dim` counts have the length 1, up to the precision of 16 bits.
+/// Whether the vectors counted by dimension `dim` have length 1, up to the precision of 16 bits.
 [[nodiscard]] inline bool has_unit_vectors(const at::Tensor& matrices, std::int64_t dim) {
   const auto lengths = matrices.to(at::kDouble).square().sum(dim == -1 ? -2 : -1);
   return lengths.sub(1).abs().lt(0.02).all().item<bool>();
@@ -138,7 +138,7 @@ class JointRows {
   return tensor.dim() >= 2 && tensor.is_floating_point();
 }
 
-/// Outputs of vectors of length 1: columns or, where only these have it, rows.
+/// Outputs with vectors of length 1: columns or, if only these have it, rows.
 [[nodiscard]] inline std::vector<CheckOptions::Vectors> unit_vectors_among(const std::vector<at::Tensor>& outputs) {
   std::vector<CheckOptions::Vectors> found;
   for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -150,7 +150,7 @@ class JointRows {
   return found;
 }
 
-/// Which of the outputs hold vectors: those named or, if none is, the first one of vectors of length 1.
+/// Outputs that hold vectors: the named ones, or the first with vectors of length 1.
 [[nodiscard]] inline std::vector<CheckOptions::Vectors> vectors_among(const std::vector<at::Tensor>& outputs,
                                                                       const CheckOptions& options) {
   if (!options.vectors.empty()) return options.vectors;
@@ -159,7 +159,7 @@ class JointRows {
   return found;
 }
 
-/// The scalar products of the vectors that dimension `dim` (-1 or -2) counts, one for each.
+/// Scalar products of the vectors counted by dimension `dim` (-1 or -2).
 [[nodiscard]] inline at::Tensor products_of_vectors(const at::Tensor& expected, const at::Tensor& actual,
                                                     std::int64_t dim) {
   return expected.to(at::kDouble).mul(actual.to(at::kDouble)).sum(dim == -1 ? -2 : -1);
@@ -177,7 +177,7 @@ class JointRows {
 
 namespace detail {
 
-/// Correlation of `size` numbers with those `lag` places later, by their mean and variance.
+/// Correlation of `size` numbers with those `lag` places later, from their mean and variance.
 [[nodiscard]] inline double correlation_at(const double* x, std::int64_t size, std::int64_t lag, double mean,
                                            double variance) {
   double sum = 0;
@@ -185,11 +185,10 @@ namespace detail {
   return sum / (static_cast<double>(size - lag) * variance);
 }
 
-/// Returns in which way elements of `actual` repeat or depend on each other more than those of `expected`, both in main
-/// memory, finite and of type double; empty if they do not. Numbers that are equal, and correlations of neighbours, of
-/// rows and of slices of the first dimension are compared, the latter by z tests at 6 standard errors. These are for
-/// numbers that are drawn one by one: where zeros or a few large elements stand among the expected ones, as after
-/// dropout of an activation, correlations are those of the mask or of these elements, and are not compared.
+/// Returns how elements of `actual` repeat, or depend on each other, more than in `expected`; empty if they do not.
+/// Both must be finite doubles in main memory. Compares the numbers of different values, and by z tests at 6 standard
+/// errors the correlations of neighbours, rows and slices of the first dimension. Correlations need numbers drawn one
+/// by one. With many zeros or a few large elements, as after dropout, they would be about these, and are left out.
 [[nodiscard]] inline std::string dependence_problem(const at::Tensor& expected, const at::Tensor& actual) {
   constexpr std::int64_t fewest = 64, most_to_sort = 1 << 16;
   constexpr std::size_t fewest_distinct = 16;
@@ -232,10 +231,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns how the distribution of `actual` differs from that of `expected`; empty if it does not. Means, variances and
-/// shares of zeros of finite elements are compared, each by a z test at 6 standard errors, taken from both samples: an
-/// honest implementation fails one of them in 2 of 10^9 comparisons. Where all elements are finite, the numbers of
-/// different values and the correlations of neighbours are compared as well. Throws Error for complex numbers.
+/// Returns how the distributions of `actual` and `expected` differ; empty if they do not. Compares means, variances and
+/// shares of zeros of finite elements, each by a z test at 6 standard errors: correct code fails one in 2 of 10^9
+/// comparisons. If all elements are finite, also compares the numbers of different values and the correlations of
+/// neighbours. Throws Error for complex numbers.
 [[nodiscard]] inline std::string distribution_problem(const at::Tensor& expected, const at::Tensor& actual) {
   struct Moments {
     double count = 0, mean = 0, variance = 0, fourth = 0, zeros = 0, odd = 0;
@@ -282,14 +281,14 @@ namespace detail {
     problem = "expected " + std::to_string(static_cast<std::int64_t>(e.odd)) + " elements that are not finite, got " +
               std::to_string(static_cast<std::int64_t>(a.odd));
   if (e.count == 0 || a.count == 0) return problem;
-  // What is constant in both differs by rounding alone.
+  // Values that are constant in both differ by rounding alone.
   const double rounding = 1e-3 * (std::abs(e.mean) + std::sqrt(e.variance));
-  // By the variance of both samples together: a few bools may all be true in one and all be false in the other.
+  // Pooled over both samples: a few bools may all be true in one and all false in the other.
   const double both = e.count + a.count, distance = e.mean - a.mean;
   const double pooled =
       (e.count * e.variance + a.count * a.variance + e.count * a.count / both * distance * distance) / both;
   compare("a mean of", e.mean, a.mean, pooled * (1 / e.count + 1 / a.count), 1e-3 * rounding);
-  // The fourth moments of so few elements say nothing of how far variances scatter.
+  // With fewer elements, fourth moments do not show how far variances scatter.
   constexpr double fewest_for_variance = 16;
   if (std::min(e.count, a.count) >= fewest_for_variance)
     compare("a variance of", e.variance, a.variance,

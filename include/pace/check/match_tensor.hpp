@@ -1,4 +1,4 @@
-// One output tensor against the baseline's: the differences, in words.
+// match_tensor: differences of one output tensor from the baseline's, in words.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -22,7 +22,7 @@
 
 namespace pace::check::detail {
 
-/// The difference of one output tensor as text, without the path of the output; empty if there is none.
+/// Difference of one output tensor as text, without the path of the output; empty if there is none.
 struct TensorVerdict {
   std::string problem;
   Closeness closeness;
@@ -43,7 +43,7 @@ struct TensorVerdict {
 
 /// Tolerance of an output: the user's, or the default for its type and magnitude.
 [[nodiscard]] Tolerance tolerance_for(const auto& expected, const auto& actual, const CheckOptions& options) {
-  // Where types may differ, the coarser one rules.
+  // If types differ, the coarser one decides.
   const at::ScalarType other = actual.scalar_type();
   const Precision precision = precision_of(expected.scalar_type()), coarser = precision_of(other);
   const at::ScalarType dtype = coarser.rtol > precision.rtol ? other : expected.scalar_type();
@@ -54,16 +54,16 @@ struct TensorVerdict {
   return tolerance;
 }
 
-/// By what calls of the baseline have shown: the magnitude of the output, the number of terms, and how far the output
-/// moves with its operands. Where the outputs agree closely, neither the magnitude nor the last is looked at.
+/// Uses the learned tolerance: the magnitude of the output, the number of terms, and how far the output moves with its
+/// operands. Computes the first and the last only if the outputs do not agree closely.
 [[nodiscard]] Closeness compare_within(const auto& expected, const auto& actual, const CheckOptions& options,
                                        const LearnedTolerance& learned) {
   const at::ScalarType dtype = expected.scalar_type();
   const double rtol = learned_rtol(dtype, learned.terms);
   Closeness found = check::allclose(expected, actual, rtol, 0, options.equal_nan);
   if (found.close) return found;
-  // An error of an element that many values have a part in, as of an inverse, is relative to the large elements beside
-  // it, where an elementwise one is relative to its own.
+  // If many values contribute to an element, as in an inverse, its error is relative to the large elements beside it.
+  // An elementwise error is relative to its own element.
   constexpr double most_elementwise_terms = 4;
   double magnitude = typical_magnitude(expected);
   if (learned.terms > most_elementwise_terms) magnitude = std::max(magnitude, root_mean_square(expected));
@@ -73,14 +73,13 @@ struct TensorVerdict {
   return check::allclose_with_slack(expected, actual, learned.slack, rtol, atol, options.equal_nan);
 }
 
-/// `learned` is null if nothing is known. It has no part in a tolerance that the user states, and none where the types
-/// differ.
+/// `learned` may be null. It is not used if the user states a tolerance, or if types differ.
 [[nodiscard]] Closeness compare_within(const auto& expected, const auto& actual, const CheckOptions& options,
                                        const LearnedTolerance* learned = nullptr) {
   if (learned != nullptr && !options.rtol && !options.atol && expected.scalar_type() == actual.scalar_type() &&
       precision_of(expected.scalar_type()).epsilon > 0)
     return compare_within(expected, actual, options, *learned);
-  // As a rule the outputs are equal or nearly so, and the typical magnitude is not needed.
+  // Outputs are mostly equal or nearly so, and then need no typical magnitude.
   const double rtol = options.rtol.value_or(precision_of(expected.scalar_type()).rtol);
   Closeness found = check::allclose(expected, actual, rtol, options.atol.value_or(0), options.equal_nan);
   if (found.close || options.atol) return found;
@@ -105,7 +104,7 @@ struct TensorVerdict {
 
 [[nodiscard]] TensorVerdict by_cosine(const auto& expected, const auto& actual, const CheckOptions& options) {
   TensorVerdict verdict;
-  verdict.closeness = compare_within(expected, actual, options);  // settles zeros and NaN in equal places, too
+  verdict.closeness = compare_within(expected, actual, options);  // also accepts zeros and NaN in equal places
   if (verdict.closeness.close) return verdict;
   const Angle angle = angle_between<double>(expected, actual);
   const double cosine = angle.cosine(1e-300), ratio = angle.norm_a > 0 ? angle.norm_b / angle.norm_a : infinite;
@@ -126,7 +125,7 @@ struct TensorVerdict {
   TensorVerdict verdict;
   verdict.closeness = compare_within(expected, actual, options);
   if (verdict.closeness.close) return verdict;
-  if (precision_of(expected.scalar_type()).epsilon == 0) {  // integers: a float64 run has nothing to add
+  if (precision_of(expected.scalar_type()).epsilon == 0) {  // integers: a float64 run adds nothing
     verdict.problem = closeness_problem(verdict.closeness);
     return verdict;
   }
@@ -142,7 +141,7 @@ struct TensorVerdict {
   const bool one_by_one = expected.dim() == 4 && expected.size(2) == 1 && expected.size(3) == 1;
   const double factor =
       options.error_factor.value_or(error_multiplier(actual.scalar_type(), expected.numel(), one_by_one, rule));
-  // Rounding an exact result costs up to half an epsilon; twice that is allowed: the baseline may be exact by chance.
+  // Rounding an exact result costs up to half an epsilon. We allow twice that: the baseline may be exact by chance.
   const double epsilon = precision_of(expected.scalar_type()).epsilon;
   const ReferenceErrors errors =
       compare_to_reference(reference, expected, actual, factor, epsilon, tolerance_for(expected, actual, options));
@@ -219,7 +218,7 @@ struct TensorVerdict {
   TensorVerdict verdict;
   verdict.closeness = compare_within(expected, actual, options, learned);
   verdict.problem = closeness_problem(verdict.closeness);
-  // A plain loop over 2^18 float32 values is off by a few times what is allowed for sums of 4096.
+  // A plain loop over 2^18 float32 values is off by a few times the tolerance for sums of 4096.
   constexpr double most_by_rounding = 16;
   const auto& found = verdict.closeness;
   if (!found.close && !options.rtol && !options.atol && found.allowed > 0 &&
@@ -230,7 +229,7 @@ struct TensorVerdict {
   return verdict;
 }
 
-/// Looks for poison in an output that is wrong, holds NaN or is bool; a search costs a pass over the output.
+/// Looks for poison in an output that is wrong, holds NaN or is bool. A search costs a pass over the output.
 void find_poison(const auto& actual, TensorVerdict& verdict) {
   if (looks_poisoned(actual)) {
     verdict.unwritten = true;
@@ -238,7 +237,7 @@ void find_poison(const auto& actual, TensorVerdict& verdict) {
                       " elements hold what was put there before the call";
     return;
   }
-  // A bool is always suspicious: every byte but 0 reads as true, poison as well.
+  // Always search a bool: every byte but 0 reads as true, poison as well.
   const bool boolean = actual.scalar_type() == at::kBool;
   if (verdict.problem.empty() && verdict.closeness.actual_nans == 0 && !boolean) return;
   if (actual.element_size() == 1 && !boolean) return;
@@ -250,8 +249,8 @@ void find_poison(const auto& actual, TensorVerdict& verdict) {
                      share_text(count, actual.numel()) + ") look unwritten (poison pattern)";
 }
 
-/// Compares two defined tensors by `options.method`, after their rows or signs were made to correspond if the method
-/// asks for it; `reference` is undefined and `learned` null unless there is one.
+/// Compares two defined tensors by `options.method`. Their rows or signs must already correspond if the method needs
+/// it. `reference` may be undefined and `learned` null.
 [[nodiscard]] TensorVerdict match_tensor(const auto& expected, const auto& actual, const auto& reference,
                                          const CheckOptions& options, const LearnedTolerance* learned = nullptr) {
   TensorVerdict verdict;

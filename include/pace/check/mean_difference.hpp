@@ -1,4 +1,4 @@
-// MeanDifference: whether the elements of random outputs of two implementations have the same means.
+// MeanDifference: whether the random outputs of two implementations have the same means, element by element.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -25,13 +25,13 @@ namespace pace::check {
 
 namespace detail {
 
-/// Most elements of a tensor whose means are compared, which are spread over it evenly.
+/// Most compared elements of a tensor, spread over it evenly.
 inline constexpr std::int64_t most_means = 1 << 20;
 
-/// The distance between two of these elements in a tensor of `elements` elements.
+/// Distance between compared elements in a tensor of `elements` elements.
 [[nodiscard]] inline std::int64_t step_of(std::int64_t elements) { return (elements - 1) / most_means + 1; }
 
-/// Those elements in float64, infinities and NaN as zeros; undefined for tensors that have no real elements in strided
+/// Compared elements in float64, infinities and NaN as zeros; undefined for tensors without real elements in strided
 /// memory.
 [[nodiscard]] inline at::Tensor real_elements(const at::Tensor& tensor) {
   if (!tensor.defined() || !is_plain(tensor) || tensor.is_complex() || tensor.numel() == 0) return {};
@@ -44,10 +44,10 @@ inline constexpr std::int64_t most_means = 1 << 20;
 
 }  // namespace detail
 
-/// Means and variances of each element over several draws of some tensors.
+/// Mean and variance of each element over several draws of tensors.
 class ElementMoments {
  public:
-  /// A draw: tensors of the same shapes in every draw. Those of other shapes than in the first one are left out.
+  /// Adds a draw. Tensors whose shape differs from the first draw's are left out.
   void add(const std::vector<at::Tensor>& draw) {
     const c10::NoGradGuard no_grad;
     if (count_ == 0) {
@@ -73,11 +73,11 @@ class ElementMoments {
       }
     }
   }
-  /// Returns the number of tensors of an output.
+  /// Returns the number of tensors in a draw.
   [[nodiscard]] std::size_t size() const { return tensors_.size(); }
-  /// Returns the mean of each element of tensor `i`; undefined for a tensor that was left out.
+  /// Returns the mean of each element of tensor `i`; undefined if it was left out.
   [[nodiscard]] const at::Tensor& mean(std::size_t i) const { return tensors_[i].mean; }
-  /// Returns the variance of each element of tensor `i` from call to call.
+  /// Returns the variance of each element of tensor `i` from draw to draw.
   [[nodiscard]] at::Tensor variance(std::size_t i) const { return tensors_[i].squares.div(std::max(count_ - 1, 1)); }
   /// Returns the sizes of tensor `i`.
   [[nodiscard]] const std::vector<std::int64_t>& sizes(std::size_t i) const { return tensors_[i].sizes; }
@@ -96,20 +96,21 @@ class ElementMoments {
 
 /// Compares the means of all elements of two sources of random tensors, without an assumption about distributions.
 ///
-/// First draws of both choose two weighted sums of elements: of all, by their differences over their variances, and the
-/// one element that differs most in its own standard deviations. Then the sums of further draws, which are independent
-/// of the first, are compared: the sources differ if one of the sums is larger in all draws of one source than in all
-/// of the other, in the direction of the first draws, by more than rounding explains. If both sources are the same,
-/// each order of 2 n further draws is as likely as any other (R. A. Fisher's permutation test), so that this happens
-/// with a probability of at most 2 / C(2 n, n), 5e-8 for n = 14, for however many elements. The first pair of draws
-/// that stand in another order ends the test, mostly after two or three.
+/// The first draws choose two weighted sums: of all elements, by difference over variance, and of the one element that
+/// differs most in its standard deviations. Further, independent draws then compare them. The sources differ if one of
+/// the sums is larger in all draws of one source than in all of the other. That must be in the direction of the first
+/// draws, and by more than rounding explains.
+///
+/// If both sources are the same, each order of 2 n further draws is equally likely (R. A. Fisher's permutation test).
+/// So they wrongly differ with a probability of at most 2 / C(2 n, n), 5e-8 for n = 14, for any number of elements. The
+/// first pair in the wrong order ends the test, mostly after two or three.
 class MeanDifference {
  public:
   /// n above.
   static constexpr int most_pairs = 14;
 
-  /// By the first draws of both. Differences within the default tolerances are rounding. `skip(i)`: tensor i is left
-  /// out.
+  /// Chooses the sums by the first draws of both. Differences within the default tolerances are rounding. Leaves out
+  /// tensor i if `skip(i)`.
   template <class Skip>
   MeanDifference(const ElementMoments& expected, const ElementMoments& actual, const Skip& skip) {
     const c10::NoGradGuard no_grad;
@@ -122,7 +123,7 @@ class MeanDifference {
       const double atol = default_atol(expected.dtype(i), typical_magnitude(e), 4096);
       const at::Tensor allowed = e.abs().mul(precision.rtol).add(atol);
       const at::Tensor difference = a.sub(e);
-      // What rounding explains has no weight.
+      // Differences that rounding explains have no weight.
       const at::Tensor beyond = difference.sub(difference.clamp(allowed.neg(), allowed));
       const at::Tensor variance = expected.variance(i).add(actual.variance(i)).div(2);
       const double typical = variance.mean().item<double>();
@@ -148,9 +149,9 @@ class MeanDifference {
     if (!one_) open_ = {false, false};
   }
 
-  /// Whether further draws may show a difference.
+  /// Returns whether further draws may show a difference.
   [[nodiscard]] bool open() const { return (open_[0] || open_[1]) && pairs_ < most_pairs; }
-  /// One further draw of each source, which must be independent of all others.
+  /// Adds a further draw of each source, independent of all others.
   void add(const std::vector<at::Tensor>& expected, const std::vector<at::Tensor>& actual) {
     const c10::NoGradGuard no_grad;
     ++pairs_;
@@ -183,7 +184,7 @@ class MeanDifference {
   /// The element that differs most.
   struct Element {
     std::size_t tensor = 0;
-    std::int64_t place = 0;  // among the elements that are compared
+    std::int64_t place = 0;  // among the compared elements
     std::int64_t index = 0;  // in its tensor
     double sign = 1, allowed = 0, expected = 0, actual = 0;
     std::vector<std::int64_t> sizes = {};

@@ -1,5 +1,4 @@
-// outputs_match: whether an implementation's outputs match the baseline's; the message says which output differs,
-// where, and by how much.
+// outputs_match: whether an implementation's outputs match the baseline's, with a message about those that do not.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -27,13 +26,13 @@ namespace pace::check {
 
 namespace detail {
 
-/// Returns the tensor, or as integers in the same memory one of a type that holds only bits.
+/// Returns the tensor; one of a type that holds only bits becomes integers in the same memory.
 [[nodiscard]] inline at::Tensor with_values(const at::Tensor& tensor) {
   if (!holds_only_bits(tensor.scalar_type())) return tensor;
   return tensor.view(tensor.element_size() == 2 ? at::kShort : at::kByte);
 }
 
-/// Walks through two values side by side and gathers what differs.
+/// Walks through two values side by side and gathers differences.
 class OutputMatcher {
  public:
   OutputMatcher(const CheckOptions& options, const LearnedTolerances* learned) : options_(options), learned_(learned) {}
@@ -145,7 +144,7 @@ class OutputMatcher {
     fail(path, verdict.problem);
   }
 
-  /// Where all elements are NaN, or there are none, any implementation that fails in the same way agrees.
+  /// If all elements are NaN, or there are none, any implementation that fails in the same way agrees.
   void count_agreeing(std::int64_t elements, std::int64_t nans) {
     if (elements == 0)
       ++match_.empty;
@@ -183,7 +182,7 @@ class OutputMatcher {
            (value.isComplexDouble() && is_nan(std::complex<double>(value.toComplexDouble())));
   }
 
-  /// The tolerance of the next number, which is a double in whatever type it was computed.
+  /// Tolerance of the next number, which is a double whatever type computed it.
   [[nodiscard]] Tolerance scalar_tolerance(const auto& expected) {
     const LearnedTolerance* learned = find_learned_number(learned_, numbers_++);
     const at::ScalarType dtype = number_dtype(expected, options_.number_dtype.value_or(at::kFloat));
@@ -201,11 +200,11 @@ class OutputMatcher {
   const LearnedTolerances* learned_;
   Match match_;
   std::size_t failures_ = 0;
-  /// Real and complex numbers that have been compared.
+  /// Real and complex numbers compared so far.
   std::size_t numbers_ = 0;
 };
 
-/// By the user's function alone. It may be about anything, so nothing is counted.
+/// Only the user's function decides. It may be about anything, so nothing is counted.
 [[nodiscard]] inline Match match_by(const CheckOptions::Function& function, const c10::IValue& expected,
                                     const c10::IValue& actual) {
   Match match;
@@ -218,18 +217,18 @@ class OutputMatcher {
 
 }  // namespace detail
 
-/// Compares the outputs of an implementation, `actual`, with the baseline's, `expected`, by `options`.
+/// Compares an implementation's outputs, `actual`, with the baseline's, `expected`, by `options`.
 ///
-/// The structure must be the same: the number of outputs, the keys, kinds, shapes, dtypes, devices and layouts (strides
-/// may differ; lists and tuples are one kind; an undefined tensor is None). Then the values are compared. Poison in an
-/// output is a failure even where the baseline holds poison, too. Tensors without elements, and those that hold NaN
-/// alone on both sides, agree and do not count as compared. Each failing output is one line of the message:
+/// The structure must be the same: number of outputs, keys, kinds, shapes, dtypes, devices and layouts. Strides may
+/// differ; lists and tuples are one kind; an undefined tensor is None. Then values are compared. Poison in an output is
+/// a failure, even if the baseline holds poison, too. Tensors without elements, or NaN throughout on both sides, agree
+/// but do not count as compared. Each failing output is one line of the message:
 ///
 ///     output[1]["h"]: 3 of 12 elements (25 %) differ; worst at [1, 0]: expected 1.5, got 2.5 (off by 1, allowed 0.001)
 ///
-/// `float64_reference` is used by Method::float64_reference alone, and `learned`, what is known of the tensors of
-/// `expected`, by those methods that compare values (see compares_values()). Throws Error for options out of range, and
-/// for Method::float64_reference without a reference of the same structure.
+/// Only Method::float64_reference uses `float64_reference`, and only methods that compare values (compares_values())
+/// use `learned`. Throws Error for options out of range, and for Method::float64_reference without a reference of the
+/// same structure.
 [[nodiscard]] inline Match outputs_match(const c10::IValue& expected, const c10::IValue& actual,
                                          const CheckOptions& options = {},
                                          const c10::IValue* float64_reference = nullptr,

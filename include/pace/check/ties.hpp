@@ -1,4 +1,4 @@
-// Ties: indices that differ where equal values stand, as of top-k, are as right as the baseline's.
+// Ties: indices, as from top-k, that differ from the baseline's but point to equal values are right.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -30,7 +30,7 @@ namespace detail {
   return tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kInt;
 }
 
-/// What `indices` find in `values` along `dim`; undefined if one is out of range, or occurs twice.
+/// The elements of `values` at `indices` along `dim`; undefined if an index is out of range, or occurs twice.
 [[nodiscard]] inline at::Tensor found_by(const at::Tensor& indices, const at::Tensor& values, std::int64_t dim) {
   const bool reduced = indices.dim() + 1 == values.dim();
   const std::int64_t along = dim < 0 ? dim + values.dim() : dim;
@@ -46,7 +46,7 @@ namespace detail {
   return reduced ? found.squeeze(along) : found;
 }
 
-/// A value in which indices are replaced by what they find.
+/// A value with its indices replaced by the elements they point to.
 class Found {
  public:
   Found(const at::Tensor& values, std::int64_t dim, const c10::IValue& value) {
@@ -72,7 +72,8 @@ class Found {
   bool valid_ = true;
 };
 
-/// Throws BadDeclaration unless the outputs that sign_free() is about are clear, and hold vectors of equal numbers.
+/// Throws BadDeclaration unless it is clear which outputs sign_free() is about, and these hold equal numbers of
+/// vectors.
 inline void validate_vectors(const CheckOptions& options, const std::vector<at::Tensor>& outputs) {
   const auto require = [](bool holds, const std::string& what) {
     if (!holds) throw BadDeclaration(what);
@@ -108,8 +109,7 @@ inline void validate_vectors(const CheckOptions& options, const std::vector<at::
 
 }  // namespace detail
 
-/// Throws BadDeclaration unless the outputs `output` of the baseline and the tensors of its operands are such as the
-/// method of `options` is for.
+/// Throws BadDeclaration unless the method of `options` fits the baseline's outputs, `output`, and operand tensors.
 inline void validate_outputs(const CheckOptions& options, const c10::IValue& output,
                              const std::vector<at::Tensor>& operands) {
   using Method = CheckOptions::Method;
