@@ -12,9 +12,9 @@ class FileDescriptor {
  public:
   /// Takes ownership of the descriptor `number`; below 0: none.
   explicit FileDescriptor(int number = -1) noexcept : number_(number) {}
-  /// Takes ownership of the descriptor of `other`, which has none afterwards.
+  /// Takes ownership of the descriptor of `other`, which then has none.
   FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  /// Exchanges the descriptors of both objects.
+  /// Swaps the descriptors of both objects.
   FileDescriptor& operator=(FileDescriptor&& other) noexcept {
     std::swap(number_, other.number_);
     return *this;
@@ -25,8 +25,8 @@ class FileDescriptor {
   [[nodiscard]] int get() const noexcept { return number_; }
   /// Returns whether the object owns a descriptor.
   explicit operator bool() const noexcept { return number_ >= 0; }
-  /// Closes the descriptor if there is one. Returns false on an error, with errno set; the descriptor is given up also
-  /// then.
+  /// Closes the descriptor if there is one. Returns false on an error, with errno set; gives the descriptor up in any
+  /// case.
   bool close() noexcept {
     const int number = std::exchange(number_, -1);
     return number < 0 || ::close(number) == 0;

@@ -27,9 +27,8 @@
 
 namespace pace::detail {
 
-/// Removes a folder with all that is in it; what cannot be removed stays. Not std::filesystem::remove_all: libtorch.so
-/// exports a copy of that function which calls a null pointer (LibTorch 2.11's wheel), and a program that links it gets
-/// that copy.
+/// Removes a folder with its contents, as far as possible. Not std::filesystem::remove_all: libtorch.so (LibTorch
+/// 2.11's wheel) exports a copy of it that calls a null pointer, and programs that link LibTorch get that copy.
 inline void remove_tree(const std::filesystem::path& path) {
   constexpr int open_folders = 16;
   ::nftw(
@@ -37,7 +36,7 @@ inline void remove_tree(const std::filesystem::path& path) {
       open_folders, FTW_DEPTH | FTW_PHYS);
 }
 
-/// Makes a new, empty folder in `parent` and returns its path. Throws `Unsupported` if that fails.
+/// Makes an empty folder in `parent` and returns its path. Throws `Unsupported` if that fails.
 [[nodiscard]] inline std::filesystem::path make_folder_in(const std::filesystem::path& parent,
                                                           std::string_view prefix = "pace-") {
   std::string name = (parent / prefix).string() + "XXXXXX";
@@ -48,13 +47,11 @@ inline void remove_tree(const std::filesystem::path& path) {
 /// Users and groups whose folders are safe for this process.
 struct FolderTrust {
   uid_t user = ::geteuid();
-  /// The user that may write anywhere.
+  /// User that may write anywhere.
   uid_t root = 0;
-  /// False in a user namespace without root, as a sandbox may have: there root's folders seem to be the overflow
-  /// user's.
+  /// False in a user namespace without root, as in a sandbox. There the overflow user seems to own root's folders.
   bool root_is_mapped = true;
-  /// The group that has this user as its only member, if there is one: many systems let it write to a user's new
-  /// folders.
+  /// Group with this user as its only member, if there is one. Many systems let it write to a user's folders.
   std::optional<gid_t> private_group = {};
 };
 
@@ -88,8 +85,8 @@ struct FolderTrust {
 /// Returns whether users other than the owner may write to a folder.
 [[nodiscard]] inline bool is_shared(const struct stat& folder) { return (folder.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
 
-/// Returns why other users may write to a folder or, if it is `on_the_way` to one, may replace that one; empty if they
-/// may not. Its owner and root may always.
+/// Returns why other users may write to a folder; empty: they may not. If the folder is `on_the_way` to one, returns
+/// why they may replace that one. Its owner and root always may.
 [[nodiscard]] inline std::string problem_of_folder(const struct stat& found, bool on_the_way,
                                                    const FolderTrust& trust) {
   constexpr uid_t overflow_user = 65534;
@@ -107,10 +104,9 @@ struct FolderTrust {
   return "may be written to by its group" + facts.str();
 }
 
-/// Makes the folder and its parents; new ones are accessible to this user alone. Throws `Unsupported` if another user
-/// could write to the folder or replace it, that is, if it or a parent belongs to a user other than this one and root,
-/// or is writable by others. A parent may be a sticky folder such as /tmp, but not a link in one. `remedy` ends the
-/// message.
+/// Makes the folder and its parents, accessible to this user alone. Throws `Unsupported` if another user could write to
+/// the folder or replace it: if one other than root owns it or a parent, or others may write to one. A parent may be a
+/// sticky folder such as /tmp, but not a link in one. `remedy` ends the message.
 inline void make_safe_folder(const std::filesystem::path& folder, std::string_view remedy,
                              const FolderTrust& trust = folder_trust()) {
   const auto refuse = [&](const std::filesystem::path& path, const std::string& problem) {
@@ -169,8 +165,8 @@ class FolderLock {
   int descriptor_;
 };
 
-/// A new, empty folder in `parent` (which no one else uses) that goes with this object. What earlier processes left
-/// there, because they were killed, goes as well. Throws `Unsupported` when none can be made.
+/// An empty folder in `parent`, removed with this object. Also removes those that killed processes left there. Nothing
+/// else may use `parent`. Throws `Unsupported` if none can be made.
 class RunFolder {
  public:
   explicit RunFolder(const std::filesystem::path& parent) : parent_lock_(parent), path_(make(parent)), lock_(path_) {
@@ -196,14 +192,14 @@ class RunFolder {
     return make_folder_in(parent, prefix);
   }
 
-  /// Held until the new folder is locked itself: one without a lock is taken for one that was left.
+  /// Held until the folder itself is locked: one without a lock counts as left behind.
   FolderLock parent_lock_;
   std::filesystem::path path_;
   FolderLock lock_;
 };
 
-/// Writes a file such that a reader sees it whole or not at all; a link of that name is replaced, not followed. Throws
-/// `Unsupported` when it cannot be written.
+/// Writes a file so that a reader sees all of it or nothing. Replaces a link of that name, and does not follow it.
+/// Throws `Unsupported` if it cannot be written.
 inline void write_file(const std::filesystem::path& path, std::string_view text) {
   const std::string partial = path.string() + '.' + std::to_string(::getpid()) + ".tmp";
   std::remove(partial.c_str());

@@ -15,12 +15,12 @@
 
 namespace pace {
 
-/// The number of the open file that holds it; the processes that this one starts inherit both.
+/// Holds the number of the open file with the contents. Processes started by this one inherit both.
 inline constexpr const char* kept_pipes_variable = "PACE_PIPES_FILE";
 
 namespace detail {
 
-/// Before the content of each.
+/// Header of each content.
 struct KeptPipe {
   std::uint64_t device = 0, inode = 0, size = 0;
 };
@@ -60,7 +60,7 @@ struct KeptPipe {
   return true;
 }
 
-/// Returns the content that this or an earlier process has read from the pipe; nothing if there is none.
+/// Returns the content that this or an earlier process read from the pipe; nothing if there is none.
 [[nodiscard]] inline std::optional<std::string> kept_content(const struct stat& pipe) {
   const int file = kept_pipes_file();
   if (file < 0) return std::nullopt;
@@ -75,7 +75,7 @@ struct KeptPipe {
   return std::nullopt;
 }
 
-/// Keeps nothing if there is no memory; a later process then reports that the pipe is empty.
+/// Keeps nothing without memory; a later process then reports an empty pipe.
 inline void keep_content(const struct stat& pipe, std::string_view text) {
   const int file = kept_pipes_file();
   struct stat info{};
@@ -90,7 +90,7 @@ inline void keep_content(const struct stat& pipe, std::string_view text) {
 }  // namespace detail
 
 /// Keeps the content that read_file() reads from pipes from now on. read_file() returns it when this process, or one
-/// that it executes or starts, reads the same pipe again. Has no effect if an earlier process has called it.
+/// that it executes or starts, reads the same pipe again. Has no effect after an earlier process called it.
 inline void keep_pipes() {
   if (detail::kept_pipes_file() >= 0) return;
   if (const int file = ::memfd_create("pace-pipes", 0); file >= 0)

@@ -1,4 +1,4 @@
-// NewFolders: folders that are made for files, and go again if none is written.
+// NewFolders: folders made for files, and removed if no file is written.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,11 +16,11 @@
 
 namespace pace {
 
-/// Makes a folder, with those above it; the destructor removes what of this it made and is empty by then, and so does a
-/// signal that ends the process, where take_back_when_ended() was called.
+/// Makes a folder and those above it. The destructor removes those it made that are empty by then. After
+/// take_back_when_ended(), so does a signal that ends the process.
 class NewFolders {
  public:
-  /// An empty path makes none. Throws InputError if the folder is not there and cannot be made.
+  /// Makes none for an empty path. Throws InputError if the folder does not exist and cannot be made.
   explicit NewFolders(const std::filesystem::path& folder) {
     std::filesystem::path place;
     int reason = 0;
@@ -29,7 +29,7 @@ class NewFolders {
       if (::mkdir(place.c_str(), 0777) == 0)
         add(place);
       else if (errno != EEXIST)
-        reason = errno;  // of one that is there, too, such as on a read-only file system
+        reason = errno;  // may also be from an existing folder, such as on a read-only file system
     }
     struct stat info{};
     const bool there = ::stat(folder.c_str(), &info) == 0;

@@ -24,12 +24,12 @@
 
 namespace pace {
 
-/// An output file by a file descriptor rather than a stream: each change is one system call, so that a killed process
-/// leaves either the old content or the new one, and a full disk is reported by that call rather than in a destructor.
-/// The file is locked (flock) as long as it is open: a second writer, by any name and in any process, is refused. If
-/// only a head was written and close() was not called, such as after a failed start, the destructor restores the
-/// earlier state: no file, an empty one, or the old content. So does a signal that ends the process after
-/// take_back_when_ended().
+/// An output file through a file descriptor, not a stream: each change is one system call. So a killed process leaves
+/// the old content or the next one, and that call reports a full disk.
+///
+/// While open, the file is locked (flock): a second writer is refused, by any name and in any process. If only a head
+/// was written and close() was not called, the destructor restores the earlier state: no file, an empty one, or the old
+/// content. So does a signal that ends the process after take_back_when_ended().
 class OutputFile {
  public:
   /// Function with the parameters and results of flock(2); tests pass one that fails.
@@ -37,10 +37,9 @@ class OutputFile {
   /// Function with the parameters and results of pread(2).
   using Read = ssize_t (*)(int, void*, std::size_t, off_t);
 
-  /// Opens the file, and creates it if there is none. What it held stays until the first change. Throws Error with the
-  /// path and the reason: the system's; that something else writes to the file; that files cannot be locked there; that
-  /// the standard output goes there; that nothing reads from a pipe. If `replaces`, what is there under that name stays
-  /// until replace() is called.
+  /// Opens or creates the file. Its content stays until the first change or, with `replaces`, until replace(). Throws
+  /// Error with the path and the reason: the system's, or another writer, or files cannot be locked there, or the
+  /// standard output goes there, or nothing reads from a pipe.
   explicit OutputFile(std::string path, bool replaces = false, Lock lock = &::flock)
       : OutputFile(std::move(path), lock) {
     if (replaces && !is_no_file(path_))
@@ -57,14 +56,14 @@ class OutputFile {
       pace::take_back(undo_, target_.c_str(), descriptor_.get());
   }
 
-  /// Returns the path as given to the constructor.
+  /// Returns the path passed to the constructor.
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// Replaces the file of that name by the written file, atomically. Must not be called after close(), which releases
-  /// the lock, so that another run could take the name. Throws Error, also for errors that closing reports.
+  /// Atomically replaces the file of that name by the written one. Must not follow close(), which releases the lock:
+  /// another run could take the name. Throws Error, also for errors that closing reports.
   void replace() {
     if (under_name_) return;
-    // Closing a copy writes what is pending (on network file systems), and the lock stays.
+    // Closing a copy writes pending data (on network file systems), and the lock stays.
     if (FileDescriptor copy(::dup(descriptor_.get())); !copy || !copy.close()) fail("cannot write", errno);
     if (std::rename(name_beside().c_str(), target_.c_str()) != 0) fail("cannot replace", errno);
     under_name_ = true;
@@ -72,15 +71,15 @@ class OutputFile {
     guard_ = FileDescriptor();
   }
 
-  /// Keeps the old content, so that append() writes behind it. Must be called before anything is written.
+  /// Keeps the old content, so that append() writes behind it. Call it before anything is written.
   void keep() {
     holds_old_ = false;
-    // A pipe has no position, so that seeking fails.
+    // A pipe has no position, so seeking fails.
     if (const off_t end = ::lseek(descriptor_.get(), 0, SEEK_END); end > 0) size_ = end;
   }
 
-  /// Keeps the old content as keep() does, except for a last line without a line end, which is an addition that was cut
-  /// off. Throws Error if the file cannot be read or shortened.
+  /// As keep(), but without a last line that has no line end: an addition that was cut off. Throws Error if the file
+  /// cannot be read or shortened.
   void keep_lines(Read read = &::pread) {
     keep();
     if (size_ == 0) return;
@@ -101,12 +100,12 @@ class OutputFile {
     size_ = end;
   }
 
-  /// Removes the old content now, as the first change does otherwise. Throws Error.
+  /// Removes the old content now, not at the first change. Throws Error.
   void clear() { start(); }
 
-  /// Sets the head of the file. It is written now if the file is empty, and otherwise with the first change or by
-  /// close(), so that a run that fails without a result keeps the old content. `rewritten` announces calls of
-  /// replace_tail(), which a pipe does not allow. Throws Error.
+  /// Sets the head of the file. Writes it now to an empty file, else with the first change or close(), so that a failed
+  /// run without a result keeps the old content. `rewritten` announces calls of replace_tail(), which a pipe does not
+  /// allow. Throws Error.
   void begin_with(std::string_view head, bool rewritten = false) {
     if (holds_old_)
       head_ = head;
@@ -116,8 +115,8 @@ class OutputFile {
       write_behind(head);
   }
 
-  /// Appends `text`. On an error the addition is removed, and Error is thrown. The first addition, with the head before
-  /// it, replaces the old content unless keep() was called.
+  /// Appends `text`. On an error, removes the addition and throws Error. The first addition, with the head before it,
+  /// replaces the old content, except after keep().
   void append(std::string_view text) {
     change([&] {
       if (holds_old_)
@@ -127,8 +126,8 @@ class OutputFile {
     });
   }
 
-  /// Replaces the last `old_tail.size()` bytes, which must be `old_tail`, by `text`. On an error they are restored, and
-  /// Error is thrown. The file must allow seeking, unlike a pipe or a terminal.
+  /// Replaces the last `old_tail.size()` bytes, which must be `old_tail`, by `text`. On an error, restores them and
+  /// throws Error. The file must allow seeking, unlike a pipe or a terminal.
   void replace_tail(std::string_view old_tail, std::string_view text) {
     change([&] {
       if (holds_old_)
@@ -138,8 +137,8 @@ class OutputFile {
     });
   }
 
-  /// Closes the file, which then stays. Throws Error if closing reports an error, as network file systems do, or if its
-  /// name is no longer that of the file that was written.
+  /// Closes the file, which then stays. Throws Error if closing reports an error, as network file systems do, or if the
+  /// name no longer leads to the written file.
   void close() {
     if (!head_.empty()) start();
     require_name();
@@ -149,7 +148,7 @@ class OutputFile {
   }
 
  private:
-  /// Sets the members. Since it completes the object, the destructor runs if the delegating constructor throws.
+  /// Sets the members. This completes the object, so the destructor runs if the delegating constructor throws.
   OutputFile(std::string path, Lock lock) : path_(std::move(path)), target_(path_), lock_(lock) {}
 
   struct Opened {
@@ -159,12 +158,11 @@ class OutputFile {
     bool is_new = false;
   };
 
-  /// Calls `write`, after which the file stays. If nothing could be written, the file is treated as one with a head
-  /// alone.
+  /// Calls `write`, after which the file stays. If nothing could be written, the file counts as one with a head alone.
   template <class Write>
   void change(const Write& write) {
     const bool was_changed = changed_;
-    // Before it is written: a signal must not remove a result.
+    // Before the write: a signal must not remove a result.
     set_changed();
     try {
       write();
@@ -174,8 +172,8 @@ class OutputFile {
     }
   }
 
-  /// Throws Error if something has removed, moved or replaced the file since it was opened: what was written to it is
-  /// then not under its name.
+  /// Throws Error if the file was removed, moved or replaced since it was opened: the written content is then not under
+  /// its name.
   void require_name() const {
     struct stat own{}, named{};
     if (!under_name_ || ::fstat(descriptor_.get(), &own) != 0 || !S_ISREG(own.st_mode)) return;
@@ -185,8 +183,8 @@ class OutputFile {
         "': the file was removed, moved or replaced while it was written, so that what was written is not there");
   }
 
-  /// Overwrites what the file held and cuts off the rest. On an error the overwritten bytes are put back: a file that
-  /// was emptied first would hold neither the old results nor the new one where the disk is full.
+  /// Overwrites the old content and cuts off the rest. On an error, puts the overwritten bytes back. Emptying the file
+  /// first could lose both the old results and the next one on a full disk.
   void take_place_of_old(const std::string& text) {
     struct stat info{};
     const bool has_size = ::fstat(descriptor_.get(), &info) == 0;
@@ -203,7 +201,7 @@ class OutputFile {
       fail("cannot shorten", errno);
   }
 
-  /// At most so many bytes from the beginning of the file; none where it cannot be read.
+  /// Up to `most` bytes from the beginning of the file; none if it cannot be read.
   [[nodiscard]] std::string beginning(std::size_t most) const {
     const FileDescriptor reader(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     std::string text(reader ? most : 0, '\0');
@@ -236,7 +234,7 @@ class OutputFile {
   void write_over(std::string_view old_tail, std::string_view text) {
     const off_t begin = size_ - static_cast<off_t>(old_tail.size());
     if (const int reason = write_at(begin, text); reason != 0) {
-      // In this order: on a full disk, blocks that were given back might not be had again.
+      // In this order: a full disk might not give released blocks back.
       write_at(begin, old_tail);
       cut_back_to(size_);
       fail("cannot write", reason);
@@ -244,7 +242,7 @@ class OutputFile {
     size_ = begin + static_cast<off_t>(text.size());
   }
 
-  /// 0, or the errno of what went wrong.
+  /// Returns 0, or the errno of the failure.
   int write_at(off_t offset, std::string_view text) const {
     while (!text.empty()) {
       const ssize_t written = ::pwrite(descriptor_.get(), text.data(), text.size(), offset);
@@ -257,12 +255,12 @@ class OutputFile {
   }
 
   void cut_back_to(off_t size) const {
-    // A device cannot be cut; the error that led here is the one to report.
+    // A device cannot be cut. Report the error that led here.
     if (::ftruncate(descriptor_.get(), size) != 0) return;
     ::lseek(descriptor_.get(), size, SEEK_SET);
   }
 
-  /// What the file held goes.
+  /// Removes the old content.
   void start() {
     if (!std::exchange(holds_old_, false)) return;
     if (::ftruncate(descriptor_.get(), 0) != 0) fail("cannot empty", errno);
@@ -272,7 +270,7 @@ class OutputFile {
 
   void set_changed() {
     changed_ = true;
-    // A file beside another one goes until it has taken its place.
+    // A file beside another one is unfinished until it has taken its place.
     if (under_name_) unfinished_.finish();
   }
 
@@ -287,9 +285,9 @@ class OutputFile {
     holds_old_ = opened.is_regular && !opened.is_empty;
   }
 
-  /// A file beside the one that it will replace; both are locked.
+  /// Opens a file beside the one it will replace; locks both.
   void open_beside() {
-    // For writing: NFS gives no exclusive lock otherwise.
+    // For writing, since NFS gives no exclusive lock otherwise.
     guard_ = open_locked(path_, O_WRONLY).descriptor;
     if (!guard_ && errno != ENOENT) fail("cannot open", errno);
     if (guard_) target_ = real_path(path_);
@@ -303,7 +301,7 @@ class OutputFile {
         break;
       }
       if (errno != EEXIST) fail_beside(std::strerror(errno));
-      // What no other run has locked, a killed one left.
+      // Without another run's lock, a killed run left it.
       const auto left = open_locked(name_beside(), O_WRONLY | O_NOFOLLOW);
       if (!left.descriptor && errno == ENOENT) continue;
       if (!left.descriptor) fail_beside(std::strerror(errno));
@@ -316,7 +314,7 @@ class OutputFile {
       static_cast<void>(::fchmod(descriptor_.get(), old.st_mode & 0777));
   }
 
-  /// Where links lead, so that the file behind them is replaced or removed and they stay.
+  /// Where links lead: the file behind them is replaced or removed, and they stay.
   [[nodiscard]] static std::string real_path(const std::string& name) {
     char* const real = ::realpath(name.c_str(), nullptr);
     if (real == nullptr) return name;
@@ -325,8 +323,8 @@ class OutputFile {
     return path;
   }
 
-  /// Returns none, with errno set, where the system does not open it. Throws Error where something else writes to the
-  /// file, or where that cannot be known: without a lock, two runs would write over each other's results unseen.
+  /// Returns none, with errno set, if the system does not open it. Throws Error if something else writes to the file,
+  /// or may do so: without a lock, two runs could overwrite each other's results.
   [[nodiscard]] Opened open_locked(const std::string& name, int flags) const {
     for (;;) {
       // O_NONBLOCK: opening a pipe would wait for a reader.
@@ -344,7 +342,7 @@ class OutputFile {
       const int problem = locking_problem(number);
       if (problem == EWOULDBLOCK)
         refuse("another run, or another option of this one, writes to it; expected a file of its own for each");
-      // A pipe or a terminal keeps nothing that could be written over.
+      // A pipe or a terminal keeps nothing that could be overwritten.
       if (!opened.is_regular) return opened;
       if (problem != 0) {
         if (opened.is_new) ::unlink(name.c_str());
@@ -355,13 +353,13 @@ class OutputFile {
       for (const int standard : {STDOUT_FILENO, STDERR_FILENO})
         if (struct stat other{}; ::fstat(standard, &other) == 0 && same_file(info, other))
           refuse("the standard output or the standard error goes there; expected a file of its own");
-      // Between opening and locking, another run may have written to the file, replaced it, or removed it.
+      // Between opening and locking, another run may have written to the file, replaced or removed it.
       opened.is_empty = ::fstat(number, &info) == 0 && info.st_size == 0;
       if (struct stat now{}; ::stat(name.c_str(), &now) == 0 && same_file(info, now)) return opened;
     }
   }
 
-  /// 0, or the errno of locking.
+  /// Returns 0, or the errno of locking.
   [[nodiscard]] int locking_problem(int number) const {
     while (lock_(number, LOCK_EX | LOCK_NB) != 0)
       if (errno != EINTR) return errno;
@@ -383,20 +381,20 @@ class OutputFile {
   }
 
   std::string path_;
-  /// Without links; what replace() replaces.
+  /// Path without links; replace() replaces this file.
   std::string target_;
   Lock lock_;
   bool under_name_ = true;
   FileDescriptor descriptor_;
-  /// Holds the lock on the file that will be replaced, if there is one.
+  /// Locks the file to be replaced, if there is one.
   FileDescriptor guard_;
   off_t size_ = 0;
-  /// What the file held when it was opened is in it still.
+  /// The file still has its old content.
   bool holds_old_ = false;
-  /// How to go back to what was there. The old content, if there is any, is there until the first change.
+  /// How to restore the earlier state. Old content stays until the first change.
   TakeBack undo_ = TakeBack::nothing;
   Unfinished unfinished_;
-  /// More than a head was to be written, or the file was closed.
+  /// Set once more than a head is to be written, or the file is closed.
   bool changed_ = false;
   std::string head_;
 };

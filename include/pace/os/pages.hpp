@@ -1,4 +1,4 @@
-// Pages: the pages of a program's results, which the program of tools/report makes at its end.
+// Pages: pages of a program's results, made at its end by the program of tools/report.
 #pragma once
 
 #include <sys/stat.h>
@@ -17,15 +17,15 @@
 
 namespace pace {
 
-/// The pages of one run: that of `--html`, and under `bazel test` one beside the results. The first one was asked for,
-/// so that its failure is one of the program; the second one is a convenience.
+/// Pages of one run: one for `--html`, and under `bazel test` one beside the results. If the first fails, the program
+/// fails; the second is a convenience.
 class Pages {
  public:
-  /// There are no pages.
+  /// Makes no pages.
   Pages() = default;
-  /// `asked`: path of the page of `--html`, or empty; `of_bazel`: path of the other one, or empty; `program`: result of
-  /// report_program(). Without a program there is no page of Bazel. Throws InputError if a page is asked for and there
-  /// is no program; Error if there is no place for that page.
+  /// `asked`: path for `--html`, or empty. `of_bazel`: path of the other page, or empty. `program`: result of
+  /// report_program(), or empty, which means no page of Bazel. Throws InputError if `asked` needs a program and there
+  /// is none, and Error if there is no place for that page.
   Pages(const std::string& asked, const std::string& of_bazel, const std::string& program) {
     if (asked.empty() && program.empty()) return;
     if (program.empty()) refuse_without_program();
@@ -36,14 +36,14 @@ class Pages {
     require_place_of_page(asked_);
   }
 
-  /// Returns the pages of this program: one at `asked`, unless that is empty, and that of Bazel in the undeclared
-  /// outputs, if the environment names them. Throws as the constructor does, and as report_program() does.
+  /// Returns the pages of this program: one at `asked`, unless empty, and Bazel's in the undeclared outputs, if the
+  /// environment names them. Throws as the constructor and report_program() do.
   [[nodiscard]] static Pages at(const std::string& asked) {
     const std::string folder = undeclared_outputs();
     return {asked, folder.empty() ? "" : detail::inside(folder, "report.html"), report_program()};
   }
 
-  /// Throws InputError for a page that is asked for in a program without one that makes pages.
+  /// Throws InputError for `--html` without a program that makes pages.
   [[noreturn]] static void refuse_without_program() {
     throw InputError({},
                      std::string("--html: this program has no program of tools/report beside it, which makes pages; "
@@ -56,12 +56,11 @@ class Pages {
   /// Returns the path of the page of `--html`; empty if there is none.
   [[nodiscard]] const std::string& asked() const { return asked_; }
 
-  /// Returns the file that results are written to for the pages: `json`, the file of `--json`, or if there is none that
-  /// can be read again, a fresh one, which is removed once the page that was asked for is there. Empty: there is no
-  /// page.
+  /// Returns the file to write results to for the pages; empty: there is no page. That is `json`, the file of `--json`,
+  /// or a temporary one if `json` is empty or cannot be read again. It is removed once the pages are made.
   [[nodiscard]] std::string results_file(const std::string& json) {
     struct stat info{};
-    // The lines of a pipe are gone once they are read.
+    // A pipe's lines are gone once read.
     const bool is_stream = !json.empty() && ::stat(json.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
     if (!any()) return "";
     if (!json.empty() && !is_stream) return json;
@@ -69,11 +68,11 @@ class Pages {
     return fresh_results_name(asked_.empty() ? of_bazel_ : asked_);
   }
 
-  /// Adds a file with results, of which the pages are made.
+  /// Adds a file of results to make the pages from.
   void add(const std::string& results) { results_.push_back(std::filesystem::absolute(results).string()); }
 
-  /// Makes the pages, unless no file was added. Returns whether the page that was asked for, if one was, could be made.
-  /// The reason for a page that could not be goes to `errors`, after `program`, the name by which messages begin.
+  /// Makes the pages, unless no file was added. Returns false if the page of `--html` failed. Prints failures to
+  /// `errors`, after `program`, the name that messages begin with.
   [[nodiscard]] bool make(const std::string& program, std::ostream& errors) const {
     if (results_.empty()) return true;
     const auto made = [&](const std::string& page) {

@@ -10,13 +10,13 @@
 
 namespace pace {
 
-/// Levels of arrays and objects. What pace writes has about ten.
+/// Most levels of arrays and objects. pace itself writes about ten.
 inline constexpr int deepest_json = 100;
 
-/// The value of `text`; `Json` is a type of nlohmann's library. Throws what that throws for text that is no JSON, and
-/// Error for text that is nested more than `deepest_json` levels deep: copying, comparing and writing a value recurse
-/// into its levels, and enough of them exhaust the stack. Calls `visit(depth, event, value)` for each event of the
-/// parser. It sees every key, and the returned object keeps the last of equal ones alone.
+/// Returns the value of `text`; `Json` is a type of nlohmann's library. Throws that library's error for text that is
+/// not JSON, and Error for more than `deepest_json` levels. Copying, comparing and writing recurse into the levels, and
+/// enough of them exhaust the stack. Calls `visit(depth, event, value)` for each event of the parser. It sees every
+/// key; the returned object keeps only the last of equal ones.
 template <class Json, class Visit>
 [[nodiscard]] Json parse_json(std::string_view text, const Visit& visit) {
   return Json::parse(text, [&visit](int depth, auto event, Json& value) {
@@ -32,8 +32,8 @@ template <class Json>
   return parse_json<Json>(text, [](int /*depth*/, auto /*event*/, Json& /*value*/) {});
 }
 
-/// The value in the file at `path`. Throws InputError, which names the file and what was `expected`, if it cannot be
-/// read (see read_file) or is no JSON.
+/// Returns the value in the file at `path`. Throws InputError, with the file and the `expected` content, if it cannot
+/// be read (see read_file) or is not JSON.
 template <class Json>
 [[nodiscard]] Json read_json_file(const std::string& path, const std::string& expected) {
   const std::string text = read_file(path, expected);

@@ -1,4 +1,4 @@
-// read_file: all of an input file, without waiting for what never comes.
+// read_file: all of an input file, without waiting forever.
 #pragma once
 
 #include <fcntl.h>
@@ -26,12 +26,12 @@
 
 namespace pace {
 
-/// For how long a pipe may bring nothing: until a program opens it to write, and between two writes of that one.
+/// Longest silence of a pipe: until a program opens it to write, and between two writes.
 inline constexpr std::chrono::milliseconds longest_silence_of_pipe = std::chrono::seconds(30);
-/// Seconds in the place of that.
+/// Replaces that limit, in seconds.
 inline constexpr const char* pipe_timeout_variable = "PACE_PIPE_TIMEOUT";
 
-/// Waits at most so long for something to read from the descriptor, or for the end of a pipe; returns false if neither
+/// Waits at most `most` for something to read from the descriptor, or for the end of a pipe; returns false if neither
 /// came.
 using WaitForPipe = std::function<bool(int descriptor, std::chrono::milliseconds most)>;
 
@@ -48,7 +48,7 @@ namespace detail {
   return false;
 }
 
-/// Throws InputError if the variable holds no number of seconds.
+/// Throws InputError if the variable does not hold a number of seconds.
 [[nodiscard]] inline std::chrono::milliseconds pipe_timeout() {
   const char* const given = std::getenv(pipe_timeout_variable);
   if (given == nullptr || *given == '\0') return longest_silence_of_pipe;
@@ -62,7 +62,7 @@ namespace detail {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
 }
 
-/// Whether the pipe has no name by which a further program could open it, as a shell's `<(...)` has none.
+/// Whether the pipe has no name, as a shell's `<(...)`: no other program can open it.
 [[nodiscard]] inline bool is_unnamed_pipe(int descriptor) {
   char target[8] = {};
   const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
@@ -74,20 +74,20 @@ namespace detail {
 
 /// Limits of read_file().
 struct ReadOptions {
-  /// Largest size in bytes; a longer file is refused without being read to its end.
+  /// Largest size in bytes. Refuses a longer file without reading it to its end.
   std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
-  /// Whether a file with a NUL byte is refused, without being read to its end.
+  /// Whether to refuse a file with a NUL byte, without reading it to its end.
   bool text_only = false;
-  /// Whether pipes are read like files; false for all files of a folder, since each pipe would be waited for.
+  /// Whether to read pipes like files; false for all files of a folder, since each pipe would be waited for.
   bool pipes = true;
   /// Waits until a pipe can be read or the time is over; tests pass another function.
   WaitForPipe wait = &detail::poll_pipe;
 };
 
-/// Returns the content of a regular file or of a pipe (a named one, or a shell's `<(...)`) up to its end, or the kept
-/// content of a pipe (see keep_pipes()). Throws InputError, which names the file and the `expected` content, for a
-/// folder, a device, a socket, a pipe that no program writes to or whose writer is silent for longer than
-/// `longest_silence_of_pipe`, a file beyond the limits of `options`, and a file that cannot be opened or read.
+/// Returns the content of a regular file or a pipe (a named one, or a shell's `<(...)`) up to its end, or the kept
+/// content of a pipe (see keep_pipes()). Throws InputError, with the file and the `expected` content, for a folder, a
+/// device, a socket, and a file that is beyond the limits of `options` or cannot be read. Also for a pipe that no
+/// program writes to, or whose writer is silent for longer than `longest_silence_of_pipe`.
 [[nodiscard]] inline std::string read_file(const std::string& path, const std::string& expected,
                                            const ReadOptions& options = {}) {
   const auto fail = [&](const std::string& what) { throw InputError({path}, what + "; expected " + expected); };
@@ -115,7 +115,7 @@ struct ReadOptions {
   constexpr std::size_t chunk = std::size_t{1} << 18;
   if (S_ISREG(info.st_mode) && static_cast<std::size_t>(info.st_size) <= options.most_bytes)
     text.reserve(static_cast<std::size_t>(info.st_size) + chunk);
-  // A named pipe that no program has opened to write looks as if it had ended.
+  // Before a program opens it to write, a named pipe looks as if it had ended.
   bool may_begin = S_ISFIFO(info.st_mode) && !detail::is_unnamed_pipe(descriptor.get());
   for (;;) {
     const std::size_t size = text.size();
@@ -137,7 +137,7 @@ struct ReadOptions {
       fail("is a pipe whose writer has sent nothing for " + std::to_string(most.count()) + " ms (" +
            pipe_timeout_variable + "=SECONDS changes that)");
     } else {
-      // A program may have opened it and not written yet.
+      // A program may have opened it without writing yet.
       may_begin = false;
     }
   }

@@ -19,8 +19,8 @@ namespace pace {
 
 namespace detail {
 
-/// Calls `use(line, number)` for each line of `text` that has an end, and returns the rest. `number` is increased by
-/// one before each call.
+/// Calls `use(line, number)` for each line of `text` that has an end, and returns the rest. Increases `number` before
+/// each call.
 template <class Use>
 [[nodiscard]] std::string_view use_whole_lines(std::string_view text, std::size_t& number, const Use& use) {
   for (std::size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
@@ -30,14 +30,14 @@ template <class Use>
 
 }  // namespace detail
 
-/// Calls `use(line, number)` for each line that has an end, without that end; lines are numbered from 1. Returns what
-/// follows the last end. Of a regular file no more is in memory than one line and a chunk; of a pipe, all of it is (see
-/// read_file()). Throws InputError as read_file() does, and for a line, or a pipe, of more than `longest` bytes.
+/// Calls `use(line, number)` for each line that has an end, without that end, with numbers from 1. Returns the text
+/// after the last end. Holds one line and a chunk of a regular file in memory, but all of a pipe. Throws InputError as
+/// read_file() does, and for a line, or a pipe, of more than `longest` bytes.
 template <class Use>
 [[nodiscard]] std::string read_lines(const std::string& path, const std::string& expected, std::size_t longest,
                                      const Use& use) {
   std::size_t number = 0;
-  // Looked up by name: opening a pipe and closing it again would end its writer.
+  // By name: opening a pipe and closing it would end its writer.
   if (struct stat info{}; ::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {
     const std::string text = read_file(path, expected, {.most_bytes = longest});
     return std::string(detail::use_whole_lines(text, number, use));

@@ -1,4 +1,4 @@
-// The program that makes pages of results: where it is, and how it is run.
+// The program that makes pages of results: where it is, and how to run it.
 #pragma once
 
 #include <array>
@@ -21,13 +21,13 @@
 
 namespace pace {
 
-/// Set to the program of tools/report, for programs that do not have it among their runfiles.
+/// Names the program of tools/report, for programs without it among their runfiles.
 inline constexpr const char* report_variable = "PACE_REPORT";
 
 namespace detail {
 
-/// Returns the absolute path by which this process was started; empty if it was found by the PATH. The working
-/// directory must still be that of the start.
+/// Returns the absolute path that this process was started by; empty if the shell found it by the PATH. Assumes the
+/// working directory of the start.
 [[nodiscard]] inline std::filesystem::path path_started_by() {
   std::ifstream words("/proc/self/cmdline", std::ios::binary);
   std::string first;
@@ -38,9 +38,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the program that makes pages: the one that PACE_REPORT names, or else the one that a pace_test, a
-/// pace_binary or a program of tools/ has among its runfiles; empty if there is neither. Throws InputError if
-/// PACE_REPORT names no program.
+/// Returns the program that makes pages: the one that PACE_REPORT names, or else the one among the runfiles of a
+/// pace_test, a pace_binary or a program of tools/. Empty if there is neither. Throws InputError if PACE_REPORT names
+/// no program.
 [[nodiscard]] inline std::string report_program() {
   if (const auto given = environment_variable(report_variable); !given.empty()) {
     const std::string path = user_path(given);
@@ -52,8 +52,8 @@ namespace detail {
   const std::string name = "tools/report/report";
   std::string beside = shipped_file(name);
   if (::access(beside.c_str(), X_OK) == 0) return beside;
-  // A program that is started by its path has its runfiles next to it: next to its file, or to the link of a
-  // pace_binary's name, by which it was started.
+  // A program started by its path has its runfiles next to it: next to its file, or to the link with a pace_binary's
+  // name.
   std::error_code none;
   for (const auto& self : {std::filesystem::read_symlink("/proc/self/exe", none), detail::path_started_by()}) {
     std::string own = self.string() + ".runfiles/pace/" + name;
@@ -62,8 +62,8 @@ namespace detail {
   return "";
 }
 
-/// Throws Error if a page cannot be put at `path`, an absolute one: its folder is missing or cannot be written to, or
-/// the path is that of a folder.
+/// Throws Error if no page can be put at `path`, an absolute one: its folder is missing or not writable, or the path is
+/// a folder.
 inline void require_place_of_page(const std::string& path) {
   const auto folder = std::filesystem::path(path).parent_path();
   if (!std::filesystem::is_directory(folder) || ::access(folder.c_str(), W_OK) != 0)
@@ -71,9 +71,8 @@ inline void require_place_of_page(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw Error(path + ": is a folder; expected a file name");
 }
 
-/// Returns a name beside `page` that no file has, for results that are kept until the page is made of them. 64 bits of
-/// it are drawn by the operating system, so that neither a file of the user nor another run has the name later. Throws
-/// Error if no number can be drawn.
+/// Returns an unused name beside `page`, for results that are kept until the page is made. Its 64 random bits come from
+/// the operating system, so that nothing else takes the name later. Throws Error if there are none.
 [[nodiscard]] inline std::string fresh_results_name(const std::string& page) {
   for (;;) {
     std::array<char, 32> number{};
@@ -83,7 +82,7 @@ inline void require_place_of_page(const std::string& path) {
   }
 }
 
-/// Makes the page `page` of the results in `files` by `program`, the result of report_program(). Returns why there is
+/// Makes the page `page` from the results in `files` by `program`, the result of report_program(). Returns why there is
 /// no page; empty if there is one.
 [[nodiscard]] inline std::string make_page(const std::string& program, const std::vector<std::string>& files,
                                            const std::string& page) {

@@ -1,4 +1,4 @@
-// same_file: whether two names or descriptions are those of one file.
+// same_file: whether two names or descriptions are of one file.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,8 +12,8 @@ namespace pace {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/// Returns whether both paths lead to one file, however they are spelt; false if there is none. By stat, since
-/// LibTorch's wheels export functions of std::filesystem that crash.
+/// Returns whether both paths lead to one existing file, however they are spelt. Uses stat, since LibTorch's wheels
+/// export functions of std::filesystem that crash.
 [[nodiscard]] inline bool same_file(const std::string& one, const std::string& other) {
   struct stat first{}, second{};
   return ::stat(one.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 && same_file(first, second);

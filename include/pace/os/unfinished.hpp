@@ -1,4 +1,4 @@
-// Unfinished: files and folders without results, which are removed if a signal ends the process.
+// Unfinished: files and folders without results, removed if a signal ends the process.
 #pragma once
 
 #include <limits.h>
@@ -19,14 +19,13 @@
 
 namespace pace {
 
-/// How the creation of a file or folder is undone. A file that is to replace another one is removed only under its
-/// first name (`remove_beside`): once it has the other name, it holds results.
+/// How to undo the creation of a file or folder. A file that will replace another is only removed under its first name
+/// (`remove_beside`): under the other name it holds results.
 enum class TakeBack : int { nothing, remove_file, empty_file, remove_folder, remove_beside };
 
 namespace detail {
 
-/// Entry of a static table for a signal handler, which replaces the destructors that do not run and may neither lock
-/// nor allocate.
+/// Entry of a static table for a signal handler, where no destructors run and nothing may lock or allocate.
 struct UnfinishedPath {
   std::atomic<bool> is_taken{false};
   std::atomic<TakeBack> how{TakeBack::nothing};
@@ -36,7 +35,7 @@ struct UnfinishedPath {
   char path[PATH_MAX] = {};
 };
 
-/// More entries than one run has open. Paths beyond that are not removed if a signal ends the process.
+/// More entries than one run has open. A signal does not remove paths beyond them.
 inline constexpr std::size_t most_unfinished = 64;
 inline std::array<UnfinishedPath, most_unfinished> unfinished_paths;
 
@@ -45,9 +44,9 @@ inline std::atomic<pid_t> process_that_ends_first{0};
 
 }  // namespace detail
 
-/// Undoes the creation of the file `path`, open as `descriptor`, or of the folder `path`. A file that should be removed
-/// is emptied if another file has its name by now; if nothing has that name, the file stays as it is.
-/// Async-signal-safe. Returns whether something was removed.
+/// Undoes the creation of the file `path`, open as `descriptor`, or of the folder `path`. If another file now has the
+/// name of a file to remove, empties the file instead. If nothing has that name, leaves it. Async-signal-safe. Returns
+/// whether it removed something.
 inline bool take_back(TakeBack how, const char* path, int descriptor) noexcept {
   if (how == TakeBack::nothing) return false;
   if (how == TakeBack::remove_folder) return ::rmdir(path) == 0;
@@ -72,7 +71,7 @@ inline void take_back_unfinished() noexcept {
     return any;
   };
   each(/*folders=*/false);
-  // Folders are in no order and may be nested, so that a pass may empty a folder for the next pass.
+  // Folders have no order and may be nested: a pass may empty a folder for the next one.
   while (each(/*folders=*/true)) {
   }
 }
@@ -81,8 +80,8 @@ inline void take_back_unfinished() noexcept {
 class Unfinished {
  public:
   Unfinished() = default;
-  /// Registers `path`, whose creation is undone as `how` describes; `descriptor` is that of an open file. Has no effect
-  /// if the path is too long or the table is full.
+  /// Registers `path`, to be undone as `how` says; `descriptor` is an open file's. Has no effect if the path is too
+  /// long or the table is full.
   Unfinished(TakeBack how, const std::string& path, int descriptor = -1) noexcept {
     if (path.size() >= sizeof(detail::UnfinishedPath::path)) return;
     for (auto& entry : detail::unfinished_paths) {
@@ -98,7 +97,7 @@ class Unfinished {
   }
   /// Takes over the registration of `other`.
   Unfinished(Unfinished&& other) noexcept : entry_(std::exchange(other.entry_, nullptr)) {}
-  /// Exchanges the registrations of both objects.
+  /// Swaps the registrations of both objects.
   Unfinished& operator=(Unfinished&& other) noexcept {
     std::swap(entry_, other.entry_);
     return *this;
@@ -133,7 +132,7 @@ inline void take_back_and_end(int number) {
 }  // namespace detail
 
 /// Installs a handler of SIGHUP, SIGINT and SIGTERM that calls take_back_unfinished() before the signal ends the
-/// process. Signals that are ignored or have another handler are left unchanged.
+/// process. Leaves signals that are ignored or have another handler unchanged.
 inline void take_back_when_ended() {
   for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
     struct sigaction action{};
