@@ -1,4 +1,4 @@
-// Activity: the present activity of this process, in memory that a supervising process can read.
+// Activity: what this process does now, in memory that a supervising process can read.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,7 @@
 
 namespace pace {
 
-/// The present activity of a process. It is plain memory, so that it may be shared with another process and outlive
-/// this one.
+/// Current activity of a process. Plain memory, so that another process can share it and outlive this one.
 struct Activity {
   /// Longest name of a comparison, in bytes; longer names are cut.
   static constexpr std::size_t longest_name = 1023;
@@ -19,23 +18,23 @@ struct Activity {
   /// Longest remark on the values of operands, in bytes; longer ones are cut.
   static constexpr std::size_t longest_remark = 1023;
 
-  /// Number of calls and samples of calls that have begun.
+  /// Number of calls and samples of calls begun so far.
   std::uint64_t beats = 0;
-  /// Name of the comparison that runs or whose inputs are being made; empty: none.
+  /// Comparison that runs or whose inputs are being made; empty: none.
   char comparison[longest_name + 1] = {};
-  /// Index of the implementation whose code runs or ran last; below 0: none.
+  /// Index of the implementation that runs or ran last; below 0: none.
   std::int64_t implementation = -1;
-  /// Whether `beats` must keep growing; false, for example, while code is compiled.
+  /// Whether `beats` must keep growing; false, for example, during compilation.
   bool watched = false;
-  /// Whether all tests have run and their results are written. A process that ends before has not passed, whatever its
+  /// Whether all tests have run and their results are written. A process that ends earlier has not passed, whatever its
   /// exit code.
   bool finished = false;
-  /// The exit code of a process that is `finished`. Something may end the process with another one afterwards.
+  /// Exit code of a `finished` process. Later code may still end the process with another one.
   int exit_code = 0;
-  /// Whether exit() or quick_exit() was called before the work was done; see ExitGuard. The exit code is the guard's.
+  /// Whether exit() or quick_exit() was called before the work was done. ExitGuard then sets the exit code.
   bool called_exit = false;
-  /// Sentences on how the operands of present calls differ from those given, with the remedy; empty: they do not
-  /// differ. See OnOtherValues.
+  /// Sentences on how the operands of current calls differ from the caller's values, with a remedy; empty: they do not.
+  /// See OnOtherValues.
   char other_values[longest_remark + 1] = {};
 
   /// Writes `text` to `to`, which has room for `longest` bytes and a zero.
@@ -43,8 +42,8 @@ struct Activity {
     to[text.copy(to, std::min(longest, text.size()))] = '\0';
   }
 
-  /// Notes that the code of the implementation `index` begins to run. Relaxed atomic stores are as fast as plain ones
-  /// and do not disturb the samples around them.
+  /// Notes that the implementation `index` begins to run. Relaxed atomic stores are as fast as plain ones and do not
+  /// disturb the samples around them.
   void running(std::int64_t index) {
     __atomic_store_n(&implementation, index, __ATOMIC_RELAXED);
     __atomic_store_n(&beats, beats + 1, __ATOMIC_RELAXED);
@@ -56,15 +55,14 @@ struct Activity {
   }
 };
 
-/// Returns the pointer to the activity of this process. A supervising process lets it point to memory that both share.
+/// Returns the pointer to this process's activity. A supervisor points it to memory that both share.
 [[nodiscard]] inline Activity*& activity() {
   static Activity own;
   static Activity* current = &own;
   return current;
 }
 
-/// Enters a comparison into the activity of this process for the lifetime of the object. An object that is made while
-/// another one lives has no effect.
+/// Enters a comparison into this process's activity for its lifetime. Has no effect inside another such object.
 class AtWork {
  public:
   /// Enters the name of the comparison.
@@ -85,14 +83,14 @@ class AtWork {
   bool outermost_;
 };
 
-/// Enters into the activity of this process, for the lifetime of the object, that calls are made on other values than
-/// those given. An implementation that crashes, throws or hangs meanwhile may be right for the values given, so that
-/// the remark becomes a part of its message. Of nested objects, the innermost one counts.
+/// Enters into this process's activity, for its lifetime, that calls use unseen values. An implementation that now
+/// crashes, throws or hangs may be right for the caller's values, so its message gets the remark. The innermost object
+/// counts.
 class OnOtherValues {
  public:
   /// Enters nothing.
   OnOtherValues() = default;
-  /// `which` says whence the values come, as a clause such as `pace tried large values`, and `remedy` completes the
+  /// `which` says where the values come from, as a clause such as `pace tried large values`. `remedy` completes the
   /// clause `if the code relies on what is special about the values given, ...`.
   OnOtherValues(std::string_view which, std::string_view remedy) : before_(activity()->other_values) {
     Activity::write(activity()->other_values, Activity::longest_remark,
@@ -105,7 +103,7 @@ class OnOtherValues {
     if (before_) Activity::write(activity()->other_values, Activity::longest_remark, *before_);
   }
 
-  /// Returns `message` with the remark that `activity` holds.
+  /// Returns `message` with the remark in `activity`, if there is one.
   [[nodiscard]] static std::string add_to(std::string message, const Activity& activity) {
     if (activity.other_values[0] != '\0') message += std::string(". ") + activity.other_values;
     return message;

@@ -1,4 +1,4 @@
-// Environment variables that Bazel sets, and the file by which it detects an early exit.
+// Environment variables that Bazel sets, and the file that shows it an early exit.
 #pragma once
 
 #include <cstdio>
@@ -17,14 +17,14 @@ namespace pace {
   return value == nullptr ? "" : value;
 }
 
-/// Returns whether `bazel test` started this process. Bazel sets BAZEL_TEST from version 5.2 on; older versions are
-/// detected by two variables that every test gets.
+/// Returns whether `bazel test` started this process. Bazel sets BAZEL_TEST since version 5.2. Older versions show by
+/// two variables that every test gets.
 [[nodiscard]] inline bool under_bazel() {
   return !environment_variable("BAZEL_TEST").empty() ||
          (!environment_variable("TEST_SRCDIR").empty() && !environment_variable("TEST_TIMEOUT").empty());
 }
 
-/// Catch2 follows Bazel's variables (filter, shards, XML) only where BAZEL_TEST is set.
+/// Sets BAZEL_TEST under Bazel: Catch2 follows Bazel's variables (filter, shards, XML) only with it.
 inline void tell_catch2_of_bazel() {
   if (under_bazel()) ::setenv("BAZEL_TEST", "1", 0);
 }
@@ -37,47 +37,46 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns a path from a command line. Since `bazel run` starts programs in their runfiles, a relative path is resolved
-/// against the directory in which `bazel run` was started. Outside of it, the path is returned unchanged.
+/// Returns a path from a command line. `bazel run` starts programs in their runfiles, so a relative path is resolved
+/// against the directory where you started it. Outside of `bazel run`, returns the path unchanged.
 [[nodiscard]] inline std::string user_path(const std::string& path) {
   const std::string stood_in = environment_variable("BUILD_WORKING_DIRECTORY");
   return stood_in.empty() || path.empty() ? path : detail::inside(stood_in, path);
 }
 
-/// Returns where a file or folder of pace is that a program has beside it: `path` is from the root of pace's workspace,
-/// which is also that of the runfiles. In the runfiles of a program in another workspace, it is below external/pace. If
-/// it is in neither place, `path` is returned, so that reading fails with that name.
+/// Returns the place of a file or folder that pace ships beside a program. `path` is from the root of pace's workspace
+/// and of its runfiles. In another workspace's runfiles it is below external/pace. If it is in neither place, returns
+/// `path`, so that reading fails with that name.
 [[nodiscard]] inline std::string shipped_file(const std::string& path) {
   const std::string outside = detail::inside("external/pace", path);
   return ::access(path.c_str(), F_OK) != 0 && ::access(outside.c_str(), F_OK) == 0 ? outside : path;
 }
 
-/// Returns the folder in which `bazel test` keeps the files of a test; empty outside of it.
+/// Returns the folder where `bazel test` keeps the files of a test; empty outside of it.
 [[nodiscard]] inline std::string undeclared_outputs() { return environment_variable("TEST_UNDECLARED_OUTPUTS_DIR"); }
 
-/// As user_path; inside `bazel test` a relative path is taken from the undeclared outputs, because the working
-/// directory is thrown away with the sandbox.
+/// As user_path. In `bazel test` a relative path is in the undeclared outputs, since the working directory goes with
+/// the sandbox.
 [[nodiscard]] inline std::string output_path(const std::string& path) {
   if (!environment_variable("BUILD_WORKING_DIRECTORY").empty()) return user_path(path);
   return undeclared_outputs().empty() ? path : detail::inside(undeclared_outputs(), path);
 }
 
-/// The file that exists while tests run: if something calls exit(0) half-way, the file stays behind and Bazel fails the
-/// test.
+/// File that exists while tests run. If something calls exit(0) half-way, it stays behind, and Bazel fails the test.
 class PrematureExitFile {
  public:
-  /// Makes the file that TEST_PREMATURE_EXIT_FILE names, if there is such a variable.
+  /// Makes the file that TEST_PREMATURE_EXIT_FILE names, if set.
   static void make() {
     path() = environment_variable("TEST_PREMATURE_EXIT_FILE");
     if (!path().empty()) std::ofstream(path()) << '0';
   }
-  /// Removes the file that make() has made. This is the last thing that a program does before it ends.
+  /// Removes the file that make() made. Call it last before the program ends.
   static void remove() noexcept {
     if (!path().empty()) std::remove(path().c_str());
   }
 
  private:
-  /// It is never destroyed, since handlers of exit() use it.
+  /// Never destroyed, since handlers of exit() use it.
   [[nodiscard]] static std::string& path() {
     static auto* const path = new std::string;
     return *path;

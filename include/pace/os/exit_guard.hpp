@@ -1,5 +1,4 @@
-// ExitGuard: a program that ends before its work is done must not look as if it had passed. end_failed() and
-// fail_without_handlers(): a program that has failed must not be turned into one that has passed while it ends.
+// ExitGuard: keeps programs that end early, or have failed, from ending with the exit code of a success.
 #pragma once
 
 #include <unistd.h>
@@ -14,7 +13,7 @@
 #include "pace/os/bazel.hpp"
 #include "pace/os/unfinished.hpp"
 
-// Functions of the runtime libraries that write the counts of coverage when a program ends; null in other programs.
+// The runtime libraries write coverage counts by these when a program ends; null in other programs.
 extern "C" {
 __attribute__((weak)) void __gcov_exit();               // NOLINT(bugprone-reserved-identifier)
 __attribute__((weak)) int __llvm_profile_write_file();  // NOLINT(bugprone-reserved-identifier)
@@ -22,27 +21,26 @@ __attribute__((weak)) int __llvm_profile_write_file();  // NOLINT(bugprone-reser
 
 namespace pace::detail {
 
-/// Whether this program counts the coverage of its code, which handlers of exit() write into files.
+/// Whether this program counts coverage, which handlers of exit() write into files.
 [[nodiscard]] inline bool counts_coverage() { return &__gcov_exit != nullptr || &__llvm_profile_write_file != nullptr; }
 
-/// Ends the process with `code`, which must not be 0, after what was printed has been passed on. No handler of exit()
-/// and no destructor of a static or thread-local object runs, since an implementation may have registered one that ends
-/// the process with another code. Returns if the program counts coverage.
+/// Ends the process with `code`, which must not be 0, after flushing its output. Runs no handler of exit() and no
+/// destructor of a static or thread-local object: an implementation may have registered one that ends the process with
+/// another code. Returns if the program counts coverage.
 inline void end_failed(int code) {
   if (counts_coverage()) return;
   std::cout.flush();
   std::cerr.flush();
   std::clog.flush();
   std::fflush(nullptr);
-  // No destructor does it.
+  // No destructor runs to do it.
   take_back_unfinished();
   PrematureExitFile::remove();
   std::_Exit(code);
 }
 
-/// From this call on, a process that leaves its main function, or calls exit(), with another code than 0 ends by
-/// end_failed(): the handler that is registered last is called first. What the destructors of thread-local objects do
-/// comes before all handlers.
+/// From now on, a process that leaves its main function or calls exit() with a code other than 0 ends by end_failed().
+/// The handler registered last runs first, but after the destructors of thread-local objects.
 inline void fail_without_handlers() {
   (void)::on_exit(
       [](int code, void*) {
@@ -52,10 +50,9 @@ inline void fail_without_handlers() {
       nullptr);
 }
 
-/// While one lives, std::exit and std::quick_exit end the program with EXIT_FAILURE and a message, whatever code they
-/// were given: a test, or an implementation, that calls exit(0) would otherwise skip its own verdict. (_exit cannot be
-/// caught from inside; Bazel's TEST_PREMATURE_EXIT_FILE and a supervising process catch it.) A supervising process
-/// learns of the call from Activity::called_exit.
+/// While one exists, std::exit and std::quick_exit end the program with EXIT_FAILURE and a message, whatever their
+/// code. A test or implementation that calls exit(0) would otherwise skip its own verdict. A supervisor sees the call
+/// in Activity::called_exit. We cannot catch _exit from inside; Bazel's TEST_PREMATURE_EXIT_FILE and a supervisor do.
 class ExitGuard {
  public:
   /// `where` completes "the program was ended, by exit() or quick_exit(), ".
@@ -73,19 +70,18 @@ class ExitGuard {
     std::string where = {};
     ::pid_t process = 0;
   };
-  /// Made before the handlers are registered, so destroyed after they have run.
+  /// Made before the handlers are registered, so destroyed after they ran.
   [[nodiscard]] static Running& current() {
     static Running running;
     return running;
   }
   static void fail_if_running() {
-    // A child that a test or an implementation forked may end as it likes.
+    // A child forked by a test or an implementation may end as it likes.
     if (current().where.empty() || current().process != ::getpid()) return;
     __atomic_store_n(&activity()->called_exit, true, __ATOMIC_RELAXED);
     std::fflush(nullptr);
     std::fprintf(stderr, "pace: the program was ended, by exit() or quick_exit(), %s; that is a failure\n",
                  current().where.c_str());
-    // No destructor does it.
     take_back_unfinished();
     std::_Exit(EXIT_FAILURE);
   }

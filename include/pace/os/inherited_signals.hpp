@@ -1,4 +1,4 @@
-// InheritedSignals: the signals that this process was started with as ignored, such as SIGHUP under nohup.
+// InheritedSignals: signals ignored at the start of this process, such as SIGHUP under nohup.
 #pragma once
 
 #include <csignal>
@@ -7,7 +7,7 @@
 
 namespace pace {
 
-/// The signals that this process ignored when the object was made. Ignored signals survive exec, handlers do not.
+/// Signals that this process ignored when the object was made. Ignored signals survive exec, handlers do not.
 class InheritedSignals {
  public:
   InheritedSignals() noexcept {
@@ -20,15 +20,15 @@ class InheritedSignals {
 
   /// Returns whether the signal `number` was ignored.
   [[nodiscard]] bool ignores(int number) const noexcept { return ::sigismember(&ignored_, number) == 1; }
-  /// Ignores the signal `number` again if it was ignored, and sets its default action otherwise. Async-signal-safe, so
-  /// that it may be called between fork and exec.
+  /// Ignores the signal `number` if it was ignored, else sets its default action. Async-signal-safe: may run between
+  /// fork and exec.
   void restore(int number) const noexcept { ::signal(number, ignores(number) ? SIG_IGN : SIG_DFL); }
 
  private:
   sigset_t ignored_;
 };
 
-/// The signals that the program inherited, read before main begins.
+/// Inherited signals, read before main begins.
 inline const InheritedSignals inherited_signals;
 
 }  // namespace pace

@@ -15,7 +15,7 @@ namespace pace {
 
 namespace detail {
 
-/// The number that scanf's `format`, with one %lld, reads at the start of a line of `file`; nothing if no line matches
+/// The number that scanf's `format`, with one %lld, reads at the start of a line of `file`. Nothing if no line matches
 /// or there is no such file.
 [[nodiscard]] inline std::optional<std::int64_t> number_in(const char* file, const char* format) {
   std::FILE* const stream = std::fopen(file, "r");
@@ -28,8 +28,8 @@ namespace detail {
   return found ? std::optional<std::int64_t>(number) : std::nullopt;
 }
 
-/// The bytes that the limits of this process's control group and of those around it (version 2) leave; nothing if there
-/// is no limit. In a container, the group of the container is the outermost one.
+/// Bytes left by the limits of this process's control group and those around it (version 2); nothing without a limit.
+/// In a container, its group is the outermost one.
 [[nodiscard]] inline std::optional<std::int64_t> left_in_control_groups() {
   std::ifstream file("/proc/self/cgroup");
   std::string line, group;
@@ -38,10 +38,10 @@ namespace detail {
   std::optional<std::int64_t> left;
   while (true) {
     const std::string folder = "/sys/fs/cgroup" + group;
-    // Where there is no limit, the file holds "max", which is not read as a number.
+    // Without a limit, the file says "max", which does not read as a number.
     const auto limit = number_in((folder + "/memory.max").c_str(), "%lld");
     const auto used = number_in((folder + "/memory.current").c_str(), "%lld");
-    // Files that were read count as used until somebody needs their memory.
+    // Cached files count as used until something needs their memory.
     const auto files = number_in((folder + "/memory.stat").c_str(), "inactive_file %lld");
     if (limit && used) left = std::min(left.value_or(*limit), *limit - *used + files.value_or(0));
     if (group.empty()) return left;
@@ -49,7 +49,7 @@ namespace detail {
   }
 }
 
-/// The bytes that a limit on the size of the address space leaves (`ulimit -v`); nothing if there is none.
+/// Bytes left by a limit on the address space (`ulimit -v`); nothing without one.
 [[nodiscard]] inline std::optional<std::int64_t> left_of_address_space() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
@@ -61,7 +61,7 @@ namespace detail {
 }  // namespace detail
 
 /// Returns the bytes that can be allocated without swapping: the smallest of the kernel's MemAvailable and the rest of
-/// the limits on control groups (version 2) and on the address space; nothing if none can be read.
+/// the limits on control groups (version 2) and on the address space. Nothing if none can be read.
 template <class Bytes = std::int64_t>
 [[nodiscard]] std::optional<Bytes> available_memory() {
   std::optional<Bytes> available;

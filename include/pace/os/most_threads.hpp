@@ -7,8 +7,8 @@
 
 namespace pace {
 
-/// Returns the largest number of threads that options accept: four for each processor, since more would only wait for
-/// each other and take long to start, and at least 64, so that small machines accept the settings of larger ones.
+/// Returns the largest number of threads that options accept: four per processor, since more would wait for each other
+/// and take long to start. At least 64, so that small machines accept the settings of larger ones.
 [[nodiscard]] inline int most_threads() {
   constexpr int each_processor = 4, anywhere = 64;
   return std::max(anywhere, each_processor * static_cast<int>(std::thread::hardware_concurrency()));

@@ -1,4 +1,4 @@
-// Orphans: processes that a child has started and left running, in any process group or session.
+// Orphans: processes that a child started and left running, in any process group or session.
 #pragma once
 
 #include <dirent.h>
@@ -16,8 +16,7 @@
 
 namespace pace {
 
-/// During the lifetime of the object, processes whose parent ends become children of this process instead of the init
-/// process; end_all() kills them.
+/// During its lifetime, processes whose parent ends become children of this process, not of init. end_all() kills them.
 class Orphans {
  public:
   Orphans() : before_(children()) {
@@ -28,9 +27,9 @@ class Orphans {
   Orphans& operator=(const Orphans&) = delete;
   ~Orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, was_); }
 
-  /// Kills every child that this process did not have at first, and what that leaves behind in turn.
+  /// Kills every child that this process did not have at first, and the orphans that this leaves in turn.
   void end_all() const {
-    // Each round ends one generation; a process that starts others as fast as it is killed is given up.
+    // Each round ends one generation. Gives up on a process that starts others as fast as they are killed.
     for (int round = 0; round < 100; ++round) {
       bool any = false;
       for (const pid_t child : children()) {

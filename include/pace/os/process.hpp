@@ -39,7 +39,7 @@ namespace pace::detail {
 struct ExitStatus {
   int code = 0;
   int signal = 0;
-  /// Time without output after which the program was killed; absent if it was not.
+  /// Time without output after which it was killed; absent if it was not.
   std::optional<std::chrono::milliseconds> silent_for{};
 
   [[nodiscard]] bool ok() const noexcept { return code == 0 && signal == 0 && !silent_for; }
@@ -52,7 +52,7 @@ struct ExitStatus {
   }
 };
 
-/// Splits a stream of bytes into lines. Lines longer than `longest_line` are split, so that they do not fill the
+/// Splits a stream of bytes into lines. Also splits lines longer than `longest_line`, so that they do not fill the
 /// memory.
 class LineReader {
  public:
@@ -79,23 +79,23 @@ class LineReader {
   std::string pending_;
 };
 
-/// Gives back to the system, or to be ignored as this process was started, the signals that programs of pace handle or
-/// ignore: what is ignored outlives exec, and the program that is executed would take it for inherited. May be called
-/// between fork and exec.
+/// Resets the signals that pace's programs handle or ignore: to ignored if this process was started so, else to their
+/// default. Ignored signals outlive exec, and the executed program would take them for inherited. May run between fork
+/// and exec.
 inline void restore_signals() noexcept {
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ}) inherited_signals.restore(number);
 }
 
 /// Parameters of a child process.
 struct Spawn {
-  /// Arguments without a shell; the first one is the program, which is searched in PATH unless it has a slash.
+  /// Arguments without a shell. The first is the program, searched in PATH unless it has a slash.
   std::vector<std::string> arguments;
-  /// Environment as NAME=VALUE; absent: that of this process.
+  /// Environment as NAME=VALUE; absent: this process's.
   std::optional<std::vector<std::string>> environment{};
-  /// A file descriptor for its standard output and standard error.
+  /// File descriptor for its standard output and standard error.
   int output = STDOUT_FILENO;
-  /// Whether the child gets a process group of its own, so that it can be ended with all processes that it has started.
-  /// The interrupt key does not reach such a group; the end of the parent does.
+  /// Whether the child gets its own process group, so that it can be ended with all its processes. The interrupt key
+  /// does not reach such a group; the end of the parent does.
   bool own_group = false;
 };
 
@@ -107,10 +107,10 @@ struct Spawn {
   return result;
 }
 
-/// Starts a program with an empty standard input. The program is killed when the calling thread of this process ends,
-/// in whatever way. Throws `Unsupported` if it cannot be started.
+/// Starts a program with an empty standard input. The system kills it when the calling thread of this process ends.
+/// Throws `Unsupported` if it cannot be started.
 [[nodiscard]] inline pid_t spawn(const Spawn& wanted) {
-  // The child reports by it why exec failed; a successful exec closes it.
+  // The child reports through it why exec failed; a successful exec closes it.
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe: ") + std::strerror(errno));
   FileDescriptor reading(ends[0]), writing(ends[1]);
@@ -119,7 +119,7 @@ struct Spawn {
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) throw Unsupported("cannot start a process: " + std::string(std::strerror(errno)));
-  if (child == 0) {  // until exec only what a signal handler may do: other threads' locks are held for ever
+  if (child == 0) {  // until exec only what a signal handler may do: other threads' locks stay held
     restore_signals();
     if (wanted.own_group) ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -145,7 +145,6 @@ struct Spawn {
   throw Unsupported("cannot run " + wanted.arguments.front() + ": " + std::strerror(problem));
 }
 
-/// Waits for its end.
 [[nodiscard]] inline ExitStatus wait_for(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
@@ -154,7 +153,7 @@ struct Spawn {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
 }
 
-/// The first process of a group, started by spawn(). The group ends with the object at the latest.
+/// First process of a group, started by spawn(). The group ends with the object at the latest.
 class GroupLeader {
  public:
   explicit GroupLeader(pid_t process) noexcept : process_(process) {}
@@ -175,7 +174,7 @@ class GroupLeader {
   }
   /// Ends the whole group and returns how its first process ended.
   [[nodiscard]] ExitStatus end() {
-    // Before it is waited for: from then on its number may be that of another group.
+    // Before waiting: afterwards another group may have its number.
     ::kill(-process_, SIGKILL);
     return wait_for(std::exchange(process_, 0));
   }
@@ -184,18 +183,18 @@ class GroupLeader {
   pid_t process_;
 };
 
-/// A process in a group made by spawn() that kills the group when this process ends, in whatever way. The system by
-/// itself ends only the children of this process, not their children.
+/// A process in a group made by spawn() that kills the group when this process ends. The system by itself ends only
+/// this process's children, not theirs.
 class GroupGuard {
  public:
-  /// Starts the process. The leader of the group must not have been waited for yet. Throws `Unsupported` if no process
-  /// can be started.
+  /// Starts the process. The group's leader must not have been waited for yet. Throws `Unsupported` if no process can
+  /// be started.
   explicit GroupGuard(pid_t group) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe: ") + std::strerror(errno));
     FileDescriptor reading(ends[0]);
     writing_ = FileDescriptor(ends[1]);
-    // A shell rather than a copy of this process, whose memory would be kept for as long.
+    // A shell, not a copy of this process, which would keep its memory.
     static constexpr const char* words[] = {"/bin/sh", "-c", "read -r end; kill -s KILL 0", nullptr};
     process_ = ::fork();
     if (process_ < 0) throw Unsupported("cannot start a process: " + std::string(std::strerror(errno)));
@@ -217,15 +216,15 @@ class GroupGuard {
   }
 
  private:
-  /// Pipe that is closed when this process ends.
+  /// Pipe that closes when this process ends.
   FileDescriptor writing_;
   pid_t process_ = 0;
 };
 
-/// Runs a program and calls `on_line` with each line of its standard output and standard error. A program that prints
-/// nothing for `longest_silence` (absent: no limit) is killed. The program ends with this process, or when `on_line`
-/// throws, and its process group ends with it. Processes in other groups are not waited for, and their later output is
-/// lost. Throws `Unsupported` if the program cannot be started.
+/// Runs a program and calls `on_line` with each line of its standard output and standard error. Kills a program that
+/// prints nothing for `longest_silence` (absent: no limit). The program and its process group end with this process, or
+/// when `on_line` throws. Later output of processes in other groups is lost. Throws `Unsupported` if the program cannot
+/// be started.
 [[nodiscard]] inline ExitStatus run_process(const std::vector<std::string>& arguments,
                                             const std::function<void(std::string_view)>& on_line,
                                             std::optional<std::chrono::milliseconds> longest_silence = std::nullopt) {
@@ -259,7 +258,7 @@ class GroupGuard {
     silent = ready == 0;
     if (silent) break;
     if (end.revents != 0) {
-      // What it has left behind may hold the pipe open, and go on writing: no more than is there now is its own.
+      // Processes that it left behind may hold the pipe open and go on writing. Only bytes already there are its own.
       int there = 0;
       ::ioctl(reading.get(), FIONREAD, &there);
       for (auto left = static_cast<std::size_t>(there); left > 0;) {

@@ -12,9 +12,8 @@
 
 namespace pace {
 
-/// Returns `word` as a shell reads it back: as it is if no shell gives any of its characters a meaning, else in single
-/// quotes. A word with control characters or bytes outside of ASCII that may not be UTF-8 is written in the form $'...'
-/// of Bash and zsh, so that it stays on one line.
+/// Returns `word` as a shell reads it back: unchanged if no character has a meaning to a shell, else in single quotes.
+/// With control characters or bytes outside of ASCII it has the form $'...' of Bash and zsh, which stays on one line.
 [[nodiscard]] inline std::string shell_word(std::string_view word) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
   constexpr std::string_view hex = "0123456789abcdef";
@@ -38,7 +37,7 @@ namespace pace {
 
 namespace detail {
 
-/// Returns the label of the target whose program is at `path` in Bazel's output folder; empty: it is not there.
+/// Returns the label of the target whose program is at `path` in Bazel's output folder; empty if it is not there.
 [[nodiscard]] inline std::string label_of(const std::string& path) {
   const auto out = path.rfind("/bazel-out/");
   const auto bin = out == std::string::npos ? out : path.find("/bin/", out);
@@ -54,14 +53,13 @@ namespace detail {
   return "//" + package + (is_default ? "" : ':' + name);
 }
 
-/// Returns the name of Bazel as it was called: that of the wrapper, if that has started it.
+/// Returns the name that Bazel was called by: the wrapper's, if that started it.
 [[nodiscard]] inline std::string name_of_bazel() {
   if (auto wrapper = environment_variable("PACE_BAZEL_WRAPPER"); !wrapper.empty()) return shell_word(wrapper);
   return environment_variable("TEST_WORKSPACE") == "pace" ? "third_party/bazel" : "bazel";
 }
 
-/// Returns the option of Bazel that chose the CUDA build, for a build with it. Other options, such as -c, are not
-/// known.
+/// Returns the option of Bazel for the CUDA build, if this is one. Other options, such as -c, are unknown.
 [[nodiscard]] inline std::string build_options() {
 #ifdef PACE_CUDA
   return " --config=cuda";
@@ -73,7 +71,7 @@ namespace detail {
 }  // namespace detail
 
 /// Returns the command that runs this program with `words` as arguments: `bazel run` or `bazel test` if one of these
-/// has started it, else the file at `program`, its path.
+/// started it, else the file at `program`, its path.
 [[nodiscard]] inline std::string command_again(const std::string& program, const std::vector<std::string>& words) {
   std::string command;
   if (const auto target = environment_variable("TEST_TARGET"); under_bazel() && !target.empty()) {

@@ -1,4 +1,4 @@
-// Freed memory stays with the program, so that timed calls do not wait for new memory from the kernel.
+// Keeps freed memory in the program, so that timed calls do not wait for memory from the kernel.
 #pragma once
 
 #if __has_include(<malloc.h>)
@@ -10,9 +10,8 @@
 namespace pace {
 
 /// Makes glibc's allocator keep up to 1 GiB of freed memory, and map only blocks above 256 MiB separately. Otherwise it
-/// returns memory to the kernel in some runs and not in others, and every output then needs fresh pages: one layer norm
-/// took 67 us or up to 331 us, with a spread of 86 % instead of 2 %. Settings by MALLOC_..._ variables or
-/// GLIBC_TUNABLES take precedence. Other allocators are not changed.
+/// returns memory to the kernel in some runs only, and every output faults its pages in: one layer norm took 67 us or
+/// up to 331 us, with a spread of 86 % instead of 2 %. MALLOC_..._ variables and GLIBC_TUNABLES take precedence.
 inline void keep_freed_memory() {
 #ifdef __GLIBC__
   if (!environment_variable("GLIBC_TUNABLES").empty()) return;
@@ -25,7 +24,7 @@ inline void keep_freed_memory() {
 #endif
 }
 
-/// Returns freed memory to the kernel, also that between blocks in use, as after work that took much of it.
+/// Returns freed memory to the kernel, also between blocks in use, as after work that took much memory.
 inline void return_freed_memory() {
 #ifdef __GLIBC__
   (void)malloc_trim(0);

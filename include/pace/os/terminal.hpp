@@ -1,4 +1,4 @@
-// The terminal: whether text on a stream may have colours, how wide its lines are, and whether a line may be rewritten.
+// The terminal: whether a stream may have colours, how wide its lines are, and whether a line may be rewritten.
 #pragma once
 
 #include <sys/ioctl.h>
@@ -14,15 +14,15 @@
 
 namespace pace {
 
-/// What the environment asks for in the matter of colours.
+/// The environment's wish for colours.
 enum class ColourWish {
   automatic,  ///< colours on a terminal that supports them
   never,      ///< NO_COLOR
   always,     ///< FORCE_COLOR or CLICOLOR_FORCE
 };
 
-/// Returns what the variables ask for. NO_COLOR (https://no-color.org), if it is not empty, outweighs FORCE_COLOR,
-/// which outweighs CLICOLOR_FORCE. These two ask for colours unless they are empty or 0.
+/// Returns the wish of the environment. A non-empty NO_COLOR (https://no-color.org) outweighs FORCE_COLOR, which
+/// outweighs CLICOLOR_FORCE. These two ask for colours unless they are empty or 0.
 [[nodiscard]] inline ColourWish colour_wish() {
   if (!environment_variable("NO_COLOR").empty()) return ColourWish::never;
   for (const char* name : {"FORCE_COLOR", "CLICOLOR_FORCE"})
@@ -36,18 +36,17 @@ enum class ColourWish {
   return !terminal.empty() && terminal != "dumb" && ::isatty(descriptor) == 1;
 }
 
-/// Returns whether text for `descriptor` may have colours, by colour_wish() and, where that leaves it open, by the
-/// terminal.
+/// Returns whether text for `descriptor` may have colours: by colour_wish() or, if automatic, by the terminal.
 [[nodiscard]] inline bool wants_colour(int descriptor) {
   const auto wish = colour_wish();
   return wish == ColourWish::automatic ? understands_escapes(descriptor) : wish == ColourWish::always;
 }
 
-/// The width of lines for what is no terminal, such as a file or the log of a CI system.
+/// Width of lines for anything but a terminal, such as a file or the log of a CI system.
 inline constexpr std::size_t width_without_terminal = 120;
 
-/// Returns the number of columns of a line on `descriptor`: that of COLUMNS, else that of the terminal, else
-/// `width_without_terminal`. It is at least 40, which a table needs.
+/// Returns the columns of a line on `descriptor`: COLUMNS, else the terminal's, else `width_without_terminal`. At least
+/// 40, which a table needs.
 [[nodiscard]] inline std::size_t columns_of(int descriptor) {
   constexpr std::size_t least = 40, most = 1000;
   const auto within = [](std::size_t columns) { return columns < least ? least : columns > most ? most : columns; };
@@ -60,8 +59,8 @@ inline constexpr std::size_t width_without_terminal = 120;
   return width_without_terminal;
 }
 
-/// Returns whether a line on `descriptor` may be rewritten in place: a person looks at that terminal now. Under
-/// `bazel test` and in CI systems, which set CI, the text is kept instead.
+/// Returns whether a line on `descriptor` may be rewritten in place, because a person looks at that terminal. `bazel
+/// test` and CI systems, which set CI, keep the text instead.
 [[nodiscard]] inline bool may_rewrite_lines(int descriptor) {
   return understands_escapes(descriptor) && !under_bazel() && environment_variable("CI").empty();
 }
