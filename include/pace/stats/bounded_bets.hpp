@@ -8,15 +8,15 @@
 
 namespace pace::stats {
 
-/// A test by betting of the hypothesis that observations of at least -1 have a mean of at most 0 each, given those
-/// before it. The wealth starts with 1, is divided among three bets with fixed stakes below 1, and each observation
-/// multiplies a bet by 1 + stake * observation, which is above 0 and has a mean of at most 1. So the wealth is a
-/// nonnegative supermartingale whatever the distribution, its skew and its drift, and by Ville's inequality it ever
-/// reaches 1/alpha with probability at most alpha (I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random
-/// variables by betting", JRSS B, 2023). A mean of such wealths with fixed weights is one, too.
+/// A test by betting of the hypothesis that observations of at least -1 each have a mean of at most 0, given those
+/// before. The wealth starts with 1, divided among three bets with fixed stakes below 1. Each observation multiplies a
+/// bet by 1 + stake * observation, which is above 0 and has a mean of at most 1. So the wealth is a nonnegative
+/// supermartingale whatever the distribution, its skew and its drift. By Ville's inequality it ever reaches 1/alpha
+/// with probability at most alpha (I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random variables by
+/// betting", JRSS B, 2023). So does a mean of such wealths with fixed weights.
 class BoundedBets {
  public:
-  /// Shares of the wealth at stake. The largest one suits observations that are seldom below 0, the others noise.
+  /// Shares of the wealth at stake. The largest suits observations that are seldom below 0, the others noise.
   static constexpr std::array<double, 3> stakes{0.9, 0.25, 0.06};
 
   /// Adds an observation, at least -1.

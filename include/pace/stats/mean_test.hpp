@@ -11,32 +11,32 @@
 
 namespace pace::stats {
 
-/// Two sequential tests of mean times, updated by one cycle at a time: that the candidate's is more than `limit` times
-/// the reference's, and that it is less. Times have no bound, and one stall of the machine outweighs a thousand calls.
-/// So they are winsorised: a mean time of a cycle above `level` times the typical one (the median of the latest cycles
-/// of the reference before this one) counts as that, on both sides alike. Then
+/// Two sequential tests of mean times, updated cycle by cycle: that the candidate's is more than `limit` times the
+/// reference's, and that it is less. Times have no bound, and one stall of the machine outweighs a thousand calls. So
+/// they are winsorised, on both sides alike: a cycle's mean time counts as at most `level` times the typical one.
+/// Typical is the median of the reference's latest cycles before this one. Then
 ///
 ///     X = (min(own, limit * M) - limit * min(reference, M)) / (limit * M),  M = level * typical,
 ///
 /// is at least -1, and BoundedBets tests that its mean is at most 0. No symmetry is assumed.
-///  - **Slower** is the mean of six such wealths. Each level shows other violations: calls that are all a little slower
-///    at 2, and at 2048 one call in thousands that takes a thousand times longer. What a single call takes beyond 2048
-///    times the typical time is not counted. The hypothesis is that at each level the winsorised mean is at most
-///    `limit` times the reference's. It holds for identical code and a limit of 1 or more at every level whatever the
-///    machine does, since a coin assigns the parts of a cycle to the sides, and so does it if all of a candidate's
-///    times are at most `limit` times as long.
-///  - **Within** is the wealth of -X at level 2 alone, so that what a call takes beyond twice the typical time is not
-///    part of that proof; no number of calls proves that a rarer one takes no longer.
+/// - **Slower** is the mean of six such wealths. Each level shows other violations: 2 shows calls that are all a little
+///   slower, 2048 one call in thousands that takes a thousand times longer. Time of a call beyond 2048 times the
+///   typical one does not count. The hypothesis is that at each level the winsorised mean is at most `limit` times the
+///   reference's. It holds if all of a candidate's times are at most `limit` times as long. For identical code and a
+///   limit of at least 1 it holds whatever the machine does, since a coin assigns the parts of a cycle to the sides.
+/// - **Within** is the wealth of -X at level 2 alone. That proof ignores the time of a call beyond twice the typical
+///   one: no number of calls proves that a rarer one takes no longer.
+///
 /// Allocates nothing.
 class MeanTest {
  public:
-  /// Multiples of the typical time beyond which times are not counted.
+  /// Multiples of the typical time beyond which times do not count.
   static constexpr std::array<double, 6> levels{2, 8, 32, 128, 512, 2048};
 
   /// Tests the ratio of the means against `limit`.
   explicit MeanTest(double limit) : limit_(limit) {}
 
-  /// Adds the mean times of one cycle, in any unit. A cycle with a time that is not finite is left out.
+  /// Adds the mean times of one cycle, in any unit. Leaves out a cycle with a time that is not finite.
   void add(double reference, double own) {
     if (!std::isfinite(reference) || !std::isfinite(own)) return;
     ++cycles_;
@@ -45,7 +45,7 @@ class MeanTest {
     if (const double typical = typical_.value(); typical > 0) {
       for (std::size_t i = 0; i < levels.size(); ++i) {
         const double most = levels[i] * typical;
-        // The own time is cut off at the limit times as much, so that times within the limit stay within it.
+        // The own time is cut off at `limit` times as much, so that times within the limit stay within it.
         const double excess = std::min(own, limit_ * most) - limit_ * std::min(reference, most);
         slower_[i].add(excess / (limit_ * most));
         if (i == 0) within_.add(-excess / (limit_ * most));
@@ -54,19 +54,19 @@ class MeanTest {
     typical_.add(reference);
   }
 
-  /// The p-value of "at each level the mean is at most `limit` times the reference's", valid after every cycle.
+  /// p-value of "at each level the mean is at most `limit` times the reference's", valid after every cycle.
   [[nodiscard]] double p_slower() const {
     double wealth = 0;
     for (const auto& each : slower_) wealth += std::exp(each.log_wealth()) / static_cast<double>(levels.size());
     return 1 / std::max(wealth, 1.0);
   }
-  /// The p-value of "at the lowest level the mean is at least `limit` times the reference's", valid after every cycle.
+  /// p-value of "at the lowest level the mean is at least `limit` times the reference's", valid after every cycle.
   [[nodiscard]] double p_within() const { return std::exp(-std::max(within_.log_wealth(), 0.0)); }
-  /// The own mean of all cycles over the reference's, without winsorising; 1 before there is any.
+  /// Own mean of all cycles over the reference's, without winsorising; 1 before the first.
   [[nodiscard]] double ratio() const { return reference_ > 0 ? own_ / reference_ : 1; }
   /// Number of cycles so far.
   [[nodiscard]] std::size_t cycles() const { return cycles_; }
-  /// The limit of the ratio.
+  /// Limit of the ratio.
   [[nodiscard]] double limit() const { return limit_; }
 
  private:

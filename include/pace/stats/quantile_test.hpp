@@ -1,4 +1,4 @@
-// QuantileTest: whether a high quantile of one side's samples is proven to be more than a multiple of the other side's.
+// QuantileTest: whether a high quantile of one side's samples is proven to be more than a multiple of the other's.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,15 @@
 
 namespace pace::stats {
 
-/// A sequential test of the quantile `q` of single samples, updated by one cycle at a time. A threshold is set by
-/// samples of the reference from earlier cycles alone: their quantile q. In each cycle, X is the share of own samples
-/// above `limit` times that threshold minus the share of the reference's samples above it, from -1 to 1. If the own
-/// quantile is at most `limit` times the reference's, X has a mean of at most 0, which BoundedBets tests; -X tests the
-/// contrary. As both sides are held against one threshold in the same cycles, an estimate that is off moves the
-/// quantile that is compared (98.5 % instead of 99 %) and no error rate, and what disturbs both sides alike cancels.
+/// A sequential test of the quantile `q` of single samples, updated cycle by cycle. The threshold is the quantile q of
+/// the reference's samples from earlier cycles. In each cycle, X is the share of own samples above `limit` times the
+/// threshold minus the reference's share above it, from -1 to 1. If the own quantile is at most `limit` times the
+/// reference's, X has a mean of at most 0, which BoundedBets tests; -X tests the contrary.
 ///
-/// Memory is allocated at the beginning alone.
+/// Both sides meet one threshold in the same cycles, so disturbances of both cancel. An estimate that is off moves the
+/// compared quantile (98.5 % instead of 99 %) and no error rate.
+///
+/// Allocates memory only at the beginning.
 class QuantileTest {
  public:
   static constexpr std::size_t window = 1024;  ///< number of samples that set the threshold
@@ -56,9 +57,9 @@ class QuantileTest {
     threshold_ = ascending_[static_cast<std::size_t>(rank)];
   }
 
-  /// The p-value of "the quantile is at most `limit` times the reference's", valid after every cycle.
+  /// p-value of "the quantile is at most `limit` times the reference's", valid after every cycle.
   [[nodiscard]] double p_slower() const { return std::exp(-std::max(slower_.log_wealth(), 0.0)); }
-  /// The p-value of "the quantile is at least `limit` times the reference's", valid after every cycle.
+  /// p-value of "the quantile is at least `limit` times the reference's", valid after every cycle.
   [[nodiscard]] double p_within() const { return std::exp(-std::max(within_.log_wealth(), 0.0)); }
 
  private:

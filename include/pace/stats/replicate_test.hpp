@@ -25,8 +25,8 @@ namespace pace::stats {
 [[nodiscard]] inline double log_t_likelihood_ratio(double u, std::size_t n, double effect) {
   const double count = static_cast<double>(n), tilt = effect * u;
   const auto exponent = [&](double r) { return (n > 1 ? (count - 1) * std::log(r) : 0) - r * r / 2 + tilt * r; };
-  // ln of the integrand is concave: nine deviations below the peak, and as many units or an exponential tail of forty
-  // deviations above it, hold all but 1e-16.
+  // ln of the integrand is concave. All but 1e-16 lies between nine deviations below the peak and, above it, as many
+  // units or an exponential tail of forty deviations.
   const double peak = (tilt + std::sqrt(tilt * tilt + 4 * (count - 1))) / 2;
   const double deviation = n > 1 ? 1 / std::sqrt((count - 1) / (peak * peak) + 1) : 1;
   const double top = peak > 0 ? exponent(peak) : 0;
@@ -45,29 +45,30 @@ namespace pace::stats {
 }
 
 /// A sequential one-sided t-test on replicates: one number per process, such as its median log ratio, so that the
-/// scatter includes differences between processes. Assumes that replicates are independent and normal with one mean and
-/// one unknown deviation; needs 5 where they agree (a test of signs needs 12 at the same level). The evidence that the
-/// mean lies above the threshold is the mean over six effects of the t likelihood ratio:
-///  1. For a mean on the threshold, it is a martingale that starts at 1: a ratio of densities of the data up to scale.
-///  2. For a mean below the threshold, it is a supermartingale: given the past, one step of the ratio for an effect
-///     above 0 increases in the new u, and one for an effect below 0 decreases in it; the mean of a product of two such
-///     steps is at most the product of their means (Chebyshev's association inequality), which is 1.
-///  3. By Ville's inequality, as for Wealth, it may reject at 1/alpha at any time.
+/// scatter includes differences between processes. Assumes independent, normal replicates with one mean and one unknown
+/// deviation. Needs 5 if they agree (a test of signs needs 12 at the same level). The evidence that the mean lies above
+/// the threshold is the mean over six effects of the t likelihood ratio:
+/// 1. For a mean on the threshold it is a martingale that starts at 1: a ratio of densities of the data up to scale.
+/// 2. For a mean below it is a supermartingale. Given the past, one step of the ratio increases in the next u for an
+///    effect above 0, and decreases for one below 0. The mean of a product of two such steps is at most the product of
+///    their means (Chebyshev's association inequality), which is 1.
+/// 3. By Ville's inequality, as for Wealth, it may reject at 1/alpha at any time.
+///
 /// Sources: T. L. Lai, "On confidence sequences" (Annals of Statistics, 1976); H. Wang and A. Ramdas, "Anytime-valid
-/// t-tests and confidence sequences for Gaussian means with unknown variance" (arXiv 2310.03722); M. F. Perez-Ortiz,
-/// T. Lardy, R. de Heide and P. Grunwald, "E-statistics, group invariance and anytime-valid testing" (Annals of
+/// t-tests and confidence sequences for Gaussian means with unknown variance" (arXiv 2310.03722); M. F. Perez-Ortiz, T.
+/// Lardy, R. de Heide and P. Grunwald, "E-statistics, group invariance and anytime-valid testing" (Annals of
 /// Statistics, 2024), for the right Haar measure; P. Grunwald and W. Koolen, "Supermartingales for one-sided tests:
 /// sufficient monotone likelihood ratios are sufficient" (arXiv 2502.04208), for step 2.
 class ReplicateTest {
  public:
-  /// Alternatives to the hypothesis, in standard deviations between processes. For example, a margin of 2 % is an
-  /// effect of 4 where processes scatter by 0.5 %.
+  /// Alternatives to the hypothesis, in standard deviations between processes. A margin of 2 % is an effect of 4 if
+  /// processes scatter by 0.5 %.
   static constexpr std::array<double, 6> effects{0.25, 0.5, 1, 2, 4, 8};
 
   /// Tests the mean of the replicates against `threshold`, in the unit of the replicates.
   explicit ReplicateTest(double threshold) : threshold_(threshold) {}
 
-  /// Adds the number that one process measured; a number that is not finite is left out.
+  /// Adds the number that one process measured; leaves out one that is not finite.
   void add(double replicate) {
     if (!std::isfinite(replicate)) return;
     const double deviation = replicate - threshold_;
@@ -80,9 +81,9 @@ class ReplicateTest {
 
   /// Number of finite replicates so far.
   [[nodiscard]] std::size_t replicates() const { return replicates_; }
-  /// The p-value of "the mean is at or below the threshold", valid after every replicate.
+  /// p-value of "the mean is at or below the threshold", valid after every replicate.
   [[nodiscard]] double p_above() const { return std::exp(-log_most_above_); }
-  /// The p-value of "the mean is at or above the threshold", valid after every replicate.
+  /// p-value of "the mean is at or above the threshold", valid after every replicate.
   [[nodiscard]] double p_below() const { return std::exp(-log_most_below_); }
 
   /// Natural logarithm of the present evidence that the mean lies above (`side` 1) or below (`side` -1) the threshold.
@@ -104,10 +105,10 @@ class ReplicateTest {
   std::size_t replicates_ = 0;
 };
 
-/// Returns a confidence interval of the mean of the replicates: the thresholds that ReplicateTest has rejected on
-/// neither side, at `alpha_low` for the lower and `alpha_high` for the upper end. It is valid at any time, as
-/// confidence_sequence() is. An end is infinite while there are too few replicates. Throws Error unless both alphas are
-/// above 0 and add up to less than 1.
+/// Returns a confidence interval of the mean of the replicates: the thresholds that ReplicateTest rejected on neither
+/// side, at `alpha_low` for the lower and `alpha_high` for the upper end. Valid at any time, as confidence_sequence()
+/// is. An end is infinite with too few replicates. Throws Error unless both alphas are above 0 and add up to less than
+/// 1.
 [[nodiscard]] inline Interval<double> replicate_interval(std::span<const double> replicates, double alpha_low,
                                                          double alpha_high) {
   if (!(alpha_low > 0 && alpha_high > 0 && alpha_low + alpha_high < 1))
@@ -125,7 +126,7 @@ class ReplicateTest {
     for (const double each : replicates) test.add(each);
     return (side > 0 ? test.p_above() : test.p_below()) <= alpha;
   };
-  // Seen from a threshold this far away, the replicates are nearly equal, and the evidence is the strongest possible.
+  // From a threshold this far away the replicates look nearly equal, and the evidence is as strong as possible.
   const double far = 1000 * (most - least) + 1e-9 * (std::abs(least) + std::abs(most)) + 1e-12;
   const auto end = [&](double side, double alpha) {
     double rejected = side > 0 ? least - far : most + far, kept = side > 0 ? most : least;

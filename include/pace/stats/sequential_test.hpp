@@ -18,23 +18,23 @@
 
 namespace pace::stats {
 
-/// The assumption on the distribution of each observation, given those before it.
+/// Assumption on the distribution of each observation, given those before it.
 enum class Assumption {
-  /// It is symmetric about its centre. For log ratios of identical code this holds by design: a fair coin assigns the
-  /// parts of a crossover cycle to the two sides (see timing::Schedule), so that a ratio and its inverse are equally
-  /// likely whatever the machine does. For different code it is assumed.
+  /// Symmetric about its centre. For log ratios of identical code this holds by design: a fair coin assigns the parts
+  /// of a crossover cycle to the two sides (see timing::Schedule). So a ratio and its inverse are equally likely
+  /// whatever the machine does. For different code it is assumed.
   symmetry,
-  /// Its median is the centre. This suits times, which are skewed, and needs 1.5 times the observations.
+  /// Its median is the centre. Suits times, which are skewed, and needs 1.5 times the observations.
   median,
 };
 
-/// Scores of more than this many deviations count as this many: Huber's psi, which loses 1 % of the information in
-/// normal data and keeps outliers from deciding.
+/// Larger scores, in deviations, count as this many: Huber's psi. It loses 1 % of the information in normal data and
+/// keeps outliers from deciding.
 inline constexpr double largest_score = 2;
 
-/// Returns the score of an observation for Wealth::bet(), where `deviation` is the observation minus the threshold, and
-/// `spread` is the RecentSpread of earlier observations alone: the deviation in units of the spread, limited to
-/// +-largest_score, or its sign if the spread is 0 or only the median is known.
+/// Returns the score of an observation for Wealth::bet(): `deviation`, the observation minus the threshold, in units of
+/// `spread`, limited to +-largest_score. If the spread is 0 or only the median is assumed, its sign. `spread` is the
+/// RecentSpread of earlier observations alone.
 [[nodiscard]] inline double score(double deviation, double spread, Assumption assumption) {
   // A tie is no evidence that the median lies above.
   if (assumption == Assumption::median) return deviation > 0 ? 1 : -1;
@@ -42,34 +42,36 @@ inline constexpr double largest_score = 2;
   return deviation > 0 ? 1 : deviation < 0 ? -1 : 0;
 }
 
-/// A bet on the size of deviations, for observations so slow that there is no time for the dozen that Wealth needs. It
-/// does not assume symmetry. Its assumption, for each observation whose centre is not on the far side of the threshold
-/// and whatever came before it, is
+/// A bet on the size of deviations, for observations too slow to make the dozen that Wealth needs. Does not assume
+/// symmetry. It assumes, for each observation whose centre is not on the far side of the threshold, whatever came
+/// before,
 ///
 ///     P(the observation is slow AND lies beyond the threshold, on the far side, by more than ln 10 | the past) <= 1 %.
 ///
-/// It is the probability of both together, since an observation is known to be slow only with its value: a stall makes
-/// it slow and large at once. (To assume that 1 % of the slow observations are so large would suffice, too, but is
-/// stronger than needed.) A bet that pays a hundredfold if both hold, and nothing otherwise, then has a mean of at most
-/// 1 given the past. The whole wealth is bet each time, so that it is a nonnegative supermartingale that begins with 1:
-/// it is 100^n after n such observations in a row from the first one on, and 0 after any other observation. By Ville's
-/// inequality it ever reaches 100^n with probability at most 100^-n.
+/// The probability is of both together, since only its value shows that an observation is slow: a stall makes it slow
+/// and large at once. (That 1 % of the slow observations are so large would suffice, too, but is a stronger
+/// assumption.)
+///
+/// A bet that pays a hundredfold if both hold, and else nothing, then has a mean of at most 1 given the past. The whole
+/// wealth is bet each time, so it is a nonnegative supermartingale that begins with 1. It is 100^n after n such
+/// observations in a row from the first on, and 0 after any other. By Ville's inequality it ever reaches 100^n with
+/// probability at most 100^-n.
 class LargeDeviationBet {
  public:
   /// Smallest deviation that wins: ln 10.
   static constexpr double least = 2.302585092994046;
-  /// Largest probability of an observation that is slow and large, by assumption.
+  /// Assumed largest probability of an observation that is slow and large.
   static constexpr double by_chance = 0.01;
 
-  /// Adds an observation that lies beyond the threshold by `deviation`, a log ratio. `slow` is whether it took long
-  /// enough for the assumption.
+  /// Adds an observation beyond the threshold by `deviation`, a log ratio. `slow`: it took long enough for the
+  /// assumption.
   void add(double deviation, bool slow) {
     unbroken_ = unbroken_ && slow && deviation > least;
     p_value_ = unbroken_ ? p_value_ * by_chance : 1;
   }
-  /// The p-value of the hypothesis by all observations, valid after each of them; at most 1.
+  /// p-value of the hypothesis by all observations, valid after each; at most 1.
   [[nodiscard]] double p_value() const { return p_value_; }
-  /// Whether there are observations and every one of them was slow and large.
+  /// Whether there are observations, all of them slow and large.
   [[nodiscard]] bool won() const { return p_value_ < 1; }
 
  private:
@@ -77,15 +79,15 @@ class LargeDeviationBet {
   double p_value_ = 1;
 };
 
-/// Whether observations are skewed: whether more of them lie far above the middle of those before them than far below,
-/// or fewer. Far is more than two spreads, beyond which scores do not grow. Takes constant memory.
+/// Whether observations are skewed: whether the numbers far above and far below the middle of those before differ. Far
+/// is more than two spreads, beyond which scores do not grow. Takes constant memory.
 class FarObservations {
  public:
-  /// Standard deviations of a fair coin by which the two numbers differ in skewed observations; six to none suffice.
+  /// Standard deviations of a fair coin that the two numbers differ by in skewed observations; six to none suffice.
   /// Symmetric ones differ by that with a probability of 2 % at one moment.
   static constexpr double least = 2.33;
 
-  /// Adds an observation, whose `spread` is the RecentSpread of those before it.
+  /// Adds an observation; `spread` is the RecentSpread of those before it.
   void add(double observation, double spread) {
     if (spread > 0) {
       const double distance = observation - middle_.value();
@@ -95,7 +97,7 @@ class FarObservations {
     middle_.add(observation);
   }
 
-  /// Whether so many lie on one side alone.
+  /// Whether the two numbers differ by that much.
   [[nodiscard]] bool skewed() const {
     const auto above = static_cast<double>(above_), below = static_cast<double>(below_);
     return above_ + below_ > 0 && std::abs(above - below) >= least * std::sqrt(above + below);
@@ -106,31 +108,31 @@ class FarObservations {
   std::size_t above_ = 0, below_ = 0;
 };
 
-/// Two sequential tests by betting, updated by one observation at a time: that the centre lies above the threshold (the
+/// Two sequential tests by betting, updated by each observation: that the centre lies above the threshold (the
 /// hypothesis is "at or below"), and that it lies below (the hypothesis is "at or above"). Wealth explains why they are
-/// valid at any time. Centres may differ between observations, as long as each is on the side of the hypothesis.
-/// Allocates nothing.
+/// valid at any time. Centres may differ between observations, if each is on the side of the hypothesis. Allocates
+/// nothing.
 ///
-/// Under Assumption::symmetry the centre is that of the scores. Where noise is skewed, the median may lie on the other
-/// side of the threshold. Therefore a Wealth proves nothing at p alone: another one that scores signs alone, which is
-/// about the median, must prove the same at sqrt(p), or at p once FarObservations are skewed. This lowers error rates
-/// alone. Where noise is symmetric it costs little, since signs have two thirds of the information and need a half of
-/// the evidence. Twelve observations of one sign, at 0.1 %, prove as much by signs as by scores.
+/// Under Assumption::symmetry the test is about the centre of the scores. If noise is skewed, the median may lie on the
+/// other side of the threshold. So a Wealth alone proves nothing at p. A second one that scores only signs, which is
+/// about the median, must prove the same at sqrt(p), or at p once FarObservations are skewed. This only lowers error
+/// rates. For symmetric noise it costs little: signs have two thirds of the information and need half of the evidence.
+/// At 0.1 %, twelve observations of one sign prove as much by signs as by scores.
 ///
-/// Under Assumption::symmetry, each test is a Wealth and a LargeDeviationBet (which has an assumption of its own). They
-/// share its error rate by Bonferroni's bound: 99 % and 1 % of it. Under Assumption::median it is a Wealth alone. At an
-/// error rate of 0.1 %, three large deviations decide, or twelve observations of one sign, as many as without sharing.
+/// Under Assumption::symmetry, each test is a Wealth and a LargeDeviationBet, which has its own assumption. They have
+/// 99 % and 1 % of its error rate (Bonferroni). Under Assumption::median it is a Wealth alone. At an error rate of 0.1
+/// %, three large deviations decide, or twelve observations of one sign, as many as without sharing.
 class SequentialTest {
  public:
-  static constexpr double wealth_share = 0.99;           ///< share of the error rate of Wealth, under symmetry
-  static constexpr double large_deviation_share = 0.01;  ///< share of the error rate of LargeDeviationBet
+  static constexpr double wealth_share = 0.99;           ///< Wealth's share of the error rate, under symmetry
+  static constexpr double large_deviation_share = 0.01;  ///< LargeDeviationBet's share of the error rate
 
   /// Tests the centre of observations against `threshold`, in the unit of the observations.
   explicit SequentialTest(double threshold, Assumption assumption = Assumption::symmetry)
       : threshold_(threshold), assumption_(assumption) {}
 
-  /// Adds an observation; one that is not finite is left out. `slow` is whether it took long enough for the assumption
-  /// of LargeDeviationBet.
+  /// Adds an observation; leaves out one that is not finite. `slow`: it took long enough for the assumption of
+  /// LargeDeviationBet.
   void add(double observation, bool slow = false) {
     if (!std::isfinite(observation)) return;
     ++observations_;
@@ -154,20 +156,20 @@ class SequentialTest {
   /// Evidence that the centre lies below the threshold.
   [[nodiscard]] const Wealth& below() const { return below_; }
 
-  /// The p-value of "the centre is at or below the threshold", valid after every observation.
+  /// p-value of "the centre is at or below the threshold", valid after every observation.
   [[nodiscard]] double p_above() const { return p_value(above_, signs_above_, far_above_); }
-  /// The p-value of "the centre is at or above the threshold", valid after every observation.
+  /// p-value of "the centre is at or above the threshold", valid after every observation.
   [[nodiscard]] double p_below() const { return p_value(below_, signs_below_, far_below_); }
   /// As p_above(), by Wealth alone at its share of the error rate, as in confidence_sequence().
   [[nodiscard]] double p_above_by_wealth() const { return p_by_wealth(above_, signs_above_); }
   /// As p_below(), by Wealth alone at its share of the error rate, as in confidence_sequence().
   [[nodiscard]] double p_below_by_wealth() const { return p_by_wealth(below_, signs_below_); }
-  /// Whether a Wealth alone would reject at 1 %, and signs are too little evidence for that.
+  /// Whether a Wealth alone would reject at 1 %, but signs give too little evidence for that.
   [[nodiscard]] bool skewed() const {
     return assumption_ == Assumption::symmetry && ((above_.p_value() <= 0.01 && p_above_by_wealth() > 0.01) ||
                                                    (below_.p_value() <= 0.01 && p_below_by_wealth() > 0.01));
   }
-  /// The level at which signs must reject for a rejection by Wealth at `level` to count.
+  /// Level that signs must reject at for a rejection by Wealth at `level` to count.
   [[nodiscard]] double level_of_signs(double level) const { return far_.skewed() ? level : std::sqrt(level); }
   /// Whether every observation won the LargeDeviationBet above the threshold; false under Assumption::median.
   [[nodiscard]] bool far_above() const { return assumption_ == Assumption::symmetry && far_above_.won(); }
@@ -194,7 +196,7 @@ class SequentialTest {
   std::size_t observations_ = 0;
 };
 
-/// Returns a SequentialTest after all `observations`, which must be in the order in which they were made.
+/// Returns a SequentialTest after all `observations`, in the order of time.
 [[nodiscard]] inline SequentialTest sequential_test(std::span<const double> observations, double threshold,
                                                     Assumption assumption = Assumption::symmetry) {
   SequentialTest test(threshold, assumption);
@@ -215,10 +217,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the threshold at which the scores of all finite observations add up to 0, which is the centre that a
-/// SequentialTest is about: under Assumption::symmetry Huber's M-estimate, and a median under Assumption::median.
-/// Observations of two modes have it between them, where their median is one of them. Throws Error if there is no
-/// finite observation.
+/// Returns the threshold where the scores of all finite observations add up to 0: the centre that a SequentialTest is
+/// about. Under Assumption::symmetry it is Huber's M-estimate, under Assumption::median a median. With two modes it
+/// lies between them, while the median is in one. Throws Error if there is no finite observation.
 [[nodiscard]] inline double centre_of_scores(std::span<const double> observations,
                                              Assumption assumption = Assumption::symmetry) {
   RecentSpread spread;
@@ -241,15 +242,15 @@ namespace detail {
   return low + (high - low) / 2;
 }
 
-/// Returns the interval of thresholds that Wealth rejects on neither side by all observations: `low` is the highest
+/// Returns the interval of thresholds that Wealth rejects on neither side by all observations. `low` is the highest
 /// threshold that the centre is proven to exceed at `alpha_low`, `high` the lowest that it is proven to stay below at
-/// `alpha_high`. An end is infinite while there are too few observations. It contains centre_of_scores(), at which
-/// neither side gains, and may widen again where later observations differ from earlier ones.
+/// `alpha_high`. An end is infinite with too few observations. The interval contains centre_of_scores(), where neither
+/// side gains. It may widen again if later observations differ from earlier ones.
 ///
 /// It is a confidence sequence (D. A. Darling and H. Robbins, "Confidence sequences for mean, variance, and median",
-/// 1967): for a constant centre, the intervals after all numbers of observations hold together with probability
-/// 1 - alpha_low - alpha_high, so that the data may decide when to stop. Wealth falls as the threshold rises, so that
-/// bisection finds the ends. Throws Error unless both alphas are above 0 and add up to less than 1.
+/// 1967). For a constant centre, the intervals after all numbers of observations hold together with probability 1 -
+/// alpha_low - alpha_high, so the data may decide when to stop. Wealth falls as the threshold rises, so bisection finds
+/// the ends. Throws Error unless both alphas are above 0 and add up to less than 1.
 [[nodiscard]] inline Interval<double> confidence_sequence(std::span<const double> observations, double alpha_low,
                                                           double alpha_high,
                                                           Assumption assumption = Assumption::symmetry) {
@@ -270,7 +271,7 @@ namespace detail {
     most = std::max(most, observation);
     spread.add(observation);
   }
-  // At this distance every score is the largest possible, and so is the evidence.
+  // At this distance every score, and so the evidence, is the largest possible.
   const double margin = 2 * largest_score * widest + std::abs(least) * 1e-9 + 1e-12;
   const auto end = [&](double side, double alpha) {
     double rejected = side > 0 ? least - margin : most + margin, kept = side > 0 ? most : least;

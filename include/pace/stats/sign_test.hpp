@@ -1,4 +1,4 @@
-// The sign test, for samples of a size that was fixed in advance.
+// The sign test, for samples whose size was fixed in advance.
 #pragma once
 
 #include <cmath>
@@ -25,8 +25,8 @@ namespace pace::stats {
   return upper_tail_of_binomial(n, successes, 0.5);
 }
 
-/// The share of which `successes` of `n` trials are more than is likely at `error` for any smaller one: the lower bound
-/// of C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits", Biometrika 26 (1934). 0 without
+/// Largest share for which `successes` or more of `n` trials have a probability of at most `error`: the lower bound of
+/// C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits", Biometrika 26 (1934). 0 without
 /// successes.
 [[nodiscard]] inline double least_share(std::size_t n, std::size_t successes, double error) {
   if (successes == 0) return 0;
@@ -45,9 +45,9 @@ struct SignTest {
   double p_below = 1;  ///< p-value of "the median is at or above the threshold"
 };
 
-/// The sign test of the median of `observations` against `threshold`; NaNs are left out. It is exact for independent
+/// The sign test of the median of `observations` against `threshold`; leaves out NaNs. Exact for independent
 /// observations of any distribution (W. J. Conover, "Practical Nonparametric Statistics", 3.4), if their number does
-/// not depend on their values. It is not valid for a sample that grows until the result is favourable.
+/// not depend on their values. Not valid for a sample that grows until the result is favourable.
 [[nodiscard]] inline SignTest sign_test(std::span<const double> observations, double threshold) {
   std::size_t above = 0, below = 0, all = 0;
   for (const double observation : observations) {
