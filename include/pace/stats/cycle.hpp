@@ -1,4 +1,4 @@
-// Observations of the tests: one per crossover cycle, made from the times of its rounds.
+// Observations of the tests: one per crossover cycle, from the times of its rounds.
 #pragma once
 
 #include <cmath>
@@ -11,21 +11,20 @@
 
 namespace pace::stats {
 
-/// Returns the mean over the rounds of one cycle of ln(baseline / candidate). Within a cycle each side has each place
-/// in the order and each operand set once, so that the effects of both cancel. (A median of single rounds would lie
-/// between the two modes that the placement of operands causes.) Not finite if a time is zero. The spans must be
-/// equally long.
+/// Returns the mean over one cycle's rounds of ln(baseline / candidate). In a cycle each side has each place in the
+/// order and each operand set once, so that both effects cancel. (A median of single rounds would lie between the two
+/// modes that the placement of operands causes.) Not finite if a time is zero. The spans must be equally long.
 [[nodiscard]] inline double log_ratio_of_cycle(std::span<const Nanoseconds> baseline,
                                                std::span<const Nanoseconds> candidate) {
-  // The logarithms of each side are summed first, so that exchanging the sides changes the sign and no digit: the gate
-  // counts signs where times do not scatter.
+  // Sums each side's logarithms first: swapping the sides then changes the sign and no digit. The gate counts signs
+  // where times do not scatter.
   double of_baseline = 0, of_candidate = 0;
   for (const auto time : baseline) of_baseline += std::log(time.count());
   for (const auto time : candidate) of_candidate += std::log(time.count());
   return (of_baseline - of_candidate) / static_cast<double>(baseline.size());
 }
 
-/// Returns the mean over the rounds of one cycle of ln(time in nanoseconds). Not finite if a time is zero.
+/// Returns the mean over one cycle's rounds of ln(time in nanoseconds). Not finite if a time is zero.
 [[nodiscard]] inline double log_time_of_cycle(std::span<const Nanoseconds> times) {
   double sum = 0;
   for (const auto time : times) sum += std::log(time.count());
@@ -33,8 +32,8 @@ namespace pace::stats {
 }
 
 /// Returns log_ratio_of_cycle() of each `rounds_per_cycle` consecutive rounds. Leaves out an unfinished last cycle, and
-/// every cycle with a time of zero, which has no logarithm. Throws Error if the sides differ in length or
-/// `rounds_per_cycle` is 0.
+/// cycles with a time of zero, which has no logarithm. Throws Error if the sides differ in length or `rounds_per_cycle`
+/// is 0.
 [[nodiscard]] inline std::vector<double> paired_log_ratios(std::span<const Nanoseconds> baseline,
                                                            std::span<const Nanoseconds> candidate,
                                                            std::size_t rounds_per_cycle) {
@@ -51,7 +50,7 @@ namespace pace::stats {
 }
 
 /// Returns log_time_of_cycle() of each `rounds_per_cycle` consecutive rounds. Leaves out an unfinished last cycle, and
-/// every cycle with a time of zero. Throws Error if `rounds_per_cycle` is 0.
+/// cycles with a time of zero. Throws Error if `rounds_per_cycle` is 0.
 [[nodiscard]] inline std::vector<double> cycle_log_times(std::span<const Nanoseconds> times,
                                                          std::size_t rounds_per_cycle) {
   if (rounds_per_cycle == 0) throw Error("cycle_log_times: a cycle has at least one round");

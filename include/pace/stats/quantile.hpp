@@ -9,16 +9,16 @@
 
 namespace pace::stats {
 
-/// Quantile `q` in [0, 1] of ascending `sorted`, by linear interpolation between the two nearest ranks: type 7 of
-/// Hyndman and Fan, "Sample Quantiles in Statistical Packages" (1996), and the default of NumPy and torch.quantile.
-/// Throws Error on an empty sample or q outside [0, 1].
+/// Quantile `q` in [0, 1] of ascending `sorted`, interpolated linearly between the two nearest ranks: type 7 of Hyndman
+/// and Fan, "Sample Quantiles in Statistical Packages" (1996), the default of NumPy and torch.quantile. Throws Error on
+/// an empty sample or q outside [0, 1].
 [[nodiscard]] inline double quantile(std::span<const double> sorted, double q) {
   if (sorted.empty()) throw Error("quantile: the sample is empty");
   if (!(q >= 0 && q <= 1)) throw Error("quantile: q must lie in [0, 1]");
   const double rank = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(rank);
   const double fraction = rank - static_cast<double>(below);
-  // Without this, an infinity beside a finite value would lead to NaN.
+  // Otherwise an infinity beside a finite value would lead to NaN.
   if (fraction == 0) return sorted[below];
   return sorted[below] + fraction * (sorted[below + 1] - sorted[below]);
 }

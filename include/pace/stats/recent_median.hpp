@@ -1,4 +1,4 @@
-// RecentMedian: the median of the latest numbers, updated by each of them.
+// RecentMedian: the running median of the latest numbers.
 #pragma once
 
 #include <algorithm>
@@ -7,10 +7,10 @@
 
 namespace pace::stats {
 
-/// The median of the last `window` numbers. Takes constant memory and allocates nothing.
+/// Median of the last `window` numbers. Takes constant memory and allocates nothing.
 class RecentMedian {
  public:
-  static constexpr std::size_t window = 63;  ///< number of numbers that are kept
+  static constexpr std::size_t window = 63;  ///< most numbers kept
 
   /// Adds a number; not NaN.
   void add(double number) {
@@ -27,9 +27,9 @@ class RecentMedian {
     next_ = (next_ + 1) % window;
   }
 
-  /// Number of numbers that are kept.
+  /// Count of the numbers kept.
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// The median; 0 while there are no numbers.
+  /// The median; 0 without numbers.
   [[nodiscard]] double value() const { return size_ == 0 ? 0 : (sorted_[(size_ - 1) / 2] + sorted_[size_ / 2]) / 2; }
 
  private:

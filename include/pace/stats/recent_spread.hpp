@@ -1,4 +1,4 @@
-// RecentSpread: the spread of the latest observations about any centre, updated by each of them.
+// RecentSpread: the running spread of the latest observations about any centre.
 #pragma once
 
 #include <cmath>
@@ -7,10 +7,10 @@
 
 namespace pace::stats {
 
-/// The median of the last absolute differences between consecutive observations, scaled to the standard deviation of
-/// normal data. Differences do not depend on the centre, so that one spread serves every threshold, and the median does
-/// not depend on the size of outliers. With the 63 differences of RecentMedian the spread has an error of about 10 %,
-/// by which a bet loses 1 % of its growth; a change of the noise is forgotten after 63 cycles.
+/// Median of the last absolute differences between consecutive observations, scaled to the standard deviation of normal
+/// data. Differences do not depend on the centre, so one spread serves every threshold. A median does not depend on the
+/// size of outliers. With RecentMedian's 63 differences the spread is off by about 10 %, which costs a bet 1 % of its
+/// growth. A change of the noise is forgotten after 63 cycles.
 class RecentSpread {
  public:
   /// Adds an observation, in the unit of the spread; not NaN.
@@ -20,7 +20,7 @@ class RecentSpread {
     last_ = observation;
   }
 
-  /// The spread; 0 while there are fewer than three differences.
+  /// The spread; 0 with fewer than three differences.
   [[nodiscard]] double value() const {
     if (differences_.size() < 3) return 0;
     // 0.6745 is the upper quartile of the normal distribution; a difference of two has sqrt(2) of its deviation.

@@ -6,7 +6,7 @@
 
 namespace pace::stats {
 
-/// Returns the values in ascending order. None of them may be NaN.
+/// Returns the values in ascending order. None may be NaN.
 [[nodiscard]] inline std::vector<double> sorted(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values;

@@ -11,8 +11,8 @@
 
 namespace pace::stats {
 
-/// Returns the median absolute deviation from the median of `ascending` numbers, in their unit, times 1.4826, so that
-/// it estimates the standard deviation of normal data (P. J. Rousseeuw and C. Croux, "Alternatives to the median
+/// Returns the median absolute deviation from the median of `ascending` numbers, in their unit. The factor 1.4826 makes
+/// it estimate the standard deviation of normal data (P. J. Rousseeuw and C. Croux, "Alternatives to the median
 /// absolute deviation", 1993). Throws Error on an empty sample.
 [[nodiscard]] inline double median_absolute_deviation(std::span<const double> ascending) {
   const double centre = median(ascending);

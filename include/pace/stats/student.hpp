@@ -10,7 +10,7 @@ namespace pace::stats {
 [[nodiscard]] inline double normal_tail(double z) { return 0.5 * std::erfc(z / std::sqrt(2.0)); }
 
 /// P(T > t) for Student's t with `freedom` >= 1 degrees of freedom: the finite sums of Abramowitz and Stegun 26.7.3 and
-/// 26.7.4. The absolute error is below 1e-15, so that tails below 1e-12 are not reliable.
+/// 26.7.4. The absolute error is below 1e-15, so tails below 1e-12 are not reliable.
 [[nodiscard]] inline double student_tail(double t, std::size_t freedom) {
   const double count = static_cast<double>(freedom), angle = std::atan(t / std::sqrt(count));
   const double sine = std::sin(angle), square = std::cos(angle) * std::cos(angle);
@@ -26,7 +26,7 @@ namespace pace::stats {
   return (1 - within) / 2;
 }
 
-/// Returns the argument at which the decreasing function `tail` equals `level`, 0 < level <= 0.5, by bisection.
+/// Returns the argument where the decreasing function `tail` equals `level`, 0 < level <= 0.5, by bisection.
 template <class Tail>
 [[nodiscard]] double quantile_of_tail(Tail tail, double level) {
   double low = 0, high = 1;

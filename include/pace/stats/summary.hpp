@@ -1,4 +1,4 @@
-// Summaries of the samples of one implementation, alone and paired with the baseline.
+// Summaries of one implementation's samples, alone and paired with the baseline.
 #pragma once
 
 #include <algorithm>
@@ -58,11 +58,10 @@ namespace pace::stats {
   return summary;
 }
 
-/// As summarize_speedup(), with an interval that is valid also if the data decided when to stop (see
-/// confidence_sequence()). It is wider, and absent while there are too few observations for both ends, or if the centre
-/// moved so much that no interval fits all observations. If the observations have several modes, the median may lie
-/// beside the centre that the sequence is about; the interval then extends to the median, and holds at `confidence`
-/// all the more.
+/// As summarize_speedup(), with an interval that is also valid if the data decided when to stop (see
+/// confidence_sequence()). It is wider. It is absent with too few observations for both ends, or if the centre moved so
+/// much that no interval fits all. With several modes, the median may lie outside of the sequence's interval; the
+/// interval then extends to it, and holds at `confidence` all the more.
 [[nodiscard]] inline SpeedupSummary summarize_watched_speedup(std::span<const double> log_ratios, double confidence) {
   SpeedupSummary summary = summarize_speedup(log_ratios, confidence);
   const double tail = (1 - confidence) / 2;
