@@ -21,19 +21,19 @@
 #include "pace/report/without_runner.hpp"
 #include "pace/result/result.hpp"
 
-/// Expression of CHECK_THAT with one of pace's matchers. The message of a failure has the value and MatchResult::text,
-/// since toString() of a matcher is called without the value.
+/// CHECK_THAT with one of pace's matchers. A failure's message has the value and MatchResult::text, since a matcher's
+/// toString() does not get the value.
 template <class Value, pace::gate::PaceMatcher Matcher>
 class Catch::MatchExpr<Value, Matcher> : public Catch::ITransientExpression {
  public:
-  /// Matches `value`, which must outlive the expression, as `matcher` must.
+  /// Matches `value`. It and `matcher` must outlive the expression.
   MatchExpr(Value&& value, const Matcher& matcher)
       : ITransientExpression{true, matcher.match(value)}, value_(value), matcher_(matcher) {}
 
-  /// Prints the value and the text of the match. Names and messages of files may hold control characters, which are
-  /// spelt out. Lines end at blanks before Catch2 would break them, which it does inside of numbers, too.
+  /// Prints the value and the text of the match, with control characters spelt out. Breaks lines at blanks, since
+  /// Catch2 would break them inside of numbers, too.
   void streamReconstructedExpression(std::ostream& out) const override {
-    // Catch2's lines have 80 columns, of which it takes two for the indentation and one for the end.
+    // Catch2's lines have 80 columns: two for the indentation, one for the end.
     constexpr std::size_t columns = 76;
     const std::string text =
         Catch::Detail::stringify(value_) + ' ' + pace::report::printable_lines(matcher_.examine(value_).text);
@@ -46,16 +46,16 @@ class Catch::MatchExpr<Value, Matcher> : public Catch::ITransientExpression {
   const Matcher& matcher_;
 };
 
-/// Conversion of a row for messages of Catch2.
+/// Text of a row for messages of Catch2.
 template <>
 struct Catch::StringMaker<pace::ImplementationResult> {
-  /// Returns the name, the inputs, the outcome or the median time, and the speed-up with its interval, in one line.
+  /// Returns in one line the name, the inputs, the outcome or the median time, and the speed-up with its interval.
   static std::string convert(const pace::ImplementationResult& result) {
     return convert(result, result.context.inputs);
   }
-  /// The same for a row on `inputs`, which are named if they are not empty.
+  /// The same for a row on `inputs`, named unless empty.
   static std::string convert(const pace::ImplementationResult& result, const std::string& inputs) {
-    // GCC 12 warns of a copy that overlaps where `"'" + ...` and `" " + ...` are inlined, and there is none.
+    // GCC 12 wrongly warns of an overlapping copy if `"'" + ...` and `" " + ...` are inlined.
     std::string text(1, '\'');
     text.append(pace::report::printable(result.name)).append("'");
     if (!inputs.empty()) text.append(" on ").append(pace::report::short_inputs(inputs));
@@ -70,10 +70,10 @@ struct Catch::StringMaker<pace::ImplementationResult> {
   }
 };
 
-/// Conversion of a result for messages of Catch2.
+/// Text of a result for messages of Catch2.
 template <>
 struct Catch::StringMaker<pace::Result> {
-  /// Returns the name of the comparison, its inputs and all its rows, in one line.
+  /// Returns in one line the name of the comparison, its inputs and all its rows.
   static std::string convert(const pace::Result& result) {
     std::string text(1, '\'');
     text.append(pace::report::printable(result.name)).append("'");
@@ -89,7 +89,7 @@ struct Catch::StringMaker<pace::Result> {
 
 namespace pace::detail {
 
-/// Shows results and makes the exit code where the main function is Catch2's or the program's own, not pace's.
+/// Shows results and makes the exit code if pace does not have the main function.
 class WithoutRunnerListener : public Catch::EventListenerBase {
  public:
   using EventListenerBase::EventListenerBase;

@@ -1,4 +1,4 @@
-// Kernels: pace::kernels, which times every kernel of a call, expectations of its report, and the report as a table.
+// pace::kernels: times every kernel of a call, with expectations of its report, and the report as a table.
 //
 //   const auto report = pace::kernels("block", block, x);
 //   CHECK_THAT(report, pace::AtMost(pace::kernel::Count::spills, 0));

@@ -1,5 +1,4 @@
-// Options of the measurement (pace::Options) and of the comparison of outputs (pace::check::CheckOptions), for
-// Comparison::options and Comparison::check.
+// Options of the measurement (pace::Options) and of the comparison of outputs (pace::check::CheckOptions).
 #pragma once
 
 #include "pace/check/check_options.hpp"

@@ -1,5 +1,4 @@
-// Recorded operators: a recorder of the operators that code runs, a reader of recorded files, and a generator of
-// inputs.
+// Recorded operators: a recorder for code that runs, a reader of recorded files, and a generator of inputs.
 //
 //   pace::inputs::Recorder recorder;
 //   step();

@@ -1,7 +1,7 @@
 // The version of pace, for the preprocessor and as text.
 #pragma once
 
-/// Versions follow https://semver.org: before 1.0.0, a new minor version may change the API and the file formats.
+/// Versions follow https://semver.org: before 1.0.0, a minor version may change the API and the file formats.
 #define PACE_VERSION_MAJOR 0
 #define PACE_VERSION_MINOR 2
 #define PACE_VERSION_PATCH 0
@@ -14,7 +14,7 @@
 
 namespace pace {
 
-/// The same as text: `0.2.0`.
+/// The version as text: `0.2.0`.
 inline constexpr const char version[] =
     PACE_DETAIL_VERSION_EXPAND(PACE_VERSION_MAJOR, PACE_VERSION_MINOR, PACE_VERSION_PATCH);
 
