@@ -8,6 +8,7 @@
 #include <optional>
 #include <regex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -66,71 +67,30 @@ template <class To, class Good>
   return true;
 }
 
-/// torchbench's options that have no meaning here, each with the reason.
+/// An option of torchbench that is never accepted.
+struct RefusedOption {
+  std::string_view name, why = {}, instead = {};
+};
+
+/// Returns torchbench's options that have no meaning here, as refused_options.inc lists them.
 [[nodiscard]] inline std::vector<args::Option> refused_options() {
-  constexpr const char* dynamo = "there is no Dynamo here: a model is one C++ module, traced as a whole";
-  constexpr const char* distributed = "not implemented: each model is run by one process on one device";
-  constexpr const char* quantised = "not implemented: no back end here quantises";
-  constexpr const char* xla = "not implemented: there is no XLA back end";
-  constexpr const char* onnx = "not implemented: there is no ONNX back end";
-  constexpr const char* shapes = "not implemented: only the batch may vary (--dynamic-batch-only)";
+  constexpr const char* no_dynamo = "there is no Dynamo here: a model is one C++ module, traced as a whole";
+  constexpr const char* one_process = "not implemented: each model is run by one process on one device";
+  constexpr const char* none_quantises = "not implemented: no back end here quantises";
+  constexpr const char* no_xla = "not implemented: there is no XLA back end";
+  constexpr const char* no_onnx = "not implemented: there is no ONNX back end";
+  constexpr const char* no_tensorrt = "not implemented: there is no TensorRT back end";
+  constexpr const char* batch_alone = "not implemented: only the batch may vary (--dynamic-batch-only)";
   constexpr const char* unused = "torchbench reads it and does nothing with it, either";
+  constexpr RefusedOption table[] = {
+#include "benches/models/refused_options.inc"
+  };
   std::vector<args::Option> refused;
-  for (const auto& [name, why] : std::vector<std::pair<const char*, const char*>>{
-           {"--prims-nvfuser", "this LibTorch has no nvFuser"},
-           {"--nvfuser", "this LibTorch has no nvFuser; --nnc, or --fuser, chooses TorchScript's"},
-           {"--multiprocess", distributed},
-           {"--ddp", distributed},
-           {"--fsdp", distributed},
-           {"--optimize-ddp-mode", distributed},
-           {"--distributed-master-port", distributed},
-           {"--dynamic-shapes", shapes},
-           {"--unbacked-batch-only", shapes},
-           {"--compare-backed-unbacked", shapes},
-           {"--specialize-int", dynamo},
-           {"--propagate-real-tensors", dynamo},
-           {"--generate-aot-autograd-stats", dynamo},
-           {"--suppress-errors", "what goes wrong is a row of its own, and is reported"},
-           {"--part", "no model here has parts"},
-           {"--profile-details", "traces have shapes, but no stacks of C++"},
-           {"--export-perfdoctor", "that is a tool inside Meta"},
-           {"--diff-branch", "run each branch with --output, and compare by --baseline"},
-           {"--explain", dynamo},
-           {"--stats", dynamo},
-           {"--timing", "--print-compilation-time prints what compiling took"},
-           {"--print-graph-breaks", dynamo},
-           {"--log-graph-breaks", dynamo},
-           {"--trace-on-xla", xla},
-           {"--xla-tolerance", xla},
-           {"--xla", xla},
-           {"--enable-activation-checkpointing", "not implemented: the models here keep their activations"},
-           {"--no-translation-validation", dynamo},
-           {"--minify", dynamo},
-           {"--compiled-autograd", "the training step is compiled with its backward as one package"},
-           {"--profile-dynamo-cache-lookup", dynamo},
-           {"--caching-precompile", "packages are always kept; --packages names those that were compiled before"},
-           {"--coverage", dynamo},
-           {"--overhead", dynamo},
-           {"--speedup-dynamo-ts", "there is no Dynamo here; --backend torchscript is the same module traced"},
-           {"--speedup-fx2trt", "not implemented: there is no TensorRT back end"},
-           {"--speedup-fx2trt-fp16", "not implemented: there is no TensorRT back end"},
-           {"--print-fx", dynamo},
-           {"--print-aten-ops", "--log-operator-inputs records them with their inputs"},
-           {"--optimus", "not implemented: packages are compiled without these passes of Inductor"},
-           {"--quantization", quantised},
-           {"--export", "exporting alone runs nothing; --export-aot-inductor compiles what was exported"},
-           {"--aot-precompile", "--export-aot-inductor is the compiled form here"},
-           {"--torchscript-onnx", onnx},
-           {"--dynamo-onnx", onnx},
-           {"--dynamo-onnx-aot-inline", onnx},
-           {"--dynamo-onnx-aot-optimize", onnx},
-           {"--torch-onnx-patch", onnx},
-           {"--log-conv-args", "--log-operator-inputs records convolutions, too"},
-           {"--recompile-profiler", dynamo},
-           {"--cpp-wrapper", "packages of AOTInductor are C++ always"},
-           {"--skip-fp64-check", unused},
-           {"--inductor-settings", unused}})
-    refused.push_back(args::Option::refused(name, why));
+  for (const auto& [name, why, instead] : table) {
+    std::string reason(why);
+    if (!why.empty() && !instead.empty()) reason += "; ";
+    refused.push_back(args::Option::refused(std::string(name), reason.append(instead)));
+  }
   return refused;
 }
 
