@@ -2,16 +2,15 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "benches/models/backend_names.hpp"
 #include "benches/models/command_line.hpp"
 #include "benches/models/driver/names.hpp"
+#include "benches/models/effects.hpp"
 #include "benches/models/options.hpp"
 #include "pace/args/command_line.hpp"
 #include "pace/base/error.hpp"
@@ -136,216 +135,13 @@ inline void resolve_files(CommandLine& line, const args::Arguments& arguments) {
     refuse(std::string(trace ? "--export-profiler-trace" : "--snapshot-memory") + ": expected --performance beside it");
 }
 
-/// Options that have an effect in some runs only.
-struct Effect {
-  std::vector<const char*> options;
-  bool has_effect;
-  /// What the command line would have to hold for them to have one.
-  const char* expected;
-};
-
-[[nodiscard]] inline std::vector<Effect> effects_in(const CommandLine& line, const args::Arguments& arguments) {
-  const auto& settings = line.settings;
-  const auto is = [&](Mode mode) { return settings.mode == mode; };
-  const bool packages = any_has(settings.backends, &BackendTraits::has_package);
-  const bool kept = packages || any_has(settings.backends, &BackendTraits::has_program);
-  const bool scripts = any_has(settings.backends, &BackendTraits::has_script);
-  const bool performance = is(Mode::performance), accuracy = is(Mode::accuracy), throughput = is(Mode::throughput);
-  const bool one_here = !line.only.empty() && line.packages == Packages::kept && !line.compile_only;
-  const bool kept_files = !is(Mode::operator_inputs);
-  const bool batch = accuracy || is(Mode::batch_invariance);
-  const bool eager_alone = is(Mode::find_batch_size) || is(Mode::operator_inputs);
-  return {
-      {{"--iterations-per-run", "--randomize-input", "--use-warm-peak-memory", "--dump-raw-metrics", "--baseline",
-        "--print-memory", "--print-compilation-time"},
-       performance,
-
-       "--performance"},
-      {{"--repeat"}, performance || throughput, "--performance or --throughput"},
-      {{"--iterations", "--cosine"}, accuracy, "--accuracy"},
-      {{"--skip-accuracy-check"},
-       accuracy || (performance && !settings.compat),
-
-       "--accuracy, or --performance without --compat"},
-      {{"--use-eval-mode"}, settings.training, "--training"},
-      {{"--amp-dtype"}, settings.precision == Precision::amp, "--amp"},
-      {{"--inductor-config", "--inductor-compile-mode", "--disable-split-reductions", "--disable-persistent-reductions",
-        "--disable-divisible-by-16"},
-       packages && !eager_alone,
-
-       "--backend aot_inductor"},
-      {{"--freezing"}, packages && !eager_alone, "--backend aot_inductor"},
-      {{"--cold-start-latency", "--warm-start-latency", "--packages"},
-       kept && !eager_alone,
-
-       "--backend aot_inductor or nativert"},
-      {{"--dynamic-batch-only"},
-       (packages || scripts || (kept && !line.models.empty())) && !eager_alone,
-
-       "--backend aot_inductor or torchscript, or nativert with a file of torch.export as --model"},
-      {{"--nnc"}, scripts && !eager_alone, "--backend torchscript"},
-      {{"--filter", "--exclude", "--exclude-exact", "--suite", "--total-partitions", "--partition-id", "--fast",
-        "--no-skip"},
-       line.only.empty(),
-
-       "no --only"},
-      {{"--filter", "--exclude", "--exclude-exact", "--suite", "--total-partitions", "--partition-id", "--fast"},
-       line.models.empty(),
-
-       "no --model, which chooses models itself"},
-      {{"--timeout", "--memory-limit", "--progress", "--print-dataframe-summary"},
-       !one_here,
-
-       "no --only, which runs its model in the program's own process"},
-      {{"--backend"}, !eager_alone, "another mode, for this one runs eager alone"},
-      {{"--tf32"}, !batch && !settings.deterministic, "no --deterministic, nor a mode that is, for they have no TF32"},
-      {{"--deterministic"}, !batch, "another mode, for this one is deterministic always"},
-      {{"--dashboard"}, performance, "--performance"},
-      {{"--retain-output", "--resume", "--disable-output"},
-       kept_files,
-
-       "another mode than --log-operator-inputs, which writes no results"},
-      {{"--retain-output", "--dump-raw-metrics"}, !line.output.disabled, "no --disable-output"},
-      {{"--output", "--output-directory"},
-       !line.output.disabled || !settings.profiler_trace.empty() || !settings.memory_snapshot.empty(),
-
-       "no --disable-output, which writes no file there"},
-      {{"--nnc"}, !arguments.has("--fuser"), "no --fuser beside it"},
-      {{"--batch-size-file"},
-       !line.compile_only,
-
-       "no --compile-only, which compiles all models for the same --batch-size or for their own"},
-      {{"--repeat",
-        "--iterations-per-run",
-        "--warm-up-iterations",
-        "--randomize-input",
-        "--use-warm-peak-memory",
-        "--collect-outputs",
-        "--no-slower-than",
-        "--confidence",
-        "--alpha",
-        "--beta",
-        "--max-interference",
-        "--audit",
-        "--callers",
-        "--iterations",
-        "--cosine",
-        "--skip-accuracy-check",
-        "--force-max-multiplier",
-        "--generation",
-        "--save-model-outputs-to",
-        "--compare-model-outputs-with",
-        "--cold-start-latency",
-        "--warm-start-latency",
-        "--packages",
-        "--nnc",
-        "--fuser",
-        "--disable-output",
-        "--retain-output",
-        "--resume",
-        "--json",
-        "--html",
-        "--baseline",
-        "--tag",
-        "--dump-raw-metrics",
-        "--export-profiler-trace",
-        "--profiler-trace-name",
-        "--snapshot-memory",
-        "--print-memory",
-        "--print-compilation-time",
-        "--print-dataframe-summary",
-        "--timeout",
-        "--memory-limit",
-        "--per-process-memory-fraction",
-        "--progress",
-        "--gate",
-        "--allow-undecided",
-        "--allow-unmeasured"},
-       !line.compile_only,
-
-       "no --compile-only, which runs no model"},
-      {{"--json", "--html"},
-       (performance && !settings.compat) || has_statuses(settings.mode),
-
-       "--performance without --compat, or --accuracy"},
-      {{"--json", "--html"},
-       !line.resume && !line.retain,
-
-       "no --resume and no --retain-output, for the comparisons of an earlier run would be missing"},
-      {{"--resume"}, !one_here, "no --only, which adds a row to the file"},
-      {{"--warm-up-iterations"}, performance || throughput, "--performance or --throughput"},
-      {{"--confidence", "--max-interference", "--audit"},
-       performance && !settings.compat,
-
-       "--performance without --compat"},
-      {{"--alpha", "--beta"},
-       settings.no_slower_than.has_value(),
-
-       "--no-slower-than, whose error rates they are"},
-      {{"--collect-outputs"},
-       performance && settings.compat,
-
-       "--performance and --compat, for pace's own timing keeps the last output of each back end and copies none"},
-      {{"--optimizer-on-cpu", "--optimizer-code"},
-       settings.training && (performance || accuracy),
-
-       "--training with --performance or --accuracy"},
-      {{"--compile-optimizer"},
-       settings.training && (performance || accuracy) && packages && !eager_alone &&
-           settings.optimizer_code == "foreach",
-
-       "--training with --performance or --accuracy, --backend aot_inductor, and --optimizer-code foreach"},
-      {{"--callers"}, throughput, "--throughput"},
-      {{"--force-max-multiplier", "--generation", "--save-model-outputs-to", "--compare-model-outputs-with"},
-       accuracy,
-
-       "--accuracy"},
-      {{"--fuser"}, scripts && !eager_alone, "--backend torchscript"},
-  };
-}
-
-/// Throws InputError for an option that has no effect in this run.
-inline void refuse_without_effect(const CommandLine& line, const args::Arguments& arguments) {
-  // The process of one model has the words of the run that started it.
-  if (!line.rows_to.empty()) return;
-  for (const auto& effect : effects_in(line, arguments))
-    for (const char* const option : effect.options)
-      if (!effect.has_effect && arguments.has(option))
-        refuse(std::string(option) + " has no meaning here; expected " + effect.expected);
-}
-
 /// Options by name with their values, without those that choose models, say where results go or how they are shown.
 [[nodiscard]] inline Configuration configuration_of(const args::Arguments& arguments) {
-  static constexpr std::array<std::string_view, 30> left_out{"--filter",
-                                                             "--exclude",
-                                                             "--exclude-exact",
-                                                             "--suite",
-                                                             "--only",
-                                                             "--total-partitions",
-                                                             "--partition-id",
-                                                             "--fast",
-                                                             "--no-skip",
-                                                             "--output",
-                                                             "--output-directory",
-                                                             "--disable-output",
-                                                             "--retain-output",
-                                                             "--resume",
-                                                             "--json",
-                                                             "--html",
-                                                             "--dump-raw-metrics",
-                                                             "--print-memory",
-                                                             "--print-compilation-time",
-                                                             "--print-dataframe-summary",
-                                                             "--progress",
-                                                             "--no-progress",
-                                                             "--dry-run",
-                                                             "--nth-model",
-                                                             "--verbose",
-                                                             "--quiet",
-                                                             "--gate",
-                                                             "--allow-undecided",
-                                                             "--allow-unmeasured",
-                                                             "--rows-to"};
+  static const auto left_out = names_in(
+      "--filter --exclude --exclude-exact --suite --only --total-partitions --partition-id --fast --no-skip --output "
+      "--output-directory --disable-output --retain-output --resume --json --html --dump-raw-metrics --print-memory "
+      "--print-compilation-time --print-dataframe-summary --progress --no-progress --dry-run --nth-model --verbose "
+      "--quiet --gate --allow-undecided --allow-unmeasured --rows-to");
   Configuration configuration;
   for (const auto& [name, values] : arguments.values) {
     if (std::ranges::find(left_out, name) != left_out.end()) continue;
@@ -358,8 +154,7 @@ inline void refuse_without_effect(const CommandLine& line, const args::Arguments
 
 /// Throws InputError for options beside --list that are not about which models there are.
 inline void refuse_beside_list(const args::Arguments& arguments) {
-  static constexpr std::array<std::string_view, 8> heeded{"--list",  "--filter", "--exclude", "--exclude-exact",
-                                                          "--suite", "--model",  "--inputs",  "--trust"};
+  static const auto heeded = names_in("--list --filter --exclude --exclude-exact --suite --model --inputs --trust");
   for (const auto& name : arguments.given)
     if (std::ranges::find(heeded, name) == heeded.end())
       refuse(name +
