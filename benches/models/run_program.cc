@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdio>
 #include <exception>
@@ -15,13 +14,11 @@
 #include <ostream>
 #include <set>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "benches/loaders/file_digest.hpp"
-#include "benches/loaders/named_file.hpp"
 #include "benches/models/command_line.hpp"
 #include "benches/models/config_file.hpp"
 #include "benches/models/dependencies.hpp"
@@ -32,16 +29,17 @@
 #include "benches/models/driver/run_here.hpp"
 #include "benches/models/driver/selection.hpp"
 #include "benches/models/driver/summary.hpp"
+#include "benches/models/listing.hpp"
+#include "benches/models/paths.hpp"
 #include "benches/models/resolve.hpp"
 #include "benches/models/row.hpp"
+#include "benches/models/verdict.hpp"
 #include "pace/base/digest.hpp"
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
-#include "pace/os/bazel.hpp"
 #include "pace/os/kept_pipes.hpp"
 #include "pace/os/memory.hpp"
 #include "pace/os/read_file.hpp"
-#include "pace/os/repeat_command.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/progress_line.hpp"
 #include "pace/report/text.hpp"
@@ -54,131 +52,6 @@ namespace pace::benches::models {
 
 namespace detail {
 namespace {
-
-/// Makes paths that are relative to the shell's folder absolute.
-void resolve_paths(CommandLine& line, const Dependencies& dependencies) {
-  auto& output = line.output;
-  auto& settings = line.settings;
-  const auto read = [&](std::string& path) { path = path.empty() ? path : dependencies.user_path(path); };
-  const auto written = [&](std::string& path) { path = path.empty() ? path : dependencies.output_path(path); };
-  if (output.file.empty())
-    output.directory = dependencies.output_path(output.directory.empty() ? "." : output.directory);
-  for (auto* path : {&output.file, &settings.profiler_trace, &settings.memory_snapshot, &settings.log_operator_inputs,
-                     &settings.save_outputs_to, &line.compile_to, &line.json, &line.html})
-    written(*path);
-  for (auto* path : {&output.baseline, &line.config_file, &line.batch_size_file, &settings.compare_outputs_with})
-    read(*path);
-  for (auto& path : settings.packages) read(path);
-  if (line.config_file.empty()) line.config_file = dependencies.config_file;
-  if (line.devices.empty()) line.devices = dependencies.default_devices();
-  line.several_devices = line.devices.size() > 1;
-  if (!line.rows_of.empty()) line.devices = line.rows_of;
-}
-
-/// Whether a word of --model is the name of a file, be it there or not.
-[[nodiscard]] bool names_file(const std::string& word, const loaders::NamedFile& file) {
-  std::error_code ignored;
-  return std::filesystem::exists(file.path, ignored) || word.ends_with(".pt") || word.ends_with(".pt2") ||
-         word.find(".pt:") != std::string::npos || word.find(".pt2:") != std::string::npos;
-}
-
-/// Takes the words of --model apart: names of models, which are chosen, and files, each with its inputs. Throws
-/// InputError for a word that is neither, and for inputs that are not there.
-void resolve_models(CommandLine& line, const std::vector<KnownModel>& models) {
-  auto& exactly = line.selection.exactly;
-  const auto known = names_of(models);
-  for (const auto& word : line.models) {
-    std::string name = word;
-    if (!known.contains(word)) {
-      loaders::NamedFile file = loaders::named_file(word);
-      if (!names_file(word, file))
-        throw InputError(
-            {}, "--model: no model is called '" + word + "', and there is no such file; there are " + listed(known));
-      // It stands in rows, tables and messages, and names of files may have any characters.
-      name = report::printable(std::filesystem::path(file.path).filename().string() +
-                               (file.model.empty() ? "" : ':' + file.model));
-      line.files.push_back({.name = name, .path = std::move(file.path), .program = std::move(file.model)});
-    }
-    if (!exactly.insert(name).second || (name != word && known.contains(name)))
-      throw InputError({}, "--model: two models are called '" + name + "'; expected another name for one of them");
-  }
-  if (!exactly.empty() && !line.only.empty() && !exactly.contains(line.only))
-    throw InputError({}, "--only: '" + line.only + "' is none of --model; expected one of " + listed(exactly));
-  const auto count = [](std::size_t number) { return std::to_string(number); };
-  if (line.files.empty()) {
-    for (const auto& [option, given] : {std::pair{"--inputs", !line.inputs.empty()}, std::pair{"--trust", line.trust},
-                                        std::pair{"--library", !line.libraries.empty()}})
-      if (given) throw InputError({}, std::string(option) + " has no meaning here; expected --model FILE");
-    return;
-  }
-  if (line.inputs.empty())
-    throw InputError({}, "--inputs is missing, for " + line.files.front().name +
-                             ": tensors that torch.save wrote, or text such as \"(T([8, 128], f32),)\"");
-  if (line.inputs.size() != 1 && line.inputs.size() != line.files.size())
-    throw InputError({}, "--inputs: found " + count(line.inputs.size()) + " for " + count(line.files.size()) +
-                             " files of --model; expected one for all, or one each in the same order");
-  for (std::size_t i = 0; i < line.files.size(); ++i) {
-    const auto& inputs = line.inputs[line.inputs.size() == 1 ? 0 : i];
-    auto& of_file = line.files[i].inputs;
-    of_file = inputs.starts_with('(') ? inputs : user_path(inputs);
-    std::error_code ignored;
-    if (!of_file.starts_with('(') && std::filesystem::is_directory(of_file, ignored))
-      throw InputError({of_file}, "--inputs: expected a file or text with one set of inputs, found a folder");
-  }
-  for (auto& library : line.libraries) library = user_path(library);
-}
-
-/// `dependencies` with the files of the command line among their models.
-[[nodiscard]] Dependencies with_files(CommandLine& line, Dependencies dependencies) {
-  resolve_models(line, dependencies.models);
-  if (line.files.empty()) return dependencies;
-  if (!dependencies.add_files) throw InputError({}, "--model: this program runs no files");
-  for (auto& model : dependencies.add_files(line.files, line)) dependencies.models.push_back(std::move(model));
-  return dependencies;
-}
-
-/// What is wrong with paths, back ends and devices is found before a model is run. Throws InputError.
-void require_usable(const CommandLine& line, const std::vector<std::string>& backends) {
-  namespace fs = std::filesystem;
-  const auto& settings = line.settings;
-  for (const auto& name : settings.backends)
-    if (std::ranges::find(backends, name) == backends.end())
-      throw InputError({},
-                       "--backend: no back end is called '" + name + "'; expected one of " + joined(backends, ", "));
-  std::error_code ignored;
-  for (const auto& path : settings.packages)
-    if (!fs::is_directory(path, ignored))
-      throw InputError({path}, fs::exists(path, ignored) ? "--packages: is no folder; expected one of packages"
-                                                         : "--packages: there is no such folder");
-  if (const auto& path = settings.compare_outputs_with; !path.empty() && !fs::is_directory(path, ignored))
-    throw InputError({path},
-                     "--compare-model-outputs-with: expected a folder of outputs that an earlier run has saved");
-  for (const auto& [option, path] :
-       {std::pair{"--save-model-outputs-to", settings.save_outputs_to}, std::pair{"--compile-to", line.compile_to},
-        std::pair{"--export-profiler-trace", settings.profiler_trace},
-        std::pair{"--snapshot-memory", settings.memory_snapshot},
-        std::pair{"--log-operator-inputs", settings.log_operator_inputs},
-        std::pair{"--output-directory", line.output.directory}})
-    if (!path.empty() && fs::exists(path, ignored) && !fs::is_directory(path, ignored))
-      throw InputError({path}, std::string(option) + ": is no folder; expected one, or a name for a new one");
-  // A process that runs some of another's devices has the words that are about all of them.
-  if (!line.rows_to.empty()) return;
-  const bool on_gpu = std::ranges::any_of(line.devices, [](const auto& device) { return device.starts_with("cuda"); });
-  for (const auto& option : {"--optimizer-code", "--compile-optimizer"})
-    if (line.configuration.contains(option) && !settings.optimizer_on_cpu && !on_gpu)
-      throw InputError({}, std::string(option) + ": expected --optimizer-on-cpu or --device cuda, found " +
-                               joined(line.devices, ", ") + ", where training steps have no optimiser");
-  for (const auto& [option, given] : {std::pair{"--snapshot-memory", !settings.memory_snapshot.empty()},
-                                      std::pair{"--device-index", !line.device_index.empty()}})
-    if (given && !on_gpu)
-      throw InputError({}, std::string(option) + ": expected --device cuda, found " + joined(line.devices, ", "));
-}
-
-[[nodiscard]] std::string digest_of_text(const std::string& text) {
-  Digest digest;
-  digest.add(text);
-  return digest.text();
-}
 
 /// Hears the comparisons of this process while the object lives.
 class ListensToResults {
@@ -234,7 +107,9 @@ class Run {
                                                       const char* expected) {
     if (path.empty()) return std::nullopt;
     std::string text = read_file(path, expected);
-    context_.configuration["content of " + option] = digest_of_text(text);
+    Digest digest;
+    digest.add(text);
+    context_.configuration["content of " + option] = digest.text();
     return text;
   }
 
@@ -249,7 +124,7 @@ class Run {
       if (!file.inputs.starts_with('('))
         configuration["content of the inputs of " + file.name] = loaders::digest_of_file(file.inputs);
     }
-    configuration["program"] = digest_of_text(read_file(program_, "the file of this program"));
+    configuration["program"] = loaders::digest_of_file(program_);
   }
 
   void note(const std::string& text) const {
@@ -262,72 +137,8 @@ class Run {
     // Nothing is written before the first row, so that earlier results stay.
     if (!line_.compile_only) files_->claim(EarlierResults::replaced);
     open_comparisons();
-    const auto& settings = line_.settings;
-    std::string what = std::string(line_.compile_only ? "compile" : to_string(settings.mode)) + ", " +
-                       (settings.training ? "training" : "inference");
-    // Nothing else is audited.
-    if (!line_.compile_only && settings.mode == Mode::performance && !settings.compat)
-      what += std::string(", audit ") + to_string(line_.measuring.audit);
-    const std::string backends = joined(candidates(settings), ", ");
-    for (const auto& model : chosen)
-      out_ << report::printable(model.name) << "  " << joined(model.devices, ", ") << "  " << what << "  "
-           << report::printable(backends) << '\n';
-    out_ << chosen.size() << (chosen.size() == 1 ? " model" : " models") << " would be "
-         << (line_.compile_only ? "compiled" : "run");
-    if (!line_.compile_only && line_.only.empty())
-      out_ << ", each for " << format_significant(line_.timeout) << " s at most, "
-           << report::rough_duration(Nanoseconds(1e9 * line_.timeout * static_cast<double>(chosen.size())))
-           << " together";
-    out_ << '\n';
-    if (!line_.compile_only)
-      for (const auto& path : files_->paths()) out_ << "would write " << report::printable(path) << '\n';
-    for (const auto& path : {line_.json, line_.html})
-      if (!path.empty()) out_ << "would write " << report::printable(path) << '\n';
-    out_ << "dry run: nothing was measured\n" << std::flush;
+    print_plan(line_, chosen, files_->paths(), out_);
     return 0;
-  }
-
-  /// Prints the command that repeats each of `models` alone.
-  void print_repeat_commands(const std::vector<std::string>& models) const {
-    static constexpr std::array<std::string_view, 22> left_out{"--filter",
-                                                               "--exclude",
-                                                               "--exclude-exact",
-                                                               "--suite",
-                                                               "--only",
-                                                               "--partition-id",
-                                                               "--total-partitions",
-                                                               "--fast",
-                                                               "--no-skip",
-                                                               "--output",
-                                                               "--retain-output",
-                                                               "--output-directory",
-                                                               "--resume",
-                                                               "--json",
-                                                               "--html",
-                                                               "--dump-raw-metrics",
-                                                               "--progress",
-                                                               "--timeout",
-                                                               "--memory-limit",
-                                                               "--print-dataframe-summary",
-                                                               "--disable-output",
-                                                               "--quiet"};
-    constexpr std::size_t most = 10;
-    for (std::size_t i = 0; i < models.size() && i < most; ++i) {
-      std::vector<std::string> words{"--only", models[i]};
-      for (const auto& name : line_.given.given) {
-        if (std::ranges::find(left_out, name) != left_out.end()) continue;
-        const auto values = line_.given.values.find(name);
-        if (values == line_.given.values.end() || values->second.empty()) words.push_back(name);
-        if (values != line_.given.values.end())
-          for (const auto& value : values->second) words.push_back(name + '=' + value);
-      }
-      // One row more would stand in the results of the run.
-      if (!line_.compile_only && line_.settings.mode != Mode::operator_inputs) words.emplace_back("--disable-output");
-      errors_ << (i == 0 ? "pace: to repeat what failed:\n" : "") << "  "
-              << report::printable(command_again(program_, words)) << '\n';
-    }
-    if (models.size() > most) errors_ << "  and " << models.size() - most << " more, with other names\n";
-    errors_ << std::flush;
   }
 
   /// Shows what the model of --only is at; null if nothing is to be shown.
@@ -416,47 +227,18 @@ class Run {
     RowCounts rows;
     std::vector<Row> all;
     std::vector<Result> found;
-    bool failed = false;
     run_model(
         [&](Row& row) {
           rows.add(row.result);
-          failed = failed || row.result == RowResult::failed;
           files_->add(row);
           all.push_back(row);
         },
         [&](const Result& result) { found.push_back(result); });
     files_->end();
     add_comparisons(all, std::move(found));
-    const int code = finish_comparisons(judge(rows));
-    if (failed && code != 0) print_repeat_commands({line_.only});
+    const int code = finish_comparisons(exit_code_of(rows, line_, dependencies_.is_test, errors_));
+    if (code != 0 && rows.of(RowResult::failed) > 0) print_repeat_commands(program_, line_, {line_.only}, errors_);
     return code;
-  }
-
-  [[nodiscard]] int judge(const RowCounts& rows) const {
-    const auto& settings = line_.settings;
-    const bool gate = line_.gate || dependencies_.is_test || settings.no_slower_than.has_value() ||
-                      ((has_statuses(settings.mode) || !line_.models.empty()) && !settings.compat);
-    using enum RowResult;
-    const auto bad = rows.of(failed) + rows.of(unmeasured);
-    const bool none_good = bad > 0 && bad == rows.all();
-    // torchbench ends with 0 whatever its models did.
-    const bool fails = bad > 0 && (gate || (none_good && !settings.compat));
-    if (fails && rows.of(unmeasured) < rows.all()) {
-      errors_ << "pace: " << (none_good && !gate ? "nothing was measured: " : "") << bad
-              << (bad == 1 ? " row" : " rows") << " failed";
-      if (rows.of(unmeasured) > 0)
-        errors_ << ", " << rows.of(unmeasured) << " of them since the model does not run here";
-      errors_ << '\n' << std::flush;
-      return pace::exit_failed;
-    }
-    pace::RunAccount account;
-    const auto add = [&](std::size_t count, bool measured, bool unresolved) {
-      for (; count > 0; --count) account.add_row(measured, unresolved);
-    };
-    add(rows.of(passed), true, false);
-    add(rows.of(undecided), true, true);
-    if (fails) add(rows.of(unmeasured), false, false);
-    return account.exit_code(0, line_.allow_undecided, line_.allow_unmeasured, errors_);
   }
 
   [[nodiscard]] std::vector<ChosenModel> selected() const {
@@ -497,12 +279,10 @@ class Run {
     options.packages = line_.packages;
     options.progress = line_.progress;
     options.shows_parts = !line_.no_progress && !line_.quiet;
-    const bool on_gpu =
-        std::ranges::any_of(line_.devices, [](const auto& device) { return device.starts_with("cuda"); });
     // CUDA reserves what it never touches.
     if (line_.memory_limit && *line_.memory_limit > 0)
       options.limits.memory = static_cast<std::int64_t>(*line_.memory_limit * 1e9);
-    else if (!line_.memory_limit && !on_gpu)
+    else if (!line_.memory_limit && !any_gpu(line_.devices))
       options.limits.memory = available_memory();
     return options;
   }
@@ -540,8 +320,8 @@ class Run {
     if (outcome.lost == 0) files_->end();
     summarise();
     if (outcome.lost > 0) return finish_comparisons(exit_bad_input);
-    const int code = finish_comparisons(judge(outcome.rows));
-    if (code != 0) print_repeat_commands(outcome.failed);
+    const int code = finish_comparisons(exit_code_of(outcome.rows, line_, dependencies_.is_test, errors_));
+    if (code != 0) print_repeat_commands(program_, line_, outcome.failed, errors_);
     return code;
   }
 
@@ -583,15 +363,6 @@ class Run {
   /// Null: this run has no file of comparisons, and no page.
   std::unique_ptr<ComparisonFile> comparisons_;
 };
-
-void list_models(const Dependencies& dependencies, const Selection& selection, std::ostream& out) {
-  report::CsvTable table{.header = {"model", "suite", "family", "training batch", "inference batch"}};
-  for (const auto& model : matching_models(dependencies.models, selection))
-    table.rows.push_back({model.name, to_string(model.suite), model.family, std::to_string(model.training_batch),
-                          std::to_string(model.inference_batch)});
-  std::ranges::sort(table.rows);
-  benches::models::detail::print_rows(table, out);
-}
 
 }  // namespace
 }  // namespace detail
