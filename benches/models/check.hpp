@@ -3,8 +3,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <exception>
-#include <functional>
 #include <ostream>
 #include <set>
 #include <string>
@@ -12,15 +10,12 @@
 
 #include "benches/models/driver/check_expected.hpp"
 #include "benches/models/driver/check_limits.hpp"
+#include "benches/models/tool.hpp"
 #include "pace/args/command_line.hpp"
 #include "pace/base/error.hpp"
 #include "pace/os/output_file.hpp"
-#include "pace/report/text.hpp"
 
 namespace pace::benches::models {
-
-/// The path of a file that the command line names.
-using UserPath = std::function<std::string(const std::string&)>;
 
 namespace detail {
 
@@ -136,14 +131,7 @@ inline void require_models(const std::vector<std::string>& models, const report:
 /// Returns the exit code: 1 for results that are not as they should be, and for what cannot be checked, which `errors`
 /// says.
 [[nodiscard]] inline int check(int argc, char** argv, std::ostream& out, std::ostream& errors, const UserPath& path) {
-  try {
-    const int code = detail::run_check({argv + std::min(argc, 1), argv + argc}, out, path);
-    if (!out.flush()) throw Error("what is printed cannot be written");
-    return code;
-  } catch (const std::exception& error) {
-    errors << "check: " << report::printable_lines(error.what()) << '\n';
-    return 1;
-  }
+  return detail::run_tool("check", detail::run_check, argc, argv, out, errors, path);
 }
 
 }  // namespace pace::benches::models

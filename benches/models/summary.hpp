@@ -1,11 +1,8 @@
 // Summaries as one program: `summary print F.csv`, `summary dashboard FOLDER`, and so on.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <exception>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -18,9 +15,9 @@
 #include "benches/models/driver/join.hpp"
 #include "benches/models/driver/summary.hpp"
 #include "benches/models/suite.hpp"
+#include "benches/models/tool.hpp"
 #include "pace/args/command_line.hpp"
 #include "pace/base/error.hpp"
-#include "pace/report/text.hpp"
 
 namespace pace::benches::models {
 
@@ -72,8 +69,81 @@ struct SummaryArguments {
         {"--extra-args", "behind each command", args::text(to.extra_args, "arguments", "arguments")}}}};
 }
 
+/// Throws InputError with the usage behind `message`.
+[[noreturn]] inline void refuse_summary(const std::string& message) {
+  throw InputError({}, message + '\n' + summary_usage);
+}
+
+inline void print_commands(const SummaryArguments& to, std::ostream& out) {
+  for (const auto& suite : to.suites) (void)suite_of(suite);
+  static const std::set<std::string> dtypes{"as_made", "float32", "float16", "bfloat16", "amp"};
+  for (const auto& dtype : to.dtypes)
+    if (!dtypes.contains(dtype))
+      refuse_summary("--dtypes: invalid value '" + dtype + "'; expected as_made, float32, float16, bfloat16 or amp");
+  DashboardCommands commands{.extra_args = to.extra_args};
+  const auto choose = [](auto& list, const auto& given) {
+    if (!given.empty()) list = given;
+  };
+  choose(commands.suites, to.suites), choose(commands.dtypes, to.dtypes), choose(commands.devices, to.devices);
+  choose(commands.compilers, to.compilers), choose(commands.modes, to.modes), choose(commands.folder, to.output_dir);
+  out << dashboard_commands(commands);
+}
+
+/// Returns what the runs in `folder` are held against. `archive`: empty without one.
+[[nodiscard]] inline DashboardPast past_of(const std::string& folder, const std::string& archive,
+                                           const SummaryArguments& to, const UserPath& path) {
+  DashboardPast past;
+  if (!archive.empty()) past.archive = read_archive(archive);
+  // A run of the archive itself is held against those before it.
+  for (std::size_t i = 0; i < past.archive.size(); ++i) {
+    std::error_code error;
+    if (!std::filesystem::equivalent(std::filesystem::path(archive) / past.archive[i].date, folder, error)) continue;
+    past.now = past.archive[i].date;
+    past.archive.resize(i);
+  }
+  if (!to.date.empty()) {
+    require_new_date(archive, to.date);
+    // What came later is no past of a run that is added belatedly.
+    std::erase_if(past.archive, [&to](const ArchivedRuns& runs) { return runs.date >= to.date; });
+    past.now = to.date;
+  }
+  if (!to.previous.empty())
+    past.before = read_dashboard(path(to.previous));
+  else if (!past.archive.empty())
+    past.before = past.archive.back().runs;
+  return past;
+}
+
+inline void summarize_dashboard(const std::vector<std::string>& names, const SummaryArguments& to, std::ostream& out,
+                                const UserPath& path) {
+  if (names.size() > 1) refuse_summary("summary dashboard: expected one folder, found " + std::to_string(names.size()));
+  if (!to.date.empty() && to.archive.empty()) refuse_summary("--date: expected --archive beside it");
+  const std::string folder = path(names[0]), archive = to.archive.empty() ? "" : path(to.archive);
+  const DashboardPast past = past_of(folder, archive, to, path);
+  report_dashboard(read_dashboard(folder), past, {.include_slowdowns = to.include_slowdowns},
+                   to.output_dir.empty() ? folder : path(to.output_dir), out);
+  // Last, so that a report that fails can be made again with the same date.
+  if (!to.date.empty()) add_to_archive(folder, archive, to.date);
+}
+
+inline void summarize_files(const std::string& what, const std::vector<report::CsvTable>& files,
+                            const SummaryArguments& to, std::ostream& out, const UserPath& path) {
+  if (what == "perf") return summarize_performance(files, out);
+  if (what == "join") {
+    if (to.field.empty()) refuse_summary("summary join: expected --field COLUMN");
+    const auto text = report::to_csv(join_results(files, to.field));
+    if (!to.output.empty()) return write_text(path(to.output), text);
+    out << text;
+    return;
+  }
+  for (const auto& file : files) {
+    if (files.size() > 1) out << (&file == files.data() ? "" : "\n") << file.file << '\n';
+    print_summary(file, {}, {.compat = to.compat, .rows = to.rows}, out);
+  }
+}
+
 [[nodiscard]] inline int run_summary(const std::vector<std::string>& arguments, std::ostream& out,
-                                     const std::function<std::string(const std::string&)>& path) {
+                                     const UserPath& path) {
   SummaryArguments to;
   const auto options = summary_options(to);
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
@@ -82,7 +152,6 @@ struct SummaryArguments {
   }
   const std::string what = arguments[0];
   std::vector<std::string> names;
-  const auto fail = [&](const std::string& message) { throw InputError({}, message + '\n' + summary_usage); };
   static const std::map<std::string, std::vector<std::string>> summaries{
       {"print", {"--compat", "--rows"}},
       {"perf", {}},
@@ -92,7 +161,7 @@ struct SummaryArguments {
        {"--suites", "--dtypes", "--devices", "--compilers", "--training", "--inference", "--output-dir",
         "--extra-args"}}};
   const auto allowed = summaries.find(what);
-  if (allowed == summaries.end()) fail("there is no summary '" + what + '\'');
+  if (allowed == summaries.end()) refuse_summary("there is no summary '" + what + '\'');
   const auto given = args::parse(options, {arguments.begin() + 1, arguments.end()}, {.words = &names});
   if (given.help) {
     out << summary_usage << args::help(options);
@@ -100,91 +169,26 @@ struct SummaryArguments {
   }
   args::allow_only(given, allowed->second, what);
   if (what == "commands") {
-    if (!names.empty()) fail("summary commands: expected no file, found '" + names.front() + '\'');
-    for (const auto& suite : to.suites) (void)suite_of(suite);
-    static const std::set<std::string> dtypes{"as_made", "float32", "float16", "bfloat16", "amp"};
-    for (const auto& dtype : to.dtypes)
-      if (!dtypes.contains(dtype))
-        fail("--dtypes: invalid value '" + dtype + "'; expected as_made, float32, float16, bfloat16 or amp");
-    DashboardCommands commands{.extra_args = to.extra_args};
-    const auto choose = [](auto& list, const auto& given) {
-      if (!given.empty()) list = given;
-    };
-    choose(commands.suites, to.suites), choose(commands.dtypes, to.dtypes), choose(commands.devices, to.devices);
-    choose(commands.compilers, to.compilers), choose(commands.modes, to.modes);
-    if (!to.output_dir.empty()) commands.folder = to.output_dir;
-    out << dashboard_commands(commands);
-    return 0;
+    if (!names.empty()) refuse_summary("summary commands: expected no file, found '" + names.front() + '\'');
+    return print_commands(to, out), 0;
   }
-  if (names.empty()) fail("summary " + what + ": expected a " + (what == "dashboard" ? "folder" : "file"));
-  if (what == "dashboard") {
-    if (names.size() > 1) fail("summary dashboard: expected one folder, found " + std::to_string(names.size()));
-    if (!to.date.empty() && to.archive.empty()) fail("--date: expected --archive beside it");
-    DashboardPast past;
-    if (!to.archive.empty()) past.archive = read_archive(path(to.archive));
-    // A run of the archive itself is held against those before it.
-    for (std::size_t i = 0; i < past.archive.size(); ++i) {
-      std::error_code error;
-      if (!std::filesystem::equivalent(std::filesystem::path(path(to.archive)) / past.archive[i].date, path(names[0]),
-                                       error))
-        continue;
-      past.now = past.archive[i].date;
-      past.archive.resize(i);
-    }
-    if (!to.date.empty()) {
-      require_new_date(path(to.archive), to.date);
-      // What came later is no past of a run that is added belatedly.
-      std::erase_if(past.archive, [&to](const ArchivedRuns& runs) { return runs.date >= to.date; });
-      past.now = to.date;
-    }
-    if (!to.previous.empty())
-      past.before = read_dashboard(path(to.previous));
-    else if (!past.archive.empty())
-      past.before = past.archive.back().runs;
-    const auto runs = read_dashboard(path(names[0]));
-    report_dashboard(runs, past, {.include_slowdowns = to.include_slowdowns},
-                     path(to.output_dir.empty() ? names[0] : to.output_dir), out);
-    // Last, so that a report that fails can be made again with the same date.
-    if (!to.date.empty()) add_to_archive(path(names[0]), path(to.archive), to.date);
-    return 0;
-  }
+  if (names.empty()) refuse_summary("summary " + what + ": expected a " + (what == "dashboard" ? "folder" : "file"));
+  if (what == "dashboard") return summarize_dashboard(names, to, out, path), 0;
   std::vector<report::CsvTable> files;
   for (const auto& name : names) {
     files.push_back(report::read_csv(path(name)));
     if (files.back().rows.empty())
       throw InputError({files.back().file}, "holds no results; there is nothing to sum up");
   }
-  if (what == "perf") {
-    summarize_performance(files, out);
-  } else if (what == "join") {
-    if (to.field.empty()) fail("summary join: expected --field COLUMN");
-    const auto text = report::to_csv(join_results(files, to.field));
-    if (to.output.empty())
-      out << text;
-    else
-      detail::write_text(path(to.output), text);
-  } else {
-    for (const auto& file : files) {
-      if (files.size() > 1) out << (&file == files.data() ? "" : "\n") << file.file << '\n';
-      print_summary(file, {}, {.compat = to.compat, .rows = to.rows}, out);
-    }
-  }
+  summarize_files(what, files, to, out, path);
   return 0;
 }
 
 }  // namespace detail
 
 /// Returns the exit code: 1 for what cannot be summed up, which `errors` says.
-[[nodiscard]] inline int summary(int argc, char** argv, std::ostream& out, std::ostream& errors,
-                                 const std::function<std::string(const std::string&)>& path) {
-  try {
-    const int code = detail::run_summary({argv + std::min(argc, 1), argv + argc}, out, path);
-    if (!out.flush()) throw Error("what is printed cannot be written");
-    return code;
-  } catch (const std::exception& error) {
-    errors << "summary: " << report::printable_lines(error.what()) << '\n';
-    return 1;
-  }
+[[nodiscard]] inline int summary(int argc, char** argv, std::ostream& out, std::ostream& errors, const UserPath& path) {
+  return detail::run_tool("summary", detail::run_summary, argc, argv, out, errors, path);
 }
 
 }  // namespace pace::benches::models

@@ -121,88 +121,101 @@ namespace detail {
   return runs;
 }
 
+namespace detail {
+
+/// The accuracy of each model; empty for a run without such a file.
+using Statuses = std::map<std::string, std::string>;
+
+[[nodiscard]] inline Statuses statuses_of(const DashboardRun& run) {
+  Statuses statuses;
+  if (!run.accuracy) return statuses;
+  (void)run.accuracy->require_column("accuracy");
+  for (std::size_t i = 0; i < run.accuracy->rows.size(); ++i)
+    statuses[run.accuracy->text(i, "name")] = run.accuracy->text(i, "accuracy");
+  return statuses;
+}
+
+[[nodiscard]] inline bool failed_to_load(const std::string& status) {
+  return status == "model_fail_to_load" || status == "eager_fail_to_run";
+}
+
+[[nodiscard]] inline bool is_right(const std::string& status) {
+  return status == "pass" || status == "pass_due_to_skip";
+}
+
+/// The numbers of all models that are right and ran, by column.
+using DashboardNumbers = std::map<std::string, std::vector<double>>;
+
+/// Takes the numbers of a run into its figures, with warnings of those beyond a limit, and returns them.
+[[nodiscard]] inline DashboardNumbers take_numbers(const DashboardKey& key, const DashboardRun& run,
+                                                   const Statuses& statuses, DashboardFigures& figures) {
+  DashboardNumbers numbers;
+  if (!run.performance) return numbers;
+  const report::CsvTable& table = *run.performance;
+  (void)table.require_column("speedup");
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const std::string model = table.text(i, "name");
+    const auto status = statuses.find(model);
+    if (status != statuses.end() && failed_to_load(status->second)) continue;
+    auto& own = figures.models[model];
+    own.numbers["speedup"] = 0;
+    const bool right = !run.accuracy || (status != statuses.end() && is_right(status->second));
+    if (!right || !(table.number(i, "speedup").value_or(0) > 0)) continue;
+    const auto take = [&](const char* column, double limit, bool above) {
+      const auto value = table.number(i, column);
+      if (!value) return;
+      numbers[column].push_back(*value);
+      own.numbers[column] = *value;
+      if (above ? *value > limit : *value < limit)
+        figures.warnings.push_back({key, column, model, format_fixed(*value, 3)});
+    };
+    take("speedup", 0.95, false);
+    take("compilation_latency", 120, true);
+    take("compression_ratio", 0.9, false);
+    own.low = table.number(i, "interval_low").value_or(0);
+    own.high = table.number(i, "interval_high").value_or(0);
+  }
+  return numbers;
+}
+
+}  // namespace detail
+
 /// Models whose accuracy did not pass have a speed-up of 0, and those that did not even load are left out. What passes
 /// is what has a speed-up then. A run without a file of accuracy is taken as it is.
 [[nodiscard]] inline DashboardFigures dashboard_figures(const DashboardKey& key, const DashboardRun& run,
                                                         const DashboardOptions& options) {
   DashboardFigures figures;
-  std::map<std::string, std::string> status;
-  if (run.accuracy) {
-    (void)run.accuracy->require_column("accuracy");
-    for (std::size_t i = 0; i < run.accuracy->rows.size(); ++i)
-      status[run.accuracy->text(i, "name")] = run.accuracy->text(i, "accuracy");
+  const auto statuses = detail::statuses_of(run);
+  std::size_t not_loaded = 0, right = 0;
+  for (const auto& [model, status] : statuses) {
+    figures.models[model].accuracy = status;
+    if (detail::is_right(status)) ++right;
+    if (detail::failed_to_load(status))
+      ++not_loaded;
+    else if (status.find("pass") == std::string::npos)
+      figures.warnings.push_back({key, "accuracy", model, status});
   }
-  const auto warn = [&](const char* metric, const std::string& model, const std::string& value) {
-    figures.warnings.push_back({key, metric, model, value});
-  };
-  const auto failed_to_load = [&](const std::string& model) {
-    const auto found = status.find(model);
-    return found != status.end() && (found->second == "model_fail_to_load" || found->second == "eager_fail_to_run");
-  };
-  for (const auto& [model, each] : status) figures.models[model].accuracy = each;
-  for (const auto& [model, each] : status)
-    if (!failed_to_load(model) && each.find("pass") == std::string::npos) warn("accuracy", model, each);
-
-  std::set<std::string> models;
-  std::vector<double> speedups, compile_times, ratios;
-  const auto limits = [&](const report::CsvTable& table, std::size_t row, const char* column, std::vector<double>& all,
-                          double limit, bool above) {
-    const auto value = table.number(row, column);
-    if (!value) return;
-    all.push_back(*value);
-    figures.models[table.text(row, "name")].numbers[column] = *value;
-    if (above ? *value > limit : *value < limit) warn(column, table.text(row, "name"), format_fixed(*value, 3));
-  };
-  if (run.performance) {
-    const report::CsvTable& table = *run.performance;
-    (void)table.require_column("speedup");
-    for (std::size_t i = 0; i < table.rows.size(); ++i) {
-      const std::string model = table.text(i, "name");
-      if (failed_to_load(model)) continue;
-      models.insert(model);
-      auto& own = figures.models[model];
-      own.numbers["speedup"] = 0;
-      const auto found = status.find(model);
-      const bool accurate =
-          !run.accuracy || (found != status.end() && (found->second == "pass" || found->second == "pass_due_to_skip"));
-      if (!accurate || !(table.number(i, "speedup").value_or(0) > 0)) continue;
-      limits(table, i, "speedup", speedups, 0.95, false);
-      limits(table, i, "compilation_latency", compile_times, 120, true);
-      limits(table, i, "compression_ratio", ratios, 0.9, false);
-      own.low = table.number(i, "interval_low").value_or(0);
-      own.high = table.number(i, "interval_high").value_or(0);
-    }
-  }
-  for (const auto& [model, _] : status)
-    if (run.performance && !failed_to_load(model)) models.insert(model);
-  figures.total = models.size(), figures.passing = speedups.size();
-  if (!run.performance) {
-    for (const auto& [model, each] : status) {
-      figures.total += failed_to_load(model) ? 0 : 1;
-      figures.passing += each == "pass" || each == "pass_due_to_skip" ? 1 : 0;
-    }
-  }
+  auto numbers = detail::take_numbers(key, run, statuses, figures);
+  figures.total = figures.models.size() - not_loaded;
+  figures.passing = run.performance ? numbers["speedup"].size() : right;
   const std::size_t percent = figures.total == 0 ? 0 : 100 * figures.passing / figures.total;
   figures.pass_rate =
       std::to_string(percent) + "%, " + std::to_string(figures.passing) + '/' + std::to_string(figures.total);
-  const auto mean = [](const std::vector<double>& all, const char* unit) {
-    return all.empty() ? std::string("-") : format_fixed(stats::mean_of(all), 2) + unit;
-  };
-  figures.geomean = speedups.empty()
-                        ? "-"
-                        : format_fixed(options.include_slowdowns ? stats::geometric_mean_of(speedups)
-                                                                 : stats::clipped_geometric_mean_of(speedups, 1),
-                                       2) +
-                              'x';
-  figures.compile_time = mean(compile_times, "");
-  figures.memory = mean(ratios, "x");
   if (figures.total > 0)
     figures.numbers["passrate"] = 100 * static_cast<double>(figures.passing) / static_cast<double>(figures.total);
-  if (!speedups.empty())
-    figures.numbers["geomean"] =
-        options.include_slowdowns ? stats::geometric_mean_of(speedups) : stats::clipped_geometric_mean_of(speedups, 1);
-  if (!compile_times.empty()) figures.numbers["comp_time"] = stats::mean_of(compile_times);
-  if (!ratios.empty()) figures.numbers["memory"] = stats::mean_of(ratios);
+  const auto take_mean = [&](std::string& text, const char* name, const char* column, const char* unit, auto mean_of) {
+    const auto& all = numbers[column];
+    text = "-";
+    if (all.empty()) return;
+    const double mean = figures.numbers[name] = mean_of(all);
+    text = format_fixed(mean, 2) + unit;
+  };
+  const auto mean_of = [](const std::vector<double>& all) { return stats::mean_of(all); };
+  take_mean(figures.geomean, "geomean", "speedup", "x", [&](const std::vector<double>& all) {
+    return options.include_slowdowns ? stats::geometric_mean_of(all) : stats::clipped_geometric_mean_of(all, 1);
+  });
+  take_mean(figures.compile_time, "comp_time", "compilation_latency", "", mean_of);
+  take_mean(figures.memory, "memory", "compression_ratio", "x", mean_of);
   return figures;
 }
 
