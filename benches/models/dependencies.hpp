@@ -21,8 +21,8 @@ namespace pace::benches::models {
 
 /// What a program knows that this file does not.
 struct Dependencies {
-  std::vector<benches::models::KnownModel> models;
-  benches::models::RunModel run;
+  std::vector<KnownModel> models;
+  RunModel run;
   /// Names of all back ends.
   std::vector<std::string> backends = names_of_backends();
   /// The YAML file where no option names one; empty: none.
@@ -36,18 +36,18 @@ struct Dependencies {
   std::function<void(const CommandLine&)> prepare = [](const CommandLine&) {};
   /// Compiles packages of these models on their devices, into a folder or, if it is empty, to where they are kept.
   /// Gives `take` a row of what compiling each took, and returns how many could not be compiled.
-  using Compile = std::function<std::size_t(const std::vector<ChosenModel>& models, const benches::models::Settings&,
-                                            const benches::models::Config&, const std::string& folder,
-                                            const std::function<void(const Row&)>& take, std::ostream& log)>;
+  using Compile = std::function<std::size_t(const std::vector<ChosenModel>& models, const Settings&, const Config&,
+                                            const std::string& folder, const std::function<void(const Row&)>& take,
+                                            std::ostream& log)>;
   Compile compile = {};
   /// What one run must have in common with another to go on from it, beside options: LibTorch, processor, GPUs. Asked
   /// for once options that choose GPUs have been heeded.
-  std::function<benches::models::Configuration()> identity = [] { return benches::models::Configuration{}; };
+  std::function<Configuration()> identity = [] { return Configuration{}; };
   /// Where a path leads that was typed: of a file that is read, and of one that is written.
   std::function<std::string(const std::string&)> user_path = [](const std::string& path) { return path; },
                                                  output_path = user_path;
   /// Limits of the models' processes; the command line goes over all but their clock.
-  benches::models::ChildLimits limits = {};
+  ChildLimits limits = {};
   /// Machine and program, for the file of comparisons, of a command line.
   std::function<report::Environment(const std::vector<std::string>& words)> environment = [](const auto& words) {
     return report::read_environment(words);

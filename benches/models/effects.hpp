@@ -1,8 +1,6 @@
 // Options that have an effect in some runs only, and what they need for it.
 #pragma once
 
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,12 +12,6 @@
 #include "pace/base/error.hpp"
 
 namespace pace::benches::models::detail {
-
-/// Returns the names in `text`, which has blanks between them.
-[[nodiscard]] inline std::vector<std::string> names_in(const std::string& text) {
-  std::istringstream words(text);
-  return {std::istream_iterator<std::string>(words), {}};
-}
 
 struct Effect {
   /// Names with blanks between them.
@@ -67,7 +59,7 @@ using Effects = std::vector<Effect>;
 /// Options that need a back end.
 [[nodiscard]] inline Effects effects_of_backends(const CommandLine& line, const args::Arguments& arguments) {
   const auto& settings = line.settings;
-  const bool eager_alone = settings.mode == Mode::find_batch_size || settings.mode == Mode::operator_inputs;
+  const bool eager_alone = runs_eager_alone(settings.mode);
   const auto any = [&](bool BackendTraits::* trait) { return !eager_alone && any_has(settings.backends, trait); };
   const bool packages = any(&BackendTraits::has_package), scripts = any(&BackendTraits::has_script);
   const bool kept = packages || any(&BackendTraits::has_program);
@@ -125,7 +117,7 @@ inline void refuse_without_effect(const CommandLine& line, const args::Arguments
   for (const auto& effects :
        {effects_of_mode(line.settings), effects_of_backends(line, arguments), effects_beside_others(line)})
     for (const auto& effect : effects)
-      for (const auto& option : names_in(effect.options))
+      for (const auto& option : words_in(effect.options))
         if (!effect.has_effect && arguments.has(option))
           throw InputError({}, option + " has no meaning here; expected " + effect.expected);
 }

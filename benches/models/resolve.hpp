@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -61,23 +62,23 @@ inline void resolve_precision(CommandLine& line, const args::Arguments& argument
 }
 
 inline void resolve_backends(CommandLine& line, const args::Arguments& arguments) {
-  const std::string experiment = args::choose_one(
+  struct Experiment {
+    const char *backend, *file;
+  };
+  static const std::map<std::string, Experiment> experiments{
+      {"--inductor", {"aot_inductor", "inductor.csv"}},
+      {"--export-aot-inductor", {"aot_inductor", ""}},
+      {"--export-nativert", {"nativert", "export_nativert.csv"}},
+      {"--torchscript-jit-trace", {"torchscript", "torchscript_jit_trace.csv"}},
+      {"--nothing", {"eager", "nothing.csv"}}};
+  const std::string given = args::choose_one(
       arguments, {"--inductor", "--export-aot-inductor", "--export-nativert", "--torchscript-jit-trace", "--nothing"});
-  if (!experiment.empty() && arguments.has("--backend"))
-    refuse("expected at most one of " + experiment + ", --backend");
   auto& backends = line.settings.backends;
-  if (experiment == "--torchscript-jit-trace")
-    backends = {"torchscript"};
-  else if (experiment == "--export-nativert")
-    backends = {"nativert"};
-  else if (experiment == "--nothing")
-    backends = {"eager"};
-  else if (!experiment.empty())
-    backends = {"aot_inductor"};
-  if (experiment == "--inductor") line.output.experiment_file = "inductor.csv";
-  if (experiment == "--torchscript-jit-trace") line.output.experiment_file = "torchscript_jit_trace.csv";
-  if (experiment == "--export-nativert") line.output.experiment_file = "export_nativert.csv";
-  if (experiment == "--nothing") line.output.experiment_file = "nothing.csv";
+  if (!given.empty()) {
+    if (arguments.has("--backend")) refuse("expected at most one of " + given + ", --backend");
+    backends = {experiments.at(given).backend};
+    line.output.experiment_file = experiments.at(given).file;
+  }
   if (arguments.has("--disable-cudagraphs") && any_has(backends, &BackendTraits::is_graph))
     refuse("--disable-cudagraphs does not go with a --backend that is a CUDA graph");
 }
@@ -137,7 +138,7 @@ inline void resolve_files(CommandLine& line, const args::Arguments& arguments) {
 
 /// Options by name with their values, without those that choose models, say where results go or how they are shown.
 [[nodiscard]] inline Configuration configuration_of(const args::Arguments& arguments) {
-  static const auto left_out = names_in(
+  static const auto left_out = words_in(
       "--filter --exclude --exclude-exact --suite --only --total-partitions --partition-id --fast --no-skip --output "
       "--output-directory --disable-output --retain-output --resume --json --html --dump-raw-metrics --print-memory "
       "--print-compilation-time --print-dataframe-summary --progress --no-progress --dry-run --nth-model --verbose "
@@ -154,7 +155,7 @@ inline void resolve_files(CommandLine& line, const args::Arguments& arguments) {
 
 /// Throws InputError for options beside --list that are not about which models there are.
 inline void refuse_beside_list(const args::Arguments& arguments) {
-  static const auto heeded = names_in("--list --filter --exclude --exclude-exact --suite --model --inputs --trust");
+  static const auto heeded = words_in("--list --filter --exclude --exclude-exact --suite --model --inputs --trust");
   for (const auto& name : arguments.given)
     if (std::ranges::find(heeded, name) == heeded.end())
       refuse(name +

@@ -2,6 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -9,40 +13,28 @@
 
 namespace pace::benches::models {
 
+// Names are in the order of the values.
+
 [[nodiscard]] inline const char* to_string(Mode mode) {
-  switch (mode) {
-    case Mode::performance:
-      return "performance";
-    case Mode::accuracy:
-      return "accuracy";
-    case Mode::tolerance:
-      return "tolerance";
-    case Mode::batch_invariance:
-      return "batch_invariance";
-    case Mode::find_batch_size:
-      return "find_batch_size";
-    case Mode::throughput:
-      return "throughput";
-    case Mode::operator_inputs:
-      return "operator_inputs";
-  }
-  return "";
+  static constexpr std::array names{"performance",     "accuracy",   "tolerance",      "batch_invariance",
+                                    "find_batch_size", "throughput", "operator_inputs"};
+  return names.at(static_cast<std::size_t>(mode));
 }
 
 [[nodiscard]] inline const char* to_string(Precision precision) {
-  switch (precision) {
-    case Precision::as_made:
-      return "as_made";
-    case Precision::float32:
-      return "float32";
-    case Precision::float16:
-      return "float16";
-    case Precision::bfloat16:
-      return "bfloat16";
-    case Precision::amp:
-      return "amp";
-  }
-  return "";
+  static constexpr std::array names{"as_made", "float32", "float16", "bfloat16", "amp"};
+  return names.at(static_cast<std::size_t>(precision));
+}
+
+/// Returns the words in `text`, which has blanks between them.
+[[nodiscard]] inline std::vector<std::string> words_in(const std::string& text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+/// Whether a mode runs eager and no other back end.
+[[nodiscard]] inline bool runs_eager_alone(Mode mode) {
+  return mode == Mode::find_batch_size || mode == Mode::operator_inputs;
 }
 
 /// Whether a row's column `accuracy` is what such a run comes to.
@@ -52,7 +44,7 @@ namespace pace::benches::models {
 /// only one, and where the mode knows no other.
 [[nodiscard]] inline std::vector<std::string> candidates(const Settings& settings) {
   std::vector<std::string> names;
-  if (settings.mode == Mode::find_batch_size || settings.mode == Mode::operator_inputs) return {"eager"};
+  if (runs_eager_alone(settings.mode)) return {"eager"};
   for (const auto& name : settings.backends)
     if (name != "eager" && std::ranges::find(names, name) == names.end()) names.push_back(name);
   if (names.empty()) names.emplace_back("eager");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "benches/models/driver/known_model.hpp"
+#include "benches/models/driver/names.hpp"
 #include "pace/base/format.hpp"
 #include "pace/report/csv_text.hpp"
 #include "pace/stats/mean.hpp"
@@ -28,19 +29,6 @@ struct SummaryOptions {
 namespace detail {
 
 inline constexpr std::array<std::string_view, 5> columns_of_keys{"dev", "name", "batch_size", "tag", "backend"};
-inline constexpr std::array<std::string_view, 12> columns_of_counts{"graphs",
-                                                                    "graph_calls",
-                                                                    "captured_ops",
-                                                                    "total_ops",
-                                                                    "calls_captured",
-                                                                    "unique_graphs",
-                                                                    "graph_breaks",
-                                                                    "unique_graph_breaks",
-                                                                    "fallbacks_to_eager",
-                                                                    "autograd_captures",
-                                                                    "autograd_compiles",
-                                                                    "cudagraph_skips"};
-
 [[nodiscard]] inline bool is_one_of(const auto& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -106,7 +94,10 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
   if (values.empty()) return {};
   const double mean = stats::mean_of(values);
   if (column.starts_with("pct_")) return format_fixed(100 * mean, 3) + '%';
-  if (is_one_of(columns_of_counts, column)) return format_fixed(mean, 3);
+  static const auto counts = words_in(
+      "graphs graph_calls captured_ops total_ops calls_captured unique_graphs graph_breaks unique_graph_breaks "
+      "fallbacks_to_eager autograd_captures autograd_compiles cudagraph_skips");
+  if (is_one_of(counts, column)) return format_fixed(mean, 3);
   if (column == "compilation_latency") return "mean=" + format_fixed(mean, 3) + " seconds";
   if (column == "compression_ratio") return "mean=" + format_fixed(mean, 3) + 'x';
   const bool nothing = std::ranges::all_of(values, [](double value) { return value == 0; });

@@ -17,6 +17,7 @@
 #include "benches/models/backend_names.hpp"
 #include "benches/models/command_line.hpp"
 #include "benches/models/driver/known_model.hpp"
+#include "benches/models/driver/names.hpp"
 #include "benches/models/from_files/file_model.hpp"
 #include "benches/models/model.hpp"
 #include "pace/base/error.hpp"
@@ -77,7 +78,7 @@ class FileOptions {
   }
 
   void require_exported() const {
-    const bool eager_alone = settings_.mode == Mode::find_batch_size || settings_.mode == Mode::operator_inputs;
+    const bool eager_alone = runs_eager_alone(settings_.mode);
     for (const auto& backend : settings_.backends)
       if (!eager_alone && any_has({backend}, &BackendTraits::has_script))
         refuse("--backend " + backend, "is run by NativeRT, and no TorchScript can be traced of that",
@@ -133,8 +134,8 @@ class FileOptions {
 void require_trust(const std::vector<ModelFile>& files, const CommandLine& line) {
   if (line.trust) return;
   loaders::CodeInFiles code;
-  const bool eager_alone = line.settings.mode == Mode::find_batch_size || line.settings.mode == Mode::operator_inputs;
-  const bool compiles = !eager_alone && any_has(line.settings.backends, &BackendTraits::has_package);
+  const bool compiles =
+      !runs_eager_alone(line.settings.mode) && any_has(line.settings.backends, &BackendTraits::has_package);
   if (!line.list)
     for (const auto& library : line.libraries) code.add_library(library);
   for (const auto& file : files) {

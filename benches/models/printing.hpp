@@ -1,4 +1,4 @@
-// What the rows of a run come to: its exit code, and the commands that repeat what failed.
+// What a run prints beside rows: models, plans, why its exit code is not 0, commands that repeat failures.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,53 @@
 #include <vector>
 
 #include "benches/models/command_line.hpp"
-#include "benches/models/effects.hpp"
+#include "benches/models/dependencies.hpp"
+#include "benches/models/driver/names.hpp"
+#include "benches/models/driver/selection.hpp"
+#include "benches/models/driver/summary.hpp"
 #include "benches/models/row.hpp"
+#include "pace/base/format.hpp"
 #include "pace/os/repeat_command.hpp"
+#include "pace/report/progress_line.hpp"
 #include "pace/report/text.hpp"
 #include "pace/result/exit_code.hpp"
 #include "pace/result/result.hpp"
 
 namespace pace::benches::models::detail {
+
+inline void list_models(const Dependencies& dependencies, const Selection& selection, std::ostream& out) {
+  report::CsvTable table{.header = {"model", "suite", "family", "training batch", "inference batch"}};
+  for (const auto& model : matching_models(dependencies.models, selection))
+    table.rows.push_back({model.name, to_string(model.suite), model.family, std::to_string(model.training_batch),
+                          std::to_string(model.inference_batch)});
+  std::ranges::sort(table.rows);
+  print_rows(table, out);
+}
+
+/// `results`: the CSV files of the run.
+inline void print_plan(const CommandLine& line, const std::vector<ChosenModel>& chosen,
+                       const std::vector<std::string>& results, std::ostream& out) {
+  const auto& settings = line.settings;
+  std::string what = std::string(line.compile_only ? "compile" : to_string(settings.mode)) + ", " +
+                     (settings.training ? "training" : "inference");
+  // Nothing else is audited.
+  if (!line.compile_only && settings.mode == Mode::performance && !settings.compat)
+    what += std::string(", audit ") + to_string(line.measuring.audit);
+  for (const auto& model : chosen)
+    out << report::printable(model.name) << "  " << joined(model.devices, ", ") << "  " << what << "  "
+        << report::printable(joined(candidates(settings), ", ")) << '\n';
+  out << chosen.size() << (chosen.size() == 1 ? " model" : " models") << " would be "
+      << (line.compile_only ? "compiled" : "run");
+  if (!line.compile_only && line.only.empty())
+    out << ", each for " << format_significant(line.timeout) << " s at most, "
+        << report::rough_duration(Nanoseconds(1e9 * line.timeout * static_cast<double>(chosen.size()))) << " together";
+  out << '\n';
+  std::vector<std::string> written = line.compile_only ? std::vector<std::string>{} : results;
+  written.insert(written.end(), {line.json, line.html});
+  for (const auto& path : written)
+    if (!path.empty()) out << "would write " << report::printable(path) << '\n';
+  out << "dry run: nothing was measured\n" << std::flush;
+}
 
 /// Returns the exit code of a run with these rows, and tells `errors` why it is not 0.
 [[nodiscard]] inline int exit_code_of(const RowCounts& rows, const CommandLine& line, bool is_test,
@@ -47,7 +86,7 @@ namespace pace::benches::models::detail {
 
 /// Returns the words of a command line that runs `model` alone as `line` does.
 [[nodiscard]] inline std::vector<std::string> words_to_repeat(const CommandLine& line, const std::string& model) {
-  static const auto left_out = names_in(
+  static const auto left_out = words_in(
       "--filter --exclude --exclude-exact --suite --only --partition-id --total-partitions --fast --no-skip --output "
       "--retain-output --output-directory --resume --json --html --dump-raw-metrics --progress --timeout "
       "--memory-limit --print-dataframe-summary --disable-output --quiet");
