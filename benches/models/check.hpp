@@ -10,10 +10,10 @@
 
 #include "benches/models/driver/check_expected.hpp"
 #include "benches/models/driver/check_limits.hpp"
+#include "benches/models/driver/text_files.hpp"
 #include "benches/models/tool.hpp"
 #include "pace/args/command_line.hpp"
 #include "pace/base/error.hpp"
-#include "pace/os/output_file.hpp"
 
 namespace pace::benches::models {
 
@@ -77,16 +77,12 @@ inline void require_models(const std::vector<std::string>& models, const report:
 [[nodiscard]] inline int run_check(const std::vector<std::string>& arguments, std::ostream& out, const UserPath& path) {
   CheckOptions to;
   const auto options = check_options(to);
-  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
-    out << check_usage << args::help(options);
-    return arguments.empty() ? 1 : 0;
-  }
+  const auto help = [&](int code) { return out << check_usage << args::help(options), code; };
+  if (arguments.empty()) return help(1);
+  if (arguments[0] == "--help" || arguments[0] == "-h") return help(0);
   const std::string checker = arguments[0];
   const auto given = args::parse(options, {arguments.begin() + 1, arguments.end()});
-  if (given.help) {
-    out << check_usage << args::help(options);
-    return 0;
-  }
+  if (given.help) return help(0);
   const auto file = [&](const std::string& name, const char* option) {
     if (name.empty()) throw InputError({}, "check " + checker + ": expected " + option + " FILE\n" + check_usage);
     return report::read_csv(path(name));
@@ -117,10 +113,7 @@ inline void require_models(const std::vector<std::string>& models, const report:
     std::string updated;
     const int code = check_noise(actual(), expected(), out, updated);
     if (to.new_expected.empty()) return code;
-    OutputFile written(path(to.new_expected), /*replaces=*/true);
-    written.append(updated);
-    written.replace();
-    written.close();
+    write_text(path(to.new_expected), updated);
     return code;
   }
   throw InputError({}, "there is no checker '" + checker + "'\n" + check_usage);

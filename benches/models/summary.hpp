@@ -146,10 +146,9 @@ inline void summarize_files(const std::string& what, const std::vector<report::C
                                      const UserPath& path) {
   SummaryArguments to;
   const auto options = summary_options(to);
-  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
-    out << summary_usage << args::help(options);
-    return arguments.empty() ? 1 : 0;
-  }
+  const auto help = [&](int code) { return out << summary_usage << args::help(options), code; };
+  if (arguments.empty()) return help(1);
+  if (arguments[0] == "--help" || arguments[0] == "-h") return help(0);
   const std::string what = arguments[0];
   std::vector<std::string> names;
   static const std::map<std::string, std::vector<std::string>> summaries{
@@ -163,10 +162,7 @@ inline void summarize_files(const std::string& what, const std::vector<report::C
   const auto allowed = summaries.find(what);
   if (allowed == summaries.end()) refuse_summary("there is no summary '" + what + '\'');
   const auto given = args::parse(options, {arguments.begin() + 1, arguments.end()}, {.words = &names});
-  if (given.help) {
-    out << summary_usage << args::help(options);
-    return 0;
-  }
+  if (given.help) return help(0);
   args::allow_only(given, allowed->second, what);
   if (what == "commands") {
     if (!names.empty()) refuse_summary("summary commands: expected no file, found '" + names.front() + '\'');

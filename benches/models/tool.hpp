@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "pace/args/command_line.hpp"
 #include "pace/base/error.hpp"
 #include "pace/report/text.hpp"
 
@@ -36,5 +35,4 @@ using Tool = int(const std::vector<std::string>& arguments, std::ostream& out, c
 }
 
 }  // namespace detail
-
 }  // namespace pace::benches::models

@@ -113,7 +113,7 @@ TEST_CASE("what is handed over, but for a line that was cut off") {
   CHECK(read_handed_over(path).rows.empty());
   hand_over(path, Row{.name = "a"});
   hand_over(path, Row{.name = "b"});
-  hand_over(path, to_line({.name = "c"}).substr(0, 20));
+  append_text(path, to_line({.name = "c"}).substr(0, 20));
   const auto handed = read_handed_over(path);
   REQUIRE(handed.rows.size() == 2);
   CHECK(handed.rows[1].name == "b");
@@ -124,7 +124,7 @@ TEST_CASE("what is handed over, but for a line that was cut off") {
   hand_over_output_lost(scratch / "lost");
   CHECK(read_handed_over(scratch / "lost").output_lost);
   // So deep that reading it level by level would exhaust the stack.
-  hand_over(scratch / "deep", std::string(1'000'000, '[') + '\n');
+  append_text(scratch / "deep", std::string(1'000'000, '[') + '\n');
   CHECK_THROWS_AS(read_handed_over(scratch / "deep"), pace::Error);
   CHECK_THROWS_AS(hand_over("/proc/nothing", Row{}), pace::Error);
 }

@@ -35,16 +35,15 @@ class ExpectedRows {
   ExpectedRows(const report::CsvTable& actual, const report::CsvTable& expected)
       : actual_(actual), expected_(expected) {
     for (const char* column : {"dev", "tag", "backend"}) {
-      std::set<std::string> values;
+      std::set<std::string, std::less<>> values;
       for (std::size_t i = 0; actual.column(column) && i < actual.rows.size(); ++i)
         values.insert(actual.text(i, column));
       if (values.size() > 1) {
         distinguishing_.emplace_back(column);
-        std::string list;
-        for (const auto& value : values) list += (list.empty() ? "" : ", ") + value;
         if (!expected.column(column))
           throw InputError({expected.file}, "expected a column '" + std::string(column) + "', for " + actual.file +
-                                                " has rows of " + list + ", which cannot share one expectation");
+                                                " has rows of " + listed(values) +
+                                                ", which cannot share one expectation");
       }
       if (!values.empty() && expected.column(column)) common_.emplace_back(column);
     }
@@ -86,15 +85,26 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
   out << '\n';
 }
 
-/// What is worse and what is better than expected, and 1 if there is any of either.
-[[nodiscard]] inline int conclude(std::ostream& out, const std::string& subject, const std::vector<std::string>& worse,
-                                  const std::vector<std::string>& better, const std::string& expected) {
-  list_models(out, ("have a worse " + subject).c_str(), worse);
-  list_models(out, ("have a better " + subject).c_str(), better);
-  if (worse.empty() && better.empty()) return 0;
-  out << "If that is meant to be, put the new values into " << expected << '\n';
-  return 1;
-}
+/// Models that are worse or better than expected.
+struct Changes {
+  std::vector<std::string> worse = {}, better = {};
+
+  /// Returns the status of a change. That of a flaky model does not count.
+  [[nodiscard]] std::string add(const std::string& model, bool is_better, bool flaky) {
+    if (flaky) return is_better ? "PASS_BUT_FLAKY:" : "FAIL_BUT_FLAKY:";
+    (is_better ? better : worse).push_back(model);
+    return is_better ? "IMPROVED:" : "FAIL:";
+  }
+
+  /// Lists them, and returns 1 if there are any.
+  [[nodiscard]] int conclude(std::ostream& out, const std::string& subject, const std::string& expected) const {
+    list_models(out, ("have a worse " + subject).c_str(), worse);
+    list_models(out, ("have a better " + subject).c_str(), better);
+    if (worse.empty() && better.empty()) return 0;
+    out << "If that is meant to be, put the new values into " << expected << '\n';
+    return 1;
+  }
+};
 
 }  // namespace detail
 
@@ -106,27 +116,18 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
   detail::require_rows(actual);
   for (const auto* table : {&actual, &expected}) (void)table->require_column("accuracy");
   const detail::ExpectedRows rows(actual, expected);
-  std::vector<std::string> worse, better;
+  detail::Changes changes;
   for (std::size_t i = 0; i < actual.rows.size(); ++i) {
     const std::string model = rows.name(i), is = actual.text(i, "accuracy");
     const auto row = rows.find(i);
     const std::string wanted = row ? expected.text(*row, "accuracy") : "None";
-    std::string status;
-    if (is == wanted) {
-      status = wanted == "pass" ? "PASS" : "XFAIL";
-    } else if (flaky.contains(actual.text(i, "name"))) {
-      status = is == "pass" ? "PASS_BUT_FLAKY:" : "FAIL_BUT_FLAKY:";
-    } else if (is == "pass") {
-      status = "IMPROVED:";
-      better.push_back(model);
-    } else {
-      status = "FAIL:";
-      worse.push_back(model);
-    }
+    const std::string status = is != wanted ? changes.add(model, is == "pass", flaky.contains(actual.text(i, "name")))
+                               : wanted == "pass" ? "PASS"
+                                                  : "XFAIL";
     out << detail::padded(model, detail::model_width) << "  " << detail::padded(status, 9) << " accuracy=" << is
         << ", expected=" << wanted << '\n';
   }
-  return detail::conclude(out, "accuracy status", worse, better, expected.file);
+  return changes.conclude(out, "accuracy status", expected.file);
 }
 
 /// As check_accuracy, with numbers of graph breaks: more are worse, fewer are better. Throws InputError where nothing
@@ -135,26 +136,18 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
                                             const std::set<std::string>& flaky, std::ostream& out) {
   detail::require_rows(actual);
   const detail::ExpectedRows rows(actual, expected);
-  std::vector<std::string> worse, better;
+  detail::Changes changes;
   for (std::size_t i = 0; i < actual.rows.size(); ++i) {
     const std::string model = rows.name(i);
     const auto row = rows.find(i);
     if (!row) throw InputError({expected.file}, "expected a row for '" + model + "', which " + actual.file + " has");
     const double is = actual.require_number(i, "graph_breaks"), wanted = expected.require_number(*row, "graph_breaks");
-    std::string status = "PASS";
-    if (is != wanted && flaky.contains(actual.text(i, "name"))) {
-      status = is > wanted ? "FAIL_BUT_FLAKY:" : "PASS_BUT_FLAKY:";
-    } else if (is > wanted) {
-      status = "FAIL:";
-      worse.push_back(model);
-    } else if (is < wanted) {
-      status = "IMPROVED:";
-      better.push_back(model);
-    }
+    const std::string status =
+        is == wanted ? "PASS" : changes.add(model, is < wanted, flaky.contains(actual.text(i, "name")));
     out << detail::padded(model, detail::model_width) << "  " << detail::padded(status, 9)
         << " graph_breaks=" << format_fixed(is, 0) << ", expected=" << format_fixed(wanted, 0) << '\n';
   }
-  return detail::conclude(out, "number of graph breaks", worse, better, expected.file);
+  return changes.conclude(out, "number of graph breaks", expected.file);
 }
 
 /// Every status must have "pass" in it. Returns 1 if one has not.

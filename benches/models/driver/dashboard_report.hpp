@@ -18,8 +18,8 @@
 #include "benches/models/driver/dashboard.hpp"
 #include "benches/models/driver/dashboard_archive.hpp"
 #include "benches/models/driver/dashboard_graphs.hpp"
+#include "benches/models/driver/text_files.hpp"
 #include "pace/os/new_folders.hpp"
-#include "pace/os/output_file.hpp"
 
 namespace pace::benches::models {
 
@@ -76,13 +76,6 @@ namespace detail {
   for (const auto& [key, _] : before)
     if (!after.contains(key)) add({key, "run", "all", "there", "-"});
   return table.rows.empty() ? "None.\n\n" : markdown(table);
-}
-
-inline void write_text(const std::filesystem::path& path, const std::string& text) {
-  OutputFile file(path.string(), /*replaces=*/true);
-  file.append(text);
-  file.replace();
-  file.close();
 }
 
 /// A figure of the dashboard: the name of its files, what it is called, and where its text is.
@@ -200,35 +193,30 @@ inline void report_dashboard(const DashboardRuns& runs, const DashboardPast& pas
       csv += report::to_csv(table);
     }
     const std::string name = figure.name;
-    detail::write_text(place / (name + ".csv"), csv);
-    detail::write_text(place / (name + ".svg"), detail::bars_of(all, figure, tables.size() == 1));
+    write_text(place / (name + ".csv"), csv);
+    write_text(place / (name + ".svg"), detail::bars_of(all, figure, tables.size() == 1));
     if (!past.archive.empty())
-      detail::write_text(place / (name + "_over_time.svg"), detail::lines_of(over_time, figure, tables.size() == 1));
+      write_text(place / (name + "_over_time.svg"), detail::lines_of(over_time, figure, tables.size() == 1));
   }
   const auto warnings = detail::all_warnings(all);
   const std::string flagged = "## Warnings\n" + detail::markdown(warnings);
-  detail::write_text(place / "gh_executive_summary.txt", summary);
-  detail::write_text(place / "gh_warnings.txt", flagged);
+  write_text(place / "gh_executive_summary.txt", summary);
+  write_text(place / "gh_warnings.txt", flagged);
   out << summary << flagged;
-  std::vector<std::pair<std::string, std::string>> comment{{"Summary", summary}};
-  const auto add_part = [&comment](const std::string& title, const std::string& text) {
-    comment.emplace_back(title, text);
-  };
-  add_part(std::to_string(warnings.size()) + " warnings", flagged);
-  if (!past.before) {
-    detail::write_text(place / "gh_comment.md", detail::comment_of(comment));
-    return;
+  std::vector<std::pair<std::string, std::string>> comment{{"Summary", summary},
+                                                           {std::to_string(warnings.size()) + " warnings", flagged}};
+  if (past.before) {
+    const auto figures_before = detail::all_figures(*past.before, options);
+    const auto earlier = detail::all_warnings(figures_before);
+    const std::string text = "## Changes since the earlier run\n" + detail::markdown_of_changes(figures_before, all) +
+                             "## New warnings since the earlier run\n" +
+                             detail::markdown(new_warnings(warnings, earlier)) + "## No more\n" +
+                             detail::markdown(new_warnings(earlier, warnings));
+    write_text(place / "gh_regression.txt", text);
+    comment.emplace_back("Changes since the earlier run", text);
+    out << text;
   }
-  const auto figures_before = detail::all_figures(*past.before, options);
-  const auto earlier = detail::all_warnings(figures_before);
-  const std::string text = "## Changes since the earlier run\n" + detail::markdown_of_changes(figures_before, all) +
-                           "## New warnings since the earlier run\n" +
-                           detail::markdown(new_warnings(warnings, earlier)) + "## No more\n" +
-                           detail::markdown(new_warnings(earlier, warnings));
-  detail::write_text(place / "gh_regression.txt", text);
-  add_part("Changes since the earlier run", text);
-  detail::write_text(place / "gh_comment.md", detail::comment_of(comment));
-  out << text;
+  write_text(place / "gh_comment.md", detail::comment_of(comment));
 }
 
 /// The commands whose files a dashboard is made of, one a line: for each suite, type, device, mode and back end one of

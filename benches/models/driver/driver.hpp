@@ -143,21 +143,24 @@ class Driver {
     if (options_.packages == Packages::warm) {
       end = run_child(child_arguments(options_.program, model, (folder.path / "first").string(), true, part_),
                       options_.limits);
-      const auto first = read_handed_over((folder.path / "first").string());
-      if (first.bad_input) throw InputError({}, *first.bad_input);
-      outcome.output_lost = outcome.output_lost || first.output_lost;
+      (void)take_handed_over(folder.path / "first", outcome);
       // Another run would be measured cold.
       if (end.interrupted == 0 && (end.timed_out || !end.status.ok()))
         return write_missing(model, end, {}, outcome, "the first of its two processes ");
     }
     if (end.interrupted == 0)
       end = run_child(child_arguments(options_.program, model, rows_to, false, part_), options_.limits);
-    HandedOver handed = read_handed_over(rows_to);
-    if (handed.bad_input) throw InputError({}, *handed.bad_input);
-    outcome.output_lost = outcome.output_lost || handed.output_lost;
+    HandedOver handed = take_handed_over(rows_to, outcome);
     comparisons_ = std::move(handed.comparisons);
     for (const auto& row : handed.rows) write(row, outcome);
     if ((outcome.interrupted = end.interrupted) == 0) write_missing(model, end, handed.rows, outcome);
+  }
+
+  [[nodiscard]] static HandedOver take_handed_over(const std::string& path, DriverOutcome& outcome) {
+    HandedOver handed = read_handed_over(path);
+    if (handed.bad_input) throw InputError({}, *handed.bad_input);
+    outcome.output_lost = outcome.output_lost || handed.output_lost;
+    return handed;
   }
 
   /// Rows of what the process did not come to.

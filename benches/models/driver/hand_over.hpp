@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "benches/models/driver/json_record.hpp"
+#include "benches/models/driver/text_files.hpp"
 #include "benches/models/row.hpp"
 #include "pace/base/error.hpp"
-#include "pace/os/output_file.hpp"
 #include "pace/os/parse_json.hpp"
 #include "pace/report/json.hpp"
 #include "pace/report/json_fields.hpp"
@@ -26,26 +26,19 @@ struct HandedOver {
   bool output_lost = false;
 };
 
-/// Each row at once, so that it stays if the next one ends the process. Throws Error if it cannot be written.
-inline void hand_over(const std::string& path, const std::string& line) {
-  OutputFile file(path);
-  file.keep();
-  file.append(line);
-  file.close();
-}
-
-inline void hand_over(const std::string& path, const Row& row) { hand_over(path, to_line(row)); }
+/// Each at once, so that it stays if the next row ends the process. They throw Error if it cannot be written.
+inline void hand_over(const std::string& path, const Row& row) { append_text(path, to_line(row)); }
 
 inline void hand_over(const std::string& path, const Result& comparison) {
-  hand_over(path, "{\"comparison\":" + report::text_of(report::to_json(comparison)) + "}\n");
+  append_text(path, "{\"comparison\":" + report::text_of(report::to_json(comparison)) + "}\n");
 }
 
 inline void hand_over_bad_input(const std::string& path, const std::string& message) {
-  hand_over(path, detail::dump({{"bad_input", message}}) + '\n');
+  append_text(path, detail::dump({{"bad_input", message}}) + '\n');
 }
 
 inline void hand_over_output_lost(const std::string& path) {
-  hand_over(path, detail::dump({{"output_lost", true}}) + '\n');
+  append_text(path, detail::dump({{"output_lost", true}}) + '\n');
 }
 
 /// What is there; the beginning of a line that the process did not end is left out.

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "pace/base/error.hpp"
-#include "pace/os/output_file.hpp"
 
 namespace pace::benches::models {
 
@@ -33,13 +32,6 @@ namespace pace::benches::models {
     if (columns > 0) std::memcpy(bytes.data() + at, row.data(), columns * sizeof(double));
   }
   return bytes;
-}
-
-inline void write_npy(const std::string& path, const std::vector<std::vector<double>>& rows) {
-  OutputFile file(path, /*replaces=*/true);
-  file.append(to_npy(rows));
-  file.replace();
-  file.close();
 }
 
 }  // namespace pace::benches::models

@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
+#include "benches/models/driver/text_files.hpp"
 #include "benches/models/row.hpp"
 #include "pace/base/format.hpp"
-#include "pace/os/output_file.hpp"
 #include "pace/report/csv_text.hpp"
 
 namespace pace::benches::models {
@@ -81,10 +81,7 @@ inline void add_row(const std::string& path, const Columns& columns, bool by_pos
       if (field.empty() && !by_position) field = "0";
     if (each.size() < table.header.size()) each.resize(table.header.size(), "0");
   }
-  OutputFile file(path, /*replaces=*/true);
-  file.append(report::to_csv(table));
-  file.replace();
-  file.close();
+  write_text(path, report::to_csv(table));
 }
 
 }  // namespace pace::benches::models

@@ -24,6 +24,7 @@
 #include "benches/models/driver/names.hpp"
 #include "benches/models/driver/npy.hpp"
 #include "benches/models/driver/result_csv.hpp"
+#include "benches/models/driver/text_files.hpp"
 #include "benches/models/row.hpp"
 #include "pace/base/error.hpp"
 #include "pace/os/new_folders.hpp"
@@ -110,15 +111,12 @@ class ResultFiles {
       const bool exists = ::stat(path.c_str(), &info) == 0;
       // Such as /dev/null, beside which no file can be.
       if (exists && S_ISCHR(info.st_mode)) continue;
-      if (exists && !S_ISREG(info.st_mode))
-        throw InputError({path}, "is no regular file; expected a name under which results can be written");
+      require_regular(path, "results");
       if (options_.baseline == path || (exists && same_file(options_.baseline, path)))
         throw InputError({path}, "is the file of --baseline, too, which this run would replace");
       folders_.emplace_back(std::filesystem::path(path).parent_path());
       const auto beside = records_path(path);
-      struct stat there{};
-      if (::stat(beside.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
-        throw InputError({beside}, "is no regular file; expected a name under which results can be written");
+      require_regular(beside, "results");
       auto records = std::make_unique<OutputFile>(beside);
       require_results(beside, path, exists && info.st_size > 0);
       require_compilation(compilation_path(path));
@@ -168,12 +166,12 @@ class ResultFiles {
       found->second.records->append(records_of(row, suite_of_model(row.name), context_));
     }
     if (sizes_alone()) {
-      if (row.result == RowResult::passed) add_line(path, row.name + ',' + std::to_string(row.batch_size) + '\n');
+      if (row.result == RowResult::passed) append_text(path, row.name + ',' + std::to_string(row.batch_size) + '\n');
     } else {
       add_row(path, columns_of(row), context_.settings.compat);
     }
     add_compilation(row);
-    if (options_.raw_timings && !row.raw_timings.empty()) write_npy(raw_path(path, row), row.raw_timings);
+    if (options_.raw_timings && !row.raw_timings.empty()) write_text(raw_path(path, row), to_npy(row.raw_timings));
   }
 
   /// Writes what compiling took, if the row has that, to the file beside that of the row. Throws as add().
@@ -209,11 +207,14 @@ class ResultFiles {
       throw Error("cannot remove '" + path + "': " + std::strerror(errno));
   }
 
-  static void add_line(const std::string& path, const std::string& line) {
-    OutputFile file(path);
-    file.keep();
-    file.append(line);
-    file.close();
+  /// Returns the size of a file, 0 where there is none. Throws InputError for what is no regular file.
+  static off_t require_regular(const std::string& path, const char* what) {
+    struct stat info{};
+    if (::stat(path.c_str(), &info) != 0) return 0;
+    if (!S_ISREG(info.st_mode))
+      throw InputError({path},
+                       std::string("is no regular file; expected a name under which ") + what + " can be written");
+    return info.st_size;
   }
 
   /// A file of batch sizes has lines of `name,size` and no header.
@@ -237,11 +238,7 @@ class ResultFiles {
 
   /// Throws InputError for a file that is none of add_compilation()'s, or of torchbench's.
   static void require_compilation(const std::string& path) {
-    struct stat info{};
-    if (::stat(path.c_str(), &info) != 0) return;
-    if (!S_ISREG(info.st_mode))
-      throw InputError({path}, "is no regular file; expected a name under which compilation metrics can be written");
-    if (info.st_size == 0) return;
+    if (require_regular(path, "compilation metrics") == 0) return;
     const auto table = report::read_csv(path);
     if (!table.column("name") || !table.column("batch_size"))
       throw InputError({path},

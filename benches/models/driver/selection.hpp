@@ -129,10 +129,6 @@ class AnyOf {
   return {first, last};
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// Whether names pass filters and exclusions. Throws InputError for a word of theirs that is about none of the models.
 class SelectedNames {
  public:
