@@ -289,10 +289,6 @@ def of_pace(command, model, path):
     return found
 
 
-def geometric_mean(ratios):
-    return math.exp(statistics.fmean(map(math.log, ratios)))
-
-
 # Student's t has these quantiles for a probability of 95 %, by degrees of freedom; the last one serves all above.
 STUDENT = [12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131]
 STUDENT += [2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042]
@@ -300,7 +296,7 @@ STUDENT += [2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.
 
 def mean_with_interval(ratios):
     """The geometric mean, and the 95 % interval of it over models; without an interval for one alone."""
-    mean = geometric_mean(ratios)
+    mean = statistics.geometric_mean(ratios)
     if len(ratios) < 2:
         return f"{mean:.3f}"
     width = STUDENT[min(len(ratios) - 2, len(STUDENT) - 1)] * statistics.stdev(map(math.log, ratios))
@@ -315,7 +311,7 @@ def ratios_of(rows):
     for (model, way, turn, side), milliseconds in times.items():
         if side == "pace" and (other := times.get((model, way, turn, "python"))):
             ratios.setdefault(way, {}).setdefault(model, []).append(milliseconds / other)
-    return {way: {model: geometric_mean(turns) for model, turns in of.items()} for way, of in ratios.items()}
+    return {way: {model: statistics.geometric_mean(turns) for model, turns in of.items()} for way, of in ratios.items()}
 
 
 def print_ratios(ratios):

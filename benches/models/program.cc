@@ -36,7 +36,7 @@ namespace models = pace::benches::models;
   throw pace::InputError({}, "no model is called '" + name + '\'');
 }
 
-void prepare(const pace::benches::models::CommandLine& line) {
+void prepare(const models::CommandLine& line) {
   for (const auto& library : line.libraries) pace::benches::loaders::load_library(library);
   pace::run_context().options = line.measuring;
   pace::benches::aot::use_fuser(pace::benches::aot::parse_fuser(line.fuser));
@@ -72,7 +72,7 @@ std::size_t compile(const std::vector<models::ChosenModel>& chosen, models::Sett
 
 int main(int argc, char** argv) {
   const pace::report::ProgramOutput output;
-  pace::benches::models::Dependencies dependencies{
+  models::Dependencies dependencies{
       .models = {},
       .run = [](const std::string& model, const models::Settings& settings, const models::Config& config,
                 std::ostream& log) { return models::run_model(find_entry(model), settings, config, log); }};
@@ -97,6 +97,5 @@ int main(int argc, char** argv) {
     pace::runner::describe_torch(environment.extra);
     return environment;
   };
-  return pace::benches::models::run_program(pace::runner::this_program(), {argv + 1, argv + argc}, dependencies,
-                                            std::cout, std::cerr);
+  return models::run_program(pace::runner::this_program(), {argv + 1, argv + argc}, dependencies, std::cout, std::cerr);
 }

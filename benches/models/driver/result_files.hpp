@@ -72,11 +72,8 @@ class ResultFiles {
     const Mode mode = context_.settings.mode;
     if (options_.disabled || mode == Mode::operator_inputs) return {};
     if (!options_.file.empty()) return options_.file;
-    std::string name = mode == Mode::performance  ? "speedup"
-                       : mode == Mode::tolerance  ? "tolerance"
-                       : mode == Mode::throughput ? "throughput"
-                                                  : "accuracy";
-    name += '_' + file_word(backend) + ".csv";
+    const std::string first = mode == Mode::performance ? "speedup" : has_statuses(mode) ? "accuracy" : to_string(mode);
+    std::string name = first + '_' + file_word(backend) + ".csv";
     if (!options_.experiment_file.empty()) name = options_.experiment_file;
     if (mode == Mode::find_batch_size) name = "batch_sizes.csv";
     return (std::filesystem::path(options_.directory) / name).string();

@@ -1,7 +1,6 @@
 // One model run in this process, on each device, with torchbench's line for each row.
 #pragma once
 
-#include <cstdio>
 #include <exception>
 #include <functional>
 #include <new>
@@ -15,6 +14,7 @@
 #include "benches/models/driver/names.hpp"
 #include "benches/models/driver/result_csv.hpp"
 #include "benches/models/driver/status_row.hpp"
+#include "benches/models/driver/summary.hpp"
 #include "benches/models/row.hpp"
 #include "benches/models/settings.hpp"
 #include "pace/base/cut_text.hpp"
@@ -38,12 +38,8 @@ struct Printing {
 /// `cpu  eval  resnet18                           `.
 [[nodiscard]] inline std::string model_line(const std::string& device, bool training, const std::string& model,
                                             const std::string& tag = {}) {
-  char text[512];
-  std::snprintf(text, sizeof text, "%-4s %-5s %-34s ", device.c_str(), training ? "train" : "eval", model.c_str());
-  if (tag.empty()) return text;
-  char with_tag[1024];
-  std::snprintf(with_tag, sizeof with_tag, "%s%-26s ", text, tag.c_str());
-  return with_tag;
+  return detail::padded(device, 4) + ' ' + detail::padded(training ? "train" : "eval", 5) + ' ' +
+         detail::padded(model, 34) + ' ' + (tag.empty() ? "" : detail::padded(tag, 26) + ' ');
 }
 
 namespace detail {
