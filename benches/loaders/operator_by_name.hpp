@@ -67,7 +67,7 @@ class LoadedOperator final : public Loaded {
     if (operators::find_operator(name_)) return;
     const std::string missing = "op:" + std::string(name) + ": there is no such operator; expected ";
     if (const auto known = names_like(name); !known.empty()) throw Unsupported(missing + known);
-    if (const auto alike = operators::detail::similar_operators(name_, 3); !alike.empty())
+    if (const auto alike = operators::similar_operators(name_, 3); !alike.empty())
       throw Unsupported("op:" + std::string(name) +
                         ": there is no such operator; did you mean op:" + joined(alike, ", op:") + '?');
     throw Unsupported(missing +

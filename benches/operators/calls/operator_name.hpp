@@ -69,7 +69,10 @@ namespace detail {
   return row.back();
 }
 
-/// What the user may have meant, nearest first: other overloads of the same operator, else names spelt alike.
+}  // namespace detail
+
+/// Returns up to `most` names that a user may have meant by `name`, nearest first: other overloads of the same
+/// operator, else names spelt alike. Each has three parts, as in aten.add.Tensor.
 [[nodiscard]] inline std::vector<std::string> similar_operators(std::string_view name, std::size_t most = 6) {
   const std::optional<OperatorName> parts = split_operator_name(name);
   std::string wanted;  // `aten::add`, whether or not an overload was written
@@ -90,9 +93,9 @@ namespace detail {
   };
   std::vector<Found> found;
   for (const c10::OperatorName& known : c10::Dispatcher::singleton().getAllOpNames()) {
-    const std::size_t distance = known.name == wanted ? 0 : edit_distance(known.name, wanted);
+    const std::size_t distance = known.name == wanted ? 0 : detail::edit_distance(known.name, wanted);
     if (distance <= furthest)
-      found.push_back({distance, edit_distance(known.overload_name, overload), dotted_name(known)});
+      found.push_back({distance, detail::edit_distance(known.overload_name, overload), detail::dotted_name(known)});
   }
   std::sort(found.begin(), found.end());
   const bool base_exists = !found.empty() && found.front().distance == 0;
@@ -103,8 +106,6 @@ namespace detail {
   }
   return names;
 }
-
-}  // namespace detail
 
 /// The operator in the running LibTorch, or nothing if it has none of that name and overload.
 [[nodiscard]] inline std::optional<c10::OperatorHandle> find_operator(std::string_view name) {
@@ -118,7 +119,7 @@ namespace detail {
   if (std::optional<c10::OperatorHandle> found = find_operator(name)) return *found;
   std::string message = "this LibTorch has no operator '" + std::string(name) + "'";
   if (!split_operator_name(name)) message += " (a name has three parts, such as aten.add.Tensor or aten.relu.default)";
-  const std::vector<std::string> similar = detail::similar_operators(name);
+  const std::vector<std::string> similar = similar_operators(name);
   for (std::size_t i = 0; i < similar.size(); ++i) message += (i == 0 ? "; did you mean " : ", ") + similar[i];
   throw Unsupported(message);
 }
