@@ -12,6 +12,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "pace/check/raw_memory.hpp"
+
 namespace pace::detail {
 
 /// LibTorch's operators draw values, and an implementation may have replaced a kernel of theirs. So we look at the

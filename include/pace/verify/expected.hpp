@@ -18,6 +18,7 @@
 #include "pace/check/learned_tolerance.hpp"
 #include "pace/check/outputs.hpp"
 #include "pace/check/poison.hpp"
+#include "pace/check/raw_memory.hpp"
 #include "pace/check/ties.hpp"
 #include "pace/result/result.hpp"
 #include "pace/subject/implementation.hpp"
