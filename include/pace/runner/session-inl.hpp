@@ -170,9 +170,10 @@ inline void take_suite_budget(SessionCall& call) {
   const Catch::ExceptionTranslatorRegistrar of_passed_over(&text_of_passed_over);
   if (config.prepare) config.prepare(output.table_stream(), output.errors());
 
-  ResultFiles files(
-      output.sinks(), options,
-      {.header = header_of(call, environment, configuration), .earlier = earlier_results(continuation, options)});
+  ResultFiles files(output.sinks(), options,
+                    {.header = header_of(call, environment, configuration),
+                     // A file that begins with earlier results is written at once, and a dry run writes none.
+                     .earlier = options.dry_run ? std::vector<Result>() : earlier_results(continuation, options)});
   files.add_results();
   const BazelSinks bazel = files.add_bazel_files(xml);
   files.add_baseline();
