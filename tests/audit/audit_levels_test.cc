@@ -135,6 +135,24 @@ TEST_CASE("an operand that a timed call changes is found at each level") {
   CHECK_THAT(result["new"].message, ContainsSubstring("operand tensor 0"));
 }
 
+TEST_CASE("without an audit, the one of two candidates that changes an operand is dropped, and the other measured") {
+  FakeClock clock;
+  int calls = 0;
+  const auto softmax = [](const at::Tensor& t) { return at::softmax(t, -1); };
+  const auto writes = [&](const at::Tensor& t) {
+    const at::Tensor answer = softmax(t);
+    if (++calls > 40) t.select(0, 0).fill_(7);
+    return answer;
+  };
+  auto comparison = pace::compare("case", at::randn({4, 64})).options(options_with(Audit::off));
+  comparison.baseline("old", costing(clock, 300, softmax));
+  comparison.candidate("writes", costing(clock, 100, writes)).candidate("reads", costing(clock, 100, softmax));
+  const auto result = comparison.run(clock);
+  CHECK(result["writes"].outcome == Outcome::wrong);
+  CHECK_THAT(result["writes"].message, ContainsSubstring("operand tensor 0"));
+  CHECK(result["reads"].outcome == Outcome::measured);
+}
+
 TEST_CASE("an exponential that overflows for large values is found from standard on") {
   const at::Tensor x = at::randn({4, 64});
   const auto candidate = [](const at::Tensor& t) {

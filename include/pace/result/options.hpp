@@ -33,8 +33,8 @@ enum class Isolate {
 
 /// How much a comparison distrusts its candidates. Each level includes the ones above it.
 enum class Audit {
-  /// Compares the outputs of the first calls and of the last timed one with the baseline's. Operands and settings must
-  /// stay unchanged. You vouch for the rest.
+  /// Compares the outputs of the first calls and of the last timed one with the baseline's. Operands must stay
+  /// unchanged. You vouch for the rest: settings that a call leaves changed are neither found nor restored.
   off,
   /// Finds a colleague's mistakes, too. Calls on unseen values before and after the rounds, edge values and gradients.
   /// Finds outputs that share memory or are filled in late, changed settings and operands, and times that the machine's

@@ -28,7 +28,8 @@
 
 namespace pace::detail {
 
-/// Results of the baseline's first calls. The references must outlive the audit's last call.
+/// Results of the baseline's first calls. All but `complete`, which is for CandidateAudit::learn() alone, must outlive
+/// the audit's last call.
 struct BaselineCalls {
   Implementation& baseline;
   Nanoseconds took;  ///< by a checked call

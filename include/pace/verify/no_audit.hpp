@@ -1,6 +1,7 @@
 // NoAudit: the checks that remain where the caller vouches for the candidates (Audit::off).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,7 +22,8 @@
 
 namespace pace::detail {
 
-/// Counts what a call does, and compares the output of the last timed call.
+/// Counts a call's operators and memory, looks at the operands after the rounds, and compares the output of the last
+/// timed call. Rounding gets no second look, and settings that a call leaves changed stay so.
 class NoAudit final : public CandidateAudit {
  public:
   /// Both must outlive it.
@@ -29,7 +31,10 @@ class NoAudit final : public CandidateAudit {
 
   void finish() override { repair(0); }
   void repair(std::size_t set) override { detail::repair(prepared_, set); }
-  void learn(const BaselineCalls& calls) override { calls_.emplace(calls); }
+  void learn(const BaselineCalls& calls) override {
+    calls_.emplace(calls);
+    calls_->complete = nullptr;
+  }
 
   [[nodiscard]] Examination examine(Implementation& implementation, Nanoseconds) override {
     const OperandSets& operands = *prepared_.operands;
@@ -67,16 +72,8 @@ class NoAudit final : public CandidateAudit {
     AuditFindings findings;
     findings.max_abs_errors.resize(prepared_.implementations.size());
     look_at_operands();
-    // Each implementation used each set, and all outputs are wrong on changed operands.
-    if (!changed_.empty()) {
-      for (const std::size_t index : timed_)
-        if (index != prepared_.participants.baseline())
-          findings.dropped.push_back({index, Outcome::wrong,
-                                      (timed_.size() == 2 ? "" : "it or another candidate: ") +
-                                          ("correct at first, but not in a timed call: " + changed_)});
-      return findings;
-    }
     if (calls_->check.method == check::CheckOptions::Method::none) return findings;
+    if (!changed_.empty()) return drop_for_changed_operands(findings), findings;
     for (const std::size_t index : timed_) {
       auto& implementation = *prepared_.implementations[index];
       // Calls that write to operands or draw random numbers build on each other, and rounds may have their own values.
@@ -89,11 +86,32 @@ class NoAudit final : public CandidateAudit {
       if (!agreement.correct)
         findings.dropped.push_back(
             {index, Outcome::wrong, "correct at first, but not in the last timed call: " + agreement.message});
+      if (!agreement.correct && index == prepared_.participants.baseline()) break;
     }
     return findings;
   }
 
  private:
+  /// Each implementation used each set, and all outputs are wrong on changed operands. Drops those that change them in
+  /// one more call, or else all candidates.
+  void drop_for_changed_operands(AuditFindings& findings) {
+    const auto drop = [&](std::size_t index, const std::string& whose) {
+      findings.dropped.push_back(
+          {index, Outcome::wrong, whose + "correct at first, but not in a timed call: " + changed_});
+    };
+    for (const std::size_t index : timed_) {
+      (void)run_once(*prepared_.implementations[index]);
+      if (!changed_operand(*prepared_.operands, prepared_.operands->pristine, 0).empty()) drop(index, "");
+      repair(0);
+    }
+    const std::size_t baseline = prepared_.participants.baseline();
+    if (findings.dropped.empty())
+      for (const std::size_t index : timed_)
+        if (index != baseline) drop(index, timed_.size() == 2 ? "" : "it or another candidate: ");
+    const bool baseline_stays = std::ranges::find(findings.dropped, baseline, &Drop::index) == findings.dropped.end();
+    findings.measure_again = baseline_stays && findings.dropped.size() + 1 < timed_.size();
+  }
+
   [[nodiscard]] bool calls_add_up() const { return !prepared_.operands->mutated.empty() || calls_->expected.random; }
   /// Makes one timed call on set 0 from the first state; without the clock, which may make calls itself, if calls draw
   /// random numbers.
