@@ -9,6 +9,7 @@
 #include "pace/base/digest.hpp"
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
+#include "pace/base/message_parts.hpp"
 
 namespace {
 
@@ -84,6 +85,17 @@ TEST_CASE("a long text is cut in its middle, at characters, with its length") {
                                     ". Make it run");
   CHECK(twice.size() < 3100);
   CHECK_THAT(twice, ContainsSubstring(" ... (1045604 of 1048604 bytes are left out here) ... "));
+}
+
+TEST_CASE("a message has what is the case, why, and what to try, each on lines of its own") {
+  const auto text = [](const std::string& reason) { return pace::MessageParts::of("'fused' is wrong", reason).text(); };
+  CHECK(text("") == "'fused' is wrong");
+  CHECK(text("3 of 8 differ") == "'fused' is wrong\nwhy: 3 of 8 differ");
+  CHECK(text("3 of 8 differ; try: a; try: b") == "'fused' is wrong\nwhy: 3 of 8 differ\ntry: a; b");
+  // A remedy ends with its line.
+  CHECK(text("output 0 differs; try: a\noutput 1 differs") ==
+        "'fused' is wrong\nwhy: output 0 differs\noutput 1 differs\ntry: a");
+  CHECK(pace::in_one_line(text("3 of 8 differ; try: a")) == "'fused' is wrong; why: 3 of 8 differ; try: a");
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST_CASE("buffers that the baseline makes by the dtype of a call, and keeps for
   CHECK(result["eager"].outcome == pace::Outcome::wrong);
   CHECK_THAT(result["eager"].message,
              ContainsSubstring("expected dtype float32, got float64") &&
-                 ContainsSubstring("state tolerances (rtol, atol), which do without these calls"));
+                 ContainsSubstring("if the baseline keeps memory from call to call, state tolerances (rtol, atol)"));
   const auto stated = [](auto& each) {
     pace::check::CheckOptions check;
     check.rtol = 1e-5;

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/base/message_parts.hpp"
 #include "pace/report/stored_baseline.hpp"
 #include "tests/report/baseline_files.hpp"
 
@@ -325,7 +326,7 @@ TEST_CASE("each gate that closes says why") {
   result.implementations.push_back(sample::candidate("new", 100, 10));
   const auto closed = baseline.judge_all(result);
   REQUIRE(closed.size() == 1);
-  CHECK(closed[0] == only(result, "new").message);
+  CHECK(closed[0] == pace::in_one_line(only(result, "new").message));
 }
 
 TEST_CASE("load on either side leaves the question open") {

@@ -1,6 +1,7 @@
 // MessageParts: a message to a user in three parts.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,17 +17,19 @@ struct MessageParts {
   std::string why = {};     ///< the reason, as a clause
   std::string remedy = {};  ///< what to try, as a clause
 
-  /// Returns the parts of a message whose reason may end with remedies, each behind before_remedy.
+  /// Returns the parts of a message whose reason may have remedies, each behind before_remedy. A remedy ends with its
+  /// line, or where the next one begins.
   [[nodiscard]] static MessageParts of(std::string what, std::string_view reason) {
     MessageParts parts{std::move(what)};
-    auto end = reason.find(before_remedy);
-    parts.why = reason.substr(0, end);
-    while (end != std::string_view::npos) {
-      reason.remove_prefix(end + before_remedy.size());
-      end = reason.find(before_remedy);
+    while (true) {
+      const auto begin = reason.find(before_remedy);
+      parts.why += reason.substr(0, begin);
+      if (begin == std::string_view::npos) return parts;
+      reason.remove_prefix(begin + before_remedy.size());
+      const auto end = std::min(reason.find(before_remedy), reason.find('\n'));
       parts.add_remedy(reason.substr(0, end));
+      reason.remove_prefix(std::min(end, reason.size()));
     }
-    return parts;
   }
 
   /// Adds a reason to those before it. An empty text adds nothing.

@@ -177,7 +177,7 @@ struct Ground {
   return above ? ", in every cycle more than ten times " : ", in every cycle less than a tenth of ";
 }
 
-/// The gravest reason against the figures; nothing if there is none. Sets the verdict.
+/// The first reason against the figures; nothing if there is none. Sets the verdict.
 [[nodiscard]] inline std::optional<MessageParts> object(Judgement& judgement, const Demand& demand,
                                                         const GateContext& context, const OnUnseenValues& unseen,
                                                         bool stands) {

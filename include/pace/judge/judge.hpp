@@ -277,9 +277,10 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     if (several_clocks) context.clock = result.clock;
     if (result.stop_reason == StopReason::deadline) context.object({Severity::cut_short, deadline_reason()});
     if (!samples.panels.empty() && result.elapsed < prepared.options.least_duration)
-      context.object({Severity::too_brief, "the rounds lasted " + format_time(result.elapsed) +
-                                               ", and a verdict needs " + format_time(prepared.options.least_duration) +
-                                               " (--least-duration)"});
+      context.object({Severity::too_brief,
+                      "the rounds lasted " + format_time(result.elapsed) + ", and a verdict needs " +
+                          format_time(prepared.options.least_duration) + " (--least-duration)",
+                      "let the rounds last longer (--budget, --max-rounds, --time-limit)"});
   }
 }
 

@@ -43,7 +43,7 @@ class FirstCalls {
   FirstCalls(const FirstCalls&) = delete;  // the audit refers to it
   FirstCalls& operator=(const FirstCalls&) = delete;
 
-  /// Makes the first calls. Then frees the reference.
+  /// Makes the first calls, and frees the reference after those of the baseline.
   [[nodiscard]] Verified make() {
     Verified verified{.participants = prepared_.participants, .result = prepared_.result, .options = prepared_.options};
     auto& participants = verified.participants;
