@@ -57,6 +57,15 @@ TEST_CASE("a guard fails only if the whole interval is slower") {
   CHECK(open.acceptable);
 }
 
+TEST_CASE("a limit is named with the digits that it was stated with") {
+  CHECK(SpeedupAtLeast(1.2).describe() == "speed-up of at least 1.20x");
+  CHECK(SpeedupAtLeast(1.004).describe() == "speed-up of at least 1.004x");
+  CHECK(NoSlowerThan(1.001).describe() == "time of at most 1.001x the baseline's");
+  CHECK(NoSlowerThan(0.00125).describe() == "time of at most 0.00125x the baseline's");
+  CHECK(NoSlowerThan(12345.678).describe() == "time of at most 12345.7x the baseline's");
+  CHECK(SpeedupAtLeast(1.0 / 3).describe() == "speed-up of at least 0.333333x");
+}
+
 TEST_CASE("a judgement gives the figures, the threshold and what to do") {
   const auto slow = SpeedupAtLeast(1.2).judge(candidate(0.49, 0.5, 0.51));
   CHECK(slow.message ==

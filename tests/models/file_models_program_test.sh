@@ -31,7 +31,7 @@ holds "$work/out" '^two_layers.pt2 +own +torch.export +32 +32$'
 
 case="a dry run says what would be run"
 timed --backend torchscript --trust --model $pair.pt --model dlrm "${inputs[@]}" --dry-run; ends_with 0
-prints "two_layers.pt  cpu  performance, inference  torchscript"; prints "2 models would be run"
+prints "two_layers.pt  cpu  performance, inference, audit standard  torchscript"; prints "2 models would be run"
 
 case="accuracy and times of TorchScript, in inference and training, are rows of the same files"
 checked --trust --backend torchscript --model $pair.pt "${inputs[@]}" --output r.csv; ends_with 0

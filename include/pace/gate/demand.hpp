@@ -1,6 +1,7 @@
 // Demand: an expectation of a time or a speed-up in figures: observations must lie above a threshold.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -101,7 +102,15 @@ struct Demand {
   }
   /// Returns the limit as text, such as `1.20x` or `1.00 ms`.
   [[nodiscard]] std::string limit_text() const {
-    return quantity == Quantity::time ? format_time(Nanoseconds(limit)) : format_factor(limit);
+    if (quantity == Quantity::time) return format_time(Nanoseconds(limit));
+    // As many digits as were stated: three at least, six at most.
+    int digits = 3;
+    const auto is_rounded = [&] {
+      const double unit = std::pow(10, std::floor(std::log10(limit)) + 1 - digits);
+      return std::abs(std::round(limit / unit) * unit - limit) > 1e-9 * limit;
+    };
+    while (digits < 6 && is_rounded()) ++digits;
+    return format_significant(limit, digits) + 'x';
   }
   /// Returns the reference as text: `the baseline`, or the name in quotes, such as `'eager'`.
   [[nodiscard]] std::string reference_text() const {
