@@ -38,11 +38,11 @@ using pace::Nanoseconds;
 using pace::detail::Renewal;
 using pace::detail::UnseenValues;
 
-constexpr Renewal rearrange_signs{Renewal::rearrange, /*signs=*/true};
-constexpr Renewal vary_signs{Renewal::vary, /*signs=*/true};
-constexpr Renewal rearrange_all{Renewal::rearrange, /*signs=*/false, Renewal::Integers::move};
-constexpr Renewal replace_all{Renewal::rearrange, /*signs=*/false, Renewal::Integers::replace};
-constexpr Renewal replace_all_signs{Renewal::rearrange, /*signs=*/true, Renewal::Integers::replace};
+constexpr Renewal rearrange_signs{Renewal::rearrange, /*of_signs=*/true};
+constexpr Renewal vary_signs{Renewal::vary, /*of_signs=*/true};
+constexpr Renewal rearrange_all{Renewal::rearrange, /*of_signs=*/false, Renewal::Integers::move};
+constexpr Renewal replace_all{Renewal::rearrange, /*of_signs=*/false, Renewal::Integers::replace};
+constexpr Renewal replace_all_signs{Renewal::rearrange, /*of_signs=*/true, Renewal::Integers::replace};
 
 at::Tensor numbers(std::initializer_list<double> values) { return at::tensor(std::vector<double>(values)); }
 

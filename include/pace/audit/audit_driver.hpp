@@ -85,8 +85,8 @@ class AuditDriver final : public CandidateAudit {
 
   void judge_timed_outputs() override;
   [[nodiscard]] std::string audit_one(std::size_t index) override;
-  void take_times(Nanoseconds elapsed, std::vector<Nanoseconds> shortest) override {
-    context_.schedule.take_times(elapsed, std::move(shortest));
+  void take_times(Nanoseconds elapsed, const std::vector<Nanoseconds>& shortest) override {
+    context_.schedule.take_times(elapsed, shortest);
   }
   [[nodiscard]] bool draws_anew() const override { return context_.draws_anew(); }
   [[nodiscard]] std::vector<Repetitions> repetitions_of(std::size_t index) const override {

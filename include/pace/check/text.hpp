@@ -23,7 +23,7 @@ namespace pace::check::detail {
 [[nodiscard]] inline std::string numbers_below(std::size_t count) {
   constexpr std::size_t most_listed = 4;
   if (count == 0) return "none, since there are none";
-  const std::string last = std::to_string(count - 1);
+  std::string last = std::to_string(count - 1);
   if (count == 1) return last;
   if (count > most_listed) return "0 to " + last;
   std::string text = "0";

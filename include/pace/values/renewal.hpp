@@ -63,14 +63,14 @@ struct Renewal {
 /// All kinds in the order in which we try them. The first one that the baseline takes, and that changes an output, is
 /// used.
 inline constexpr Renewal renewals[] = {
-    {Renewal::rearrange, /*signs=*/true, Renewal::Integers::replace},
-    {Renewal::rearrange, /*signs=*/false, Renewal::Integers::replace},
-    {Renewal::rearrange, /*signs=*/true, Renewal::Integers::move},
-    {Renewal::rearrange, /*signs=*/false, Renewal::Integers::move},
-    {Renewal::rearrange, /*signs=*/true},
+    {Renewal::rearrange, /*of_signs=*/true, Renewal::Integers::replace},
+    {Renewal::rearrange, /*of_signs=*/false, Renewal::Integers::replace},
+    {Renewal::rearrange, /*of_signs=*/true, Renewal::Integers::move},
+    {Renewal::rearrange, /*of_signs=*/false, Renewal::Integers::move},
+    {Renewal::rearrange, /*of_signs=*/true},
     {Renewal::rearrange},
     {Renewal::resample},
-    {Renewal::vary, /*signs=*/true},
+    {Renewal::vary, /*of_signs=*/true},
     {Renewal::vary},
     {Renewal::scale},
     {Renewal::scale_each},

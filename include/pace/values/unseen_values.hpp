@@ -56,7 +56,7 @@ class UnseenValues {
     if (renewal == Renewal::resample)
       return has([](const auto& each) { return each.changeable && may_repeat(each.structure); });
     // Without special values each of these is another one of the kinds.
-    if (renewal == Renewal::rearrange || renewal == Renewal(Renewal::vary, /*signs=*/true))
+    if (renewal == Renewal::rearrange || renewal == Renewal(Renewal::vary, /*of_signs=*/true))
       return has(&OperandValues::special);
     return has(&OperandValues::changeable);
   }

@@ -156,7 +156,7 @@ class CandidateAudit : public Auditor {
   /// Checks one candidate, however long that takes. Returns the fault as text; empty if none.
   [[nodiscard]] virtual std::string audit_one(std::size_t /*index*/) { return {}; }
   /// The rounds took `elapsed`. `shortest`: shortest time of a call, for each implementation of begin_rounds().
-  virtual void take_times(Nanoseconds /*elapsed*/, std::vector<Nanoseconds> /*shortest*/) {}
+  virtual void take_times(Nanoseconds /*elapsed*/, const std::vector<Nanoseconds>& /*shortest*/) {}
   /// Whether outputs are random numbers that we compare as a distribution, so that each round has its own seed.
   [[nodiscard]] virtual bool draws_anew() const { return false; }
   /// How often timed calls of implementation `index` repeated earlier random numbers, for each output tensor.
