@@ -32,6 +32,7 @@
 #include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
+#include "pace/verify/one_timed_call.hpp"
 #include "pace/verify/round_figures.hpp"
 #include "pace/verify/rounding.hpp"
 #include "pace/verify/sensitivity.hpp"
@@ -109,7 +110,7 @@ struct AuditContext {
   /// Enters into `changed_operands` if operands of a set hold wrong values.
   void notice_changed_operands(std::size_t set);
   /// Whether a call changes the next one's output: it writes to operands or draws random numbers.
-  [[nodiscard]] bool calls_add_up() const { return !operands.mutated.empty() || answers->given.random; }
+  [[nodiscard]] bool calls_add_up() const { return detail::calls_add_up(operands, answers->given); }
   /// Whether outputs are random, and compared by their distribution alone. Each round then has a seed of its own.
   [[nodiscard]] bool draws_anew() const {
     return answers->given.random && answers->options.method == check::CheckOptions::Method::random;

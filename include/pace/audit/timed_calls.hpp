@@ -20,6 +20,7 @@
 #include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
+#include "pace/verify/one_timed_call.hpp"
 
 namespace pace::detail {
 
@@ -128,15 +129,8 @@ inline void TimedCalls::check_last_outputs(const std::optional<std::size_t>& aud
     // An audit after the last cycle has taken the output. Calls of the baseline for its answers leave its own alone.
     if (context_.calls_add_up() || context_.prepared.renew || audited_last == index) {
       set = 0;
-      context_.operands.restore_all(*set);
-      reset_random_state(context_.options.seed);
-      // A clock may make calls of its own, which draw random numbers.
-      if (context_.answers->given.random) {
-        implementation.prepare(*set);
-        implementation.run(*set, 1);
-      } else {
-        (void)timing::take_sample(context_.clock, implementation, *set, 1);
-      }
+      make_one_timed_call(context_.clock, implementation, context_.operands, context_.answers->given,
+                          context_.options.seed);
     }
     const c10::IValue output = implementation.take_output();
     const Agreement agreement =

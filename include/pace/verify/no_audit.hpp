@@ -13,11 +13,11 @@
 #include "pace/subject/operands.hpp"
 #include "pace/subject/plan.hpp"
 #include "pace/subject/prepare.hpp"
-#include "pace/subject/random_state.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/verify/call_counts.hpp"
 #include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/observed_call.hpp"
+#include "pace/verify/one_timed_call.hpp"
 #include "pace/verify/shortcuts.hpp"
 
 namespace pace::detail {
@@ -112,18 +112,10 @@ class NoAudit final : public CandidateAudit {
     findings.measure_again = baseline_stays && findings.dropped.size() + 1 < timed_.size();
   }
 
-  [[nodiscard]] bool calls_add_up() const { return !prepared_.operands->mutated.empty() || calls_->expected.random; }
-  /// Makes one timed call on set 0 from the first state; without the clock, which may make calls itself, if calls draw
-  /// random numbers.
+  [[nodiscard]] bool calls_add_up() const { return detail::calls_add_up(*prepared_.operands, calls_->expected); }
+  /// Returns the set of the call.
   [[nodiscard]] std::size_t run_once(Implementation& implementation) {
-    prepared_.operands->restore_all(0);
-    reset_random_state(prepared_.options.seed);
-    if (calls_->expected.random) {
-      implementation.prepare(0);
-      implementation.run(0, 1);
-    } else {
-      (void)timing::take_sample(clock_, implementation, 0, 1);
-    }
+    make_one_timed_call(clock_, implementation, *prepared_.operands, calls_->expected, prepared_.options.seed);
     return 0;
   }
 
