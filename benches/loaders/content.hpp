@@ -23,14 +23,15 @@
 
 #include "benches/loaders/checksums.hpp"
 #include "pace/base/error.hpp"
+#include "pace/base/message_parts.hpp"
 
 namespace pace::benches::loaders {
 
-/// Returns the first line of what an exception says.
+/// Returns the first line of what an exception says, as a reason.
 [[nodiscard]] inline std::string first_line(const std::exception& error) {
   const auto* const torch = dynamic_cast<const c10::Error*>(&error);
   const std::string text = torch != nullptr ? torch->what_without_backtrace() : error.what();
-  return text.substr(0, text.find('\n'));
+  return as_reason(text.substr(0, text.find('\n')));
 }
 
 /// Returns what an exception says, for a message: all of pace's own, and the first line of others.

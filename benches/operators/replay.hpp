@@ -32,6 +32,7 @@
 #include "benches/rows/prior_failures.hpp"
 #include "benches/rows/refusal.hpp"
 #include "pace/base/cut_text.hpp"
+#include "pace/base/message_parts.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/outputs.hpp"
 #include "pace/compare/comparison.hpp"
@@ -240,7 +241,7 @@ class Replay {
     } catch (const NoBackward&) {
       throw;
     } catch (const std::exception& error) {
-      return published(refusal(name, names_, error.what()));
+      return published(refusal(name, names_, message_of(error)));
     }
   }
 
@@ -294,8 +295,10 @@ class Replay {
           require_backward(executable, call, names_[i]);
         }
       } catch (const std::exception& error) {
-        if (i == 0) return published(refusal(name, names_, names_[0] + ": " + error.what() + " (" + place + ')'));
-        comparison.refused({.name = names_[i], .reason = error.what()});
+        if (i == 0)
+          return published(
+              refusal(name, names_, names_[0] + ": " + add_to_reason(message_of(error), " (" + place + ')')));
+        comparison.refused({.name = names_[i], .reason = message_of(error)});
         continue;
       }
       const auto add = [&](auto implementation) {
@@ -374,7 +377,7 @@ class Replay {
         row.message = deadline->reason;
       } else {
         count_instructions(call, i, expected, row, result.notes);
-        if (row.outcome == Outcome::threw) row.message += " (" + place + ')';
+        if (row.outcome == Outcome::threw) row.message = add_to_reason(std::move(row.message), " (" + place + ')');
       }
       add_ratios(result.implementations[0], row);
       if (i > 0 && options_.instructions_at_most)
@@ -418,7 +421,7 @@ class Replay {
         row.outcome = Outcome::measured;
       }
     } catch (const std::exception& error) {
-      row.message = cut_text(error.what(), longest_kept);
+      row.message = cut_text(message_of(error), longest_kept);
     }
     activity()->watch(false);
   }

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "pace/base/message_parts.hpp"
 #include "pace/result/run_context.hpp"
 
 namespace pace::benches {
@@ -19,7 +21,7 @@ class PriorFailures {
   explicit PriorFailures(const std::string& name, const std::string& place = "") {
     RunContext::PriorFailure failure;
     while (run_context().recollection != nullptr && run_context().recollection->next_fate(name, failure)) {
-      if (!place.empty()) failure.message += " (" + place + ')';
+      if (!place.empty()) failure.message = add_to_reason(std::move(failure.message), " (" + place + ')');
       failures_.push_back(failure);
     }
   }

@@ -1,4 +1,5 @@
 #include <limits>
+#include <stdexcept>
 #include <string>
 
 #include <catch2/catch_test_macros.hpp>
@@ -96,6 +97,20 @@ TEST_CASE("a message has what is the case, why, and what to try, each on lines o
   CHECK(text("output 0 differs; try: a\noutput 1 differs") ==
         "'fused' is wrong\nwhy: output 0 differs\noutput 1 differs\ntry: a");
   CHECK(pace::in_one_line(text("3 of 8 differ; try: a")) == "'fused' is wrong; why: 3 of 8 differ; try: a");
+}
+
+TEST_CASE("a reason grows before its remedies") {
+  CHECK(pace::add_to_reason("3 of 8 differ; try: a; try: b", " (at b.txt:2)") ==
+        "3 of 8 differ (at b.txt:2); try: a; try: b");
+  CHECK(pace::add_to_reason("3 of 8 differ", " (at b.txt:2)") == "3 of 8 differ (at b.txt:2)");
+}
+
+TEST_CASE("what pace has not written holds no remedy, whatever it looks like") {
+  const std::string own = "no kernel; try: float32; try: a GPU";
+  const auto parts = pace::MessageParts::of("'fused' threw", pace::message_of(std::runtime_error(own)));
+  CHECK(parts.why == "no kernel; try:\u00A0float32; try:\u00A0a GPU");
+  CHECK(parts.remedy.empty());
+  CHECK(pace::message_of(pace::Error(own)) == own);
 }
 
 }  // namespace

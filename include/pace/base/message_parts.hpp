@@ -2,9 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "pace/base/error.hpp"
 
 namespace pace {
 
@@ -51,6 +55,27 @@ struct MessageParts {
     all += text;
   }
 };
+
+/// Returns `message` with `text` behind its reason, and before its remedies if it has any.
+[[nodiscard]] inline std::string add_to_reason(std::string message, std::string_view text) {
+  message.insert(std::min(message.find(before_remedy), message.size()), text);
+  return message;
+}
+
+/// Returns a text that pace has not written, such as a user's exception has, as a reason. MessageParts::of() finds no
+/// remedy in it: the blank behind each of its "; try:" becomes a no-break one, which looks the same.
+[[nodiscard]] inline std::string as_reason(std::string text) {
+  constexpr std::string_view no_break = "\u00A0";
+  const std::size_t blank = before_remedy.size() - 1;
+  for (std::size_t at = 0; (at = text.find(before_remedy, at)) != std::string::npos; at += blank)
+    text.replace(at + blank, 1, no_break);
+  return text;
+}
+
+/// Returns the message of `error` as a reason. Only pace's own errors may have a remedy in it.
+[[nodiscard]] inline std::string message_of(const std::exception& error) {
+  return dynamic_cast<const Error*>(&error) != nullptr ? error.what() : as_reason(error.what());
+}
 
 /// Returns a message of several lines as one line, such as for a warning.
 [[nodiscard]] inline std::string in_one_line(std::string text) {

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "pace/base/error.hpp"
+#include "pace/base/message_parts.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/corresponding.hpp"
 #include "pace/check/learned_tolerance.hpp"
@@ -209,7 +210,7 @@ class OutputMatcher {
                                     const c10::IValue& actual) {
   Match match;
   match.compared = 1;
-  match.message = function(expected, actual);
+  match.message = as_reason(function(expected, actual));
   match.correct = match.message.empty();
   match.mismatches = match.correct ? 0 : 1;
   return match;

@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "pace/base/format.hpp"
+#include "pace/base/message_parts.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/os/bazel.hpp"
 #include "pace/os/inherited_signals.hpp"
@@ -120,12 +121,13 @@ class Supervisor {
                     ", which is no fault of an implementation" + where_results_are()),
                code_of(status);
       const RunContext::PriorFailure fate = fate_of(status);
-      if (!at_work) return fail(fate.message + " outside of any comparison"), code_of(status);
+      if (!at_work) return fail(add_to_reason(fate.message, " outside of any comparison")), code_of(status);
       const std::string line = line_of({shared_->comparison, fate});
       if (trouble = keep(line); !trouble.empty())
-        return fail(std::string(shared_->comparison) + ": " + fate.message + ", " + trouble), code_of(status);
-      errors_ << "pace: " << shared_->comparison << ": " << to_string(fate.outcome) << ": " << fate.message
-              << "; a fresh process goes on\n"
+        return fail(std::string(shared_->comparison) + ": " + add_to_reason(fate.message, ", " + trouble)),
+               code_of(status);
+      errors_ << "pace: " << shared_->comparison << ": " << to_string(fate.outcome) << ": "
+              << add_to_reason(fate.message, "; a fresh process goes on") << '\n'
               << std::flush;
     }
   }

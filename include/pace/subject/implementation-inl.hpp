@@ -20,6 +20,7 @@
 #include "pace/base/cut_text.hpp"
 #include "pace/base/demangle.hpp"
 #include "pace/base/error.hpp"
+#include "pace/base/message_parts.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/out_of_memory.hpp"
 #include "pace/check/poison.hpp"
@@ -70,9 +71,9 @@ PACE_INLINE std::string current_message() {
   try {
     throw;
   } catch (const c10::Error& error) {
-    return without_end(error.what_without_backtrace());
+    return without_end(as_reason(error.what_without_backtrace()));
   } catch (const std::exception& error) {
-    return without_end(error.what());
+    return without_end(message_of(error));
   } catch (...) {
     const auto* const type = abi::__cxa_current_exception_type();
     return "an exception that is no std::exception" +

@@ -17,6 +17,7 @@
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "pace/base/message_parts.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
@@ -85,7 +86,7 @@ class Gradients final : public Check {
       }
       operands_.restore_all(0);
       if (found.empty()) return {};
-      if (problem.empty()) problem = found + " (at " + each.where + ')';
+      if (problem.empty()) problem = add_to_reason(std::move(found), " (at " + each.where + ')');
     }
     if (!problem.empty())
       problem +=
