@@ -53,7 +53,7 @@ TEST_CASE("a clock that hides half of the candidate's time is seen by the CPU's 
                           .run(clock);
   const auto& row = result["cheat"];
   CHECK_THAT(row.context.describe(pace::Severity::impossible),
-             cheats::ContainsSubstring("Does the program replace clock_gettime()?"));
+             cheats::ContainsSubstring("; try: leave clock_gettime() as the system has it"));
   REQUIRE(row.judgements.size() == 1);
   CHECK(row.judgements[0].verdict == pace::Verdict::invalid);
 }

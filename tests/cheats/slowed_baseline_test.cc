@@ -431,9 +431,10 @@ TEST_CASE("more threads than are allowed") {
   at::set_num_threads(1);
   FaultyMachine machine;
   machine.cpu_step = GENERATE(0, 4) * ms;
-  require_invalid(compare(
-                      machine, [&] { machine.cores = 1; }, [&] { machine.cores = 8; }),
-                  "CPU seconds in each second, and 1 thread is allowed (--threads; the baseline used 1.00)");
+  require_invalid(
+      compare(
+          machine, [&] { machine.cores = 1; }, [&] { machine.cores = 8; }),
+      "CPU seconds in each second, and 1 thread is allowed (the baseline used 1.00); try: as many threads for all");
 }
 
 TEST_CASE("as many threads as are allowed, or as the baseline has") {

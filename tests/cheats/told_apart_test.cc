@@ -120,7 +120,7 @@ TEST_CASE("the time runs out in a call that no sample times") {
   const at::Tensor given = input();
   auto work = cheats::costing(clock, 100, right);
   struct Deadline {
-    Deadline() { pace::run_context().deadline = {Nanoseconds(5e9), "the test's time is over"}; }
+    Deadline() { pace::run_context().deadline = {Nanoseconds(5e9), "the test's time is over; try: a larger timeout"}; }
     ~Deadline() { pace::run_context().deadline.reset(); }
   } deadline;
   // In the rounds, by the first other values; after them, by the first large ones.
@@ -158,7 +158,7 @@ TEST_CASE("the time runs out in a call that no sample times") {
   CHECK_THAT(
       row.judgements[0].message,
       cheats::ContainsSubstring("on which no claim may rest\nwhy: it was not checked further after the rounds, since "
-                                "the time limit had passed\ntry: give the program more time: the test's time is over"));
+                                "the time limit had passed\ntry: give the program more time: a larger timeout"));
 }
 
 }  // namespace

@@ -54,7 +54,8 @@ TEST_CASE("the earlier of both limits holds; without either there is none") {
   {
     const Timeout timeout("60");
     CHECK(deadline_of(10 * s, 100 * s, 3 * s)->time.count() == Approx(107 * s.count()));
-    CHECK(deadline_of(10 * s, 100 * s, 3 * s)->reason == "measuring ends 10.0 s after the start (--time-limit)");
+    CHECK(deadline_of(10 * s, 100 * s, 3 * s)->reason ==
+          "measuring ends 10.0 s after the start (--time-limit); try: a longer --time-limit");
     CHECK(deadline_of(50 * s, 100 * s, 3 * s)->time.count() == Approx(145 * s.count()));
   }
   const Timeout timeout(nullptr);

@@ -16,6 +16,7 @@
 
 #include "pace/audit/process_watch.hpp"
 #include "pace/base/format.hpp"
+#include "pace/base/message_parts.hpp"
 #include "pace/base/random.hpp"
 #include "pace/check/restore.hpp"
 #include "pace/check/tolerance.hpp"
@@ -187,7 +188,10 @@ struct AuditContext {
     else
       leave_out(index, what + ", since too little time was left for that", more_time());
   }
-  [[nodiscard]] static std::string more_time() { return "give the program more time: " + deadline_reason(); }
+  [[nodiscard]] static std::string more_time() {
+    const auto remedy = MessageParts::of("", deadline_reason()).remedy;
+    return "give the program more time" + (remedy.empty() ? "" : ": " + remedy);
+  }
 
  private:
   /// most_time_of_check(), whatever time is left.

@@ -93,9 +93,9 @@ class FirstChecks {
     if (!allowed_by(limits_of_edge_values) || !EdgeValues::applies(check_)) return;
     const bool strict = options_.audit == Audit::strict;
     if (are_large(operands_.pristine) && (!strict || !copies_fit(clock_, prepared_, copies))) {
-      notes.push_back(
-          "Edge values were not tried, since that takes " + format_significant(copies) +
-          " copies of the operands: " + (strict ? "too little memory is left." : "--audit strict tries them."));
+      notes.push_back("Edge values were not tried: that takes " + format_significant(copies) +
+                      " copies of the operands" +
+                      (strict ? ", for which too little memory is left." : "; try: --audit strict, which tries them."));
       return;
     }
     auto check = std::make_unique<EdgeValues>(operands_, options_.seed, calls_in_a_row(), check_);

@@ -51,13 +51,14 @@ class ProcessWatch {
       return leaves_changed("the kernels of operators that the baseline calls (" + operators + ')');
     if (!busy_before_ && background_work_goes_on())
       return "threads or processes go on computing after its calls have returned, which slows whatever is timed "
-             "beside it";
+             "beside it; try: wait for them before the call returns";
     return {};
   }
 
  private:
   [[nodiscard]] static std::string leaves_changed(const std::string& what) {
-    return "it changes what all implementations share, and leaves it so: " + what;
+    return "it changes what all implementations share, and leaves it so: " + what +
+           "; try: restore it before the call returns";
   }
 
   ProcessSettings settings_ = ProcessSettings::now();

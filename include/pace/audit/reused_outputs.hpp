@@ -47,8 +47,8 @@ inline void add_shared_outputs(const c10::IValue& kept, const c10::IValue& later
   for (const std::size_t each : candidate)
     if (!baseline.contains(each))
       return "a later call overwrites output tensor " + std::to_string(each) +
-             ": it returns memory that it uses again, and the baseline's output stays. If each output is read before "
-             "the next call where the code is used, declare that: .reuses_outputs() (on a command line: "
+             ": it returns memory that it uses again, and the baseline's output stays; try: if each output is read "
+             "before the next call where the code is used, declare that: .reuses_outputs() (on a command line: "
              "--reuses-outputs)";
   return {};
 }

@@ -26,7 +26,7 @@ inline constexpr std::int64_t device_chunk_elements = std::int64_t{1} << 22;
 [[nodiscard]] at::Tensor strided(const auto& tensor) {
   if (!tensor.defined()) throw Error("expected a tensor, got an undefined one");
   if (tensor.is_meta()) throw Error("cannot compare a tensor on the meta device: it holds no data");
-  if (tensor.is_nested()) throw Error("cannot compare a nested tensor as one: unbind it first");
+  if (tensor.is_nested()) throw Error("cannot compare a nested tensor as one; try: unbind it first");
   auto out = tensor.is_quantized() ? tensor.dequantize() : tensor;
   if (out.layout() != c10::kStrided) out = out.to_dense();
   return out._is_zerotensor() ? out.clone() : out;

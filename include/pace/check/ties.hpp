@@ -84,11 +84,12 @@ inline void validate_vectors(const CheckOptions& options, const std::vector<at::
   if (options.vectors.empty()) {
     const std::size_t found = unit_vectors_among(outputs).size();
     require(found > 0,
-            "sign_free() expected a matrix among the outputs whose columns or rows have the length 1, got none; say in "
+            "sign_free() expected a matrix among the outputs whose columns or rows have the length 1, got none; try: "
+            "say in "
             "check::CheckOptions::vectors which hold vectors of other lengths");
     require(found == 1, "sign_free() expected one matrix of vectors among the outputs, got " + std::to_string(found) +
-                            "; name those whose signs go together in check::CheckOptions::vectors: {{0, -1}, {2, -2}} "
-                            "for an SVD");
+                            "; try: name those whose signs go together in check::CheckOptions::vectors, such as {{0, "
+                            "-1}, {2, -2}} for an SVD");
   }
   for (const auto& each : options.vectors)
     require(each.output < outputs.size() && holds_matrices(outputs[each.output]),
@@ -122,7 +123,7 @@ inline void validate_outputs(const CheckOptions& options, const c10::IValue& out
   for (const auto& tensor : tensors)
     require(!real_numbers_only || !(tensor.is_complex() || detail::holds_only_bits(tensor.scalar_type())),
             "a declared comparison of outputs expected real numbers, got " + detail::dtype_text(tensor.scalar_type()) +
-                "; compare others by check(function)");
+                "; try: compare others by check(function)");
   if (options.method == Method::order_free) {
     require(!tensors.empty(), "order_free() expected tensors as outputs, got " + detail::kind_text(output));
     for (const auto& tensor : tensors)

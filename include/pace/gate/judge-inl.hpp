@@ -242,9 +242,10 @@ struct Ground {
   }
   said.what.insert(0, figures);
   if (judgement.verdict == Verdict::undecided) {
-    if (const auto* const cut = context.find(Severity::cut_short); cut != nullptr && context.disturbance.empty())
-      if (said.why.find(cut->why) == std::string::npos && said.remedy.find(cut->why) == std::string::npos)
-        said.add_why("the rounds ended early: " + cut->why);
+    if (const auto* const cut = context.find(Severity::cut_short); cut != nullptr && context.disturbance.empty()) {
+      said.add_why("the rounds ended early: " + cut->why);
+      if (said.remedy.find(cut->remedy) == std::string::npos) said.add_remedy(cut->remedy);
+    }
     if (!demand.closes_when_undecided())
       said.what += demand.burden == Burden::guard ? "; no regression is proven" : "; let through all the same";
     demand.leave_open(judgement);
@@ -276,10 +277,12 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
     demand.leave_open(judgement);
     MessageParts few{own + "has only " + std::to_string(seen) + (time ? " samples" : " paired observations") +
                      detail::by_clock(row.context) + ", too few for an interval"};
-    if (const auto* const cut = row.context.find(Severity::cut_short))
+    if (const auto* const cut = row.context.find(Severity::cut_short)) {
       few.why = "the rounds ended early: " + cut->why;
-    else
+      few.remedy = cut->remedy;
+    } else {
       few.remedy = "a longer budget (--budget)";
+    }
     judgement.message = few.text();
     // Without any figures, nothing is let through quietly.
     if (seen == 0) judgement.unresolved = judgement.acceptable;

@@ -280,8 +280,8 @@ inline constexpr double largest_handshake_share = 0.01;
     note += ": " + format_percent(handshake / shortest) +
             " of those of the fastest one, so that speed-ups look that much nearer to 1 than they are";
   return note +
-         ". Memory lies differently in each process, by which identical code differs by some tenths of a percent: "
-         "a limit that close is decided by several processes (--processes).";
+         ". Memory lies differently in each process, so that identical code differs by some tenths of a percent; try: "
+         "--processes 12 for a limit that close.";
 }
 
 /// One pass over the remaining sides, like measure_once() within one process.

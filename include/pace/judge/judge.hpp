@@ -264,7 +264,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     auto& context = result.implementations[index].context;
     const auto impossible = find_impossible(gated, place, index == baseline, names);
     if (!impossible.empty()) {
-      context.object({Severity::impossible, impossible});
+      context.object(Objection::of(Severity::impossible, impossible));
       add_once(result.notes, "The times cannot be true: " + impossible + '.');
     }
     context.baseline = result.implementations[baseline].name;
@@ -275,7 +275,8 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     context.beta = stats::alpha_share(prepared.options.beta, candidates);
     context.disturbance = disturbance;
     if (several_clocks) context.clock = result.clock;
-    if (result.stop_reason == StopReason::deadline) context.object({Severity::cut_short, deadline_reason()});
+    if (result.stop_reason == StopReason::deadline)
+      context.object(Objection::of(Severity::cut_short, deadline_reason()));
     if (!samples.panels.empty() && result.elapsed < prepared.options.least_duration)
       context.object({Severity::too_brief,
                       "the rounds lasted " + format_time(result.elapsed) + ", and a verdict needs " +
@@ -308,7 +309,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   for (const std::size_t index : participants.remaining()) {
     auto& row = result.implementations[index];
     row.context.clock = to_string(ClockChoice::host);
-    if (no_time) row.context.object({Severity::cut_short, deadline_reason()});
+    if (no_time) row.context.object(Objection::of(Severity::cut_short, deadline_reason()));
     if (whole.implementations[index].samples.empty()) continue;  // no time by the comparison's clock either
     ModeSummary mode{.name = to_string(ClockChoice::host), .time = row.time, .speedup = row.speedup};
     if (!row.time) mode.missing = no_time ? deadline_reason() : "its rounds by the host's time had no end";

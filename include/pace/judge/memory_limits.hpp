@@ -32,9 +32,9 @@ inline void note_too_fast(ImplementationResult& row, const std::string& taken, N
                           ", to read the " + format_significant(1e-6 * traffic.read) +
                           " MB of operands that the outputs depend on and to write the " +
                           format_significant(1e-6 * traffic.written) +
-                          " MB of outputs that change with them. Is all the work done in each call?";
-  result.notes.push_back('\'' + row.name + "' is too fast: " + why);
-  row.context.object({Severity::impossible, why});
+                          " MB of outputs that change with them; try: do all of the work in each call";
+  result.notes.push_back('\'' + row.name + "' is too fast: " + why + '.');
+  row.context.object(Objection::of(Severity::impossible, why));
 }
 
 /// Threads that may move memory: as many as an operator may use, or as an implementation used itself.

@@ -100,8 +100,8 @@ inline void warm_all_up(timing::Clock& clock, const Prepared& prepared, Calibrat
   calibration.iterations = found.iterations;
   if (!found.reached_target && found.iterations != options.max_iterations)
     calibration.notes.push_back(
-        "Samples of the fastest implementation are shorter than wanted, since the slowest "
-        "one takes so much longer; a larger budget would allow longer ones.");
+        "Samples of the fastest implementation are shorter than wanted, since the slowest one takes so much longer; "
+        "try: a larger --budget.");
   return calibration;
 }
 

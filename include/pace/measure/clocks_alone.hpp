@@ -74,7 +74,7 @@ struct ClocksAlone {
       if (clocks[fast].lowest > apart * clocks[slow].highest)
         return "The GPU has one clock for all sides in the rounds, and alone it runs '" + names[fast] + "' at " +
                text(clocks[fast]) + " and '" + names[slow] + "' at " + text(clocks[slow]) +
-               ": each side's time is not what it takes alone. Lock the clocks (nvidia-smi --lock-gpu-clocks), or "
+               ": each side's time is not what it takes alone; try: lock the clocks (nvidia-smi --lock-gpu-clocks), or "
                "measure each side in a process of its own.";
   return {};
 }

@@ -128,7 +128,7 @@ inline constexpr double cores_per_thread = 1.2;
   };
   return "the clock runs " + format_percent(apart) + " slower in the samples of " + name_of(slowest) +
          " than in those of " + name_of(fastest) + ", by the CPU's own counter (limit: " + format_percent(limit) +
-         "). Does the program replace clock_gettime()?";
+         "); try: leave clock_gettime() as the system has it";
 }
 
 /// Returns the error of SideConditions::process_cpu with `threads` threads. Only the measuring thread's time is exact;
@@ -149,8 +149,8 @@ inline constexpr double cores_per_thread = 1.2;
       std::max<Nanoseconds>((limits::cores_per_thread - 1) * allowed * side.sampled, process_cpu_error(side, allowed)))
     return {};
   return "its samples used " + format_significant(side.cores()) + " CPU seconds in each second, and " +
-         std::to_string(threads) + (threads == 1 ? " thread is" : " threads are") +
-         " allowed (--threads; the baseline used " + format_significant(baseline_cores) + ')';
+         std::to_string(threads) + (threads == 1 ? " thread is" : " threads are") + " allowed (the baseline used " +
+         format_significant(baseline_cores) + "); try: as many threads for all (--threads)";
 }
 
 /// Returns the positions in `conditions.sides` of candidates whose own threads or child processes made the measuring

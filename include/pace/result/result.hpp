@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "pace/base/error.hpp"
+#include "pace/base/message_parts.hpp"
 #include "pace/base/units.hpp"
 #include "pace/base/utf8.hpp"
 #include "pace/result/conditions.hpp"
@@ -107,7 +108,14 @@ struct Objection {
   std::string remedy = {};                   ///< remedy to try, as a clause; may be empty
 
   /// Returns both as one text.
-  [[nodiscard]] std::string describe() const { return remedy.empty() ? why : why + "; try: " + remedy; }
+  [[nodiscard]] std::string describe() const {
+    return remedy.empty() ? why : why + std::string(before_remedy) + remedy;
+  }
+  /// Returns an objection of a text as describe() returns it.
+  [[nodiscard]] static Objection of(Severity severity, std::string_view described) {
+    auto parts = MessageParts::of("", described);
+    return {severity, std::move(parts.why), std::move(parts.remedy)};
+  }
 };
 
 /// Properties of a comparison that a gate needs to judge one of its rows.
@@ -525,7 +533,7 @@ inline std::ostream& operator<<(std::ostream& out, Uncompared reason) { return o
     case Uncompared::empty_or_nan:
       return "they have no elements, or are NaN throughout";
     case Uncompared::no_output:
-      return "nothing is returned, and no operand tensor that is compared is written to. Return what is computed or "
+      return "nothing is returned, and no operand tensor that is compared is written to; try: return what is computed, "
              "write it to an operand tensor, or declare that nothing is compared (check::CheckOptions::Method::none)";
   }
   return "?";

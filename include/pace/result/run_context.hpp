@@ -34,7 +34,7 @@ class RunContext {
   /// Time at which measuring must end.
   struct Deadline {
     Nanoseconds time{};       ///< time by the clock of the comparisons (timing::Clock::now)
-    std::string reason = {};  ///< source of the deadline, for messages
+    std::string reason = {};  ///< source of the deadline, for messages, with what moves it behind before_remedy
   };
   /// Deadline of the run; absent: there is none.
   std::optional<Deadline> deadline;

@@ -53,12 +53,13 @@ PACE_INLINE std::optional<RunContext::Deadline> deadline_of(Nanoseconds limit, N
     deadline = {
         now - age + share_of_timeout * timeout,
         "measuring ends after " + format_percent(share_of_timeout) + " of the " + format_time(timeout) +
-            " that this test may take (TEST_TIMEOUT). Give it a larger size or timeout, more shards, or a smaller "
-            "--budget"};
+            " that this test may take (TEST_TIMEOUT); try: a larger size or timeout of the test, more shards, or a "
+            "smaller --budget"};
   }
   const Nanoseconds own = now - age + limit;
   if (std::isfinite(limit.count()) && (!deadline || own < deadline->time))
-    deadline = {own, "measuring ends " + format_time(limit) + " after the start (--time-limit)"};
+    deadline = {own,
+                "measuring ends " + format_time(limit) + " after the start (--time-limit); try: a longer --time-limit"};
   return deadline;
 }
 

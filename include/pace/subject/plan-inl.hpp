@@ -53,8 +53,8 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
       complain("operand tensor " + std::to_string(i) + " (of " + std::to_string(tensors.size()) +
                ", counted from 0) is " + check::detail::layout_text(tensors[i]) + ", of shape " +
                check::detail::shape_text(tensors[i]) +
-               "; expected dense, strided tensors. Pass its parts as operands, such as indices and values, or let each "
-               "function hold a tensor of its own");
+               "; expected dense, strided tensors; try: pass its parts as operands, such as indices and values, or let "
+               "each function hold a tensor of its own");
   const auto declares = [&](const std::vector<std::size_t>& operands, const std::string& as) {
     for (const std::size_t i : operands)
       if (i >= tensors.size())
@@ -67,12 +67,12 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
     if (std::ranges::find(plan.keeps, i) != plan.keeps.end())
       complain(
           "declares operand tensor " + std::to_string(i) +
-          " by both scratch() and keeps(). why: calls may overwrite a workspace, so that nothing of it stays. try: "
-          "one of them");
+          " by both scratch() and keeps(); why: calls may overwrite a workspace, so that nothing of it stays; try: one "
+          "of them");
   check::validate(plan.check);
   if (std::count_if(plan.implementations.begin(), plan.implementations.end(),
                     [](const auto& each) { return each.is_baseline; }) != 1)
-    complain("needs exactly one baseline; call .baseline(name, function) once");
+    complain("needs exactly one baseline; try: call .baseline(name, function) once");
   for (auto each = plan.implementations.begin(); each != plan.implementations.end(); ++each)
     if (std::any_of(plan.implementations.begin(), each,
                     [&](const auto& other) { return valid_utf8(other.name) == valid_utf8(each->name); }))

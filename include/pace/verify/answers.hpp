@@ -38,8 +38,9 @@ using AddReference = std::function<void(Expected&, const OperandSet&)>;
 
 /// Completes the remark of OnOtherValues for values that are drawn.
 inline constexpr const char* remedy_for_drawn_values =
-    "draw others or none: check::CheckOptions::unseen_values = scaled or none in C++, --audit off on a command line. "
-    "Beside none, valid values for each round can be written by .renew_each_round(function)";
+    "draw others or none (check::CheckOptions::unseen_values = scaled or none in C++, --audit off on a command line), "
+    "or "
+    "write valid ones for each round by .renew_each_round(function)";
 /// ... and for those of CheckOptions::edge_values.
 inline constexpr const char* remedy_for_edge_values =
     "leave such values out: check::CheckOptions::edge_values = false in C++, --audit off on a command line";

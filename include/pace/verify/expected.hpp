@@ -67,8 +67,9 @@ struct Expected {
   for (std::size_t i = 0; i < std::min(baseline.size(), candidate.size()); ++i)
     if (baseline[i] && !candidate[i])
       return "output tensor " + std::to_string(i) +
-             " has no autograd graph (requires_grad is false), and the baseline's has one: its gradients are lost. If "
-             "none are needed, call both under c10::NoGradGuard, or switch this check off "
+             " has no autograd graph (requires_grad is false), and the baseline's has one: its gradients are lost; "
+             "try: "
+             "if none are needed, call both under c10::NoGradGuard, or switch this check off "
              "(check::CheckOptions::check_autograd)";
   return {};
 }
@@ -110,7 +111,7 @@ struct Agreement {
 /// Enters why outputs were not compared. The row's times then prove no claim.
 inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
   row.uncompared = why;
-  row.context.object({Severity::unproven, std::string("its outputs were not compared: ") + describe(why)});
+  row.context.object(Objection::of(Severity::unproven, std::string("its outputs were not compared: ") + describe(why)));
 }
 
 /// Compares an output with the expected one; operands are not compared.
