@@ -96,15 +96,15 @@ struct AuditContext {
              const AddReference& complete);
   /// A call on set 0 with these values; null: with the values given.
   [[nodiscard]] ObservedCall call(Implementation& implementation, const std::vector<at::Tensor>* values) {
-    const OnOtherValues other = values != nullptr ? unseen_in_use() : OnOtherValues();
+    const UnseenValuesInUse in_use = values != nullptr ? unseen_in_use() : UnseenValuesInUse();
     return observe_call(implementation, operands, values, seed_of(values != nullptr), answers->given.output);
   }
   [[nodiscard]] std::uint64_t seed_of(bool renewed) const {
     return renewed && answers->takes_unseen() ? answers->unseen().seed : options.seed;
   }
   /// Keep the result alive during calls on unseen values.
-  [[nodiscard]] OnOtherValues unseen_in_use() const {
-    return answers->takes_unseen() ? answers->unseen().in_use() : OnOtherValues();
+  [[nodiscard]] UnseenValuesInUse unseen_in_use() const {
+    return answers->takes_unseen() ? answers->unseen().in_use() : UnseenValuesInUse();
   }
   /// Draws values that no call has had.
   void draw_unseen_values();

@@ -530,7 +530,7 @@ class EachOperand final : public Check {
     ObservedCall before, made;
     try {
       const c10::AutoGradMode as_given(gradients_);
-      const OnOtherValues other = tried.after.in_use();
+      const UnseenValuesInUse in_use = tried.after.in_use();
       before = observe_call(implementation, operands_, &tried.before, tried.after.seed, given_.output);
       made = observe_call(implementation, operands_, &tried.after.values, tried.after.seed, given_.output);
     } catch (...) {

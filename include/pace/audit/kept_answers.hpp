@@ -99,7 +99,7 @@ inline std::string KeptAnswers::find_fault(Implementation& implementation) {
                 .each = calls_of_trial * usual,
                 .most_time = most_time,
                 .keeps = context_.operands.keeps};
-  const OnOtherValues other = context_.unseen_in_use();
+  const UnseenValuesInUse in_use = context_.unseen_in_use();
   if (on_device)
     for (Implementation* const each : {&implementation, &context_.baseline()}) samples.touch(*each);
   make(trials);

@@ -25,7 +25,7 @@ namespace pace::detail {
     const auto values = context.answers->unseen().operands->clone();
     auto tensors = values->tensors();
     context.source->draw(context.answers->unseen().renewal, tensors, kept);
-    auto answered = context.answers->ask(context.baseline(), tensors, context.answers->unseen().seed);
+    auto answered = context.answers->baseline_output_for(context.baseline(), tensors, context.answers->unseen().seed);
     context.repair(0);
     if (!answered) return true;
     if (!again) {

@@ -24,7 +24,7 @@ inline void find_less_on_seen_values(AuditContext& context, Implementation& impl
   CallCounts first, second;
   const auto counts_of_call = [&](std::span<const std::size_t> kept) {
     write_values(tensors, context.operands.tensors[0], kept);
-    const OnOtherValues other = context.unseen_in_use();
+    const UnseenValuesInUse in_use = context.unseen_in_use();
     return observe_call(implementation, context.seed_of(true), context.answers->given.output).counts;
   };
   // An honest implementation may take turns between algorithms. With up to four, a later call takes the first one's

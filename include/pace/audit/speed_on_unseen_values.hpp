@@ -128,7 +128,7 @@ class SpeedOnUnseenValues {
 inline std::string SpeedOnUnseenValues::find_fault(Implementation& implementation, UnseenSamples& samples,
                                                    std::span<const std::size_t> kept) {
   if (!measures(implementation)) return {};
-  std::optional<OnOtherValues> by_user;
+  std::optional<UnseenValuesInUse> by_user;
   if (context_.prepared.renew) by_user.emplace(renewed_values, remedy_of_renewed_values);
   Pairs pairs{.implementation = implementation,
               .samples = samples,
@@ -354,7 +354,7 @@ inline void SpeedOnUnseenValues::learn_norm(const Options& options) {
       UnseenSamples taken(context_.clock, context_.operands, *context_.answers->unseen().operands, source,
                           context_.answers->unseen().renewal, static_cast<std::size_t>(calls), /*repeated=*/1,
                           /*warm=*/false, random());
-      const OnOtherValues other = context_.unseen_in_use();
+      const UnseenValuesInUse in_use = context_.unseen_in_use();
       for (const Nanoseconds start = context_.clock.now();
            samples < most_samples && (samples == 0 || context_.clock.now() - start < most); ++samples) {
         taken.draw_unseen(context_.operands.keeps, [&](OperandSet&, const std::vector<at::Tensor>& tensors) {
@@ -399,9 +399,11 @@ inline Nanoseconds SpeedOnUnseenValues::time_baseline(const UnseenRequest& reque
 /// Judges output and operands of the last sample on unseen values. Skips random ones.
 inline std::string SpeedOnUnseenValues::find_fault_of_sample(Implementation& implementation, UnseenSamples& samples) {
   const c10::IValue output = samples.take_output();
-  if (context_.answers->given.random || !context_.answers->can_ask() || implementation.index == context_.baseline_index)
+  if (context_.answers->given.random || !context_.answers->can_compute_more() ||
+      implementation.index == context_.baseline_index)
     return {};
-  const auto answered = context_.answers->ask(context_.baseline(), samples.values(), context_.answers->unseen().seed);
+  const auto answered =
+      context_.answers->baseline_output_for(context_.baseline(), samples.values(), context_.answers->unseen().seed);
   if (!answered) return {};
   const auto problem = context_.answers->judge_output(output, samples.operands_after(), *answered);
   if (problem.empty() || (context_.answers->operands_agree(samples.operands_after(), *answered) &&

@@ -71,7 +71,7 @@ inline std::string TimedCalls::find_fault(Implementation& implementation) {
   }
   reset_random_state(context_.seed_of(renewed));
   {
-    const OnOtherValues other = context_.unseen_in_use();
+    const UnseenValuesInUse in_use = context_.unseen_in_use();
     run_some();
   }
   const auto last = ObservedCall::of(implementation.take_output());
@@ -98,7 +98,7 @@ inline std::string TimedCalls::find_fault_of_replay(Implementation& implementati
   if (!context_.answers->takes_unseen() || context_.calls_add_up()) return {};
   write_values(context_.operands, context_.answers->unseen_values(), 0);
   {
-    const OnOtherValues other = context_.unseen_in_use();
+    const UnseenValuesInUse in_use = context_.unseen_in_use();
     (void)timing::take_sample(context_.clock, implementation, 0, context_.iterations);
   }
   const auto last = ObservedCall::of(implementation.take_output());

@@ -129,7 +129,7 @@ inline std::string UnseenTensors::find_fault(Implementation& implementation) {
   UnseenTensorTimes::Times own, of_baseline;
   int slower = 0;
   {
-    const OnOtherValues other = context_.unseen_in_use();
+    const UnseenValuesInUse in_use = context_.unseen_in_use();
     UnseenTensorTimes times(context_.clock, context_.operands, *context_.prepared.given,
                             [&](const std::vector<at::Tensor>& tensors) {
                               context_.source->draw(context_.answers->unseen().renewal, tensors, {});

@@ -248,7 +248,7 @@ class SideProcess {
     process_ = -1;
   }
   [[noreturn]] void fail(std::string message) const {
-    if (memory_ != nullptr) message = OnOtherValues::add_to(std::move(message), memory_->activity);
+    if (memory_ != nullptr) message = UnseenValuesInUse::add_to(std::move(message), memory_->activity);
     throw ImplementationThrew(index_, Failure{.message = std::move(message)});
   }
   static void sleep_a_moment() {

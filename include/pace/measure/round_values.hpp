@@ -78,7 +78,7 @@ class RoundValues final : public timing::RoundObserver {
   CandidateAudit& audit_;
   /// Values of the round, in memory that no implementation can reach.
   std::unique_ptr<OperandSet> own_;
-  std::optional<OnOtherValues> other_;
+  std::optional<UnseenValuesInUse> other_;
   Nanoseconds took_{};
 };
 

@@ -34,8 +34,8 @@ struct Activity {
   /// Whether exit() or quick_exit() was called before the work was done. ExitGuard then sets the exit code.
   bool called_exit = false;
   /// Sentences on how the operands of current calls differ from the caller's values, with a remedy; empty: they do not.
-  /// See OnOtherValues.
-  char other_values[longest_remark + 1] = {};
+  /// See UnseenValuesInUse.
+  char unseen_values[longest_remark + 1] = {};
 
   /// Writes `text` to `to`, which has room for `longest` bytes and a zero.
   static void write(char* to, std::size_t longest, std::string_view text) {
@@ -86,26 +86,26 @@ class AtWork {
 /// Enters into this process's activity, for its lifetime, that calls use unseen values. An implementation that now
 /// crashes, throws or hangs may be right for the caller's values, so its message gets the remark. The innermost object
 /// counts.
-class OnOtherValues {
+class UnseenValuesInUse {
  public:
   /// Enters nothing.
-  OnOtherValues() = default;
+  UnseenValuesInUse() = default;
   /// `which` says where the values come from, as a clause such as `pace tried large values`. `remedy` completes the
   /// clause `if the code relies on what is special about the values given, ...`.
-  OnOtherValues(std::string_view which, std::string_view remedy) : before_(activity()->other_values) {
-    Activity::write(activity()->other_values, Activity::longest_remark,
+  UnseenValuesInUse(std::string_view which, std::string_view remedy) : before_(activity()->unseen_values) {
+    Activity::write(activity()->unseen_values, Activity::longest_remark,
                     "This was a call on other values than those given: " + std::string(which) +
                         "; try: if the code relies on what is special about the values given, " + std::string(remedy));
   }
-  OnOtherValues(const OnOtherValues&) = delete;
-  OnOtherValues& operator=(const OnOtherValues&) = delete;
-  ~OnOtherValues() {
-    if (before_) Activity::write(activity()->other_values, Activity::longest_remark, *before_);
+  UnseenValuesInUse(const UnseenValuesInUse&) = delete;
+  UnseenValuesInUse& operator=(const UnseenValuesInUse&) = delete;
+  ~UnseenValuesInUse() {
+    if (before_) Activity::write(activity()->unseen_values, Activity::longest_remark, *before_);
   }
 
   /// Returns `message` with the remark in `activity`, if there is one.
   [[nodiscard]] static std::string add_to(std::string message, const Activity& activity) {
-    if (activity.other_values[0] != '\0') message += std::string(". ") + activity.other_values;
+    if (activity.unseen_values[0] != '\0') message += std::string(". ") + activity.unseen_values;
     return message;
   }
 

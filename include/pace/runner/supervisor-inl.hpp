@@ -91,7 +91,7 @@ class Supervisor {
     }
     const Orphans orphans;
     for (;;) {
-      shared_->comparison[0] = shared_->other_values[0] = '\0';
+      shared_->comparison[0] = shared_->unseen_values[0] = '\0';
       shared_->implementation = -1;
       shared_->watched = shared_->finished = shared_->called_exit = false;
       std::fflush(nullptr);
@@ -229,7 +229,7 @@ class Supervisor {
         return fate;
       }
     }
-    fate.message = OnOtherValues::add_to(std::move(fate.message), *shared_);
+    fate.message = UnseenValuesInUse::add_to(std::move(fate.message), *shared_);
     return fate;
   }
 

@@ -126,7 +126,7 @@ PACE_INLINE void Implementation::failed() {
   } catch (...) {
     Failure failure = current_failure();
     if (failure.device == Failure::Device::fine && !failure.out_of_memory)
-      failure.message = OnOtherValues::add_to(std::move(failure.message), *activity());
+      failure.message = UnseenValuesInUse::add_to(std::move(failure.message), *activity());
     throw ImplementationThrew{index, std::move(failure)};
   }
 }

@@ -102,7 +102,7 @@ class Implementation : public timing::Subject {
   /// Sets the expected sizes of outputs. Memory of these sizes is poisoned before each sample.
   virtual void expect_outputs_like(const c10::IValue& output);
 
-  /// Throws ImplementationThrew with the exception being handled, or rethrows one. Adds the remark of OnOtherValues
+  /// Throws ImplementationThrew with the exception being handled, or rethrows one. Adds the remark of UnseenValuesInUse
   /// unless memory ran out or the device failed.
   void failed() override;
 

@@ -26,7 +26,7 @@
 
 namespace pace::detail {
 
-/// OnOtherValues says this of values that the user's function wrote.
+/// UnseenValuesInUse says this of values that the user's function wrote.
 inline constexpr std::string_view renewed_values = "the function of .renew_each_round() wrote them",
                                   remedy_of_renewed_values = "let that function write values that have it";
 

@@ -36,7 +36,7 @@ namespace pace::detail {
 /// Adds what a float64 reference computes on these operands, if there is one.
 using AddReference = std::function<void(Expected&, const OperandSet&)>;
 
-/// Completes the remark of OnOtherValues for values that are drawn.
+/// Completes the remark of UnseenValuesInUse for values that are drawn.
 inline constexpr const char* remedy_for_drawn_values =
     "draw others or none (check::CheckOptions::unseen_values = scaled or none in C++, --audit off on a command line), "
     "or "
@@ -58,11 +58,11 @@ struct UnseenAnswers {
   std::int64_t calls = 0;
   /// Whether outputs may have fewer elements than on the given values, as where sizes and counts are smaller.
   bool may_shrink = false;
-  /// For OnOtherValues.
+  /// For UnseenValuesInUse.
   std::string which = {}, remedy = remedy_for_drawn_values;
 
   /// To be kept while calls are made on these values.
-  [[nodiscard]] OnOtherValues in_use() const { return {which, remedy}; }
+  [[nodiscard]] UnseenValuesInUse in_use() const { return {which, remedy}; }
 };
 /// Describes the values that a draw of this kind gives to operands, as a clause.
 [[nodiscard]] inline std::string describe_draw(const UnseenValues& source, Renewal renewal) {
@@ -88,7 +88,7 @@ struct UnseenAnswers {
   unseen.expected = {};
   unseen.expected.random = given_expected.random;
   {
-    const OnOtherValues other = unseen.in_use();
+    const UnseenValuesInUse in_use = unseen.in_use();
     unseen.expected.output =
         observe_call(baseline, operands, &unseen.values, unseen.seed, given_expected.output).at_return;
   }
@@ -201,15 +201,15 @@ class Answers {
   }
   [[nodiscard]] const UnseenAnswers& unseen() const { return unseen_; }
 
-  /// Whether the baseline can be asked about other values again. A float64 reference is computed for the first unseen
-  /// values alone.
-  [[nodiscard]] bool can_ask() const { return takes_unseen() && !unseen_.expected.reference; }
+  /// Whether the baseline can compute the output for further unseen values. A float64 reference is computed for the
+  /// first ones alone.
+  [[nodiscard]] bool can_compute_more() const { return takes_unseen() && !unseen_.expected.reference; }
 
   /// Draws values again, so that the next calls on unseen values cannot be answered by what earlier ones have left. The
-  /// last ones stay if the baseline cannot be asked about others, or does not take them. Large ones are drawn in their
-  /// place, several times if need be; then there are none if the baseline takes no others.
+  /// last ones stay if the baseline cannot compute more, or does not take them. Large ones are drawn in their place,
+  /// several times if need be; then there are none if the baseline takes none of these.
   void draw(Implementation& baseline, UnseenValues& source) {
-    if (!can_ask()) return;
+    if (!can_compute_more()) return;
     const bool in_place = are_large(unseen_.values);
     const int attempts = in_place ? 3 : 1;
     for (int attempt = 0; attempt < attempts; ++attempt) {
@@ -224,7 +224,7 @@ class Answers {
         if (current_failure().device != Failure::Device::fine) throw;
         continue;  // as where it does not take them
       }
-      if (answer(baseline, next)) {
+      if (compute(baseline, next)) {
         unseen_ = std::move(next);
         return;
       }
@@ -232,11 +232,12 @@ class Answers {
     if (in_place) unseen_ = {};
   }
 
-  /// Returns what the baseline answers on `values`, as far as can_ask(); nothing if it does not take them.
-  [[nodiscard]] std::optional<UnseenAnswers> ask(Implementation& baseline, const std::vector<at::Tensor>& values,
-                                                 std::uint64_t seed) const {
-    UnseenAnswers asked{.renewal = unseen_.renewal, .values = values, .seed = seed, .which = unseen_.which};
-    return answer(baseline, asked) ? std::optional<UnseenAnswers>(std::move(asked)) : std::nullopt;
+  /// Returns what the baseline answers on `values`, as far as can_compute_more(); nothing if it does not take them.
+  [[nodiscard]] std::optional<UnseenAnswers> baseline_output_for(Implementation& baseline,
+                                                                 const std::vector<at::Tensor>& values,
+                                                                 std::uint64_t seed) const {
+    UnseenAnswers unseen{.renewal = unseen_.renewal, .values = values, .seed = seed, .which = unseen_.which};
+    return compute(baseline, unseen) ? std::optional<UnseenAnswers>(std::move(unseen)) : std::nullopt;
   }
 
   /// What the baseline does with its output, others may do as well.
@@ -248,17 +249,17 @@ class Answers {
            !match_outputs(unseen_.expected, made.at_return, options).correct;
   }
 
-  /// What is wrong with the output of a call on the values of `asked`, and with `tensors`, the operands of the call
+  /// What is wrong with the output of a call on the values of `unseen`, and with `tensors`, the operands of the call
   /// after it; empty if nothing is.
   [[nodiscard]] std::string judge_output(const c10::IValue& output, const std::vector<at::Tensor>& tensors,
-                                         const UnseenAnswers& asked) const {
-    const Agreement agreement = agree_with(asked.expected, output, operands_, &tensors, options);
-    return agreement.correct ? std::string() : explain(agreement, output, asked.renewal);
+                                         const UnseenAnswers& unseen) const {
+    const Agreement agreement = agree_with(unseen.expected, output, operands_, &tensors, options);
+    return agreement.correct ? std::string() : explain(agreement, output, unseen.renewal);
   }
 
-  /// Whether `tensors`, the operands of a call on the values of `asked`, are right after it.
-  [[nodiscard]] bool operands_agree(const std::vector<at::Tensor>& tensors, const UnseenAnswers& asked) const {
-    return agree_with(asked.expected, asked.expected.output, operands_, &tensors, without_reference(options)).correct;
+  /// Whether `tensors`, the operands of a call on the values of `unseen`, are right after it.
+  [[nodiscard]] bool operands_agree(const std::vector<at::Tensor>& tensors, const UnseenAnswers& unseen) const {
+    return agree_with(unseen.expected, unseen.expected.output, operands_, &tensors, without_reference(options)).correct;
   }
 
   /// What is wrong with a call on set `set`, made on the given values or, if `renewed`, on the unseen ones; empty if
@@ -280,10 +281,10 @@ class Answers {
   }
 
  private:
-  /// Returns whether the baseline takes the values of `asked`, with its answers and the tolerances for them.
-  [[nodiscard]] bool answer(Implementation& baseline, UnseenAnswers& asked) const {
+  /// Returns whether the baseline takes the values of `unseen`, with its answers and the tolerances for them.
+  [[nodiscard]] bool compute(Implementation& baseline, UnseenAnswers& unseen) const {
     try {
-      if (!answer_unseen_values(baseline, operands_, given, asked)) return false;
+      if (!answer_unseen_values(baseline, operands_, given, unseen)) return false;
     } catch (...) {
       if (current_failure().device != Failure::Device::fine) throw;
       // It took other values of this kind before, so that these are at fault.
@@ -291,7 +292,7 @@ class Answers {
     }
     // Learning tolerances takes more calls than there is time for between rounds; those of the first values are about
     // as large, and where they are not, AuditDriver looks closer.
-    asked.expected.learned = learned_for(asked.expected, unseen_.expected);
+    unseen.expected.learned = learned_for(unseen.expected, unseen_.expected);
     return true;
   }
 

@@ -191,7 +191,7 @@ class EdgeValues final : public Check {
 
   [[nodiscard]] c10::IValue call(Implementation& implementation, const OperandSet& values,
                                  const std::string& description) const {
-    const OnOtherValues other("pace tried " + description, remedy_for_edge_values);
+    const UnseenValuesInUse in_use("pace tried " + description, remedy_for_edge_values);
     write_values(values.tensors(), operands_.tensors[0]);
     reset_random_state(seed_);
     const check::PoisonedAllocations poisoned;

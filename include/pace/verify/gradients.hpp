@@ -130,8 +130,8 @@ class Gradients final : public Check {
   /// the call or the backward pass throws.
   [[nodiscard]] Taken at(Implementation& implementation, const std::vector<at::Tensor>& values,
                          const std::string& where) const {
-    const OnOtherValues other("pace took gradients at " + where,
-                              "leave gradients out: check::CheckOptions::check_autograd = false");
+    const UnseenValuesInUse in_use("pace took gradients at " + where,
+                                   "leave gradients out: check::CheckOptions::check_autograd = false");
     operands_.restore_all(0);
     write_values(values, operands_.tensors[0]);
     std::vector<at::Tensor> outputs, factors, leaves;

@@ -158,7 +158,7 @@ class Sensitivity {
   /// from earlier values, in the order of the results. Returns the numbers in use.
   std::vector<double> learn(Expected& expected, std::vector<double> terms) {
     const c10::NoGradGuard no_grad;
-    const OnOtherValues other(
+    const UnseenValuesInUse in_use(
         "pace made some values of all operands smaller, to learn tolerances",
         "state tolerances: check::CheckOptions::rtol and atol (//benches/files: --rtol and --atol)");
     expected.learned.clear();
