@@ -171,7 +171,7 @@ TEST_CASE("three slow cycles that are each ten times beyond the limit decide, ei
 
 TEST_CASE("figures that cannot be true are invalid, whichever side would gain by them") {
   auto row = sampled(1.3, 0.01, 40);
-  row.context.object({pace::Severity::impossible, "it would be 130 % of the peak"});
+  row.context.enter({pace::Severity::impossible, "it would be 130 % of the peak"});
   const auto claim = SpeedupAtLeast(1.2).judge(row);
   CHECK(claim.verdict == Verdict::invalid);
   CHECK_FALSE(claim.acceptable);
@@ -410,8 +410,8 @@ TEST_CASE("figures that moved across the threshold are judged by all cycles, not
 
 TEST_CASE("a claim that cannot be proven is not, and a guard is judged as ever") {
   auto slower = sampled(1 / 1.5, 0.01, 40), faster = sampled(1.5, 0.01, 40);
-  slower.context.object({pace::Severity::unproven, "its functions have no operand tensors"});
-  faster.context.object({pace::Severity::unproven, "its functions have no operand tensors"});
+  slower.context.enter({pace::Severity::unproven, "its functions have no operand tensors"});
+  faster.context.enter({pace::Severity::unproven, "its functions have no operand tensors"});
   const auto claim = SpeedupAtLeast(1.2).judge(faster);
   CHECK(claim.verdict == Verdict::invalid);
   CHECK_FALSE(claim.acceptable);
@@ -424,7 +424,7 @@ TEST_CASE("a claim that cannot be proven is not, and a guard is judged as ever")
 TEST_CASE("a claim of an implementation that was not checked in full is undecided, and a guard is judged as ever") {
   auto slower = sampled(1 / 1.5, 0.01, 40), faster = sampled(1.5, 0.01, 40);
   for (auto* const row : {&slower, &faster})
-    row->context.object(
+    row->context.enter(
         {pace::Severity::unchecked, "it was not checked whether it keeps answers", "give it time: a limit"});
   const auto claim = SpeedupAtLeast(1.2).judge(faster);
   CHECK(claim.verdict == Verdict::undecided);
@@ -433,9 +433,9 @@ TEST_CASE("a claim of an implementation that was not checked in full is undecide
              EndsWith("on which no claim may rest\nwhy: it was not checked whether it keeps answers\ntry: "
                       "give it time: a limit"));
   // A limit that the advice names is not named twice.
-  faster.context.object({pace::Severity::cut_short, "a limit"});
+  faster.context.enter({pace::Severity::cut_short, "a limit"});
   CHECK_THAT(SpeedupAtLeast(1.2).judge(faster).message, EndsWith("keeps answers\ntry: give it time: a limit"));
-  faster.context.object({pace::Severity::cut_short, "another"});
+  faster.context.enter({pace::Severity::cut_short, "another"});
   CHECK_THAT(SpeedupAtLeast(1.2).judge(faster).message,
              ContainsSubstring("keeps answers; the rounds ended early: another\ntry"));
   CHECK(NoSlowerThan(1.02).judge(faster).verdict == Verdict::passed);
@@ -485,8 +485,7 @@ TEST_CASE("what the median on unseen values does not meet is no proof, of claims
     CHECK_THAT(judgement.message, ContainsSubstring("not so by the median on unseen values"));
     // What was not checked may be the reason.
     auto unchecked = row;
-    unchecked.context.object(
-        {pace::Severity::unchecked, "it was not checked whether it keeps weights", "give it time"});
+    unchecked.context.enter({pace::Severity::unchecked, "it was not checked whether it keeps weights", "give it time"});
     CHECK_THAT(expectation.judge(unchecked).message,
                ContainsSubstring("by the median on unseen values") &&
                    ContainsSubstring("\nwhy: it was not checked whether it keeps weights\ntry: give it time"));
@@ -544,8 +543,8 @@ TEST_CASE("beside another candidate the figure on unseen values is the ratio of 
 
 TEST_CASE("rounds that were too brief give no verdict, whatever the figures say") {
   auto slower = sampled(1 / 1.5, 0.01, 40), faster = sampled(1.5, 0.01, 40);
-  slower.context.object({pace::Severity::too_brief, "the rounds lasted 2 ms, and a verdict needs 100 ms"});
-  faster.context.object({pace::Severity::too_brief, "the rounds lasted 2 ms, and a verdict needs 100 ms"});
+  slower.context.enter({pace::Severity::too_brief, "the rounds lasted 2 ms, and a verdict needs 100 ms"});
+  faster.context.enter({pace::Severity::too_brief, "the rounds lasted 2 ms, and a verdict needs 100 ms"});
   for (const auto& row : {slower, faster}) {
     const auto guard = NoSlowerThan(1.02).judge(row), claim = SpeedupAtLeast(1.2).judge(row);
     CHECK(guard.verdict == Verdict::undecided);

@@ -42,7 +42,7 @@ ImplementationResult ended(Outcome outcome, const std::string& message) {
 
 ImplementationResult objected(double speedup, pace::Objection objection) {
   auto row = sampled(speedup, 0, 20);
-  row.context.object(std::move(objection));
+  row.context.enter(std::move(objection));
   return row;
 }
 
@@ -94,7 +94,7 @@ std::string undecided() {
               objected(1.5, {Severity::too_brief, "the rounds lasted 3 ms, and a verdict needs 20 ms"})) +
          said("cut short", SpeedupAtLeast(1.2),
               with(1.205, 0.02, 40,
-                   [](auto& context) { context.object({Severity::cut_short, "the test's time is over"}); })) +
+                   [](auto& context) { context.enter({Severity::cut_short, "the test's time is over"}); })) +
          said("a check that was left out", SpeedupAtLeast(1.2),
               objected(1.5, {Severity::unchecked, "it was not checked whether it keeps answers", "measure longer"})) +
          said("doubtful on unseen values", SpeedupAtLeast(1.2),

@@ -367,7 +367,7 @@ TEST_CASE("a guard on the host's time is not let through without any figure, and
   row.name = "b";
   row.outcome = Outcome::measured;
   row.context.clock = "host";
-  row.context.object({pace::Severity::cut_short, "the time is over"});
+  row.context.enter({pace::Severity::cut_short, "the time is over"});
   const auto judgement = pace::NoSlowerThan(1.05).when_undecided(pace::WhenUndecided::let_through).judge(row);
   CHECK(judgement.verdict == pace::Verdict::undecided);
   CHECK(judgement.acceptable);

@@ -58,7 +58,7 @@ TEST_CASE("times that cannot be true pass in no row, with a guard and without", 
   CHECK(take().first.result == RowResult::passed);
   CHECK(take().second == "none");
   const std::string why = "the baseline is slower than before";
-  result.implementations[1].context.object({pace::Severity::impossible, why});
+  result.implementations[1].context.enter({pace::Severity::impossible, why});
   CHECK(take().first.result == RowResult::failed);
   CHECK(take().first.message == "the times cannot be true: " + why);
   CHECK(take().second == "invalid");

@@ -84,9 +84,9 @@ Result full() {
   row.context.cycle = Nanoseconds(77);
   row.context.alpha = 0.01;
   row.context.beta = 0.02;
-  row.context.object({pace::Severity::impossible, "too fast"});
-  row.context.object({pace::Severity::unchecked, "it was not checked further", "Measure longer"});
-  row.context.object({pace::Severity::cut_short, "no time"});
+  row.context.enter({pace::Severity::impossible, "too fast"});
+  row.context.enter({pace::Severity::unchecked, "it was not checked further", "Measure longer"});
+  row.context.enter({pace::Severity::cut_short, "no time"});
   row.modes = {{.name = "cold", .time = time, .speedup = speedup}, {.name = "hot", .missing = "cannot"}};
   row.device_memory = DeviceMemory{1, 2, 3, 4};
   row.device_counts = DeviceCounts{1, 2, 3, 4};

@@ -143,14 +143,14 @@ TEST_CASE("a question that a process left out is a finding of a claim, and no pr
     return left;
   };
   auto unchecked = measured(0.1);
-  unchecked.context.object({pace::Severity::unchecked, "it was not checked further. Measure longer"});
+  unchecked.context.enter({pace::Severity::unchecked, "it was not checked further. Measure longer"});
   const auto open = leave(unchecked);
   CHECK_THAT(open.problems, Catch::Matchers::IsEmpty());
   CHECK(open.closed == 1);
   REQUIRE(open.findings.size() == 1);
   CHECK(open.findings[0].unchecked == unchecked.context.describe(pace::Severity::unchecked));
   auto unproven = unchecked;
-  unproven.context.object({pace::Severity::unproven, "its outputs were not compared"});
+  unproven.context.enter({pace::Severity::unproven, "its outputs were not compared"});
   CHECK(leave(unproven).findings.empty());
   CHECK_THAT(leave(unproven).problems, AnyMatch(ContainsSubstring("is not proven: its outputs were not compared")));
 }

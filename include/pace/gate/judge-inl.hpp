@@ -178,9 +178,9 @@ struct Ground {
 }
 
 /// The first reason against the figures; nothing if there is none. Sets the verdict.
-[[nodiscard]] inline std::optional<MessageParts> object(Judgement& judgement, const Demand& demand,
-                                                        const GateContext& context, const OnUnseenValues& unseen,
-                                                        bool stands) {
+[[nodiscard]] inline std::optional<MessageParts> first_objection(Judgement& judgement, const Demand& demand,
+                                                                 const GateContext& context,
+                                                                 const OnUnseenValues& unseen, bool stands) {
   const auto made = [&](Verdict verdict, std::string what, const Objection& objection) {
     judgement.verdict = verdict;
     return MessageParts{std::move(what), objection.why, objection.remedy};
@@ -223,8 +223,8 @@ struct Ground {
                                            const std::string& figures, const std::string& rates, MessageParts open,
                                            const Ground& ground = {}, bool stands = false) {
   MessageParts said;
-  if (auto objected = object(judgement, demand, context, ground.on_unseen_values, stands)) {
-    said = *std::move(objected);
+  if (auto found = first_objection(judgement, demand, context, ground.on_unseen_values, stands)) {
+    said = *std::move(found);
   } else {
     const bool high = smaller_is_better(demand) == (judgement.verdict == Verdict::failed);
     if (judgement.verdict == Verdict::passed) {

@@ -212,7 +212,7 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
   if (const auto there = answer.read<Nanoseconds>(); there < before || there > clock.now())
     throw Error("comparison '" + verified.result.name + "': --isolate sides: the " + clock.name() +
                 " clock shows another time in another process; expected the wall clock");
-  for (auto& each : objections) row.context.object(std::move(each));
+  for (auto& each : objections) row.context.enter(std::move(each));
   for (const auto& note : notes) add_once(verified.result.notes, note);
   auto& most = verified.options.max_iterations;
   if (most_calls > 0) most = most > 0 ? std::min(most, most_calls) : most_calls;

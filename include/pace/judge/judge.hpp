@@ -264,7 +264,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     auto& context = result.implementations[index].context;
     const auto impossible = find_impossible(gated, place, index == baseline, names);
     if (!impossible.empty()) {
-      context.object(Objection::of(Severity::impossible, impossible));
+      context.enter(Objection::of(Severity::impossible, impossible));
       add_once(result.notes, "The times cannot be true: " + impossible + '.');
     }
     context.baseline = result.implementations[baseline].name;
@@ -276,12 +276,12 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     context.disturbance = disturbance;
     if (several_clocks) context.clock = result.clock;
     if (result.stop_reason == StopReason::deadline)
-      context.object(Objection::of(Severity::cut_short, deadline_reason()));
+      context.enter(Objection::of(Severity::cut_short, deadline_reason()));
     if (!samples.panels.empty() && result.elapsed < prepared.options.least_duration)
-      context.object({Severity::too_brief,
-                      "the rounds lasted " + format_time(result.elapsed) + ", and a verdict needs " +
-                          format_time(prepared.options.least_duration) + " (--least-duration)",
-                      "let the rounds last longer (--budget, --max-rounds, --time-limit)"});
+      context.enter({Severity::too_brief,
+                     "the rounds lasted " + format_time(result.elapsed) + ", and a verdict needs " +
+                         format_time(prepared.options.least_duration) + " (--least-duration)",
+                     "let the rounds last longer (--budget, --max-rounds, --time-limit)"});
   }
 }
 
@@ -298,7 +298,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     GateContext context{
         .comparison = result.name, .inputs = result.inputs, .beyond_tolerance = row.context.beyond_tolerance};
     for (const auto& each : row.context.objections)
-      if (each.severity == Severity::unproven || each.severity == Severity::unchecked) context.object(each);
+      if (each.severity == Severity::unproven || each.severity == Severity::unchecked) context.enter(each);
     row.context = std::move(context);
   }
   add_calibration(rounds, result);
@@ -309,7 +309,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   for (const std::size_t index : participants.remaining()) {
     auto& row = result.implementations[index];
     row.context.clock = to_string(ClockChoice::host);
-    if (no_time) row.context.object(Objection::of(Severity::cut_short, deadline_reason()));
+    if (no_time) row.context.enter(Objection::of(Severity::cut_short, deadline_reason()));
     if (whole.implementations[index].samples.empty()) continue;  // no time by the comparison's clock either
     ModeSummary mode{.name = to_string(ClockChoice::host), .time = row.time, .speedup = row.speedup};
     if (!row.time) mode.missing = no_time ? deadline_reason() : "its rounds by the host's time had no end";
@@ -341,7 +341,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   for (const std::size_t index : measurement.keeps) result.implementations[index].context.keeps = true;
   for (const auto& [index, objection] : measurement.objections) {
     auto& context = result.implementations[index].context;
-    if (!context.has(objection.severity)) context.object(objection);
+    if (!context.has(objection.severity)) context.enter(objection);
   }
   for (std::size_t index = 0; index < measurement.max_abs_errors.size(); ++index) {
     auto& error = result.implementations[index].max_abs_error;
@@ -388,7 +388,7 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
   }
   if (compared) result.notes.push_back("No claim about times is proven here: " + why + "; try: " + remedy + '.');
   const auto enter = [&](Result& part) {
-    for (auto& row : part.implementations) row.context.object({Severity::unproven, why, remedy});
+    for (auto& row : part.implementations) row.context.enter({Severity::unproven, why, remedy});
   };
   enter(result);
   for (auto& phase : result.phases) enter(phase);

@@ -34,7 +34,7 @@ inline void note_too_fast(ImplementationResult& row, const std::string& taken, N
                           format_significant(1e-6 * traffic.written) +
                           " MB of outputs that change with them; try: do all of the work in each call";
   result.notes.push_back('\'' + row.name + "' is too fast: " + why + '.');
-  row.context.object(Objection::of(Severity::impossible, why));
+  row.context.enter(Objection::of(Severity::impossible, why));
 }
 
 /// Threads that may move memory: as many as an operator may use, or as an implementation used itself.

@@ -171,7 +171,7 @@ struct GateContext {
   /// Returns whether there is an objection of this severity.
   [[nodiscard]] bool has(Severity severity) const { return find(severity) != nullptr; }
   /// Enters an objection, replacing the one of its severity. An empty reason removes that one.
-  void object(Objection objection) {
+  void enter(Objection objection) {
     std::erase_if(objections, [&](const Objection& each) { return each.severity == objection.severity; });
     if (objection.why.empty()) return;
     const auto place = std::ranges::lower_bound(objections, objection.severity, {}, &Objection::severity);

@@ -111,7 +111,7 @@ struct Agreement {
 /// Enters why outputs were not compared. The row's times then prove no claim.
 inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
   row.uncompared = why;
-  row.context.object(Objection::of(Severity::unproven, std::string("its outputs were not compared: ") + describe(why)));
+  row.context.enter(Objection::of(Severity::unproven, std::string("its outputs were not compared: ") + describe(why)));
 }
 
 /// Compares an output with the expected one; operands are not compared.

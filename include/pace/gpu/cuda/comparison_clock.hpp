@@ -112,10 +112,10 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
     const double computed = row.flops ? *row.flops / row.time->median.count() * 1e9 / limits.products() : 0;
     row.share_of_peak = std::max(moved, computed);
     if (*row.share_of_peak <= impossible_share) return true;
-    row.context.object({Severity::impossible,
-                        "it would be " + format_percent(*row.share_of_peak) + " of what this GPU was measured to " +
-                            (moved > computed ? "move at most. Are the bytes" : "compute at most. Are the operations") +
-                            " declared right, and is all the work done?"});
+    row.context.enter({Severity::impossible,
+                       "it would be " + format_percent(*row.share_of_peak) + " of what this GPU was measured to " +
+                           (moved > computed ? "move at most. Are the bytes" : "compute at most. Are the operations") +
+                           " declared right, and is all the work done?"});
     return true;
   }
 
