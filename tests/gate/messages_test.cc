@@ -176,7 +176,7 @@ try: find what made it slower, or allow more
 # slow beyond any disturbance
 failed: 'fused' takes 20006x the baseline's time, in every cycle more than ten times 1.02x (wrongly passed: 1
 %, wrongly failed: 0.1 %; 3 cycles)
-why: the machine was disturbed, which does not account for this: The measuring thread waited.
+why: The measuring thread waited. No disturbance explains so large a factor in every cycle.
 try: find what made it slower, or allow more
 
 # slower on unseen values, which does not matter

@@ -191,10 +191,12 @@ struct Ground {
   if (const auto* const found = context.find(Severity::unproven); found != nullptr && claims)
     return made(Verdict::invalid, ", which proves nothing", *found);
   // The verdict of the figures is not printed, since readers would take it for the verdict.
-  if (!context.disturbance.empty() && !(stands && judgement.verdict == Verdict::failed))
-    return made(Verdict::undecided, ", on which no verdict may rest",
-                {.why = context.disturbance,
-                 .remedy = "measure again when the machine is quieter (--max-interference sets the limit)"});
+  if (!context.disturbance.empty() && !(stands && judgement.verdict == Verdict::failed)) {
+    auto disturbed = Objection::of(Severity::impossible, context.disturbance);
+    if (disturbed.remedy.empty())
+      disturbed.remedy = "measure again when the machine is quieter (--max-interference sets the limit)";
+    return made(Verdict::undecided, ", on which no verdict may rest", disturbed);
+  }
   if (const auto* const found = context.find(Severity::too_brief))
     return made(Verdict::undecided, ", on which no verdict may rest yet", *found);
   if (!unseen.at_best.empty() && judgement.verdict != Verdict::failed)
@@ -235,7 +237,7 @@ struct Ground {
       said = {relation_text(ground, high, /*or_at=*/false) + demand.limit_text() + rates + ground.beside, "",
               advice(demand)};
       if (!context.disturbance.empty())
-        said.why = "the machine was disturbed, which does not account for this: " + context.disturbance;
+        said.why = context.disturbance + " No disturbance explains so large a factor in every cycle.";
     } else {
       said = std::move(open);
     }
@@ -243,8 +245,9 @@ struct Ground {
   said.what.insert(0, figures);
   if (judgement.verdict == Verdict::undecided) {
     if (const auto* const cut = context.find(Severity::cut_short); cut != nullptr && context.disturbance.empty()) {
-      said.add_why("the rounds ended early: " + cut->why);
-      if (said.remedy.find(cut->remedy) == std::string::npos) said.add_remedy(cut->remedy);
+      const bool is_said = !cut->remedy.empty() && said.remedy.find(cut->remedy) != std::string::npos;
+      if (!is_said) said.add_why("the rounds ended early: " + cut->why);
+      if (!is_said) said.add_remedy(cut->remedy);
     }
     if (!demand.closes_when_undecided())
       said.what += demand.burden == Burden::guard ? "; no regression is proven" : "; let through all the same";

@@ -70,7 +70,7 @@ PACE_INLINE void Replicates::judge(ReplicatedGate& gate) {
   const auto evidence = weigh(gate.centres, demand);
   GateContext context;
   context.comparison = gate.first.comparison;
-  context.enter({Severity::unchecked, gate.unchecked});
+  context.enter(Objection::of(Severity::unchecked, gate.unchecked));
   gate.judgement = judge_observations(demand, gate.first.implementation, context, gate.centres, evidence,
                                       {demanded.alpha, demanded.beta});
   gate.deviation = gate.centres.size() > 1 ? evidence.deviation : 0;

@@ -98,15 +98,16 @@ struct Measured {
   }
   if (!result.controls.empty()) result.notes.push_back(describe_controls(result.controls));
   if (auto alarm = control_alarm(result.controls); !alarm.empty()) found.push_back(std::move(alarm));
-  std::vector<std::string> names;
-  for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);
-  if (auto apart = clocks_apart(gated.clocks_alone, names); !apart.empty() && tolerated < 1)
-    found.push_back(std::move(apart));
   // Whatever is tolerated: if the baseline alone may have been slowed, no verdict holds.
   if (std::string slowed = gated.slowed_baseline.by_others; !slowed.empty()) {
     slowed.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(slowed.front())));
     found.push_back(slowed + '.');
   }
+  // The last one, since it ends with a remedy.
+  std::vector<std::string> names;
+  for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);
+  if (auto apart = clocks_apart(gated.clocks_alone, names); !apart.empty() && tolerated < 1)
+    found.push_back(std::move(apart));
   std::string text;
   for (const auto& sentence : found) {
     text += (text.empty() ? "" : " ") + sentence;
