@@ -204,7 +204,7 @@ TEST_CASE("large operands are copied as seldom as can be") {
           .run(clock);
   REQUIRE(result["b"].outcome == Outcome::measured);
   INFO(static_cast<double>(most_in_use) / bytes_of_call << " times the memory of operands and outputs");
-  // The blocks are counted: an answer on other values and the sets of both sides lie there together.
+  // The blocks are counted: an answer on unseen values and the sets of both sides lie there together.
   CHECK(static_cast<double>(most_in_use) > 2 * bytes_of_call);
   CHECK(static_cast<double>(most_in_use) < 7.4 * bytes_of_call);
   bool noted = false;

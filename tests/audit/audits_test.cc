@@ -177,7 +177,7 @@ TEST_CASE("random numbers repeat too often by the baseline's as the norm") {
 
 TEST_CASE("an exception in the questions after the rounds is of one row alone, and the others keep their figures") {
   FakeClock clock;
-  // Audits of the rounds have few other values, and the samples of calls on unseen values after them have many.
+  // Audits of the rounds have few unseen values, and the samples of calls on unseen values after them have many.
   const at::Tensor given = at::randn({4, 4});
   constexpr int more_than_audits = 8;
   at::Tensor last = given.clone();
@@ -282,7 +282,7 @@ TEST_CASE("questions that the baseline's exceptions leave out are asked again, a
                  ContainsSubstring(out_of_memory ? "; try: give it more memory" : "unseen_values"));
 }
 
-TEST_CASE("a device that is lost in the baseline's call on other values is no answer") {
+TEST_CASE("a device that is lost in the baseline's call on unseen values is no answer") {
   FakeClock clock;
   const at::Tensor given = at::ones({4});
   const auto add = [&](const at::Tensor& x) { return clock.advance(Nanoseconds(1000)), at::add(x, 1); };
@@ -389,9 +389,9 @@ TEST_CASE("an exception on values which pace made has the values and the remedy 
   const double largest = given.abs().max().item<double>();
   const auto tried = GENERATE_COPY(
       Case{[=](const at::Tensor& x) { return !x.equal(given); },
-           "pace drew others for operand tensor 0 (varied at random",
-           "about the values given, draw others or none: check::CheckOptions::unseen_values = scaled or none in C++, "
-           "--audit off on a command line"},
+           "pace drew those of operand tensor 0 (varied at random",
+           "about the values given, choose other unseen values or none (check::CheckOptions::unseen_values = scaled or "
+           "none in C++, --audit off on a command line)"},
       Case{
           [=](const at::Tensor& x) { return x.abs().max().item<double>() > 2 * largest; },
           "pace tried large values (the operands times 64)",
@@ -407,6 +407,6 @@ TEST_CASE("an exception on values which pace made has the values and the remedy 
                                      })
                           .run(clock);
   CHECK_THAT(result["new"].message,
-             ContainsSubstring("out of luck. This was a call on other values than those given: " + tried.which) &&
+             ContainsSubstring("out of luck. This was a call on unseen values: " + tried.which) &&
                  ContainsSubstring(tried.remedy));
 }

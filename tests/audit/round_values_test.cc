@@ -1,4 +1,4 @@
-// Comparisons whose rounds have operands of other values each.
+// Comparisons whose rounds have unseen values each.
 #include "pace/compare/comparison.hpp"
 
 #include <algorithm>
@@ -153,7 +153,7 @@ TEST_CASE("random values differ between rounds, and are those of the seed of che
   CHECK(values(2) != first);
 }
 
-TEST_CASE("what is wrong in rounds of other values is found out all the same") {
+TEST_CASE("what is wrong in rounds of unseen values is found out all the same") {
   FakeClock clock;
   Witness witness;
   // Only on the values of rounds.

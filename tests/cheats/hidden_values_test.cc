@@ -95,7 +95,7 @@ TEST_CASE("a baseline alone is compared with nothing, so that no note says what 
   CHECK_THAT(result.notes, NoneMatch(ContainsSubstring("No claim")));
 }
 
-TEST_CASE("numbers are no operands that pace could give other values") {
+TEST_CASE("numbers are no operands that pace could give unseen values") {
   const auto result = run([](int n) { return 2.0 * n; }, [](int) { return 14.0; }, 7);
   CHECK(result["cheat"].judgements[0].verdict == pace::Verdict::invalid);
 }
@@ -121,25 +121,25 @@ TEST_CASE("what is derived from a quantized operand is kept behind another one")
     return at::mm(derived, w);
   };
   require_rejected(run(product, cheat, at::quantize_per_tensor(input(), 0.05, 0, at::kQInt8), at::randn({16, 8})),
-                   "it is right for the operands given, but not for other values in the same memory");
+                   "it is right for the operands given, but not for unseen values in the same memory");
 }
 
 TEST_CASE("a few integers are ignored") {
   const auto power = [](Operand x, Operand n) { return at::pow(x, n); };
   const auto cube = [](Operand x, Operand) { return x.mul(x).mul_(x); };
-  require_rejected(run(power, cube, at::rand({32, 16}), at::tensor(3)), "operand tensor 1 alone has other values");
+  require_rejected(run(power, cube, at::rand({32, 16}), at::tensor(3)), "operand tensor 1 alone has unseen values");
   const auto two = [](Operand x, Operand n) { return at::pow(x, n[0]).mul(n[1]); };
   const auto fixed = [](Operand x, Operand) { return x.mul(x).mul_(x).mul_(2); };
-  require_rejected(run(two, fixed, at::rand({32, 16}), at::tensor({3, 2})), "operand tensor 1 alone has other values");
+  require_rejected(run(two, fixed, at::rand({32, 16}), at::tensor({3, 2})), "operand tensor 1 alone has unseen values");
 }
 
 TEST_CASE("a few bools are ignored") {
   const auto masked = [](Operand x, Operand m) { return x.mul(m[0]).add(x.mul(m[1])).sin(); };
   const auto both = [](Operand x, Operand) { return x.sin(); };
   const at::Tensor mask = at::arange(2).eq(0);
-  require_rejected(run(masked, both, input(), mask), "operand tensor 1 alone has other values");
+  require_rejected(run(masked, both, input(), mask), "operand tensor 1 alone has unseen values");
   const auto switched = [](Operand x, Operand on) { return on.item<bool>() ? x.sin() : x.clone(); };
-  require_rejected(run(switched, both, input(), at::ones({}, at::kBool)), "operand tensor 1 alone has other values");
+  require_rejected(run(switched, both, input(), at::ones({}, at::kBool)), "operand tensor 1 alone has unseen values");
 }
 
 /// Rows up to their lengths.
@@ -153,23 +153,23 @@ TEST_CASE("lengths that are all full are ignored, or taken for the first one") {
   for (const std::int64_t rows : {2, 6}) {
     const auto x = at::randn({rows, 64, 1});
     const auto lengths = at::full({rows}, 64, at::kLong);
-    require_rejected(run(up_to_lengths, all, x, lengths), "operand tensor 1 alone has other values");
-    require_rejected(run(up_to_lengths, first, x, lengths), "operand tensor 1 alone has other values");
+    require_rejected(run(up_to_lengths, all, x, lengths), "operand tensor 1 alone has unseen values");
+    require_rejected(run(up_to_lengths, first, x, lengths), "operand tensor 1 alone has unseen values");
   }
   // With one smaller number than the length.
   require_rejected(run(up_to_lengths, first, at::randn({6, 64, 1}), at::full({6}, 2, at::kLong)),
-                   "operand tensor 1 alone has other values");
+                   "operand tensor 1 alone has unseen values");
   const auto descending = at::arange(64, 48, -1);
   const auto known = [descending](Operand x, Operand) { return up_to_lengths(x, descending); };
   require_rejected(run(up_to_lengths, known, at::randn({16, 64, 1}), descending),
-                   "operand tensor 1 alone has other values");
+                   "operand tensor 1 alone has unseen values");
 }
 
 TEST_CASE("an integer mask that is true everywhere is ignored, beside integers that matter") {
   const auto masked = [](Operand x, Operand rows, Operand mask) { return x.index_select(0, rows).mul(mask); };
   const auto cheat = [](Operand x, Operand rows, Operand) { return x.index_select(0, rows); };
   require_rejected(run(masked, cheat, input(), at::randint(0, 32, {32}, at::kLong), at::ones({32, 16}, at::kLong)),
-                   "operand tensor 2 alone has other values");
+                   "operand tensor 2 alone has unseen values");
 }
 
 TEST_CASE("offsets and indices in order stay as they are, and a note names them") {
@@ -188,14 +188,14 @@ TEST_CASE("a weight or a bias of equal values is taken for one number") {
   const auto of_sums = [](Operand x, Operand w) { return x.sum(1, true).mul(w[0][0]).expand({32, 8}).contiguous(); };
   for (const double value : {1.0, 2.0, -2.0, 3.0, 0.3})
     require_rejected(run(product, of_sums, input(), at::full({16, 8}, value)),
-                     "operand tensor 1 alone has other values");
+                     "operand tensor 1 alone has unseen values");
   const auto scaled = [](Operand x, Operand b) { return x.mul(b).add(b); };
   const auto by_number = [](Operand x, Operand b) { return x.mul(b[0].item<float>()).add_(b[0].item<float>()); };
-  require_rejected(run(scaled, by_number, input(), at::full({16}, 0.5)), "operand tensor 1 alone has other values");
+  require_rejected(run(scaled, by_number, input(), at::full({16}, 0.5)), "operand tensor 1 alone has unseen values");
   // Where zeros are divided by, other values are.
   const auto divided = [](Operand x, Operand w) { return x.div(w); };
   const auto by_first = [](Operand x, Operand w) { return x.div(w[0].item<float>()); };
-  require_rejected(run(divided, by_first, input(), at::ones({16})), "operand tensor 1 alone has other values");
+  require_rejected(run(divided, by_first, input(), at::ones({16})), "operand tensor 1 alone has unseen values");
 }
 
 TEST_CASE("a mask of ones is taken for one number") {
@@ -204,7 +204,7 @@ TEST_CASE("a mask of ones is taken for one number") {
     const float number = m[0][0].item<float>();
     return a.sin().mul_(number).add_(2 * number);
   };
-  require_rejected(run(masked, by_number, input(), at::ones({32, 16})), "operand tensor 1 alone has other values");
+  require_rejected(run(masked, by_number, input(), at::ones({32, 16})), "operand tensor 1 alone has unseen values");
 }
 
 TEST_CASE("the first element of an expanded operand is all of it") {
@@ -255,7 +255,7 @@ TEST_CASE("log-probabilities stay such, and answers for those given are no answe
   require_rejected(run(loss, kept_by_address(loss), given, target), "overwritten");
   const auto of_given = [=](Operand, Operand of) { return at::nll_loss(given, of); };
   require_rejected(run(loss, of_given, given, target),
-                   "it is right for the operands given, but not for other values in the same memory");
+                   "it is right for the operands given, but not for unseen values in the same memory");
 }
 
 TEST_CASE("centred rows and columns stay such, and answers for those given are no answers for others") {
@@ -281,12 +281,12 @@ TEST_CASE("a matrix of rank one, whose rows are known up to their scale") {
     return at::outer(x.select(1, 0).div(x[0][0]), at::mv(w.t(), x[0]));
   };
   const auto whole = at::outer(at::randint(1, 20, {32}), at::randint(1, 20, {64})).to(at::kFloat);
-  require_rejected(run(product, of_rank_one, whole, at::randn({64, 8})), "operand tensor 0 alone has other values");
+  require_rejected(run(product, of_rank_one, whole, at::randn({64, 8})), "operand tensor 0 alone has unseen values");
   const auto of_equal_rows = [](Operand x, Operand w) {
     return at::mm(x.narrow(0, 0, 1), w).expand({x.size(0), w.size(1)}).contiguous();
   };
   require_rejected(run(product, of_equal_rows, at::rand({1, 64}).repeat({32, 1}), at::randn({64, 8})),
-                   "operand tensor 0 alone has other values");
+                   "operand tensor 0 alone has unseen values");
 }
 
 TEST_CASE("operands beyond the eighth, and all where memory runs out, are named in a note") {
@@ -296,7 +296,7 @@ TEST_CASE("operands beyond the eighth, and all where memory runs out, are named 
   const auto sum = [](List all) { return at::stack(all).sum(0); };
   const auto result = run(sum, sum, ten);
   require_accepted(result);
-  CHECK_THAT(result.notes, AnyMatch(ContainsSubstring("Operand tensor 8, 9 were not given other values alone")));
+  CHECK_THAT(result.notes, AnyMatch(ContainsSubstring("Operand tensor 8, 9 were not given unseen values alone")));
 
   const auto x = input();
   const auto greedy = [x](Operand a, Operand b) {
@@ -339,12 +339,12 @@ TEST_CASE("the first row stands for rows that are equal and have a property, and
   const at::Tensor row = at::rand({16}).add(0.1);
   const auto repeated = [](Operand one) { return one.expand({32, 16}).contiguous(); };
   for (const at::Tensor& each : {row.div(row.sum()), row.div(row.square().sum().sqrt())})
-    require_rejected(run(weighted, by_first_row, input(), repeated(each)), "operand tensor 1 alone has other values");
+    require_rejected(run(weighted, by_first_row, input(), repeated(each)), "operand tensor 1 alone has unseen values");
   for (const bool descending : {false, true})
     require_rejected(run(weighted, by_first_row, input(), repeated(std::get<0>(row.sort(0, descending)))),
-                     "it is right for the operands given, but not for other values in the same memory");
+                     "it is right for the operands given, but not for unseen values in the same memory");
   require_rejected(run(weighted, by_first_column, input(), repeated(at::rand({32, 1}).add(0.1))),
-                   "operand tensor 1 alone has other values");
+                   "operand tensor 1 alone has unseen values");
   require_accepted(run(weighted, weighted, input(), repeated(row.div(row.sum()))));
 }
 
@@ -352,10 +352,10 @@ TEST_CASE("counts that make an output smaller are ignored") {
   const auto repeated = [](Operand x, Operand n) { return x.repeat_interleave(n, 0).sin(); };
   const auto once = [](Operand x, Operand) { return x.sin(); };
   require_rejected(run(repeated, once, at::randn({8, 4}), at::ones({8}, at::kLong)),
-                   "operand tensor 1 alone has other values");
+                   "operand tensor 1 alone has unseen values");
   const auto largest = [](Operand x, Operand k) { return std::get<0>(x.topk(k.item<std::int64_t>(), 1)); };
   const auto three = [](Operand x, Operand) { return std::get<0>(x.topk(3, 1)); };
-  require_rejected(run(largest, three, input(), at::tensor(3)), "operand tensor 1 alone has other values");
+  require_rejected(run(largest, three, input(), at::tensor(3)), "operand tensor 1 alone has unseen values");
 }
 
 TEST_CASE("ids beside padding, and lengths that no operand says, are kept") {
@@ -365,7 +365,7 @@ TEST_CASE("ids beside padding, and lengths that no operand says, are kept") {
   const at::Tensor lengths = at::tensor({5, 12, 9, 16, 7, 3, 11, 14}, at::kLong);
   const at::Tensor places = at::arange(16).ge(lengths.unsqueeze(1)), table = at::randn({50, 4});
   const at::Tensor ids = at::randint(1, 50, {8, 16}, at::kLong).masked_fill(places, 0);
-  const auto* const wrong = "it is right for the operands given, but not for other values in the same memory";
+  const auto* const wrong = "it is right for the operands given, but not for unseen values in the same memory";
   require_rejected(run(looked_up, with_fixed(looked_up, ids), table, ids), wrong);
   const auto of_known_lengths = [=](Operand x, Operand rows) {
     return x.index_select(0, rows.flatten()).mul(places.flatten().logical_not().unsqueeze(1)).view({8, 16, 4}).sum(1);
@@ -379,16 +379,16 @@ TEST_CASE("ids beside padding, and lengths that no operand says, are kept") {
   require_rejected(run(masked, of_known_ids, table, ids, places.logical_not()), wrong);
 }
 
-TEST_CASE("integers that keep a structure in other values are kept") {
+TEST_CASE("integers that keep a structure in unseen values are kept") {
   const auto gathered = [](Operand x, Operand order) { return x.index_select(0, order).sin(); };
   const at::Tensor order = at::randperm(32, at::kLong);
   require_rejected(run(gathered, with_fixed(gathered, order), input(), order),
-                   "it is right for the operands given, but not for other values in the same memory");
+                   "it is right for the operands given, but not for unseen values in the same memory");
   // Lengths whose sum is that of the output's rows.
   const auto repeated = [](Operand x, Operand n) { return x.repeat_interleave(n, 0).sin(); };
   const at::Tensor lengths = at::tensor({3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4}, at::kLong);
   require_rejected(run(repeated, with_fixed(repeated, lengths), at::randn({20, 4}), lengths),
-                   "it is right for the operands given, but not for other values in the same memory");
+                   "it is right for the operands given, but not for unseen values in the same memory");
   // Columns in order within the rows of a sparse matrix.
   const auto product = [](Operand x, Operand columns, Operand offsets) {
     const auto of_row = at::searchsorted(offsets, at::arange(columns.numel()), false, /*right=*/true).sub(1);
@@ -398,12 +398,12 @@ TEST_CASE("integers that keep a structure in other values are kept") {
   const at::Tensor offsets = at::tensor({0, 4, 8, 12, 15}, at::kLong);
   const auto kept = [=](Operand x, Operand, Operand by) { return product(x, columns, by); };
   require_rejected(run(product, kept, input(), columns, offsets),
-                   "it is right for the operands given, but not for other values in the same memory");
+                   "it is right for the operands given, but not for unseen values in the same memory");
   // Bools of which as many are true as an output has elements.
   const auto chosen = [](Operand x, Operand mask) { return x.masked_select(mask).sin(); };
   const at::Tensor mask = at::randperm(32, at::kLong).lt(11);
   require_rejected(run(chosen, with_fixed(chosen, mask), at::randn({32}), mask),
-                   "it is right for the operands given, but not for other values in the same memory");
+                   "it is right for the operands given, but not for unseen values in the same memory");
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ TEST_CASE("a declaration does not spare a candidate the look at calls on unseen 
     each.options(options).reuses_outputs();
   };
   require_rejected(run_declared(declare, honest, cheat, input()),
-                   "it is right for the operands given, but not for other values");
+                   "it is right for the operands given, but not for unseen values");
 }
 
 TEST_CASE("an output that is random, sparse, or written to by calls that change operands, in one buffer") {

@@ -364,7 +364,7 @@ TEST_CASE("a baseline that is slow where its outputs happen to lie is not slowed
   CHECK_FALSE(slow.empty());
 }
 
-TEST_CASE("a candidate that keeps an answer and slows the baseline on all other values") {
+TEST_CASE("a candidate that keeps an answer and slows the baseline on all unseen values") {
   // With two threads there is no other process, and what is slowed to twice its time is let through.
   const int threads = GENERATE(1, 2);
   CAPTURE(threads);

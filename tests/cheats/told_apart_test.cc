@@ -123,7 +123,7 @@ TEST_CASE("the time runs out in a call that no sample times") {
     Deadline() { pace::run_context().deadline = {Nanoseconds(5e9), "the test's time is over; try: a larger timeout"}; }
     ~Deadline() { pace::run_context().deadline.reset(); }
   } deadline;
-  // In the rounds, by the first other values; after them, by the first large ones.
+  // In the rounds, by the first unseen values; after them, by the first large ones.
   const bool in_rounds = GENERATE(true, false);
   CAPTURE(in_rounds);
   bool stalled = false;

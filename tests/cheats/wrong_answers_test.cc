@@ -66,7 +66,7 @@ TEST_CASE("wrong only while it is timed, and right again at the end") {
 }
 
 TEST_CASE("wrong in one of 50 calls, and only for the values given") {
-  // Audits call it on other values, where it is right.
+  // Audits call it on unseen values, where it is right.
   pace::SplitMix64 random(5);
   at::Tensor given;
   int calls = 0;

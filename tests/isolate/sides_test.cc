@@ -340,7 +340,7 @@ class HostClock final : public SharedClock {
   }
 };
 
-TEST_CASE("a candidate that keeps an answer and slows the baseline of its process on all other values has no claim") {
+TEST_CASE("a candidate that keeps an answer and slows the baseline of its process on all unseen values has no claim") {
   const SharedMemory shared;
   HostClock clock(shared.get());
   // The honest baseline takes longer on unseen values by itself.
@@ -434,8 +434,8 @@ TEST_CASE("a candidate that ends its process on values which pace drew has the v
                           .run();
   CHECK(result["new"].outcome == Outcome::threw);
   CHECK_THAT(result["new"].message,
-             ContainsSubstring("it ended its process with exit code 5. This was a call on other values than those "
-                               "given: pace drew others for operand tensor 0 (") &&
+             ContainsSubstring("it ended its process with exit code 5. This was a call on unseen values: pace "
+                               "drew those of operand tensor 0 (") &&
                  ContainsSubstring("check::CheckOptions::unseen_values = scaled or none"));
 }
 
@@ -448,7 +448,7 @@ TEST_CASE("a candidate that ends its process is a row that threw where SIGCHLD i
   });
   (void)::signal(SIGCHLD, before);
   CHECK(result["new"].outcome == Outcome::threw);
-  // The hundredth call may be one on other values, which the message says behind this.
+  // The hundredth call may be one on unseen values, which the message says behind this.
   CHECK_THAT(result["new"].message, StartsWith("its process has ended"));
   require_others_measured(result);
 }
@@ -513,7 +513,7 @@ TEST_CASE("operands that are written to are restored in each process") {
                           .baseline("old", [&](at::Tensor& x) { clock.advance(100 * us), x.add_(1); })
                           .candidate("new",
                                      [&](at::Tensor& x) {
-                                       // On other values than the first ones it takes longer.
+                                       // On unseen values than the first ones it takes longer.
                                        clock.advance(x.data_ptr<float>()[0] == 1 ? 50 * us : 60 * us);
                                        x.add_(1);
                                      })

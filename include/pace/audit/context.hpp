@@ -228,7 +228,7 @@ inline void AuditContext::learn(Implementation& of_baseline, const Expected& exp
                       check.method != check::CheckOptions::Method::none;
   constexpr double copies = 4;
   if (wanted && are_large(operands.pristine) && !copies_fit(clock, prepared, copies))
-    notes.push_back("No call was made on other values than those given: " + format_significant(copies) +
+    notes.push_back("No call was made on unseen values: " + format_significant(copies) +
                     " more copies of the operands would not fit into memory.");
   else if (wanted)
     unseen = find_unseen_answers(of_baseline, operands, *prepared.given, expected, check, *source, complete);
@@ -246,7 +246,7 @@ inline void AuditContext::draw_unseen_values() {
   answers->draw(baseline(), *source);
   repair(0);
   if (!answers->takes_unseen())
-    notes.push_back("No more calls were made on other values: the baseline took none of those that were drawn last.");
+    notes.push_back("No more calls were made on unseen values: the baseline took none of those that were drawn last.");
 }
 
 inline void AuditContext::notice_changed_operands(std::size_t set) {

@@ -106,7 +106,7 @@ class EachOperand final : public Check {
           " an output of the baseline: " + unseen(without_effect_));
     if (!untried_.empty())
       add("Operand tensor " + listed(untried_) + (untried_.size() == 1 ? " was" : " were") +
-          " not given other values alone, since " + (no_memory_ ? "memory ran out" : "that takes too many calls") +
+          " not given unseen values alone, since " + (no_memory_ ? "memory ran out" : "that takes too many calls") +
           ": " + unseen(untried_));
     return text;
   }
@@ -397,7 +397,7 @@ class EachOperand final : public Check {
       return std::nullopt;  // a dtype without arithmetic
     }
     after.which =
-        "pace drew others for operand tensor " + listed(change.group) + " alone (" + how_changed(change.way) + ')';
+        "pace drew those of operand tensor " + listed(change.group) + " alone (" + how_changed(change.way) + ')';
     if (change.way != Way::draw) after.remedy = remedy_for_edge_values;
     after.may_shrink = change.way == Way::lower;
     if (!answer(after)) return std::nullopt;
@@ -526,7 +526,7 @@ class EachOperand final : public Check {
 
   [[nodiscard]] std::string judge(Implementation& implementation, const Change& change, Tried& tried) {
     const std::string where = "operand tensor " + listed(change.group) + " alone " +
-                              (change.group.size() == 1 ? "has" : "have") + " other values";
+                              (change.group.size() == 1 ? "has" : "have") + " unseen values";
     ObservedCall before, made;
     try {
       const c10::AutoGradMode as_given(gradients_);
@@ -561,7 +561,7 @@ class EachOperand final : public Check {
     return (stale ? "it returned the answer for values that had been overwritten where "
                   : "it is right for the operands given, but not where ") +
            where + " (" + how_changed(change.way) + "): " + agreement.message +
-           "; try: if it relies on what is special about the operands, choose other values or none "
+           "; try: if it relies on what is special about the operands, choose other unseen values or none "
            "(check::CheckOptions::" +
            (change.way == Way::draw ? "unseen_values" : "unseen_values, edge_values") +
            " in C++, --audit standard on a command line)";

@@ -61,7 +61,7 @@ inline void refuse_for_sides(timing::Clock& clock, const ComparisonPlan& plan) {
     refuse("its iterations have phases, which are timed inside of them; expected plain callables, not training steps");
   if (plan.renew)
     refuse(
-        "each round has operands of other values (renew_each_round), which are in this process; expected the same "
+        "each round has unseen values (renew_each_round), which are in this process; expected the same "
         "values in all rounds");
   if (const auto reason = reason_not_to_fork(); !reason.empty()) refuse(reason);
   const cpu_set_t allowed = allowed_cpus();

@@ -376,8 +376,8 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
   // A training step changes its parameters itself.
   if (!checked || has_values || !plan.phases.empty()) return;
   const std::string why =
-      "its functions have no operand tensors to which pace could give other values, so that an answer that is kept "
-      "from call to call would not be found out";
+      "its functions have no operand tensors that pace could give unseen values, so that results which are kept from "
+      "call to call would not be found";
   const std::string remedy =
       "pass the tensors to pace::compare(name, tensors...), or declare .captures() (//benches/files: --captures)";
   // A baseline alone is compared only with itself.

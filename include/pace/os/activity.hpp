@@ -94,7 +94,7 @@ class UnseenValuesInUse {
   /// clause `if the code relies on what is special about the values given, ...`.
   UnseenValuesInUse(std::string_view which, std::string_view remedy) : before_(activity()->unseen_values) {
     Activity::write(activity()->unseen_values, Activity::longest_remark,
-                    "This was a call on other values than those given: " + std::string(which) +
+                    "This was a call on unseen values: " + std::string(which) +
                         "; try: if the code relies on what is special about the values given, " + std::string(remedy));
   }
   UnseenValuesInUse(const UnseenValuesInUse&) = delete;

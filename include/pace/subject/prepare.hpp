@@ -229,7 +229,7 @@ inline void note_declarations(const ComparisonPlan& plan, Result& result) {
   if (plan.reuses_outputs)
     result.notes.push_back("Later calls may overwrite the outputs of earlier ones, as declared (reuses_outputs).");
   if (plan.renew)
-    result.notes.push_back("Every round has operands of other values, equal for all; writing them is not timed.");
+    result.notes.push_back("Every round has unseen values, equal for all implementations; writing them is not timed.");
 }
 
 /// Prepares a comparison. If memory runs out for the operands, no participant is left.

@@ -1,4 +1,4 @@
-// Answers: whether a call computes the correct outputs, for the given values and for others.
+// Answers: whether a call computes the correct outputs, for the given values and for unseen ones.
 #pragma once
 
 #include <algorithm>
@@ -38,14 +38,15 @@ using AddReference = std::function<void(Expected&, const OperandSet&)>;
 
 /// Completes the remark of UnseenValuesInUse for values that are drawn.
 inline constexpr const char* remedy_for_drawn_values =
-    "draw others or none (check::CheckOptions::unseen_values = scaled or none in C++, --audit off on a command line), "
+    "choose other unseen values or none (check::CheckOptions::unseen_values = scaled or none in C++, --audit off on a "
+    "command line), "
     "or "
     "write valid ones for each round by .renew_each_round(function)";
 /// ... and for those of CheckOptions::edge_values.
 inline constexpr const char* remedy_for_edge_values =
     "leave such values out: check::CheckOptions::edge_values = false in C++, --audit off on a command line";
 
-/// What the baseline answers on other values than those given; nothing if it takes no others.
+/// The baseline's outputs on unseen values; nothing if it takes none.
 struct UnseenAnswers {
   Renewal renewal = Renewal::none;
   std::shared_ptr<OperandSet> operands = {};
@@ -66,7 +67,7 @@ struct UnseenAnswers {
 };
 /// Describes the values that a draw of this kind gives to operands, as a clause.
 [[nodiscard]] inline std::string describe_draw(const UnseenValues& source, Renewal renewal) {
-  return "pace drew others for operand tensor " + listed(source.changed_by(renewal)) + " (" + to_string(renewal) + ')';
+  return "pace drew those of operand tensor " + listed(source.changed_by(renewal)) + " (" + to_string(renewal) + ')';
 }
 
 /// Returns the number of elements of all floating-point tensors in a value that are finite, or not.
@@ -121,9 +122,9 @@ struct UnseenAnswers {
   return learned;
 }
 
-/// By the first kind of other values that the baseline takes, and by which its outputs change at all; if there is none,
-/// by the first one that changes places, or by any where outputs are compared as random numbers: the distribution of
-/// these may be the same for all values, and numbers that were drawn ahead for some are not.
+/// By the first kind of unseen values that the baseline takes, and by which its outputs change at all; if there is
+/// none, by the first one that changes places, or by any where outputs are compared as random numbers: the distribution
+/// of these may be the same for all values, and numbers that were drawn ahead for some are not.
 [[nodiscard]] inline UnseenAnswers find_unseen_answers(Implementation& baseline, const OperandSets& operands,
                                                        const OperandSet& given, const Expected& given_expected,
                                                        const check::CheckOptions& check, UnseenValues& source,
@@ -193,7 +194,7 @@ class Answers {
   const check::CheckOptions options;
 
   [[nodiscard]] bool checks() const { return options.method != check::CheckOptions::Method::none; }
-  /// Whether there are other values than those given that the baseline takes.
+  /// Whether there are unseen values that the baseline takes.
   [[nodiscard]] bool takes_unseen() const { return unseen_.renewal != Renewal::none; }
   /// Those of the last draw. Null: there are none.
   [[nodiscard]] const std::vector<at::Tensor>* unseen_values() const {
@@ -287,7 +288,7 @@ class Answers {
       if (!answer_unseen_values(baseline, operands_, given, unseen)) return false;
     } catch (...) {
       if (current_failure().device != Failure::Device::fine) throw;
-      // It took other values of this kind before, so that these are at fault.
+      // It took values of this kind before, so that these are at fault.
       return false;
     }
     // Learning tolerances takes more calls than there is time for between rounds; those of the first values are about
@@ -304,12 +305,12 @@ class Answers {
     const bool usual = renewal.family >= Renewal::scale;
     if (!usual && !stale) return {};
     const std::string changed =
-        std::string("other values in the same memory (the operands ") + to_string(renewal) + ")";
+        std::string("unseen values in the same memory (the operands ") + to_string(renewal) + ")";
     if (stale)
       return "it returned the answer for values that had been overwritten by " + changed +
              ", so the answer was kept, not computed: " + agreement.message;
     return "it is right for the operands given, but not for " + changed + ": " + agreement.message +
-           "; try: if it relies on what is special about the operands, choose other values or none "
+           "; try: if it relies on what is special about the operands, choose other unseen values or none "
            "(check::CheckOptions::unseen_values in C++, --audit off on a command line)";
   }
 

@@ -59,7 +59,7 @@ class Gradients final : public Check {
       const auto given = original.clone();
       const auto others = original.clone();
       const bool relied_on = move(others->tensors());
-      learn_at(baseline, others, "other values of the operands");
+      learn_at(baseline, others, "unseen values of the operands");
       // A candidate may rely on special operands, and the values given may lie at a kink. Then being right at one of
       // them is enough.
       if (relied_on || learned_.empty()) learn_at(baseline, given, "the operands given");
