@@ -1,4 +1,5 @@
 // What one call does, counted: by hand in the comments.
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/rand_like.h>
 #include <ATen/ops/randn.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -136,6 +138,28 @@ TEST_CASE("work that depends on the values is counted on the values given") {
                           .run(clock);
   REQUIRE(result["steps"].counts);
   CHECK(result["steps"].outcome == pace::Outcome::measured);
+}
+
+TEST_CASE("what was counted stays in the row of an implementation that throws in a later check") {
+  pace::test::FakeClock clock;
+  auto options = few_rounds();
+  options.audit = pace::Audit::standard;
+  const auto draw = [](const at::Tensor& x) { return at::rand_like(x); };
+  int calls = 0;
+  // Counts are taken by the fourth call.
+  const auto fails = [&](const at::Tensor& x) {
+    if (++calls > 5) throw std::runtime_error("no more");
+    return draw(x);
+  };
+  const auto result = pace::compare("draws", at::ones({64}))
+                          .options(options)
+                          .random()
+                          .baseline("eager", taking(clock, draw))
+                          .candidate("fails", taking(clock, fails))
+                          .run(clock);
+  CHECK(result["fails"].outcome == pace::Outcome::threw);
+  REQUIRE(result["fails"].counts);
+  CHECK(result["fails"].counts == result["eager"].counts);
 }
 
 TEST_CASE("a count that is expected of no implementation is an error") {

@@ -56,7 +56,7 @@ class AuditDriver final : public CandidateAudit {
   }
   void repair(std::size_t set) override { context_.repair(set); }
   void learn(const BaselineCalls& calls) override;
-  [[nodiscard]] Examination examine(Implementation& implementation, Nanoseconds took) override;
+  void examine(Implementation& implementation, Nanoseconds took, Examination& found) override;
   [[nodiscard]] timing::LeastTraffic before_candidates(const Options& options) override;
 
   // The rounds.
@@ -122,16 +122,14 @@ inline void AuditDriver::learn(const BaselineCalls& calls) {
   after_rounds_.add_first(std::make_unique<FirstChecksAgain>(context_.prepared, calls, *first_checks_, longest_call_));
 }
 
-inline Examination AuditDriver::examine(Implementation& implementation, Nanoseconds took) {
+inline void AuditDriver::examine(Implementation& implementation, Nanoseconds took, Examination& found) {
   longest_call_ = std::max(longest_call_, took);
-  Examination found;
   found.problem = find_fault_in_calls(implementation, found);
-  if (!found.problem.empty()) return found;
+  if (!found.problem.empty()) return;
   if (implementation.index == context_.baseline_index)
     found.made_calls = first_checks_->learn(implementation, found.notes);
   else
     found.problem = first_checks_->find_fault(implementation);
-  return found;
 }
 
 /// Calls an implementation on unseen values and on the values given. Enters its counts.

@@ -131,8 +131,9 @@ class CandidateAudit : public Auditor {
   virtual void repair(std::size_t set) = 0;
   /// Learns correct behaviour from the baseline.
   virtual void learn(const BaselineCalls& calls) = 0;
-  /// Makes further calls of an implementation whose first calls were correct. `took`: time of a checked call.
-  [[nodiscard]] virtual Examination examine(Implementation& implementation, Nanoseconds took) = 0;
+  /// Makes further calls of an implementation whose first calls were correct. `took`: time of a checked call. Enters
+  /// into `found` what it finds as it goes, so that this is there also if a call throws.
+  virtual void examine(Implementation& implementation, Nanoseconds took, Examination& found) = 0;
   /// Before the first call of a candidate. `options` limit timed calls. Returns the least traffic of every correct
   /// call.
   virtual timing::LeastTraffic before_candidates(const Options& /*options*/) { return {}; }

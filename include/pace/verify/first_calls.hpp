@@ -172,20 +172,30 @@ class FirstCalls {
                   .find_lost_graph = [this](Implementation& candidate) { return find_lost_graph(candidate); }});
   }
 
-  /// Makes the further calls of the audit, and enters their results.
+  /// Makes the further calls of the audit, and enters their results. If a call throws, the row keeps what was counted.
   [[nodiscard]] std::string examine(Implementation& implementation, Nanoseconds took, Result& result) {
     auto& row = result.implementations[implementation.index];
-    Examination examination = audit_.examine(implementation, took);
-    row.counts = examination.counts;
-    row.why_uncounted = std::move(examination.why_uncounted);
-    row.context.repeats_outputs = examination.repeats_outputs;
-    row.context.keeps = examination.keeps;
-    std::ranges::move(examination.notes, std::back_inserter(result.notes));
+    Examination examination;
+    try {
+      audit_.examine(implementation, took, examination);
+    } catch (...) {
+      enter(examination, row, result.notes);
+      throw;
+    }
+    enter(examination, row, result.notes);
     // Leaves the baseline's caches with the values given, not with unseen ones.
     std::vector<bool> with_graph;
     if (row.is_baseline && examination.problem.empty() && (learns_ || examination.made_calls))
       (void)call_checked(implementation, with_graph);
     return std::move(examination.problem);
+  }
+
+  static void enter(Examination& examination, ImplementationResult& row, std::vector<std::string>& notes) {
+    row.counts = examination.counts;
+    row.why_uncounted = std::move(examination.why_uncounted);
+    row.context.repeats_outputs = examination.repeats_outputs;
+    row.context.keeps = examination.keeps;
+    std::ranges::move(examination.notes, std::back_inserter(notes));
   }
 
   /// Adds the float64 reference for `operands`, if outputs are compared with it. It comes from the separate reference,

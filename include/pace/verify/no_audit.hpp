@@ -36,13 +36,12 @@ class NoAudit final : public CandidateAudit {
     calls_->complete = nullptr;
   }
 
-  [[nodiscard]] Examination examine(Implementation& implementation, Nanoseconds) override {
+  void examine(Implementation& implementation, Nanoseconds, Examination& found) override {
     const OperandSets& operands = *prepared_.operands;
     const auto call = [&] {
       return observe_call(implementation, operands, nullptr, prepared_.options.seed, calls_->expected.output);
     };
     const ObservedCall first = call(), second = call();
-    Examination found;
     for (const auto of_tensor : shortcuts_of_each(second.output, operands.tensors[0]))
       found.repeats_outputs = found.repeats_outputs || (of_tensor & repeats) != 0;
     enter_counts(
@@ -52,7 +51,6 @@ class NoAudit final : public CandidateAudit {
           return count_in_a_row(implementation, calls);
         },
         found);
-    return found;
   }
 
   void begin_pass() override {
