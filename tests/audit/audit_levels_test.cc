@@ -8,12 +8,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/rand_like.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/softmax.h>
 
@@ -187,6 +189,26 @@ TEST_CASE("what keeps answers by their operands' values is found by strict alone
   };
   CHECK(run_at(Audit::standard)["new"].judgements.at(0).verdict == pace::Verdict::passed);
   CHECK(run_at(Audit::strict)["new"].judgements.at(0).verdict == pace::Verdict::failed);
+}
+
+TEST_CASE("random numbers are drawn anew in each round, at each level") {
+  auto options = options_with(GENERATE(Audit::off, Audit::standard, Audit::strict));
+  pace::test::FakeClock clock;
+  std::set<float> first_of_output;
+  // A sample is one call.
+  const auto draw = pace::test::costing(clock, 2000, [&](const at::Tensor& x) {
+    const auto drawn = at::rand_like(x);
+    first_of_output.insert(drawn[0].item<float>());
+    return drawn;
+  });
+  const auto result = pace::compare("case", at::ones({64}))
+                          .options(options)
+                          .random()
+                          .baseline("old", draw)
+                          .candidate("new", draw)
+                          .run(clock);
+  CHECK(result["new"].outcome == Outcome::measured);
+  CHECK(first_of_output.size() >= result.rounds);
 }
 
 TEST_CASE("large operands are copied as seldom as can be") {

@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "pace/base/random.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
 #include "pace/subject/plan.hpp"
 #include "pace/subject/prepare.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/timing/rounds.hpp"
 #include "pace/verify/call_counts.hpp"
 #include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/observed_call.hpp"
@@ -27,7 +29,8 @@ namespace pace::detail {
 class NoAudit final : public CandidateAudit {
  public:
   /// Both must outlive it.
-  NoAudit(timing::Clock& clock, const Prepared& prepared) : clock_(clock), prepared_(prepared) {}
+  NoAudit(timing::Clock& clock, const Prepared& prepared)
+      : clock_(clock), prepared_(prepared), random_(prepared.options.check_seed) {}
 
   void finish() override { repair(0); }
   void repair(std::size_t set) override { detail::repair(prepared_, set); }
@@ -55,10 +58,20 @@ class NoAudit final : public CandidateAudit {
 
   void begin_pass() override {
     changed_.clear();
+    prepared_.operands->round_seed.reset();
     repair_all(prepared_);
   }
   void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t) override { timed_ = timed; }
   [[nodiscard]] bool found() const override { return false; }
+  [[nodiscard]] bool draws_anew() const override {
+    return calls_->expected.random && calls_->check.method == check::CheckOptions::Method::random;
+  }
+  /// Gives the round a seed of its own if outputs are random numbers. Not on a device: a graph has the same outputs at
+  /// each replay.
+  void round_started(std::size_t) override {
+    if (draws_anew() && clock_.modes() == nullptr) prepared_.operands->round_seed = random_();
+  }
+  void cycle_ended(const timing::Rounds&) override { prepared_.operands->round_seed.reset(); }
   void look_at_operands() override {
     for (std::size_t set = 0; set < prepared_.operands->sets.size(); ++set) {
       if (changed_.empty()) changed_ = changed_operand(*prepared_.operands, prepared_.operands->values(), set);
@@ -119,6 +132,8 @@ class NoAudit final : public CandidateAudit {
 
   timing::Clock& clock_;
   const Prepared& prepared_;
+  /// Seeds of the rounds.
+  SplitMix64 random_;
   std::optional<BaselineCalls> calls_;
   std::vector<std::size_t> timed_;
   /// Which operand changed that the baseline leaves alone, as text; empty if none.
