@@ -1,38 +1,23 @@
 // Result: the measurements of one comparison as plain values, without printing, judging and storing.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "pace/base/error.hpp"
-#include "pace/base/message_parts.hpp"
 #include "pace/base/units.hpp"
 #include "pace/base/utf8.hpp"
 #include "pace/result/conditions.hpp"
-#include "pace/result/suite_budget.hpp"
+#include "pace/result/gate_context.hpp"
+#include "pace/result/outcome.hpp"
 #include "pace/result/verdict.hpp"
 
 namespace pace {
-
-/// How the check and the measurement of one implementation ended.
-enum class Outcome {
-  measured,       ///< timed, and its outputs, if checked, agree with the baseline's
-  wrong,          ///< its outputs differ from the baseline's; it has no speed-up, timed or not
-  threw,          ///< ended with an exception; keeps its figures if that came after the rounds, in another timing mode
-  refused,        ///< could not be made or run here: no kernel, no package, too little memory
-  unreached,      ///< not run: the time of the whole program was spent
-  crashed,        ///< ended the whole process
-  timed_out,      ///< ran longer than allowed, so its process was ended
-  out_of_memory,  ///< needed more memory than was available
-};
 
 /// Quantiles of the time per iteration over all samples of one implementation.
 struct TimeSummary {
@@ -74,109 +59,6 @@ struct ControlSummary {
   SpeedupSummary speedup = {};  ///< measured speed-up
   bool proven_slower = false;   ///< whether a speed-up below 1 is proven at the comparison's alpha
   bool proven_faster = false;   ///< whether a speed-up above 1 is proven at the comparison's alpha
-};
-
-/// Effect of an objection on the verdicts of its row, the gravest first.
-enum class Severity {
-  impossible,  ///< the figures cannot be true: every verdict is `invalid`
-  unproven,    ///< the figures prove nothing about times: a claim that they meet is `invalid`
-  too_brief,   ///< the rounds were too brief (Options::least_duration): every verdict is `undecided`
-  unchecked,   ///< a check was left out: a claim that the figures meet is `undecided`
-  cut_short,   ///< the rounds ended early: explains a verdict of `undecided`
-};
-
-[[nodiscard]] inline const char* to_string(Severity severity) {
-  switch (severity) {
-    case Severity::impossible:
-      return "impossible";
-    case Severity::unproven:
-      return "unproven";
-    case Severity::too_brief:
-      return "too_brief";
-    case Severity::unchecked:
-      return "unchecked";
-    case Severity::cut_short:
-      return "cut_short";
-  }
-  return "";
-}
-
-/// A reason against the figures of a row.
-struct Objection {
-  Severity severity = Severity::impossible;  ///< effect on verdicts
-  std::string why = {};                      ///< as a clause
-  std::string remedy = {};                   ///< remedy to try, as a clause; may be empty
-
-  /// Returns both as one text.
-  [[nodiscard]] std::string describe() const {
-    return remedy.empty() ? why : why + std::string(before_remedy) + remedy;
-  }
-  /// Returns an objection of a text as describe() returns it.
-  [[nodiscard]] static Objection of(Severity severity, std::string_view described) {
-    auto parts = MessageParts::of("", described);
-    return {severity, std::move(parts.why), std::move(parts.remedy)};
-  }
-};
-
-/// Properties of a comparison that a gate needs to judge one of its rows.
-struct GateContext {
-  /// Name of the baseline; empty: unknown.
-  std::string baseline = {};
-  /// Samples of the baseline, in the order of rounds; null: unknown, as in a row read from a file.
-  std::shared_ptr<const std::vector<Nanoseconds>> baseline_samples = {};
-  /// Number of consecutive samples per crossover cycle.
-  std::size_t rounds_per_cycle = 1;
-  /// Number of iterations of each sample; 0: unknown.
-  std::int64_t iterations = 0;
-  /// Time from one cycle's start to the next one's, with the samples of all implementations; 0: unknown.
-  Nanoseconds cycle{};
-  /// Share of Options::alpha for one gate on this row. With `budget`: share of the rate that the comparison's
-  /// expectations spend; 0 if none is about times.
-  double alpha = 1e-3;
-  double beta = 1e-2;  ///< share of Options::beta for one gate on this row
-  /// Name of the comparison; empty: unknown.
-  std::string comparison = {};
-  /// Result::inputs of the comparison; empty: unknown.
-  std::string inputs = {};
-  /// Name of the clock of the verdicts, such as `graph`, if several clocks timed the calls; empty otherwise.
-  std::string clock = {};
-  /// Why the figures allow no verdict (see Conditions); empty: they do.
-  std::string disturbance = {};
-  /// Whether outputs repeat elements in memory: fewer are written than they have.
-  bool repeats_outputs = false;
-  /// Whether calls may keep values derived from an operand, so that they need not read it again.
-  bool keeps = false;
-  /// Reasons against the figures, at most one of each severity, the gravest first.
-  std::vector<Objection> objections = {};
-  /// Whether outputs for the caller's operands were off by a finite difference, which a wider tolerance could allow.
-  bool beyond_tolerance = false;
-  /// Speed-up in the rounds over the largest one that is likely on unseen values; 1: not proven to be larger.
-  double excess_in_rounds = 1;
-  /// Speed-up in the rounds over the median on unseen values, proven or not; 1: no factor that counts.
-  double likely_excess_in_rounds = 1;
-  /// Part of the comparison in the run's error budget (`--suite-alpha`), which matchers spend from; null: each matcher
-  /// has `alpha`.
-  std::shared_ptr<ComparisonBudget> budget = {};
-
-  /// Returns the reason and the remedy of the objection of this severity; empty if there is none.
-  [[nodiscard]] std::string describe(Severity severity) const {
-    const auto* const found = find(severity);
-    return found == nullptr ? std::string() : found->describe();
-  }
-  /// Returns the objection of this severity; null: there is none.
-  [[nodiscard]] const Objection* find(Severity severity) const {
-    const auto found = std::ranges::find(objections, severity, &Objection::severity);
-    return found == objections.end() ? nullptr : &*found;
-  }
-  /// Returns whether there is an objection of this severity.
-  [[nodiscard]] bool has(Severity severity) const { return find(severity) != nullptr; }
-  /// Enters an objection, replacing the one of its severity. An empty reason removes that one.
-  void enter(Objection objection) {
-    std::erase_if(objections, [&](const Objection& each) { return each.severity == objection.severity; });
-    if (objection.why.empty()) return;
-    const auto place = std::ranges::lower_bound(objections, objection.severity, {}, &Objection::severity);
-    objections.insert(place, std::move(objection));
-  }
 };
 
 /// Exact counts of one call, taken outside of the timed rounds.
@@ -240,15 +122,6 @@ struct Examined {
   bool outcome = false;     ///< whether the implementation ran and was correct
   bool judgements = false;  ///< the judgements of the comparison's expectations
   bool shown = false;       ///< a table beside Catch2's messages already has the judgements' messages
-};
-
-/// Why outputs that should be compared were not.
-enum class Uncompared {
-  varies,        ///< the baseline's outputs differ from call to call
-  only_nan,      ///< the outputs are NaN throughout
-  empty,         ///< the outputs have no elements
-  empty_or_nan,  ///< some outputs have no elements, and the others are NaN throughout
-  no_output,     ///< the function returns nothing and writes to no operand tensor that is compared
 };
 
 /// Measurements and judgements of one implementation: a row of a Result.
@@ -329,15 +202,6 @@ struct ImplementationResult {
 
 /// Result::phase of a result about the host's time for each call until it returns, on a GPU.
 inline constexpr const char* host_phase = "host";
-
-/// Why the rounds ended.
-enum class StopReason {
-  not_started,  ///< no implementation could be timed
-  budget,       ///< Options::budget was spent
-  max_rounds,   ///< Options::max_rounds was reached
-  rule,         ///< the stopping rule was met, such as when every expectation is decided
-  deadline,     ///< the time of the whole program was spent
-};
 
 /// Thrown when code reads a figure of a result that was passed over (Result::passed_over). Ends the test case. No
 /// std::exception, so that a test's handler of errors does not catch it.
@@ -456,89 +320,5 @@ struct Result {
 [[nodiscard]] inline std::string case_name(const Result& result) {
   return result.repeats_name ? name_with_inputs(result.name, result.inputs) : result.name;
 }
-
-/// Returns the name of the enumerator, with spaces for underscores.
-[[nodiscard]] inline const char* to_string(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::measured:
-      return "measured";
-    case Outcome::wrong:
-      return "wrong";
-    case Outcome::threw:
-      return "threw";
-    case Outcome::refused:
-      return "refused";
-    case Outcome::unreached:
-      return "unreached";
-    case Outcome::crashed:
-      return "crashed";
-    case Outcome::timed_out:
-      return "timed out";
-    case Outcome::out_of_memory:
-      return "out of memory";
-  }
-  return "?";
-}
-/// Prints to_string() of the value.
-inline std::ostream& operator<<(std::ostream& out, Outcome outcome) { return out << to_string(outcome); }
-
-/// Returns whether the implementation ran and failed: neither measured nor refused nor left out when time ran out.
-[[nodiscard]] inline bool at_fault(Outcome outcome) {
-  return outcome != Outcome::measured && outcome != Outcome::refused && outcome != Outcome::unreached;
-}
-
-/// Returns the name of the enumerator, with spaces for underscores.
-[[nodiscard]] inline const char* to_string(StopReason reason) {
-  switch (reason) {
-    case StopReason::not_started:
-      return "not started";
-    case StopReason::budget:
-      return "budget";
-    case StopReason::max_rounds:
-      return "max rounds";
-    case StopReason::rule:
-      return "rule";
-    case StopReason::deadline:
-      return "deadline";
-  }
-  return "?";
-}
-/// Returns the name of the enumerator, with spaces for underscores.
-[[nodiscard]] inline const char* to_string(Uncompared reason) {
-  switch (reason) {
-    case Uncompared::varies:
-      return "varies";
-    case Uncompared::only_nan:
-      return "only nan";
-    case Uncompared::empty:
-      return "empty";
-    case Uncompared::empty_or_nan:
-      return "empty or nan";
-    case Uncompared::no_output:
-      return "no output";
-  }
-  return "?";
-}
-/// Prints to_string() of the value.
-inline std::ostream& operator<<(std::ostream& out, Uncompared reason) { return out << to_string(reason); }
-/// Returns the reason as the end of a sentence about outputs.
-[[nodiscard]] inline const char* describe(Uncompared reason) {
-  switch (reason) {
-    case Uncompared::varies:
-      return "the baseline does not repeat itself";
-    case Uncompared::only_nan:
-      return "they are NaN throughout";
-    case Uncompared::empty:
-      return "they have no elements";
-    case Uncompared::empty_or_nan:
-      return "they have no elements, or are NaN throughout";
-    case Uncompared::no_output:
-      return "nothing is returned, and no operand tensor that is compared is written to; try: return what is computed, "
-             "write it to an operand tensor, or declare that nothing is compared (check::CheckOptions::Method::none)";
-  }
-  return "?";
-}
-/// Prints to_string() of the value.
-inline std::ostream& operator<<(std::ostream& out, StopReason reason) { return out << to_string(reason); }
 
 }  // namespace pace
