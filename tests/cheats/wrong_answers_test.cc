@@ -454,7 +454,8 @@ TEST_CASE("declarations that do not fit are errors") {
   CHECK_THAT(message([](auto& c) { c.ties(2); }, [](const at::Tensor& x) { return x.argmax(1); }),
              ContainsSubstring("names dimension 2"));
   CHECK_THAT(message([](auto& c) { c.ties(0, 1); }, sum), ContainsSubstring("names operand tensor 1"));
-  CHECK_THAT(message([](auto& c) { c.scratch(1); }, sum), ContainsSubstring("operand tensor 1 as scratch"));
+  CHECK_THAT(message([](auto& c) { c.scratch(1); }, sum),
+             ContainsSubstring("operand tensor 1 (counted from 0) as scratch"));
   CHECK_THAT(message([](auto& c) { c.order_free().sign_free(); }, honest), ContainsSubstring("exclude each other"));
   CHECK_THAT(message([](auto& c) { c.check(pace::check::CheckOptions::Function()); }, honest),
              ContainsSubstring("is null"));

@@ -595,8 +595,9 @@ TEST_CASE("an ill-formed comparison is an error, before anything runs") {
   const auto ignores = [](const at::Tensor&) {};
   CHECK_THROWS_WITH(pace::compare("x", at::ones({2})).baseline("a", ignores).scratch(0).keeps(0).run(),
                     ContainsSubstring("declares operand tensor 0 by both scratch() and keeps(); why: "));
-  CHECK_THROWS_MATCHES(pace::compare("x").candidate("a", nothing).run(), pace::Error,
-                       Message("comparison 'x': needs exactly one baseline; try: call .baseline(name, function) once"));
+  CHECK_THROWS_MATCHES(
+      pace::compare("x").candidate("a", nothing).run(), pace::Error,
+      Message("comparison 'x': needs exactly one baseline, and has none; try: call .baseline(name, function) once"));
   CHECK_THROWS_AS(pace::compare("x").baseline("a", nothing).baseline("b", nothing).run(), pace::Error);
   CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).candidate("a", nothing).run(), pace::Error,
                        Message("comparison 'x': has two implementations named 'a'; each needs a name of its own"));
@@ -604,7 +605,8 @@ TEST_CASE("an ill-formed comparison is an error, before anything runs") {
                        pace::Error,
                        Message("comparison 'x': expects something of 'b', which is not one of its candidates"));
   CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).expect(pace::SpeedupAtLeast(1)).run(), pace::Error,
-                       Message("comparison 'x': expects something of its candidates, of which it has none"));
+                       Message("comparison 'x': expects something of its candidates, of which it has none; try: add "
+                               "one by .candidate(name, function)"));
   for (const double amount : {-1.0, std::nan(""), HUGE_VAL}) {
     CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).bytes(amount).run(), pace::Error,
                          Message("comparison 'x': bytes of one iteration must be a number from 0 on"));
@@ -624,11 +626,13 @@ TEST_CASE("an ill-formed comparison is an error, before anything runs") {
     CHECK_THROWS_WITH(pace::compare("x", operand).baseline("a", [](const at::Tensor&) {}).run(),
                       StartsWith("comparison 'x': operand tensor 0 (of 1, counted from 0) is "));
   const auto unnamed = [](const at::Tensor&, const at::Tensor&, const at::Tensor&) {};
-  CHECK_THROWS_MATCHES(pace::compare("x", dense, dense, dense).baseline("a", unnamed).scratch(7).run(), pace::Error,
-                       Message("comparison 'x': declares operand tensor 7 as scratch; expected 0, 1 or 2"));
-  CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).scratch(0).run(), pace::Error,
-                       Message("comparison 'x': declares operand tensor 0 as scratch; expected none, since there are "
-                               "none"));
+  CHECK_THROWS_MATCHES(
+      pace::compare("x", dense, dense, dense).baseline("a", unnamed).scratch(7).run(), pace::Error,
+      Message("comparison 'x': declares operand tensor 7 (counted from 0) as scratch; expected 0, 1 or 2"));
+  CHECK_THROWS_MATCHES(
+      pace::compare("x").baseline("a", nothing).scratch(0).run(), pace::Error,
+      Message("comparison 'x': declares operand tensor 0 (counted from 0) as scratch; expected none, since there are "
+              "none"));
   pace::Options senseless;
   senseless.confidence = 2;
   CHECK_THROWS_AS(pace::compare("x").options(senseless).baseline("a", nothing).run(), pace::Error);

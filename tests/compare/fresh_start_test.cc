@@ -62,7 +62,7 @@ TEST_CASE("every call of a sample that writes to an operand finds its first valu
   CHECK_THAT(found, NoneMatch(is_changed));
   CHECK_THAT(found, Contains(1000));
   REQUIRE(result.notes.size() >= 1);
-  CHECK_THAT(result.notes.front(), ContainsSubstring("It writes to operand tensor 0"));
+  CHECK_THAT(result.notes.front(), ContainsSubstring("The baseline writes to operand tensor 0"));
 }
 
 TEST_CASE("large operands that are written to make for samples of few calls") {
@@ -121,7 +121,7 @@ TEST_CASE("the generators are reset before each sample of random calls") {
   const std::set<double> different(sums.begin(), sums.end());
   CHECK(sums.size() > 80);
   CHECK(different.size() < sums.size() / 3);
-  CHECK_THAT(result.notes.front(), ContainsSubstring("It draws random numbers"));
+  CHECK_THAT(result.notes.front(), ContainsSubstring("The baseline draws random numbers"));
 }
 
 }  // namespace

@@ -164,10 +164,10 @@ ends_with 42; shows "cache.pt2 writes to its buffer 'cache', and op:aten::relu d
 
 case="operands are declared by their numbers, and one that is not there is named"
 compares --trust --baseline $files/cache.pt --candidate $files/cache.pt2 --inputs $files/cache.inputs.pt --scratch 1 --keeps 0 --verbose
-ends_with 0; shows "What calls leave in operand tensor 1 (counted from 0) is not compared, as declared (scratch)"
+ends_with 0; shows "that calls leave in operand tensor 1 (counted from 0) are not compared, as declared (scratch)"
 shows "operand tensor 0 (counted from 0) may be kept between calls, as declared (keeps)"
 compares --trust --baseline $files/cache.pt --candidate $files/cache.pt2 --inputs $files/cache.inputs.pt --scratch 3
-ends_with 42; shows "declares operand tensor 3 as scratch"
+ends_with 42; shows "declares operand tensor 3 (counted from 0) as scratch"
 compares --trust --baseline $files/cache.pt --candidate $files/cache.pt2 --inputs $files/cache.inputs.pt --keeps x
 refuses "--keeps: invalid value 'x'; expected the number of an operand tensor, counted from 0"
 

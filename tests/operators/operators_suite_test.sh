@@ -57,7 +57,7 @@ expect_code 0; says "aten.gather.default[0]"; silent "Wrote"
 run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out" --verbose
 expect_code 0
 says "timm, float32: 3 operators, 3 ran, 0 refused or failed"; says "Wrote $table"; says "weighted by recorded calls"
-says "It writes to operand tensor 0: every call of a sample"
+says "The baseline writes to operand tensor 0 (counted from 0), so each call of a sample"
 holds "$table" '^operator,torchscript 20th,torchscript 50th,torchscript 80th,elapsed (s),eager abs (ms),torchscript abs (ms),calls,'
 [[ $(wc -l <"$table") == 4 ]] || complain "expected three rows below the header: $(<"$table")"
 # 3 + 4 calls of one text, 1 of the other.

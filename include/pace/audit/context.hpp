@@ -226,9 +226,9 @@ inline void AuditContext::learn(Implementation& of_baseline, const Expected& exp
                  KnownSizes(operands.pristine, expected.output, prepared.given->numbers()));
   const bool wanted = check.unseen_values != check::CheckOptions::UnseenValues::none &&
                       check.method != check::CheckOptions::Method::none;
-  constexpr double copies = 4;
+  constexpr int copies = 4;
   if (wanted && are_large(operands.pristine) && !copies_fit(clock, prepared, copies))
-    notes.push_back("No call was made on unseen values: " + format_significant(copies) +
+    notes.push_back("No call was made on unseen values: " + std::to_string(copies) +
                     " more copies of the operands would not fit into memory.");
   else if (wanted)
     unseen = find_unseen_answers(of_baseline, operands, *prepared.given, expected, check, *source, complete);

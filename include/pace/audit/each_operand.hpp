@@ -95,19 +95,18 @@ class EachOperand final : public Check {
   [[nodiscard]] std::string note() const {
     std::string text;
     const auto add = [&](const std::string& sentence) { text += (text.empty() ? "" : " ") + sentence; };
-    const auto pronoun = [](const std::vector<std::size_t>& operands) { return operands.size() == 1 ? "it" : "them"; };
-    const auto unseen = [&](const std::vector<std::size_t>& operands) {
-      return std::string("that an implementation ignores ") + pronoun(operands) + ", or keeps what it derives from " +
-             pronoun(operands) + ", would not be seen.";
+    const auto unseen = [](const std::vector<std::size_t>& operands) {
+      const std::string pronoun = operands.size() == 1 ? "it" : "them";
+      return ". An implementation that ignores " + pronoun + ", or keeps what it derives from " + pronoun +
+             ", would not be found.";
     };
     if (!without_effect_.empty())
-      add("No values were found for which operand tensor " + listed(without_effect_) +
-          (without_effect_.size() == 1 ? " alone changes" : " alone change") +
-          " an output of the baseline: " + unseen(without_effect_));
+      add("No values of operand tensor " + listed(without_effect_) +
+          " alone were found that change an output of the baseline" + unseen(without_effect_));
     if (!untried_.empty())
       add("Operand tensor " + listed(untried_) + (untried_.size() == 1 ? " was" : " were") +
           " not given unseen values alone, since " + (no_memory_ ? "memory ran out" : "that takes too many calls") +
-          ": " + unseen(untried_));
+          unseen(untried_));
     return text;
   }
 

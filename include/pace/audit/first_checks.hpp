@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "pace/audit/each_operand.hpp"
-#include "pace/base/format.hpp"
 #include "pace/base/random.hpp"
 #include "pace/base/units.hpp"
 #include "pace/check/tolerance.hpp"
@@ -89,12 +88,11 @@ class FirstChecks {
 
   /// Not for a training step: the gradient of a tie is a convention.
   void learn_edge_values(Implementation& baseline, std::vector<std::string>& notes) {
-    constexpr double copies = 20;
+    constexpr int copies = 20;
     if (!allowed_by(limits_of_edge_values) || !EdgeValues::applies(check_)) return;
     const bool strict = options_.audit == Audit::strict;
     if (are_large(operands_.pristine) && (!strict || !copies_fit(clock_, prepared_, copies))) {
-      notes.push_back("Edge values were not tried: that takes " + format_significant(copies) +
-                      " copies of the operands" +
+      notes.push_back("Edge values were not tried: that takes " + std::to_string(copies) + " copies of the operands" +
                       (strict ? ", for which too little memory is left." : "; try: --audit strict, which tries them."));
       return;
     }

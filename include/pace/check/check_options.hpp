@@ -152,13 +152,15 @@ inline void validate(const CheckOptions& options) {
   using Method = CheckOptions::Method;
   switch (options.method) {
     case Method::order_free:
-      return "Outputs are compared in any order of their rows, one for all with equally many, as declared "
-             "(order_free).";
+      return "Rows of outputs are compared in any order, as declared (order_free); outputs with equally many rows have "
+             "one "
+             "order.";
     case Method::sign_free:
       return "Vectors of the outputs are compared up to their signs, as declared (sign_free).";
     case Method::ties:
-      return "Indices are compared by what they find along dimension " + std::to_string(options.ties_dim) +
-             " of operand tensor " + std::to_string(options.ties_operand) + " (counted from 0), as declared (ties).";
+      return "Indices are compared by the values that they select from operand tensor " +
+             std::to_string(options.ties_operand) + " (counted from 0) along dimension " +
+             std::to_string(options.ties_dim) + ", as declared (ties).";
     case Method::random:
       return "Outputs are random numbers, as declared (random): their means, variances, shares of zeros and "
              "correlations "

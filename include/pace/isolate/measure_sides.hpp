@@ -266,8 +266,8 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
 inline constexpr double largest_handshake_share = 0.01;
 
 [[nodiscard]] inline std::string note_on_sides(Nanoseconds handshake, const Samples& samples) {
-  std::string note = "Each implementation ran in a process of its own (--isolate sides). A sample of no calls takes " +
-                     format_time(handshake) + " there, which is a part of every sample";
+  std::string note = "Each implementation ran in a process of its own (--isolate sides). Each sample includes " +
+                     format_time(handshake) + " to start it and to report its end";
   Nanoseconds shortest(std::numeric_limits<double>::infinity());
   for (std::size_t place = 0; place < samples.timed.size(); ++place) {
     std::vector<double> times;
@@ -278,7 +278,7 @@ inline constexpr double largest_handshake_share = 0.01;
   }
   if (handshake > largest_handshake_share * shortest)
     note += ": " + format_percent(handshake / shortest) +
-            " of those of the fastest one, so that speed-ups look that much nearer to 1 than they are";
+            " of the fastest one's, by which speed-ups may look nearer to 1 than they are";
   return note +
          ". Memory lies differently in each process, so that identical code differs by some tenths of a percent; try: "
          "--processes 12 for a limit that close.";

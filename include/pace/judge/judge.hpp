@@ -154,7 +154,7 @@ inline void add_speed_on_unseen_values(std::size_t index, const SpeedupSummary& 
   if (row.context.excess_in_rounds > 1)
     result.notes.push_back('\'' + row.name + "' is " + format_factor(speedup.median) +
                            " as fast as the baseline on unseen values, and " + format_factor(row.speedup->median) +
-                           " in the rounds, whose calls are repeated on the same values.");
+                           " in the rounds, which repeat the same values.");
 }
 
 /// Adds the speed-ups on unseen values to `result` and its phases.
@@ -376,8 +376,8 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
   // A training step changes its parameters itself.
   if (!checked || has_values || !plan.phases.empty()) return;
   const std::string why =
-      "its functions have no operand tensors that pace could give unseen values, so that results which are kept from "
-      "call to call would not be found";
+      "its functions have no operand tensors that pace could give unseen values, so that cached results would not be "
+      "found";
   const std::string remedy =
       "pass the tensors to pace::compare(name, tensors...), or declare .captures() (//benches/files: --captures)";
   // A baseline alone is compared only with itself.

@@ -58,7 +58,7 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
   const auto declares = [&](const std::vector<std::size_t>& operands, const std::string& as) {
     for (const std::size_t i : operands)
       if (i >= tensors.size())
-        complain("declares operand tensor " + std::to_string(i) + " as " + as + "; expected " +
+        complain("declares operand tensor " + std::to_string(i) + " (counted from 0) as " + as + "; expected " +
                  check::detail::numbers_below(tensors.size()));
   };
   declares(plan.scratch, "scratch");
@@ -70,9 +70,9 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
           " by both scratch() and keeps(); why: calls may overwrite a workspace, so that nothing of it stays; try: one "
           "of them");
   check::validate(plan.check);
-  if (std::count_if(plan.implementations.begin(), plan.implementations.end(),
-                    [](const auto& each) { return each.is_baseline; }) != 1)
-    complain("needs exactly one baseline; try: call .baseline(name, function) once");
+  if (const auto baselines = std::ranges::count_if(plan.implementations, &Planned::is_baseline); baselines != 1)
+    complain("needs exactly one baseline, and has " + (baselines == 0 ? "none" : std::to_string(baselines)) +
+             "; try: call .baseline(name, function) once");
   for (auto each = plan.implementations.begin(); each != plan.implementations.end(); ++each)
     if (std::any_of(plan.implementations.begin(), each,
                     [&](const auto& other) { return valid_utf8(other.name) == valid_utf8(each->name); }))
@@ -97,7 +97,7 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
                (of_time ? "candidates" : "implementations"));
     if (!of_time) continue;
     if (candidate.empty() && plan.implementations.size() == 1)
-      complain("expects something of its candidates, of which it has none");
+      complain("expects something of its candidates, of which it has none; try: add one by .candidate(name, function)");
     const std::string& reference = expectation.demand().reference;
     if (!reference.empty() && !planned(reference, false))
       complain("expects something to be faster than '" + reference + "', which is not one of its implementations");

@@ -219,13 +219,13 @@ inline void note_declarations(const ComparisonPlan& plan, Result& result) {
   if (auto declared = check::declaration_text(plan.check); !declared.empty())
     result.notes.push_back(std::move(declared));
   if (!plan.scratch.empty())
-    result.notes.push_back("What calls leave in operand tensor " + listed(plan.scratch) +
-                           " (counted from 0) is not compared, as declared (scratch).");
+    result.notes.push_back("The values that calls leave in operand tensor " + listed(plan.scratch) +
+                           " (counted from 0) are not compared, as declared (scratch).");
   if (!plan.keeps.empty())
     result.notes.push_back(
         "What implementations derive from operand tensor " + listed(plan.keeps) +
-        " (counted from 0) may be kept between calls, as declared (keeps): times are those of calls between which it "
-        "does not change.");
+        " (counted from 0) may be kept between calls, as declared (keeps): these values stay the same while times are "
+        "taken.");
   if (plan.reuses_outputs)
     result.notes.push_back("Later calls may overwrite the outputs of earlier ones, as declared (reuses_outputs).");
   if (plan.renew)

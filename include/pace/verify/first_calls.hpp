@@ -145,7 +145,8 @@ class FirstCalls {
     if (compares_graphs(implementation))
       if (auto problem = lost_graph(expected_.with_graph, with_graph); !problem.empty()) return problem;
     if (!agreement.correct) {
-      result.notes.push_back("The baseline does not repeat itself, so nothing was checked: " + agreement.message + ".");
+      result.notes.push_back("The baseline does not repeat itself, so no outputs were compared: " + agreement.message +
+                             '.');
       check_.method = check::CheckOptions::Method::none;
       row.checked = false;
       enter_uncompared(Uncompared::varies, row);
@@ -207,7 +208,8 @@ class FirstCalls {
       expected.reference = call_in_float64(reference, *prepared_.operands, operands, prepared_.options.seed);
     } catch (...) {
       check_.method = check::CheckOptions::Method::allclose;
-      result.notes.push_back("There is no float64 reference, so outputs were compared directly: " + current_message());
+      result.notes.push_back("The float64 reference threw, so outputs were compared directly: " + current_message() +
+                             '.');
     }
   }
 

@@ -44,7 +44,8 @@ inline void start_calls_alike(const Prepared& prepared, const Expected& expected
   operands.random = expected.random;
   operands.seed = prepared.options.seed;
   if (operands.random)
-    verified.result.notes.push_back("It draws random numbers: the generators are reset before each sample, untimed.");
+    verified.result.notes.push_back(
+        "The baseline draws random numbers, so the generators are reset before each sample, untimed.");
   if (operands.mutated.empty()) return;
   const double bytes = std::max(1.0, bytes_of(operands.pristine));
   const bool on_gpu = operands.pristine.front().is_cuda();
@@ -59,10 +60,9 @@ inline void start_calls_alike(const Prepared& prepared, const Expected& expected
       operands.spares[set].push_back(prepared.given->clone());
       operands.spare_tensors[set].push_back(operands.spares[set].back()->tensors());
     }
-  verified.result.notes.push_back("It writes to operand tensor " + listed(operands.mutated) +
-                                  ": every call of a sample (" + std::to_string(most) +
-                                  " at most) gets a copy of its own, restored before the sample, "
-                                  "untimed.");
+  verified.result.notes.push_back("The baseline writes to operand tensor " + listed(operands.mutated) +
+                                  " (counted from 0), so each call of a sample (" + std::to_string(most) +
+                                  " at most) has a copy of its own, restored before the sample, untimed.");
 }
 
 }  // namespace pace::detail
