@@ -56,103 +56,120 @@
 
 namespace pace::detail {
 
-/// Calibrates the implementations `timed`, runs their rounds by the selected clock, and audits them. `parts`: phases of
-/// the result that the samples are about. False if no time was left for any round.
-[[nodiscard]] inline bool run_gated_rounds(timing::Clock& clock, std::span<const gate::Stated> stated,
-                                           const gate::Rates& rates, const Prepared& prepared, const Verified& verified,
-                                           const std::vector<std::string>& parts, CandidateAudit& audit,
-                                           const std::vector<std::size_t>& timed, GatedRounds& gated,
-                                           Measurement& pass) {
-  auto panels = watch_expectations(prepared, parts, timed, stated, rates);
-  const auto cycles = fewest_cycles(panels, timed.size() - 1, prepared.options.confidence, rates);
-  gated.calibration = calibrate(clock, prepared, verified, timed, cycles, /*gated=*/!panels.empty());
-  if (gated.calibration.iterations == 0) return false;
-  std::optional<RoundValues> values;
-  if (prepared.renew) values.emplace(clock, prepared, audit);
-  gated.samples =
-      take_samples(clock, prepared, gated.calibration, std::move(panels), audit, values ? &*values : nullptr);
+/// Passes over the participants of one comparison, until one has figures of all that remain.
+class Passes {
+ public:
+  /// All must outlive it.
+  Passes(timing::Clock& clock, std::span<const gate::Stated> stated, const gate::Rates& rates, const Prepared& prepared,
+         const Verified& verified, CandidateAudit& audit)
+      : clock_(clock), stated_(stated), rates_(rates), prepared_(prepared), verified_(verified), audit_(audit) {}
 
-  // The host's time does not depend on the clock of the GPU.
-  auto* const modes = clock.modes();
-  if (modes != nullptr && modes->selected() != ClockChoice::host && clock_was_unsteady(gated.samples.conditions))
-    gated.clocks_alone = read_clocks_alone(*modes, gated.calibration.subjects, gated.calibration.iterations,
-                                           prepared.operands->sets.size());
-
-  report_step({.what = "checks after the rounds"});
-  // If the audit ended the rounds, there may be no figures.
-  auto findings = audit.check(audit.found() ? RoundFigures() : figures_of(gated.samples, prepared));
-  gated.slowed_baseline = std::move(findings.slowed_baseline);
-  gated.baseline_cores = findings.baseline_cores;
-  // For a GPU, the host's threads are not the timed work.
-  if (gated.baseline_cores <= 0 && modes == nullptr)
-    gated.baseline_cores = cores_in_rounds(gated.samples, prepared.participants.baseline());
-  pass.participants.drop(findings.dropped);
-  pass.notes.insert(pass.notes.end(), findings.notes.begin(), findings.notes.end());
-  pass.keeps.insert(pass.keeps.end(), findings.keeps.begin(), findings.keeps.end());
-  pass.objections.insert(pass.objections.end(), findings.objections.begin(), findings.objections.end());
-  gated.on_unseen_values = std::move(findings.on_unseen_values);
-  pass.max_abs_errors.resize(findings.max_abs_errors.size());
-  for (std::size_t i = 0; i < findings.max_abs_errors.size(); ++i)
-    pass.max_abs_errors[i] = std::max(pass.max_abs_errors[i], findings.max_abs_errors[i]);
-  pass.again = findings.measure_again && !pass.participants.empty();
-  return true;
-}
-
-/// Runs rounds by the host's time, if something is expected of it. The samples by the comparison's clock stay valid. An
-/// implementation that throws here keeps its figures there, with the fault. The others are measured again without it.
-inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stated> stated, const gate::Rates& rates,
-                            const Prepared& prepared, const Verified& verified, CandidateAudit& audit,
-                            Measurement& pass) {
-  auto& participants = pass.participants;
-  auto timed = participants.remaining();
-  const std::vector<std::string> parts{host_phase};
-  pass.host->mode = select_host(clock);
-  while (!watch_expectations(prepared, parts, timed, stated, rates).empty()) {
+  /// One pass: runs rounds for the gates, and times other modes. Exceptions of the user's code become values here. An
+  /// implementation that throws is dropped, and the others must be measured again.
+  [[nodiscard]] Measurement next(Participants left) {
+    Measurement pass{.participants = std::move(left)};
+    if (gate::expects_in_phase(stated_, host_phase)) pass.host.emplace();
     try {
-      if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts, audit, timed, *pass.host, pass))
-        pass.host->samples.rounds.stop_reason = StopReason::deadline;
-      return;
+      measure(pass);
     } catch (...) {
-      pass.host->samples = {};
-      const auto index = enter_exception_beside_rounds(clock, "in the rounds by the host's time: ", participants);
-      if (!index || *index == participants.baseline() || participants.device_lost()) return;
-      std::erase(timed, *index);
+      enter_exception(clock_, pass.participants);
+      pass.again = !pass.participants.empty();
     }
+    return pass;
   }
-}
 
-/// One pass over the participants: runs rounds for the gates, and times other modes. Exceptions of the user's code
-/// become values here. An implementation that throws is dropped, and the others must be measured again.
-[[nodiscard]] inline Measurement measure_once(timing::Clock& clock, std::span<const gate::Stated> stated,
-                                              const gate::Rates& rates, const Prepared& prepared,
-                                              const Verified& verified, CandidateAudit& audit, Participants left) {
-  Measurement pass{.participants = std::move(left)};
-  auto& participants = pass.participants;
-  auto* const modes = clock.modes();
-  if (gate::expects_in_phase(stated, host_phase)) pass.host.emplace();
-  try {
-    audit.begin_pass();
+ private:
+  void measure(Measurement& pass) {
+    auto& participants = pass.participants;
+    auto* const modes = clock_.modes();
+    audit_.begin_pass();
     if (modes != nullptr) modes->forget();
-    if (time_left(clock).count() <= 0) return participants.run_out_of_time(deadline_reason()), pass;
-    pass.gate.mode = select_mode(clock, prepared, participants.remaining(), gate::expects_on_device(stated));
+    if (time_left(clock_).count() <= 0) return participants.run_out_of_time(deadline_reason());
+    pass.gate.mode = select_mode(clock_, prepared_, participants.remaining(), gate::expects_on_device(stated_));
     participants.drop(pass.gate.mode.dropped);
-    if (participants.empty()) return pass;
-    if (!run_gated_rounds(clock, stated, rates, prepared, verified, parts_of_iteration(prepared), audit,
-                          participants.remaining(), pass.gate, pass))
-      return participants.run_out_of_time(deadline_reason()), pass;
-    if (modes == nullptr || pass.again || participants.empty()) return pass;
+    if (participants.empty()) return;
+    if (!run_rounds(parts_of_iteration(prepared_), participants.remaining(), pass.gate, pass))
+      return participants.run_out_of_time(deadline_reason());
+    if (modes == nullptr || pass.again || participants.empty()) return;
 
     const ClockChoice of_gate = modes->selected();
-    if (pass.host) run_host_rounds(*modes, stated, rates, prepared, verified, audit, pass);
-    if (pass.again || participants.empty() || participants.device_lost()) return pass;
+    if (pass.host) run_host_rounds(*modes, pass);
+    if (pass.again || participants.empty() || participants.device_lost()) return;
     report_step({.what = "other timing modes"});
-    pass.other = time_other_modes(clock, prepared, verified.options, of_gate, pass.host.has_value(), participants);
-  } catch (...) {
-    enter_exception(clock, participants);
-    pass.again = !participants.empty();
+    pass.other = time_other_modes(clock_, prepared_, verified_.options, of_gate, pass.host.has_value(), participants);
   }
-  return pass;
-}
+
+  /// Calibrates the implementations `timed`, runs their rounds by the selected clock into `gated`, and audits them.
+  /// `parts`: phases of the result that the samples are about. False if no time was left for any round.
+  [[nodiscard]] bool run_rounds(const std::vector<std::string>& parts, const std::vector<std::size_t>& timed,
+                                GatedRounds& gated, Measurement& pass) {
+    auto panels = watch_expectations(prepared_, parts, timed, stated_, rates_);
+    const auto cycles = fewest_cycles(panels, timed.size() - 1, prepared_.options.confidence, rates_);
+    gated.calibration = calibrate(clock_, prepared_, verified_, timed, cycles, /*gated=*/!panels.empty());
+    if (gated.calibration.iterations == 0) return false;
+    std::optional<RoundValues> values;
+    if (prepared_.renew) values.emplace(clock_, prepared_, audit_);
+    gated.samples =
+        take_samples(clock_, prepared_, gated.calibration, std::move(panels), audit_, values ? &*values : nullptr);
+
+    // The host's time does not depend on the clock of the GPU.
+    auto* const modes = clock_.modes();
+    if (modes != nullptr && modes->selected() != ClockChoice::host && clock_was_unsteady(gated.samples.conditions))
+      gated.clocks_alone = read_clocks_alone(*modes, gated.calibration.subjects, gated.calibration.iterations,
+                                             prepared_.operands->sets.size());
+
+    report_step({.what = "checks after the rounds"});
+    // If the audit ended the rounds, there may be no figures.
+    take_findings(audit_.check(audit_.found() ? RoundFigures() : figures_of(gated.samples, prepared_)), gated, pass);
+    return true;
+  }
+
+  /// Enters what the audit found in the rounds `gated` and after them.
+  void take_findings(AuditFindings findings, GatedRounds& gated, Measurement& pass) const {
+    gated.slowed_baseline = std::move(findings.slowed_baseline);
+    gated.baseline_cores = findings.baseline_cores;
+    // For a GPU, the host's threads are not the timed work.
+    if (gated.baseline_cores <= 0 && clock_.modes() == nullptr)
+      gated.baseline_cores = cores_in_rounds(gated.samples, prepared_.participants.baseline());
+    gated.on_unseen_values = std::move(findings.on_unseen_values);
+    pass.participants.drop(findings.dropped);
+    pass.notes.insert(pass.notes.end(), findings.notes.begin(), findings.notes.end());
+    pass.keeps.insert(pass.keeps.end(), findings.keeps.begin(), findings.keeps.end());
+    pass.objections.insert(pass.objections.end(), findings.objections.begin(), findings.objections.end());
+    pass.max_abs_errors.resize(findings.max_abs_errors.size());
+    for (std::size_t i = 0; i < findings.max_abs_errors.size(); ++i)
+      pass.max_abs_errors[i] = std::max(pass.max_abs_errors[i], findings.max_abs_errors[i]);
+    pass.again = findings.measure_again && !pass.participants.empty();
+  }
+
+  /// Runs rounds by the host's time, if something is expected of it. The samples by the comparison's clock stay valid.
+  /// An implementation that throws here keeps its figures there, with the fault. The others are measured again without
+  /// it.
+  void run_host_rounds(timing::ModeClock& modes, Measurement& pass) {
+    auto& participants = pass.participants;
+    auto timed = participants.remaining();
+    const std::vector<std::string> parts{host_phase};
+    pass.host->mode = select_host(modes);
+    while (!watch_expectations(prepared_, parts, timed, stated_, rates_).empty()) {
+      try {
+        if (!run_rounds(parts, timed, *pass.host, pass)) pass.host->samples.rounds.stop_reason = StopReason::deadline;
+        return;
+      } catch (...) {
+        pass.host->samples = {};
+        const auto index = enter_exception_beside_rounds(clock_, "in the rounds by the host's time: ", participants);
+        if (!index || *index == participants.baseline() || participants.device_lost()) return;
+        std::erase(timed, *index);
+      }
+    }
+  }
+
+  timing::Clock& clock_;
+  std::span<const gate::Stated> stated_;
+  const gate::Rates& rates_;
+  const Prepared& prepared_;
+  const Verified& verified_;
+  CandidateAudit& audit_;
+};
 
 /// Returns the audit of `plan`'s level. Throws Error for a level that is not compiled.
 [[nodiscard]] inline StartAudit start_audit_of(const ComparisonPlan& plan) {
@@ -184,8 +201,8 @@ inline void run_host_rounds(timing::ModeClock& clock, std::span<const gate::Stat
   if (are_large(prepared.operands->pristine)) return_freed_memory();
   Measurement measurement{.participants = verified.participants, .again = !verified.participants.empty()};
   if (gate::expects_in_phase(stated, host_phase)) measurement.host.emplace();
-  while (measurement.again)
-    measurement = measure_once(clock, stated, rates, prepared, verified, *audit, measurement.participants);
+  Passes passes(clock, stated, rates, prepared, verified, *audit);
+  while (measurement.again) measurement = passes.next(measurement.participants);
   Measured measured{summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels),
                     verified.traffic};
   if (measurement.host) std::ranges::move(measurement.host->samples.panels, std::back_inserter(measured.panels));

@@ -284,7 +284,7 @@ inline constexpr double largest_handshake_share = 0.01;
          "--processes 12 for a limit that close.";
 }
 
-/// One pass over the remaining sides, like measure_once() within one process.
+/// One pass over the remaining sides, like Passes::next() within one process.
 [[nodiscard]] inline Measurement measure_sides_once(timing::Clock& clock, std::span<const gate::Stated> stated,
                                                     const gate::Rates& rates, const Prepared& prepared,
                                                     const Sides& sides, Verified& verified, Participants left) {
