@@ -27,6 +27,8 @@
 #include "pace/gate/suite_share.hpp"
 #include "pace/isolate/measure_sides.hpp"
 #include "pace/judge/judge.hpp"
+#include "pace/judge/measurement.hpp"
+#include "pace/judge/summarize.hpp"
 #include "pace/measure/calibrate.hpp"
 #include "pace/measure/clocks_alone.hpp"
 #include "pace/measure/round_values.hpp"

@@ -22,6 +22,8 @@
 #include "pace/isolate/remote.hpp"
 #include "pace/isolate/worker.hpp"
 #include "pace/judge/judge.hpp"
+#include "pace/judge/measurement.hpp"
+#include "pace/judge/summarize.hpp"
 #include "pace/measure/audit_schedule.hpp"
 #include "pace/measure/calibrate.hpp"
 #include "pace/measure/rounds.hpp"
