@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,27 +12,21 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/arange.h>
 #include <c10/core/GradMode.h>
 
+#include "pace/audit/alike_operands.hpp"
+#include "pace/audit/value_changes.hpp"
 #include "pace/base/format.hpp"
 #include "pace/base/random.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/check/outputs.hpp"
-#include "pace/check/raw_memory.hpp"
 #include "pace/check/restore.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
 #include "pace/values/changed_memory.hpp"
-#include "pace/values/quantized_values.hpp"
-#include "pace/values/random_draws.hpp"
-#include "pace/values/related_integers.hpp"
 #include "pace/values/renewal.hpp"
-#include "pace/values/replaced_values.hpp"
-#include "pace/values/special_values.hpp"
 #include "pace/values/unseen_values.hpp"
-#include "pace/values/value_structure.hpp"
 #include "pace/verify/answers.hpp"
 #include "pace/verify/check.hpp"
 #include "pace/verify/expected.hpp"
@@ -139,57 +132,7 @@ class EachOperand final : public Check {
     /// ... with random numbers in [1/4, 1) for all zeros, which may multiply the group.
     filled
   };
-  /// How the unseen values of a group are made.
-  enum class Way {
-    /// By the kind of unseen values that the baseline takes.
-    draw,
-    /// ... divided by 16 or 256, for functions that saturate.
-    shrink,
-    shrink_far,
-    /// ... times 16.
-    grow,
-    /// Zeros become numbers in [1/4, 1).
-    fill,
-    /// One in eight bools is negated.
-    flip,
-    /// One in eight of equal values becomes zero (see zero_some_ones()).
-    zero_some,
-    /// ... or all become different (see make_unequal()).
-    make_unequal,
-    /// ... or equal rows become different (see make_rows_unlike()).
-    unlike_rows,
-    /// Numbers change places (see mix_elements()).
-    mix,
-    /// Integers become smaller (see lower_integers()).
-    lower
-  };
-  [[nodiscard]] static std::string describe(Way way) {
-    switch (way) {
-      case Way::draw:
-        break;
-      case Way::shrink:
-        return "divided by 16";
-      case Way::shrink_far:
-        return "divided by 256";
-      case Way::grow:
-        return "times 16";
-      case Way::fill:
-        return "numbers in place of zeros";
-      case Way::flip:
-        return "some bools negated";
-      case Way::zero_some:
-        return "some ones replaced by zeros";
-      case Way::make_unequal:
-        return "different values in place of equal ones";
-      case Way::unlike_rows:
-        return "different rows in place of equal ones";
-      case Way::mix:
-        return "single values in other places";
-      case Way::lower:
-        return "smaller integers";
-    }
-    return {};
-  }
+  using Way = WayToChange;
   struct Change {
     std::vector<std::size_t> group;
     Others others;
@@ -202,38 +145,12 @@ class EachOperand final : public Check {
     UnseenAnswers after;
   };
 
-  [[nodiscard]] static bool shares_memory(const at::Tensor& one, const at::Tensor& other) {
-    return one.has_storage() && other.has_storage() && one.storage().data() != nullptr &&
-           one.storage().data() == other.storage().data();
-  }
-
-  [[nodiscard]] std::vector<std::vector<std::size_t>> find_groups() const {
-    const auto& tensors = operands_.pristine;
-    std::vector<std::vector<std::size_t>> groups;
-    const auto belong_together = [&](std::size_t one, std::size_t other) {
-      return (is_integer(one) && is_integer(other)) || are_alike(one, other);
-    };
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (!tensors[i].defined() || tensors[i].numel() == 0 || operands_.may_change(i) ||
-          !(check::detail::is_plain(tensors[i]) || is_changeable_quantized(tensors[i])))
-        continue;
-      const auto known = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
-        return std::any_of(group.begin(), group.end(), [&](std::size_t other) { return belong_together(i, other); });
-      });
-      if (known == groups.end())
-        groups.push_back({i});
-      else
-        known->push_back(i);
-    }
-    return groups;
-  }
-
   void find_changes() {
     unseen_ = find_unseen_answers(baseline_, operands_, original_, given_, options_, source_,
                                   [](Expected&, const OperandSet&) {});
     calls_left_ -= unseen_.calls;
     operands_.restore_all(0);
-    const auto groups = find_groups();
+    const auto groups = alike_.find_groups();
     const bool draws = unseen_.renewal.varies();
     // The draw for the only group was seen to matter.
     const bool matters = groups.size() == 1 && draws && differs(given_, unseen_.expected);
@@ -251,7 +168,7 @@ class EachOperand final : public Check {
     calls_left_ = std::max(calls_left_, calls_for_special);
     for (const auto& group : groups)
       for (const std::size_t i : group)
-        if (first_alike(group, i)) learn_special(alike(group, i));
+        if (alike_.first_alike(group, i)) learn_special(alike_.alike(group, i));
   }
 
   void give_up() {
@@ -260,21 +177,7 @@ class EachOperand final : public Check {
     unseen_ = {};
     without_effect_.clear();
     untried_.clear();
-    for (const auto& group : find_groups()) untried_.insert(untried_.end(), group.begin(), group.end());
-  }
-
-  [[nodiscard]] bool are_alike(std::size_t one, std::size_t other) const {
-    return source_.same_as(one) == source_.same_as(other) ||
-           shares_memory(operands_.tensors[0][one], operands_.tensors[0][other]);
-  }
-  [[nodiscard]] std::vector<std::size_t> alike(const std::vector<std::size_t>& group, std::size_t i) const {
-    std::vector<std::size_t> found;
-    for (const std::size_t other : group)
-      if (are_alike(i, other)) found.push_back(other);
-    return found;
-  }
-  [[nodiscard]] bool first_alike(const std::vector<std::size_t>& group, std::size_t i) const {
-    return alike(group, i).front() == i;
+    for (const auto& group : alike_.find_groups()) untried_.insert(untried_.end(), group.begin(), group.end());
   }
 
   void learn_group(const std::vector<std::size_t>& group, bool draws) {
@@ -372,7 +275,7 @@ class EachOperand final : public Check {
       if (change.others != Others::given) {
         if (change.others == Others::filled && !fill_zeros_of_others(tried.before, in_group)) return std::nullopt;
         for (std::size_t i = 0; i < tried.before.size(); ++i) {
-          const bool filled = change.others == Others::filled && is_zeros(i);
+          const bool filled = change.others == Others::filled && value_changes_.is_zeros(i);
           if (in_group(i) || operands_.may_change(i)) continue;
           if (!filled) check::restore_tensor(unseen_.values[i], tried.before[i]);
           check::restore_tensor(tried.before[i], after.values[i]);
@@ -388,7 +291,8 @@ class EachOperand final : public Check {
       const std::uint64_t seed = random_();
       // Operands that are equal stay so.
       for (const std::size_t i : change.group)
-        changes = apply(change.way, i, after.values[i], SplitMix64(seed + source_.same_as(i))) || changes;
+        changes =
+            value_changes_.apply(change.way, i, after.values[i], SplitMix64(seed + source_.same_as(i))) || changes;
       if (!changes) return std::nullopt;
     } catch (...) {
       const Failure failure = current_failure();
@@ -404,123 +308,16 @@ class EachOperand final : public Check {
     return tried;
   }
 
-  [[nodiscard]] bool is_zeros(std::size_t i) const {
-    return has_real_values(operands_.pristine[i]) && source_.structure(i).zeros;
-  }
-
-  static void fill(at::Tensor& values, SplitMix64& random) {
-    draw_in_parts(
-        values.numel(), random, values.options().dtype(c10::toRealValueType(values.scalar_type())),
-        [](SplitMix64& from) { return 1.5 * draw_factor(from) - 0.5; },
-        [flat = values.view({-1})](std::int64_t first, std::int64_t count, const at::Tensor& part) {
-          flat.narrow(0, first, count).copy_(part);
-        });
-  }
-
   template <class InGroup>
   [[nodiscard]] bool fill_zeros_of_others(const std::vector<at::Tensor>& tensors, const InGroup& in_group) {
     bool filled = false;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (in_group(i) || operands_.may_change(i) || !tensors[i].defined() || !is_zeros(i)) continue;
+      if (in_group(i) || operands_.may_change(i) || !tensors[i].defined() || !value_changes_.is_zeros(i)) continue;
       at::Tensor memory = flat_memory(tensors[i]);
-      fill(memory, random_);
+      ValueChanges::fill(memory, random_);
       filled = true;
     }
     return filled;
-  }
-
-  /// Applies `way` to operand `i`, drawn before. Returns whether that changes it.
-  [[nodiscard]] bool apply(Way way, std::size_t i, const at::Tensor& tensor, SplitMix64 random) const {
-    const bool real = has_real_values(operands_.pristine[i]);
-    const auto& structure = source_.structure(i);
-    const auto multiply = [&](double factor) {
-      if (!real || structure.is_special()) return false;
-      flat_memory(tensor).mul_(factor);
-      return true;
-    };
-    switch (way) {
-      case Way::draw:
-        return false;
-      case Way::shrink:
-        return multiply(0x1p-4);
-      case Way::shrink_far:
-        return multiply(0x1p-8);
-      case Way::grow:
-        // One sign may mean coordinates, which have a largest value.
-        return structure.both_signs && multiply(0x1p4);
-      case Way::fill: {
-        if (!is_zeros(i)) return false;
-        at::Tensor memory = flat_memory(tensor);
-        fill(memory, random);
-        return true;
-      }
-      case Way::flip: {
-        constexpr std::int64_t few = 2;
-        if (tensor.scalar_type() != at::kBool) return false;
-        at::Tensor values = check::detail::distinct_values_of(tensor);
-        // Larger operands in order, like padding, stay so.
-        if (values.numel() > few && !source_.moves(i) && !values.all().item<bool>() && values.any().item<bool>())
-          return false;
-        const auto one = static_cast<std::int64_t>(random.below(static_cast<std::size_t>(values.numel())));
-        const auto places = at::TensorOptions().device(values.device()).dtype(at::kLong);
-        if (values.numel() <= few)  // two negated ones may cancel
-          values.logical_xor_(at::arange(values.numel(), places).eq(one).view(values.sizes()));
-        else if (source_.keeps_sum(i))
-          exchange_some(values, random);
-        else
-          resample_values(values, 0, random);
-        return true;
-      }
-      default:
-        return apply_special(way, i, tensor, random);
-    }
-  }
-
-  [[nodiscard]] bool apply_special(Way way, std::size_t i, const at::Tensor& tensor, SplitMix64& random) const {
-    if (way == Way::lower) {
-      if (!is_integer(i) || source_.moves(i) || source_.is_related(i)) return false;
-      at::Tensor values = check::detail::distinct_values_of(tensor);
-      const LowerBounds bounds{least_integer(i), source_.keeps_sum(i), source_.keeps_largest(i)};
-      return lower_integers(values, bounds, random);
-    }
-    if (!has_real_values(operands_.pristine[i])) return false;
-    at::Tensor values = check::detail::distinct_values_of(tensor);
-    const auto& structure = source_.structure(i);
-    // A draw may have scaled them.
-    check::restore_tensor(operands_.pristine[i], tensor);
-    switch (way) {
-      case Way::zero_some:
-        return zero_some_ones(values, random);
-      case Way::make_unequal:
-        return make_unequal(values, structure, random);
-      case Way::unlike_rows:
-        return make_rows_unlike(values, structure, random);
-      case Way::mix:
-        return mix_elements(values, structure, random);
-      default:
-        return false;
-    }
-  }
-
-  [[nodiscard]] bool is_integer(std::size_t i) const {
-    return c10::isIntegralType(operands_.pristine[i].scalar_type(), /*includeBool=*/false);
-  }
-
-  /// For a single integer: the largest one below it in operands of a few integers, or 0. The last index of a range is
-  /// no smaller than its first.
-  [[nodiscard]] std::int64_t least_integer(std::size_t i) const {
-    constexpr std::int64_t few = 4;
-    if (operands_.pristine[i].numel() != 1) return 0;
-    const auto own = operands_.pristine[i].item<std::int64_t>();
-    std::int64_t least = 0;
-    for (std::size_t other = 0; other < operands_.pristine.size(); ++other) {
-      const at::Tensor& values = operands_.pristine[other];
-      if (!values.defined() || values.numel() == 0 || values.numel() > few || !is_integer(other)) continue;
-      const at::Tensor flat = values.to(at::kLong).flatten();
-      for (std::int64_t place = 0; place < flat.numel(); ++place)
-        if (const auto value = flat[place].item<std::int64_t>(); value < own) least = std::max(least, value);
-    }
-    return least;
   }
 
   [[nodiscard]] std::string judge(Implementation& implementation, const Change& change, Tried& tried) {
@@ -578,6 +375,8 @@ class EachOperand final : public Check {
   const Expected& given_;
   const check::CheckOptions& options_;
   UnseenValues source_;
+  ValueChanges value_changes_{operands_.pristine, source_};
+  AlikeOperands alike_{operands_, source_, value_changes_};
   std::uint64_t seed_of_calls_;
   Learn learn_tolerances_;
   SplitMix64 random_{source_.draw_seed()};
