@@ -229,6 +229,40 @@ namespace detail {
   return {};
 }
 
+/// Moments of the finite elements of a tensor, the share of zeros among them, and the number of others.
+struct Moments {
+  double count = 0, mean = 0, variance = 0, fourth = 0, zeros = 0, odd = 0;
+};
+
+[[nodiscard]] inline Moments moments_of(const at::Tensor& tensor) {
+  if (tensor.is_complex()) throw Error("random: expected real numbers, got " + dtype_text(tensor.scalar_type()));
+  const auto values = on_cpu_as(strided(tensor), at::kDouble).reshape({-1});
+  const auto* x = static_cast<const double*>(values.const_data_ptr());
+  const std::int64_t size = values.numel();
+  Moments m;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (!std::isfinite(x[i])) {
+      ++m.odd;
+      continue;
+    }
+    ++m.count;
+    m.mean += x[i];
+    m.zeros += x[i] == 0;
+  }
+  if (m.count == 0) return m;
+  m.mean /= m.count;
+  m.zeros /= m.count;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (!std::isfinite(x[i])) continue;
+    const double square = (x[i] - m.mean) * (x[i] - m.mean);
+    m.variance += square;
+    m.fourth += square * square;
+  }
+  m.variance /= m.count;
+  m.fourth /= m.count;
+  return m;
+}
+
 }  // namespace detail
 
 /// Returns how the distributions of `actual` and `expected` differ; empty if they do not. Compares means, variances and
@@ -236,40 +270,8 @@ namespace detail {
 /// comparisons. If all elements are finite, also compares the numbers of different values and the correlations of
 /// neighbours. Throws Error for complex numbers.
 [[nodiscard]] inline std::string distribution_problem(const at::Tensor& expected, const at::Tensor& actual) {
-  struct Moments {
-    double count = 0, mean = 0, variance = 0, fourth = 0, zeros = 0, odd = 0;
-  };
   constexpr double standard_errors = 6;
-  const auto moments_of = [](const at::Tensor& tensor) {
-    if (tensor.is_complex())
-      throw Error("random: expected real numbers, got " + detail::dtype_text(tensor.scalar_type()));
-    const auto values = detail::on_cpu_as(detail::strided(tensor), at::kDouble).reshape({-1});
-    const auto* x = static_cast<const double*>(values.const_data_ptr());
-    const std::int64_t size = values.numel();
-    Moments m;
-    for (std::int64_t i = 0; i < size; ++i) {
-      if (!std::isfinite(x[i])) {
-        ++m.odd;
-        continue;
-      }
-      ++m.count;
-      m.mean += x[i];
-      m.zeros += x[i] == 0;
-    }
-    if (m.count == 0) return m;
-    m.mean /= m.count;
-    m.zeros /= m.count;
-    for (std::int64_t i = 0; i < size; ++i) {
-      if (!std::isfinite(x[i])) continue;
-      const double square = (x[i] - m.mean) * (x[i] - m.mean);
-      m.variance += square;
-      m.fourth += square * square;
-    }
-    m.variance /= m.count;
-    m.fourth /= m.count;
-    return m;
-  };
-  const Moments e = moments_of(expected), a = moments_of(actual);
+  const detail::Moments e = detail::moments_of(expected), a = detail::moments_of(actual);
   std::string problem;
   const auto compare = [&](const char* what, double of_e, double of_a, double variance, double floor) {
     const double allowed = standard_errors * std::sqrt(variance) + floor;
