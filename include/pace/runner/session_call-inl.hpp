@@ -33,10 +33,10 @@ inline void refuse_beside_suite_alpha(const SessionOptions& options) {
   };
   if (options.given.has("--alpha")) refuse("--alpha", "which gives each comparison an error rate of its own");
   if (!options.baseline.compare_with.empty())
-    refuse("--baseline", "whose gates have the error rate of each comparison");
+    refuse("--baseline", "whose gates spend the error rate of each comparison");
   if (options.processes > 1)
-    refuse("--processes", "whose gates on a speed-up over the baseline have the error rate of each comparison");
-  if (options.resume) refuse("--resume", "since the earlier run may have spent any part of the rate");
+    refuse("--processes", "whose gates on a speed-up over the baseline spend the error rate of each comparison");
+  if (options.resume) refuse("--resume", "since the earlier run may have spent any part of that rate");
 }
 
 /// Throws InputError for options that are at odds with a list or a dry run; those of `replaced` are the program's own,

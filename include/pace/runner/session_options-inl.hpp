@@ -110,7 +110,7 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
        {{"--verbose", "print a block for each case, with all implementations, timing modes and notes",
          args::flag(options.verbose)},
         Option("--no-table", "print no table of results", args::flag(options.no_table))
-            .excludes({"--verbose"}, "which asks for a longer table"),
+            .excludes({"--verbose"}, "that one asks for a longer table"),
         {"--no-progress", "do not show what runs now and how long it still takes", args::flag(options.no_progress)}}},
       {"Files",
        {{"--csv", "write one row per case and implementation", args::file(options.csv)},

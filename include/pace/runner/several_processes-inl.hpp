@@ -30,7 +30,7 @@ namespace pace::runner::detail {
   if (!options.baseline.compare_with.empty() || !options.baseline.save.empty())
     refuse(
         "does not go with --baseline and --save-baseline, since the gates decide how many processes there are; "
-        "expected a number of runs with --save-baseline FILE that is fixed beforehand");
+        "expected a fixed number of runs, each with --save-baseline FILE");
   if (options.resume) refuse("does not go with --resume; expected one of them");
   if (options.given.has("--stop") && options.measuring.stop == StopPolicy::decided)
     refuse(
