@@ -17,6 +17,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -109,70 +110,82 @@ PACE_INLINE std::vector<std::string> environment_for_replicates(const std::strin
   return kept;
 }
 
-}  // namespace detail
+/// Runs the processes of a ReplicatedRun, and judges what they found.
+class ReplicateProcesses {
+ public:
+  /// `run` must outlive it. The files under the given names serve as locks: another run or option with such a name is
+  /// refused.
+  explicit ReplicateProcesses(const ReplicatedRun& run) : run_(run), seeds_(run.seed) {
+    for (const auto& path : run.files.all()) locks_.push_back(std::make_unique<OutputFile>(path));
+  }
 
-PACE_INLINE int run_replicates(const std::vector<std::string>& words, const ReplicateFiles& files, std::size_t most,
-                               std::uint64_t seed, bool allow_undecided, bool allow_unmeasured, std::ostream& out,
-                               std::ostream& err,
-                               const std::function<void(const std::vector<FailedCase>& failed)>& on_failed,
-                               const std::function<void(const std::string& json)>& on_results) {
-  SplitMix64 seeds(seed);
-  gate::Replicates replicates;
-  timing::WallClock clock;
-  detail::Rest rest;
-  // The files under the given names serve as locks: another run or option with such a name is refused.
-  std::vector<std::unique_ptr<OutputFile>> locks;
-  for (const auto& path : files.all()) locks.push_back(std::make_unique<OutputFile>(path));
-  bool has_written = false;
-  const auto& deadline = run_context().deadline;
-  Nanoseconds longest{};
-  for (std::size_t process = 1; process <= most && !replicates.decided(); ++process) {
-    const Nanoseconds start = clock.now();
-    // The first process runs even if no time is left, so that the names of unreached implementations are known.
-    if (process > 1 && deadline && start + longest > deadline->time) {
-      out << "no further process: " << deadline->reason << '\n';
-      break;
+  [[nodiscard]] int run() {
+    const auto& deadline = run_context().deadline;
+    for (std::size_t process = 1; process <= run_.most && !replicates_.decided(); ++process) {
+      const Nanoseconds start = clock_.now();
+      // The first process runs even if no time is left, so that the names of unreached implementations are known.
+      if (process > 1 && deadline && start + longest_ > deadline->time) {
+        run_.out << "no further process: " << deadline->reason << '\n';
+        break;
+      }
+      // The gates may be decided before the last of them.
+      if (progress() != nullptr) progress()->part(process, run_.most);
+      report_step({.what = "all tests in a process of its own"});
+      const UnnamedFile found, output;
+      const int code = run_process(process, start, found, output);
+      if (const auto end = take(process, code, found, output)) return *end;
+      if (code != exit_unmeasured) longest_ = std::max(longest_, clock_.now() - start);
     }
-    // The gates may be decided before the last of them.
-    if (progress() != nullptr) progress()->part(process, most);
-    report_step({.what = "all tests in a process of its own"});
-    const detail::UnnamedFile found, output;
+    return judge();
+  }
+
+ private:
+  /// Runs one process, which began at `start`. Returns its exit code.
+  [[nodiscard]] int run_process(std::size_t process, Nanoseconds start, const UnnamedFile& found,
+                                const UnnamedFile& output) {
+    const auto& deadline = run_context().deadline;
     const Nanoseconds left_over =
         deadline ? deadline->time - start : Nanoseconds(std::numeric_limits<double>::infinity());
-    auto own_words = detail::words_for_replicate(words, files, process, seeds(), left_over);
-    const auto before = detail::state_of_files(files, process);
-    const ReplicateFiles of_results{.json = files.json};
-    const auto results_before = detail::state_of_files(of_results, process);
-    const int code =
-        detail::run_self(std::move(own_words), detail::environment_for_replicates(found.path(), process), output);
+    auto own_words = words_for_replicate(run_.words, run_.files, process, seeds_(), left_over);
+    const auto before = state_of_files(run_.files, process);
+    const ReplicateFiles of_results{.json = run_.files.json};
+    const auto results_before = state_of_files(of_results, process);
+    const int code = run_self(std::move(own_words), environment_for_replicates(found.path(), process), output);
     // Files stay until one is written: a start that fails, and a process that measures nothing, remove none.
-    if (!has_written && detail::state_of_files(files, process) != before) {
-      has_written = true;
-      detail::remove_files_of_earlier_run(files, process, out);
+    if (!has_written_ && state_of_files(run_.files, process) != before) {
+      has_written_ = true;
+      remove_files_of_earlier_run(run_.files, process, run_.out);
     }
-    if (!files.json.empty() && detail::state_of_files(of_results, process) != results_before)
-      on_results(detail::of_process(files.json, process));
+    if (!run_.files.json.empty() && state_of_files(of_results, process) != results_before)
+      run_.on_results(of_process(run_.files.json, process));
+    return code;
+  }
+
+  /// Takes what a process left in `found`. Returns the exit code of the run if it ends with this process.
+  [[nodiscard]] std::optional<int> take(std::size_t process, int code, const UnnamedFile& found,
+                                        const UnnamedFile& output) {
     const auto complain = [&](const std::string& what) {
-      err << "pace: process " << process << ' ' << what << ". What it printed:\n"
-          << read_file(output.path(), "what it printed") << std::flush;
+      run_.err << "pace: process " << process << ' ' << what << ". What it printed:\n"
+               << read_file(output.path(), "what it printed") << std::flush;
       return code == exit_failed || code == exit_unmeasured ? code : exit_error;
     };
-    if (code == exit_unmeasured && allow_unmeasured) {
-      rest.add(detail::read_left(found.path()));
-      out << "process " << process << " of at most " << most << " measured nothing\n" << std::flush;
-      continue;
+    const std::string which = "process " + std::to_string(process) + " of at most " + std::to_string(run_.most);
+    if (code == exit_unmeasured && run_.allow_unmeasured) {
+      rest_.add(read_left(found.path()));
+      run_.out << which << " measured nothing\n" << std::flush;
+      return std::nullopt;
     }
     if (code != 0 && code != exit_failed) return complain("ended with exit code " + std::to_string(code));
-    const auto left = detail::read_left(found.path());
+    const auto left = read_left(found.path());
     if (!left.problems.empty() || (code != 0 && left.closed == 0)) {
       const int ended =
           complain(left.problems.empty() ? "failed for another reason than its gates on speed"
                                          : "found what no further process can mend: " + left.problems.front());
-      on_failed(left.failed);
+      run_.on_failed(left.failed);
       return ended;
     }
     if (left.empty) {
-      out << "process " << process << " of at most " << most << ": this shard has nothing to measure\n" << std::flush;
+      run_.out << which << ": this shard has nothing to measure\n" << std::flush;
       return 0;
     }
     const bool reached_all =
@@ -180,33 +193,53 @@ PACE_INLINE int run_replicates(const std::vector<std::string>& words, const Repl
     // An implementation that was not reached, or a gate that is open, might have had a judgement.
     if (left.findings.empty() && left.open.empty() && reached_all)
       return complain("judged no speed-up, so there is nothing to replicate");
-    rest.add(left);
-    replicates.add_process(left.findings);
-    longest = std::max(longest, clock.now() - start);
-    out << "process " << process << " of at most " << most << '\n' << std::flush;
+    rest_.add(left);
+    replicates_.add_process(left.findings);
+    run_.out << which << '\n' << std::flush;
+    return std::nullopt;
   }
-  RunAccount account;
-  const bool rest_is_open = rest.tell(account, replicates.gates());
-  if (account.empty() && replicates.gates().empty())
-    return exit_without_figures("no process could measure anything; nothing was measured", allow_unmeasured, err);
-  if (!replicates.gates().empty()) {
-    report::print(replicates, out);
-    out << std::flush;
-    if (!replicates.acceptable()) {
+
+  /// Judges the gates by all processes. Returns the exit code.
+  [[nodiscard]] int judge() const {
+    RunAccount account;
+    const auto& gates = replicates_.gates();
+    const bool rest_is_open = rest_.tell(account, gates);
+    if (account.empty() && gates.empty())
+      return exit_without_figures("no process could measure anything; nothing was measured", run_.allow_unmeasured,
+                                  run_.err);
+    if (!gates.empty()) {
+      report::print(replicates_, run_.out);
+      run_.out << std::flush;
+    }
+    if (!gates.empty() && !replicates_.acceptable()) {
       std::vector<FailedCase> closed;
-      for (const auto& gate : replicates.gates())
+      for (const auto& gate : gates)
         if (!gate.judgement.acceptable &&
             std::ranges::find(closed, gate.first.comparison, &FailedCase::name) == closed.end())
           closed.push_back({.test = "", .name = gate.first.comparison});
-      on_failed(closed);
+      run_.on_failed(closed);
       return exit_failed;
     }
+    if (!rest_is_open) {
+      run_.err << "pace: a claim was not measured by any process, so that it is not proven\n" << std::flush;
+      return exit_failed;
+    }
+    return account.exit_code(0, run_.allow_undecided, run_.allow_unmeasured, run_.err);
   }
-  if (!rest_is_open) {
-    err << "pace: a claim was not measured by any process, so that it is not proven\n" << std::flush;
-    return exit_failed;
-  }
-  return account.exit_code(0, allow_undecided, allow_unmeasured, err);
-}
+
+  const ReplicatedRun& run_;
+  SplitMix64 seeds_;
+  std::vector<std::unique_ptr<OutputFile>> locks_;
+  timing::WallClock clock_;
+  gate::Replicates replicates_;
+  Rest rest_;
+  bool has_written_ = false;
+  /// Time of the longest process.
+  Nanoseconds longest_{};
+};
+
+}  // namespace detail
+
+PACE_INLINE int run_replicates(const ReplicatedRun& run) { return detail::ReplicateProcesses(run).run(); }
 
 }  // namespace pace::runner

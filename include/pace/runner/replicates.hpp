@@ -101,19 +101,29 @@ class Rest {
 
 }  // namespace detail
 
-/// Runs at most `most` processes of this program with the same command line, each with a seed and `files` of its own,
-/// until every gate is decided. Returns the exit code of the program: 0 if all gates are open; exit_failed if one is
-/// closed, or a test of a process failed; exit_undecided if one is open though undecided, or an implementation was
-/// reached by no process, and `allow_undecided` is not set; exit_error if a process ended in any other way. A process
-/// that measures nothing ends the run with exit_unmeasured. With `allow_unmeasured` the run goes on; if no process
-/// measures anything, the code is 0 unless an implementation was not reached. `on_failed` gets the
-/// comparisons with a closed gate, each once, or what failed in a process for another reason; `on_results` gets the
-/// JSON file of each process that has written one. Throws Error if another run or option writes to one of the files.
-[[nodiscard]] int run_replicates(const std::vector<std::string>& words, const ReplicateFiles& files, std::size_t most,
-                                 std::uint64_t seed, bool allow_undecided, bool allow_unmeasured, std::ostream& out,
-                                 std::ostream& err,
-                                 const std::function<void(const std::vector<FailedCase>& failed)>& on_failed,
-                                 const std::function<void(const std::string& json)>& on_results);
+/// A run of several processes of this program with the same command line.
+struct ReplicatedRun {
+  std::vector<std::string> words;  ///< the command line
+  ReplicateFiles files;            ///< given names; each process has files of its own beside them
+  std::size_t most = 1;            ///< most processes
+  std::uint64_t seed = 0;          ///< each process has a seed of its own, which follows from this one
+  bool allow_undecided = false;    ///< exit code 0 in place of exit_undecided
+  bool allow_unmeasured = false;   ///< goes on after a process that measures nothing
+  std::ostream& out;               ///< gets a line for each process, and the gates
+  std::ostream& err;               ///< gets what went wrong
+  /// Gets the comparisons with a closed gate, each once, or what failed in a process for another reason.
+  std::function<void(const std::vector<FailedCase>& failed)> on_failed;
+  /// Gets the JSON file of each process that has written one.
+  std::function<void(const std::string& json)> on_results;
+};
+
+/// Runs processes until every gate is decided. Returns the exit code of the program: 0 if all gates are open;
+/// exit_failed if one is closed, or a test of a process failed; exit_undecided if one is open though undecided, or an
+/// implementation was reached by no process, and `allow_undecided` is not set; exit_error if a process ended in any
+/// other way. A process that measures nothing ends the run with exit_unmeasured. With `allow_unmeasured` the run goes
+/// on; if no process measures anything, the code is 0 unless an implementation was not reached. Throws Error if another
+/// run or option writes to one of the files.
+[[nodiscard]] int run_replicates(const ReplicatedRun& run);
 
 }  // namespace pace::runner
 

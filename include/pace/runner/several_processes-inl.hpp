@@ -63,9 +63,16 @@ namespace pace::runner::detail {
   };
   Pages pages = Pages::at(options.html.empty() ? "" : output_path(options.html));
   if (files.json.empty()) files.json = pages.results_file("");
-  const int code = run_replicates({call.argv + 1, call.argv + call.argc}, files, options.processes,
-                                  options.measuring.seed, options.allow_undecided, options.allow_unmeasured, std::cout,
-                                  std::cerr, repeat, [&](const std::string& json) { pages.add(json); });
+  const int code = run_replicates({.words = {call.argv + 1, call.argv + call.argc},
+                                   .files = files,
+                                   .most = options.processes,
+                                   .seed = options.measuring.seed,
+                                   .allow_undecided = options.allow_undecided,
+                                   .allow_unmeasured = options.allow_unmeasured,
+                                   .out = std::cout,
+                                   .err = std::cerr,
+                                   .on_failed = repeat,
+                                   .on_results = [&](const std::string& json) { pages.add(json); }});
   return pages.make("pace", std::cerr) || code != 0 ? code : exit_error;
 }
 
