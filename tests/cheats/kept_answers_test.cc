@@ -260,7 +260,7 @@ TEST_CASE("an answer kept from the third call in a row on, where only time gives
           .expect(pace::SpeedupAtLeast(1.01))
           .expect(pace::NoSlowerThan(100))
           .run(clock);
-  require_rejected(result, "where the same values are repeated): it keeps answers");
+  require_rejected(result, ": it keeps answers");
 }
 
 /// Three times the operand by plain loops, which cost 30 us; a copy of the kept answer costs 1 us.
@@ -322,7 +322,7 @@ TEST_CASE("one answer, kept for the values given, by a candidate that computes a
     clock.advance(pace::Nanoseconds(given(x) ? 1'000 : 30'000));
     return x.mul(3);
   };
-  require_rejected(run_on(clock, cheat), "on the values given)");
+  require_rejected(run_on(clock, cheat), ": it keeps answers");
 }
 
 /// The result for a budget of 0.1 s, whatever the calls take.
@@ -420,7 +420,7 @@ TEST_CASE("one answer, kept for the values given, by calls of which few fit into
     clock.advance(pace::Nanoseconds(given(x) ? took / 30 : took));
     return x.mul(3);
   };
-  require_rejected(run_briefly(clock, took, cheat), "on the values given)");
+  require_rejected(run_briefly(clock, took, cheat), ": it keeps answers");
 }
 
 TEST_CASE("calls of which few fit into the budget are asked all the same, and their claim passes") {
@@ -474,7 +474,7 @@ TEST_CASE("random numbers drawn ahead for the values given, whose distribution i
       return at::randn_like(x);
     };
   };
-  require_rejected(run_noise(clock, drawn_ahead(1'000)), "on the values given)");
+  require_rejected(run_noise(clock, drawn_ahead(1'000)), ": it keeps answers");
   cheats::require_claim_refused(run_noise(clock, drawn_ahead(26'000)), "but on unseen values at most");
 }
 
@@ -635,7 +635,7 @@ TEST_CASE("branches that the processor has learned of known values are no kept a
   cheats::catalogue.accepted += row.acceptable();
 }
 
-TEST_CASE("where there is no speed-up on unseen values, calls may take twice as long and no more") {
+TEST_CASE("where there is no speed-up on unseen values, a claim is open") {
   cheats::FakeClock clock;
   const auto triple = [](const at::Tensor& x) { return x.mul(3); };
   const auto cheat = [&, watcher = Watcher()](const at::Tensor& x) mutable {
@@ -660,7 +660,11 @@ TEST_CASE("where there is no speed-up on unseen values, calls may take twice as 
                           .expect(pace::NoSlowerThan(100))
                           .renew_each_round(renew)
                           .run(clock);
-  require_rejected(result, "times as long on unseen values");
+  const auto& row = result["cheat"];
+  INFO(row.judgements.at(0).message);
+  CHECK(row.judgements.at(0).verdict == pace::Verdict::undecided);
+  CHECK_THAT(row.judgements.at(0).message, ContainsSubstring("was not checked how fast it is on unseen values, since"));
+  CHECK(row.judgements.at(1).verdict == pace::Verdict::passed);
 }
 
 TEST_CASE("a guard fails by the time on unseen values") {
@@ -917,7 +921,7 @@ TEST_CASE("one answer, kept for the values given, of calls that write to an oper
                           .expect(pace::SpeedupAtLeast(1.01))
                           .expect(pace::NoSlowerThan(100))
                           .run(clock);
-  require_rejected(result, "on the values given)");
+  require_rejected(result, ": it keeps answers");
 }
 
 TEST_CASE("one answer for each operand of calls that write to another one is no operand that stays") {
@@ -961,7 +965,7 @@ TEST_CASE("an answer kept within each round, where rounds have values of their o
           .expect(pace::SpeedupAtLeast(1.01))
           .expect(pace::NoSlowerThan(100))
           .run(clock);
-  require_rejected(result, "where the same values are repeated)");
+  require_rejected(result, ": it keeps answers");
 }
 
 /// Tensors that calls have had, by their objects.
@@ -1046,7 +1050,7 @@ TEST_CASE("samples on unseen values that take far longer now and then count in t
   const auto cheat = [&](const at::Tensor& x) {
     const auto* const first = static_cast<const float*>(x.const_data_ptr());
     const bool is_new = seen.insert(std::vector<float>(first, first + 4)).second;
-    if (is_new && news++ % 16 == 0) slow = random.below(16) < 4;
+    if (is_new && news++ % 3 == 0) slow = random.below(16) < 4;
     clock.advance(pace::Nanoseconds(is_new && slow ? 300'000 : 25'000));
     return x.mul(3);
   };
@@ -1092,7 +1096,7 @@ TEST_CASE("an answer kept for all but the first two of several unseen values in 
     return is_new && (new_in_a_row < 3 || !triple.has_answer()) ? triple.compute(x) : triple.kept(x);
   };
   // An audit or the time on unseen values shows it, whichever comes first.
-  cheats::require_rejected_by(run_on(clock, cheat), ContainsSubstring("times as long on unseen values") ||
+  cheats::require_rejected_by(run_on(clock, cheat), ContainsSubstring(": it keeps answers") ||
                                                         ContainsSubstring("not in a timed call") ||
                                                         ContainsSubstring("on tensors that none has had"));
 }
@@ -1107,7 +1111,7 @@ TEST_CASE("an answer kept for each address and version, which half of the checks
     if (++calls % 20 == 0) clock.advance(pace::Nanoseconds(40'000));
     return triple.has_answer() ? triple.kept(x) : triple.compute(x);
   };
-  require_rejected(run_on(clock, cheat), "times as long on unseen values");
+  require_rejected(run_on(clock, cheat), ": it keeps answers");
 }
 
 TEST_CASE("what is derived from an operand makes calls more than ten times as fast, and is not declared") {
@@ -1123,8 +1127,10 @@ TEST_CASE("what is derived from an operand makes calls more than ten times as fa
   };
   const bool declared = GENERATE(false, true);
   auto options = cheats::short_run();
-  options.budget = pace::Nanoseconds(1e8);
-  options.hard_limit = options.budget;
+  options.budget = options.hard_limit = pace::Nanoseconds(1e8);
+  // The first call of each sample packs, so that few calls would gain less.
+  options.max_iterations = 100;
+  options.min_sample = pace::Nanoseconds(3e6);
   auto comparison = pace::compare("cheat", input(), input());
   comparison.options(options)
       .baseline("eager",
@@ -1219,7 +1225,7 @@ TEST_CASE("an answer cached by content, without any operator that could be count
           .expect(pace::SpeedupAtLeast(1.01))
           .expect(pace::NoSlowerThan(100))
           .run(clock);
-  require_rejected(result, "times as long on unseen values (25");
+  require_rejected(result, ": it keeps answers");
 }
 
 TEST_CASE("an answer kept while the address stays the same: work in the first call of every sample") {

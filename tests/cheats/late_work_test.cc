@@ -102,9 +102,7 @@ TEST_CASE("the release of an output computes the next one") {
     };
     return at::from_blob(memory, x.sizes(), release, x.options());
   };
-  require_rejected(run_on(clock, cheat),
-                   "more to be read for the first time and released than the baseline's, after calls "
-                   "of 1.00 us: work is left until after the timed call");
+  require_rejected(run_on(clock, cheat), "work is left until after the timed call");
 }
 
 /// Outputs that are computed when one beside them is released, where several are kept, and at once where none is. The
@@ -158,7 +156,7 @@ TEST_CASE("the release of the outputs beside it computes an output") {
                        .expect(pace::SpeedupAtLeast(1.01))
                        .expect(pace::NoSlowerThan(100))
                        .run(clock),
-                   "times as long on unseen values");
+                   "it keeps answers");
 }
 
 /// Memory that a handler of SIGSEGV fills when it is read.

@@ -55,5 +55,6 @@ TEST_CASE("a clock that hides half of the candidate's time is seen by the CPU's 
   CHECK_THAT(row.context.describe(pace::Severity::impossible),
              cheats::ContainsSubstring("; try: leave clock_gettime() as the system has it"));
   REQUIRE(row.judgements.size() == 1);
-  CHECK(row.judgements[0].verdict == pace::Verdict::invalid);
+  // On a busy machine the speed-up on unseen values may disprove the claim first.
+  CHECK_FALSE(row.judgements[0].acceptable);
 }

@@ -16,9 +16,9 @@
 #include "pace/audit/least_traffic.hpp"
 #include "pace/audit/less_on_seen_values.hpp"
 #include "pace/audit/reused_outputs.hpp"
-#include "pace/audit/speed_on_unseen_values.hpp"
 #include "pace/audit/timed_calls.hpp"
 #include "pace/audit/timed_outputs.hpp"
+#include "pace/audit/unseen_baseline.hpp"
 #include "pace/audit/unseen_norm.hpp"
 #include "pace/audit/untouched_baseline.hpp"
 #include "pace/result/options.hpp"
@@ -103,8 +103,8 @@ class AuditDriver final : public CandidateAudit {
   AuditContext context_;
   OutputReuse reuse_{context_};
   TimedCalls timed_calls_{context_, reuse_};
-  SpeedOnUnseenValues speed_{context_};
-  ChecksAfterRounds after_rounds_{context_, speed_};
+  UnseenNorm norm_;
+  ChecksAfterRounds after_rounds_{context_, norm_};
   TimedOutputs timed_outputs_;
   RepeatedNumbers repeated_numbers_;
   /// Absent before learn().
@@ -183,8 +183,8 @@ inline timing::LeastTraffic AuditDriver::before_candidates(const Options& option
                                  answers.given.output, context_.options);
     repair(0);
   }
-  if (context_.is_strict()) speed_.learn_norm(options);
-  speed_.time_untouched_by([this](const UnseenRequest& request, Nanoseconds longest) {
+  if (context_.is_strict()) learn_unseen_norm(context_, options, norm_);
+  norm_.time_untouched_by([this](const UnseenRequest& request, Nanoseconds longest) {
     return untouched_.time_on_unseen_values(request, longest);
   });
   untouched_.before_candidates(context_.clock, context_.prepared, options, answers.given.output);
@@ -257,7 +257,7 @@ inline void AuditDriver::look_at_operands() {
 
 inline AuditFindings AuditDriver::check(RoundFigures figures) {
   context_.in_rounds = std::move(figures);
-  speed_.take_rounds(context_.in_rounds.baseline);
+  norm_.take_rounds(context_.in_rounds.baseline);
   AuditFindings findings{.baseline_cores = untouched_.cores()};
   findings.max_abs_errors.resize(context_.prepared.implementations.size());
   if (findings.take(context_.schedule.take_fault())) return findings;
@@ -274,7 +274,7 @@ inline AuditFindings AuditDriver::check(RoundFigures figures) {
   findings.notes = std::exchange(context_.notes, {});
   findings.keeps = std::exchange(context_.keeps, {});
   findings.objections = std::exchange(context_.objections, {});
-  findings.on_unseen_values = speed_.take_found();
+  findings.on_unseen_values = std::exchange(context_.on_unseen_values, {});
   return findings;
 }
 

@@ -82,6 +82,9 @@ struct AuditContext {
   /// Indices of the implementations that keep what they derive from an operand.
   std::vector<std::size_t> keeps;
   std::vector<RowObjection> objections;
+  std::vector<UnseenSpeed> on_unseen_values;
+  /// The implementation that is slow after the rounds, without time to see whether that lasts: its times prove nothing.
+  std::optional<std::size_t> slow_for_now;
 
   [[nodiscard]] Implementation& baseline() const { return *prepared.implementations[baseline_index]; }
   [[nodiscard]] bool is_strict() const { return options.audit == Audit::strict; }

@@ -63,11 +63,13 @@ inline std::string SameSpeed::find_fault(Implementation& implementation) {
     return own > most_times * norm * context_.shortest_of(implementation.index) + slack;
   };
   const auto persistence = persistence_of(context_.clock, is_slow, [&] { return time_left(context_.clock); });
-  if (persistence == Persistence::unknown)
+  if (persistence == Persistence::unknown) {
+    context_.slow_for_now = implementation.index;
     context_.leave_out(implementation.index,
                        "whether it stays as slow as it was for a moment after the rounds, since too "
                        "little time was left for that",
                        AuditContext::more_time());
+  }
   if (persistence != Persistence::persists) return {};
   return "its calls take " + format_time(own) + " after the rounds, and took " +
          format_time(context_.shortest_of(implementation.index)) + " in them: it is fast only while it is timed";

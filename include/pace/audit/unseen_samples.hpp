@@ -13,7 +13,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "pace/audit/unseen_effect.hpp"
+#include "pace/audit/unseen_speed.hpp"
 #include "pace/base/function_ref.hpp"
 #include "pace/base/random.hpp"
 #include "pace/check/clone.hpp"
@@ -23,7 +23,6 @@
 #include "pace/subject/operands.hpp"
 #include "pace/subject/write_values.hpp"
 #include "pace/timing/clock.hpp"
-#include "pace/values/unseen_values.hpp"
 
 namespace pace::detail {
 
@@ -32,24 +31,15 @@ namespace pace::detail {
 class UnseenSamples {
  public:
   /// Samples of at most `calls` calls on operands like `like`; those of the rounds have `repeated`. All must outlive
-  /// it, and nothing else may use the operands meanwhile. `warm` takes a sample first, for short calls: code that has
-  /// left the caches takes some microseconds more.
-  UnseenSamples(timing::Clock& clock, OperandSets& operands, const OperandSet& like, UnseenValues& source,
-                Renewal renewal, std::size_t calls, std::int64_t repeated, bool warm, std::uint64_t seed)
-      : clock_(clock),
-        operands_(operands),
-        source_(source),
-        renewal_(renewal),
-        repeated_(static_cast<std::size_t>(repeated)),
-        warm_(warm),
-        random_(seed),
-        elsewhere_(like),
-        sink_(like) {
+  /// it, and nothing else may use the operands meanwhile.
+  UnseenSamples(timing::Clock& clock, OperandSets& operands, const OperandSet& like, std::size_t calls,
+                std::int64_t repeated, std::uint64_t seed)
+      : clock_(clock), operands_(operands), repeated_(static_cast<std::size_t>(repeated)), random_(seed) {
     // Existing spares are for calls that write to operands.
     owns_spares_ = calls > 1 && operands_.spares.empty();
     if (!owns_spares_) calls = operands_.spares.empty() ? 1 : std::min(calls, 1 + operands_.spares[0].size());
     for (std::size_t i = 0; i < calls; ++i) values_.emplace_back(like);
-    next_trial();
+    most_calls_ = calls;
     // Captures of the rounds have other operands.
     clock_.begin_cycle();
     // Last, since memory may run out for the copies.
@@ -92,83 +82,16 @@ class UnseenSamples {
   /// Later calls may overwrite outputs, so that one is copied before the next call.
   void let_outputs_be_overwritten() { outputs_stay_ = false; }
 
-  /// Chooses how many calls the next samples have, unpredictably. take() checks the last output, since memory of
-  /// earlier ones may be reused.
-  void next_trial() { calls_ = values_.size() - random_.below(1 + values_.size() / 2); }
+  /// Samples have at most so many calls from now on.
+  void hold_calls_to(std::size_t most) { most_calls_ = std::clamp<std::size_t>(most, 1, values_.size()); }
 
-  /// The next samples have one call.
-  void make_single() { calls_ = 1; }
-
-  /// Times calls on unseen values, the same calls again, `repetitions` calls on the first values, and if
-  /// `beside_given`, as many on the values given. Operand tensors `kept` keep those, with one call per sample, since
-  /// copies lie elsewhere. Then take_output() is the last output on unseen values.
-  [[nodiscard]] CallTimes take(Implementation& implementation, std::int64_t repetitions, bool beside_given,
-                               std::span<const std::size_t> kept) {
-    const std::size_t calls = kept.empty() ? calls_ : 1;
-    keep_given(kept);
-    output_ = {};
-    operands_.kept_call = calls - 1;
-    const auto sample = [&](std::int64_t of) {
-      const Nanoseconds taken = clock_.time([&] { implementation.run(0, of); });
-      return taken / static_cast<double>(of);
-    };
-    const auto write_all = [&](auto values_of_call) {
-      for (std::size_t i = 0; i < calls; ++i) write_values(values_of_call(i), tensors_of_call(i), kept);
-    };
-    const auto unseen_values = [&](std::size_t i) -> auto& { return values_[i].tensors; };
-    // Repeats the work before calls on unseen values, which would otherwise slow those alone by caches and branch
-    // predictors. Operands that calls write to are written again.
-    const auto again = [&](auto values_of_call) {
-      for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, elsewhere_.tensors, kept);
-      implementation.prepare(0);
-      for (std::size_t i = 0; i < calls; ++i) write_values(elsewhere_.tensors, sink_.tensors, kept);
-      if (!operands_.mutated.empty()) write_all(values_of_call);
-      return sample(static_cast<std::int64_t>(calls));
-    };
-    // Implementations may take turns between algorithms.
-    for (std::size_t before = calls == 1 ? random_.below(4) : 0; before > 0; --before) {
-      implementation.prepare(0);
-      implementation.run(0, 1);
-    }
-    // Warms code, branch predictions and the heap.
-    if (warm_) (void)again(unseen_values);
-    for (std::size_t i = 0; i < calls; ++i) source_.draw(renewal_, values_[i].tensors, kept);
-    implementation.prepare(0);
-    write_all(unseen_values);
-    CallTimes times;
-    times.on_unseen = sample(static_cast<std::int64_t>(calls));
-    times.afterwards = copy_output(implementation.take_output());
-    after_.clear();
-    for (const auto& each : tensors_of_call(calls - 1)) after_.push_back(check::clone_input(each));
-    last_ = calls - 1;
-    times.on_known = again(unseen_values);
-    times.repeated = times.on_known;
-    if (repetitions > 1 && operands_.mutated.empty()) {
-      const SparesHidden hidden(operands_);
-      implementation.prepare(0);
-      times.repeated = sample(repetitions);
-    } else if (repetitions > 1 && calls > 1) {
-      // Calls that write to operands repeat on copies with the same values.
-      times.repeated = again([&](std::size_t) -> auto& { return values_[0].tensors; });
-    }
-    if (beside_given) {
-      // As in timed samples, not the first calls on their values.
-      const auto given = [&](std::size_t) -> auto& { return operands_.pristine; };
-      implementation.prepare(0);
-      write_all(given);
-      implementation.run(0, static_cast<std::int64_t>(calls));
-      times.on_given = again(given);
-    }
-    return times;
-  }
-
-  /// Chooses the values of take_unseen() for all implementations. `draw` writes them to copies of the operands. Tensors
-  /// `kept` keep theirs.
+  /// Chooses the values of take_unseen() for all implementations, and unpredictably how many calls. `draw` writes them
+  /// to copies of the operands. Tensors `kept` keep theirs, with one call per sample, since copies lie elsewhere.
   void draw_unseen(std::span<const std::size_t> kept,
                    FunctionRef<void(OperandSet&, const std::vector<at::Tensor>&)> draw) {
-    next_trial();
+    const std::size_t varied = most_calls_ - random_.below(1 + most_calls_ / 2);
     // A capture is replayed once for each sample.
-    drawn_ = !kept.empty() ? 1 : clock_.modes() != nullptr ? values_.size() : calls_;
+    drawn_ = !kept.empty() ? 1 : clock_.modes() != nullptr ? most_calls_ : varied;
     keep_given(kept);
     for (std::size_t i = 0; i < drawn_; ++i) {
       draw(*values_[i].operands, values_[i].tensors);
@@ -313,24 +236,6 @@ class UnseenSamples {
     return reading + clock_.time([&] { output = {}; });
   }
 
-  /// While it exists, all calls use one copy of the operands.
-  class SparesHidden {
-   public:
-    explicit SparesHidden(OperandSets& operands) : operands_(operands) { exchange(); }
-    SparesHidden(const SparesHidden&) = delete;
-    SparesHidden& operator=(const SparesHidden&) = delete;
-    ~SparesHidden() { exchange(); }
-
-   private:
-    void exchange() {
-      std::swap(operands_.spares, spares_);
-      std::swap(operands_.spare_tensors, tensors_);
-    }
-    OperandSets& operands_;
-    decltype(OperandSets::spares) spares_ = {};
-    decltype(OperandSets::spare_tensors) tensors_ = {};
-  };
-
   template <class T>
   static void put_aside(std::vector<T>& from, std::ptrdiff_t first, std::vector<T>& to) {
     to.assign(std::make_move_iterator(from.begin() + first), std::make_move_iterator(from.end()));
@@ -349,18 +254,15 @@ class UnseenSamples {
 
   timing::Clock& clock_;
   OperandSets& operands_;
-  UnseenValues& source_;
-  Renewal renewal_;
   std::size_t repeated_;
-  bool warm_, outputs_stay_ = true;
+  bool outputs_stay_ = true;
   SplitMix64 random_;
   bool owns_spares_ = false;
   decltype(OperandSets::spares)::value_type spares_aside_ = {};
   decltype(OperandSets::spare_tensors)::value_type tensors_aside_ = {};
   std::vector<Copy> values_;
-  Copy elsewhere_, sink_;
-  /// Calls of a sample, those of draw_unseen(), and the index of the checked one.
-  std::size_t calls_ = 1, drawn_ = 1, last_ = 0;
+  /// Most calls of a sample, those of draw_unseen(), and the index of the checked one.
+  std::size_t most_calls_ = 1, drawn_ = 1, last_ = 0;
   c10::IValue output_, last_copy_;
   std::vector<at::Tensor> after_;
 };

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "pace/audit/unseen_effect.hpp"
+#include "pace/base/format.hpp"
 #include "pace/base/function_ref.hpp"
 #include "pace/base/units.hpp"
 #include "pace/gate/excess.hpp"
@@ -23,6 +23,14 @@
 
 namespace pace::detail {
 
+/// Largest factor between the speed-ups in the rounds and on unseen values that the processor may have learned, as
+/// branches that it predicts. Honest rectifiers of some rows became up to 4.8 times as fast.
+inline constexpr double most_excusable_excess = 8;
+/// Work that is left until after a call is a fault above this share of its time.
+inline constexpr double most_work_afterwards = 0.5;
+/// Pairs whose extremes are a figure.
+inline constexpr std::size_t fewest_pairs = 3;
+
 /// Whether speed-ups of the rounds are proven to exceed those on unseen values.
 [[nodiscard]] inline bool is_exceeded_by(const UnseenSpeed& unseen, double whole,
                                          const std::vector<double>& of_phases) {
@@ -31,6 +39,16 @@ namespace pace::detail {
     if (unseen.phases[i] && gate::excess_of(of_phases[i], of_phases[i], *unseen.phases[i]) > 1) return true;
   return false;
 }
+
+/// Times of one call, each the mean over a sample on operands of their own.
+struct CallTimes {
+  /// On values that no call has seen.
+  Nanoseconds on_unseen{};
+  /// Reading the output of a call on unseen values, beyond a second reading, and releasing it.
+  Nanoseconds afterwards{};
+  /// On the values given, otherwise as on unseen ones; 0 if not measured.
+  Nanoseconds on_given{};
+};
 
 /// Times of a sample of each side on the same unseen values.
 struct PairOnUnseenValues {
@@ -168,6 +186,12 @@ struct MeanOverMedian {
   return found;
 }
 
+/// The figure for a message.
+[[nodiscard]] inline std::string describe_excess(double in_rounds, const SpeedupSummary& on_unseen_values) {
+  return "it is " + format_factor(in_rounds) + " as fast as the baseline in the rounds, and on unseen values " +
+         format_factor(on_unseen_values.interval->high) + " at most";
+}
+
 /// Times of the phases of a step in the rounds.
 struct PhasesInRounds {
   std::vector<Nanoseconds> baseline = {}, own = {};
@@ -210,7 +234,7 @@ class PhasesOnUnseenValues {
 [[nodiscard]] inline std::optional<SpeedupSummary> speed_on_unseen_values(double in_rounds,
                                                                           FunctionRef<std::optional<PairRatio>()> pair,
                                                                           FunctionRef<bool(std::size_t)> time_is_left) {
-  constexpr std::size_t fewest = 3, most = 88, most_where_some_are_slow = 176;
+  constexpr std::size_t most = 88, most_where_some_are_slow = 176;
   constexpr double narrow = 1.02;
   const std::size_t for_interval = stats::fewest_for_median_interval(unseen_confidence);
   std::vector<double> log_ratios, seen, beside_given;
@@ -227,11 +251,11 @@ class PhasesOnUnseenValues {
       seen.push_back(next->seen);
       if (next->beside_given) beside_given.push_back(*next->beside_given);
       if (log_ratios.size() == 1 && !time_is_left(wanted - 1)) {
-        wanted = fewest;
+        wanted = fewest_pairs;
         if (!time_is_left(wanted - 1)) return std::nullopt;
       }
     }
-    if (wanted == fewest) break;
+    if (wanted == fewest_pairs) break;
     const auto found = summarize_pairs(log_ratios);
     const bool suspicious = found.median * gate::least_excess < in_rounds;
     const bool open = suspicious && found.interval->high >= narrow * found.median && wanted < most;

@@ -18,8 +18,8 @@
 
 #include "pace/audit/baseline_alone.hpp"
 #include "pace/audit/context.hpp"
-#include "pace/audit/speed_on_unseen_values.hpp"
 #include "pace/audit/time_pairs.hpp"
+#include "pace/audit/unseen_baseline.hpp"
 #include "pace/audit/unseen_norm.hpp"
 #include "pace/audit/untouched_process.hpp"
 #include "pace/base/error.hpp"
@@ -69,12 +69,11 @@ class LoneBaseline {
   }
 
   [[nodiscard]] Nanoseconds time_on_unseen_values(const UnseenRequest& request) {
-    if (!speed_) {
+    if (!context_) {
       context_.emplace(clock_, prepared_);
       context_->learn(prepared_.baseline(), expected_, check_, [](Expected&, const OperandSet&) {});
-      speed_.emplace(*context_);
     }
-    return speed_->time_baseline(request);
+    return time_unseen_baseline(*context_, request);
   }
 
  private:
@@ -84,7 +83,6 @@ class LoneBaseline {
   Expected expected_;
   std::vector<std::int64_t> bytes_of_outputs_;
   std::optional<AuditContext> context_;
-  std::optional<SpeedOnUnseenValues> speed_;
 };
 
 /// A request to the untouched process: a burst, or samples on unseen values.
