@@ -41,7 +41,7 @@ def _definition_packages_impl(ctx):
     return compiled_packages(ctx, ctx.executable.compiler, ctx.attr.arguments, ctx.files.data)
 
 definition_packages = rule(
-    doc = "Packages of the definitions that a program compiles (benches/aot/compile_definitions.hpp).",
+    doc = "Packages of the definitions that a program compiles (benches/files/aot/compile_definitions.hpp).",
     implementation = _definition_packages_impl,
     attrs = {
         "arguments": attr.string_list(doc = "For the program, before the directory to write to."),

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "benches/loaders/sweep.hpp"
+#include "benches/files/loaders/sweep.hpp"
 #include "pace/args/command_line.hpp"
 #include "pace/base/error.hpp"
 #include "pace/check/check_options.hpp"

@@ -15,11 +15,11 @@
 #include <c10/core/Device.h>
 
 #include "benches/files/command_line.hpp"
+#include "benches/files/loaders/call_inputs.hpp"
+#include "benches/files/loaders/cases.hpp"
+#include "benches/files/loaders/loader.hpp"
+#include "benches/files/loaders/same_state.hpp"
 #include "benches/files/sides.hpp"
-#include "benches/loaders/call_inputs.hpp"
-#include "benches/loaders/cases.hpp"
-#include "benches/loaders/loader.hpp"
-#include "benches/loaders/same_state.hpp"
 #include "benches/rows/prior_failures.hpp"
 #include "benches/rows/refusal.hpp"
 #include "pace/check/clone_input.hpp"

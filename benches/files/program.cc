@@ -17,14 +17,14 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/catch_translate_exception.hpp>
 
-#include "benches/aot/device.hpp"
+#include "benches/files/aot/device.hpp"
 #include "benches/files/command_line.hpp"
 #include "benches/files/compare_files.hpp"
+#include "benches/files/library.hpp"
+#include "benches/files/loaders/cases.hpp"
+#include "benches/files/loaders/input_text.hpp"
+#include "benches/files/loaders/operator_by_name.hpp"
 #include "benches/files/sides.hpp"
-#include "benches/loaders/cases.hpp"
-#include "benches/loaders/input_text.hpp"
-#include "benches/loaders/library.hpp"
-#include "benches/loaders/operator_by_name.hpp"
 #include "pace/base/utf8.hpp"
 #include "pace/catch2.hpp"
 #include "pace/os/bazel.hpp"
@@ -103,7 +103,7 @@ std::vector<c10::Device> devices_of_inputs() {
 std::vector<std::string> problems_of_dry_run() {
   Problems problems;
   const bool has_libraries = line.libraries.empty();
-  for (const auto& library : line.libraries) problems.look([&] { loaders::require_library(library); });
+  for (const auto& library : line.libraries) problems.look([&] { files::require_library(library); });
   std::vector<loaders::InputCheck> checks;
   const auto devices = devices_of_inputs();
   for (const auto& side : work.sides)
@@ -161,7 +161,7 @@ void resolve_options(pace::runner::SessionOptions& session) {
 
 void prepare(std::ostream& /*out*/, std::ostream& errors) {
   if (runs)
-    for (const auto& library : line.libraries) loaders::load_library(library);
+    for (const auto& library : line.libraries) files::load_library(library);
   loaders::InputOptions options{.inputs = line.inputs, .sweeps = line.sweeps};
   for (const auto& side : work.sides)
     if (side.path.empty())

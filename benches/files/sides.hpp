@@ -16,20 +16,20 @@
 
 #include <c10/core/Device.h>
 
-#include "benches/aot/definition_store.hpp"
-#include "benches/aot/inductor_configs.hpp"
+#include "benches/files/aot/definition_store.hpp"
+#include "benches/files/aot/inductor_configs.hpp"
 #include "benches/files/command_line.hpp"
-#include "benches/loaders/cases.hpp"
-#include "benches/loaders/content.hpp"
-#include "benches/loaders/exported.hpp"
-#include "benches/loaders/exported_packages.hpp"
-#include "benches/loaders/file_digest.hpp"
-#include "benches/loaders/loader.hpp"
-#include "benches/loaders/loaders.hpp"
-#include "benches/loaders/named_file.hpp"
-#include "benches/loaders/operator_by_name.hpp"
-#include "benches/loaders/trust.hpp"
-#include "benches/loaders/whole_weights.hpp"
+#include "benches/files/file_digest.hpp"
+#include "benches/files/loaders/cases.hpp"
+#include "benches/files/loaders/content.hpp"
+#include "benches/files/loaders/exported.hpp"
+#include "benches/files/loaders/exported_packages.hpp"
+#include "benches/files/loaders/loader.hpp"
+#include "benches/files/loaders/loaders.hpp"
+#include "benches/files/loaders/operator_by_name.hpp"
+#include "benches/files/loaders/trust.hpp"
+#include "benches/files/loaders/whole_weights.hpp"
+#include "benches/files/named_file.hpp"
 #include "pace/base/error.hpp"
 #include "pace/os/bazel.hpp"
 
@@ -54,7 +54,7 @@ namespace detail {
 
 [[nodiscard]] inline Side side_of(const std::string& spelled) {
   if (is_operator(spelled)) return {.name = spelled, .spelled = spelled, .path = ""};
-  auto file = loaders::named_file(spelled);
+  auto file = named_file(spelled);
   if (spelled.find("::") != std::string::npos && !std::filesystem::exists(file.path))
     throw InputError({spelled}, "no such file; expected op:" + spelled + " where this is an operator");
   return {.name = "", .spelled = spelled, .path = std::move(file.path), .model = std::move(file.model)};
@@ -210,7 +210,7 @@ inline void require_loadable(const Side& side, c10::Device device, bool has_libr
   for (const auto& path : paths) {
     if (digests.contains(path)) continue;
     try {
-      digests[path] = loaders::digest_of_file(path);
+      digests[path] = digest_of_file(path);
     } catch (const InputError&) {
       digests[path] = "none";
     }

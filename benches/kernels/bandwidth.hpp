@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "benches/aot/package_facts.hpp"
+#include "benches/files/aot/package_facts.hpp"
 #include "benches/kernels/compat/bandwidth_summary.hpp"
 #include "benches/kernels/compat_lines.hpp"
 #include "pace/kernels/report.hpp"

@@ -9,7 +9,7 @@
 #include <ostream>
 #include <string>
 
-#include "benches/aot/package_facts.hpp"
+#include "benches/files/aot/package_facts.hpp"
 #include "benches/kernels/compat/bytes.hpp"
 #include "benches/kernels/compat/info_line.hpp"
 #include "benches/kernels/package_provider.hpp"

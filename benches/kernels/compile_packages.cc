@@ -17,7 +17,7 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sum.h>
 
-#include "benches/aot/compile_definitions.hpp"
+#include "benches/files/aot/compile_definitions.hpp"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
-#include "benches/aot/rand_strided.hpp"
-#include "benches/aot/tensor_metadata.hpp"
+#include "benches/files/aot/rand_strided.hpp"
+#include "benches/files/aot/tensor_metadata.hpp"
 #include "pace/base/error.hpp"
 #include "pace/corpus/parse.hpp"
 #include "pace/corpus/text.hpp"

@@ -21,9 +21,9 @@
 #include <c10/core/Device.h>
 #include <c10/util/Exception.h>
 
-#include "benches/aot/device.hpp"
-#include "benches/aot/package_facts.hpp"
-#include "benches/aot/package_model.hpp"
+#include "benches/files/aot/device.hpp"
+#include "benches/files/aot/package_facts.hpp"
+#include "benches/files/aot/package_model.hpp"
 #include "benches/kernels/inputs.hpp"
 #include "pace/base/error.hpp"
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "benches/aot/package_facts.hpp"
+#include "benches/files/aot/package_facts.hpp"
 #include "pace/kernels/category.hpp"
 #include "pace/kernels/kernel.hpp"
 #include "pace/kernels/knowledge.hpp"

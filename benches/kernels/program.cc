@@ -17,8 +17,8 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 
-#include "benches/aot/libtorch_parts.hpp"
-#include "benches/aot/profiler_trace.hpp"
+#include "benches/files/aot/libtorch_parts.hpp"
+#include "benches/files/aot/profiler_trace.hpp"
 #include "benches/kernels/package.hpp"
 #include "benches/kernels/package_provider.hpp"
 #include "benches/kernels/run_program.hpp"

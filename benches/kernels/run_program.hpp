@@ -20,7 +20,7 @@
 #include <c10/util/Exception.h>
 #include <nlohmann/json.hpp>
 
-#include "benches/aot/package_facts.hpp"
+#include "benches/files/aot/package_facts.hpp"
 #include "benches/kernels/bandwidth.hpp"
 #include "benches/kernels/command_line.hpp"
 #include "benches/kernels/compat/bandwidth_summary.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "benches/loaders/named_file.hpp"
+#include "benches/files/named_file.hpp"
 #include "benches/models/command_line.hpp"
 #include "benches/models/dependencies.hpp"
 #include "benches/models/driver/known_model.hpp"
@@ -45,7 +45,7 @@ inline void resolve_paths(CommandLine& line, const Dependencies& dependencies) {
 }
 
 /// Whether a word of --model is the name of a file, be it there or not.
-[[nodiscard]] inline bool names_file(const std::string& word, const loaders::NamedFile& file) {
+[[nodiscard]] inline bool names_file(const std::string& word, const files::NamedFile& file) {
   std::error_code ignored;
   return std::filesystem::exists(file.path, ignored) || word.ends_with(".pt") || word.ends_with(".pt2") ||
          word.find(".pt:") != std::string::npos || word.find(".pt2:") != std::string::npos;
@@ -59,7 +59,7 @@ inline void resolve_models(CommandLine& line, const std::vector<KnownModel>& mod
   for (const auto& word : line.models) {
     std::string name = word;
     if (!known.contains(word)) {
-      loaders::NamedFile file = loaders::named_file(word);
+      files::NamedFile file = files::named_file(word);
       if (!names_file(word, file))
         throw InputError(
             {}, "--model: no model is called '" + word + "', and there is no such file; there are " + listed(known));

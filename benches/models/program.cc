@@ -8,8 +8,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 
-#include "benches/aot/fuser.hpp"
-#include "benches/loaders/library.hpp"
+#include "benches/files/aot/fuser.hpp"
+#include "benches/files/library.hpp"
 #include "benches/models/from_files/register_files.hpp"
 #include "benches/models/model.hpp"
 #include "benches/models/run/compile_packages.hpp"
@@ -37,7 +37,7 @@ namespace models = pace::benches::models;
 }
 
 void prepare(const models::CommandLine& line) {
-  for (const auto& library : line.libraries) pace::benches::loaders::load_library(library);
+  for (const auto& library : line.libraries) pace::benches::files::load_library(library);
   pace::run_context().options = line.measuring;
   pace::benches::aot::use_fuser(pace::benches::aot::parse_fuser(line.fuser));
 }

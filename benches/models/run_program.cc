@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "benches/loaders/file_digest.hpp"
+#include "benches/files/file_digest.hpp"
 #include "benches/models/command_line.hpp"
 #include "benches/models/config_file.hpp"
 #include "benches/models/dependencies.hpp"
@@ -119,11 +119,11 @@ class Run {
     if (!line_.rows_to.empty()) return;
     for (const auto& [name, value] : dependencies_.identity()) configuration[name] = value;
     for (const auto& file : line_.files) {
-      configuration["content of " + file.name] = loaders::digest_of_file(file.path);
+      configuration["content of " + file.name] = files::digest_of_file(file.path);
       if (!file.inputs.starts_with('('))
-        configuration["content of the inputs of " + file.name] = loaders::digest_of_file(file.inputs);
+        configuration["content of the inputs of " + file.name] = files::digest_of_file(file.inputs);
     }
-    configuration["program"] = loaders::digest_of_file(program_);
+    configuration["program"] = files::digest_of_file(program_);
   }
 
   void note(const std::string& text) const {

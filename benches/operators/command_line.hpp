@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "benches/aot/fuser.hpp"
+#include "benches/files/aot/fuser.hpp"
 #include "benches/operators/compat/options.hpp"
 #include "benches/operators/options.hpp"
 #include "pace/args/command_line.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "benches/aot/device.hpp"
+#include "benches/files/aot/device.hpp"
 #include "benches/operators/compat/timer.hpp"
 #ifdef PACE_CUDA
 #include "pace/gpu/cuda/device.hpp"

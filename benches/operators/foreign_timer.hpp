@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "benches/aot/device.hpp"
+#include "benches/files/aot/device.hpp"
 #include "benches/timers/benchmark_cpu.hpp"
 #include "benches/timers/timer_clock.hpp"
 #include "pace/base/error.hpp"

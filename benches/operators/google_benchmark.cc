@@ -10,7 +10,7 @@
 #include <benchmark/benchmark.h>
 #include <c10/core/InferenceMode.h>
 
-#include "benches/aot/device.hpp"
+#include "benches/files/aot/device.hpp"
 #include "benches/operators/backends/default_backends.hpp"
 #include "benches/operators/cases.hpp"
 #include "benches/operators/declared_inputs.hpp"

@@ -19,7 +19,7 @@
 #include <benchmark/benchmark.h>
 #include <c10/core/InferenceMode.h>
 
-#include "benches/aot/device.hpp"
+#include "benches/files/aot/device.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/work.hpp"
 #include "benches/operators/calls/operator_call.hpp"

@@ -6,7 +6,7 @@
 #include <exception>
 #include <string>
 
-#include "benches/aot/device.hpp"
+#include "benches/files/aot/device.hpp"
 #include "benches/operators/backends/valid_inputs.hpp"
 #include "benches/operators/calls/memory.hpp"
 #include "benches/operators/calls/operator_call.hpp"

@@ -13,7 +13,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "benches/aot/profiler_trace.hpp"
+#include "benches/files/aot/profiler_trace.hpp"
 #include "pace/base/error.hpp"
 
 namespace pace::benches::operators {

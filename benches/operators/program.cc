@@ -24,7 +24,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/catch_translate_exception.hpp>
 
-#include "benches/aot/device.hpp"
+#include "benches/files/aot/device.hpp"
 #include "benches/operators/backends/default_backends.hpp"
 #include "benches/operators/backends/valid_inputs.hpp"
 #include "benches/operators/backward.hpp"

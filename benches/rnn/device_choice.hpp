@@ -6,7 +6,7 @@
 
 #include <c10/core/Device.h>
 
-#include "benches/aot/device.hpp"
+#include "benches/files/aot/device.hpp"
 #include "pace/base/error.hpp"
 
 namespace pace::benches::rnn {

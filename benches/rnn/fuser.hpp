@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "benches/aot/fuser.hpp"
-#include "benches/aot/libtorch_parts.hpp"
+#include "benches/files/aot/fuser.hpp"
+#include "benches/files/aot/libtorch_parts.hpp"
 #include "pace/base/error.hpp"
 
 #if PACE_HAS_FUSERS

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "benches/aot/definition_store.hpp"
-#include "benches/aot/traced_model.hpp"
+#include "benches/files/aot/definition_store.hpp"
+#include "benches/files/aot/traced_model.hpp"
 #include "benches/rnn/model_def.hpp"
 #include "benches/rnn/plan.hpp"
 #include "benches/rnn/runners.hpp"

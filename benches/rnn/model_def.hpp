@@ -7,7 +7,7 @@
 #include <ATen/core/stack.h>
 #include <c10/core/Device.h>
 
-#include "benches/aot/model_step.hpp"
+#include "benches/files/aot/model_step.hpp"
 
 namespace pace::benches::rnn {
 

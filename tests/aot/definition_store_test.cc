@@ -1,5 +1,5 @@
 // The packages of definitions, with a shell script in the place of Python.
-#include "benches/aot/definition_store.hpp"
+#include "benches/files/aot/definition_store.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,8 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "benches/aot/compile_definitions.hpp"
-#include "benches/aot/training_package.hpp"
+#include "benches/files/aot/compile_definitions.hpp"
+#include "benches/files/aot/training_package.hpp"
 #include "pace/os/folders.hpp"
 #include "tests/aot/definitions.hpp"
 #include "tests/support/why.hpp"

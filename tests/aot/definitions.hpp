@@ -22,7 +22,7 @@
 #include <ATen/ops/tanh.h>
 #include <ATen/ops/zeros.h>
 
-#include "benches/aot/definition.hpp"
+#include "benches/files/aot/definition.hpp"
 
 namespace pace::test {
 

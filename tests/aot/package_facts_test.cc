@@ -1,6 +1,6 @@
 // What is kept beside a package: files as they should be and as they should not, and, compiled by Inductor (about 40 s
 // on two cores), a package that announces what was recorded of it.
-#include "benches/aot/package_facts.hpp"
+#include "benches/files/aot/package_facts.hpp"
 
 #include <array>
 #include <cstddef>
@@ -18,7 +18,7 @@
 #include <ATen/ops/softmax.h>
 #include <ATen/record_function.h>
 
-#include "benches/aot/training_package.hpp"
+#include "benches/files/aot/training_package.hpp"
 #include "pace/os/folders.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -1,4 +1,4 @@
-#include "benches/aot/profiler_trace.hpp"
+#include "benches/files/aot/profiler_trace.hpp"
 
 #include <sys/stat.h>
 

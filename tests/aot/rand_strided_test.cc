@@ -1,4 +1,4 @@
-#include "benches/aot/rand_strided.hpp"
+#include "benches/files/aot/rand_strided.hpp"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Definitions as TorchScript.
-#include "benches/aot/traced.hpp"
+#include "benches/files/aot/traced.hpp"
 
 #include <cstdint>
 #include <sstream>

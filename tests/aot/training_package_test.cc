@@ -1,5 +1,5 @@
 // Definitions compiled by Inductor, forward and backward: slow (about 100 s on two cores).
-#include "benches/aot/training_package.hpp"
+#include "benches/files/aot/training_package.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -14,8 +14,8 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/randn_like.h>
 
-#include "benches/aot/compiled_step.hpp"
-#include "benches/aot/package_facts.hpp"
+#include "benches/files/aot/compiled_step.hpp"
+#include "benches/files/aot/package_facts.hpp"
 #include "pace/os/folders.hpp"
 #include "tests/aot/definitions.hpp"
 #include "tests/support/scratch.hpp"

@@ -44,11 +44,11 @@ cat >"$work/parts.cc" <<'CODE'
 #include <iostream>
 #include <string>
 
-#include "benches/aot/exported_package.hpp"
-#include "benches/aot/fuser.hpp"
-#include "benches/aot/libtorch_parts.hpp"
-#include "benches/aot/profiler_trace.hpp"
-#include "benches/loaders/loaders.hpp"
+#include "benches/files/aot/exported_package.hpp"
+#include "benches/files/aot/fuser.hpp"
+#include "benches/files/aot/libtorch_parts.hpp"
+#include "benches/files/aot/profiler_trace.hpp"
+#include "benches/files/loaders/loaders.hpp"
 #include "benches/operators/backends/default_backends.hpp"
 #include "benches/rnn/fuser.hpp"
 #include "pace/gpu/cuda/kineto.hpp"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Rooms of benches use of each other what is public: no code names the namespace `detail` of another room. Each room
-is in the table of docs/architecture.md. Bazel ignores the links that it leaves in the folders of examples."""
+"""Rooms of benches use of each other what is public: no code names the namespace `detail` of another room, or includes
+a header behind the door of another one. Each room is in the table of docs/architecture.md. Bazel ignores the links that
+it leaves in the folders of examples."""
 
 import re
 import subprocess
@@ -22,6 +23,9 @@ assert len(code) > 200 and len(rooms) > 10, (code, rooms)
 # A name such as corpus::detail may be that of the library's room.
 own_names = [room for room in rooms if not (ROOT / "include/pace" / room).exists()]
 
+# Folders whose headers only their own room includes. The room's own headers are its door.
+BEHIND_DOORS = ("files/kernels", "files/loaders")
+
 problems = []
 links = {
     f"examples/{example.parent.name}/bazel-{link}"
@@ -41,6 +45,9 @@ for path in code:
                     f"{path}:{number}: {room}::detail::{name} is of the room benches/{room} alone; expected a public "
                     "name, with a docstring, for what other rooms use"
                 )
+        included = re.match(rf'#include "benches/({"|".join(BEHIND_DOORS)})/', line)
+        if included and included[1].split("/")[0] != own:
+            problems.append(f"{path}:{number}: {line} is behind the door of its room; expected benches/files/files.hpp")
 
 page = (ROOT / "docs/architecture.md").read_text("utf-8")
 for room in rooms:

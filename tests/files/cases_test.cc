@@ -1,5 +1,5 @@
 // Cases are made of text with names and ranges, of files of tensors, and of folders.
-#include "benches/loaders/cases.hpp"
+#include "benches/files/loaders/cases.hpp"
 
 #include <string>
 #include <string_view>

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "benches/loaders/kernels/kernel_device.hpp"
+#include "benches/files/kernels/kernel_device.hpp"
 #include "pace/base/error.hpp"
 
 namespace pace::testing {

@@ -9,10 +9,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "benches/loaders/kernel.hpp"
-#include "benches/loaders/kernels/image.hpp"
-#include "benches/loaders/kernels/nvrtc.hpp"
-#include "benches/loaders/kernels/triton.hpp"
+#include "benches/files/kernels/image.hpp"
+#include "benches/files/kernels/nvrtc.hpp"
+#include "benches/files/kernels/triton.hpp"
+#include "benches/files/loaders/kernel.hpp"
 #include "tests/files/fake_kernel_device.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -1,5 +1,5 @@
 // Kernels of files: formulas, the YAML of a launch, PTX, Triton's JSON; launched on a fake GPU.
-#include "benches/loaders/kernel.hpp"
+#include "benches/files/loaders/kernel.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "benches/loaders/loaders.hpp"
+#include "benches/files/loaders/loaders.hpp"
 #include "tests/files/fake_kernel_device.hpp"
 #include "tests/support/scratch.hpp"
 

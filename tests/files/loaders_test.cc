@@ -1,5 +1,5 @@
 // Files are told apart by their content, and called with what fits; TorchScript and operators are made here.
-#include "benches/loaders/loaders.hpp"
+#include "benches/files/loaders/loaders.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -29,16 +29,16 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "benches/loaders/call_spec.hpp"
-#include "benches/loaders/captured_errors.hpp"
-#include "benches/loaders/file_digest.hpp"
-#include "benches/loaders/named_file.hpp"
-#include "benches/loaders/operator_by_name.hpp"
-#include "benches/loaders/program_facts.hpp"
-#include "benches/loaders/program_of_buffers.hpp"
-#include "benches/loaders/stand_ins.hpp"
-#include "benches/loaders/whole_weights.hpp"
-#include "benches/loaders/written_buffers.hpp"
+#include "benches/files/file_digest.hpp"
+#include "benches/files/loaders/call_spec.hpp"
+#include "benches/files/loaders/captured_errors.hpp"
+#include "benches/files/loaders/operator_by_name.hpp"
+#include "benches/files/loaders/program_facts.hpp"
+#include "benches/files/loaders/program_of_buffers.hpp"
+#include "benches/files/loaders/stand_ins.hpp"
+#include "benches/files/loaders/whole_weights.hpp"
+#include "benches/files/loaders/written_buffers.hpp"
+#include "benches/files/named_file.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {
@@ -77,7 +77,7 @@ TEST_CASE("the range of a size is that of its formula") {
 }
 
 TEST_CASE("the hash of a file is that of its bytes, and a folder has none") {
-  using pace::benches::loaders::digest_of_file;
+  using pace::benches::files::digest_of_file;
   const pace::test::Scratch scratch;
   const std::string large(std::size_t{3} << 20, 'a');
   CHECK(digest_of_file(scratch.write("large", large)) == digest_of_file(scratch.write("same", large)));
@@ -419,7 +419,7 @@ TEST_CASE("a TorchScript file without a forward, or with an operator that is not
 }
 
 TEST_CASE("a program of an archive is named behind the file's name") {
-  using pace::benches::loaders::named_file;
+  using pace::benches::files::named_file;
   const pace::test::Scratch scratch;
   const std::string plain = scratch.write("a.pt2", "x"), colon = scratch.write("b:c.pt2", "x");
   CHECK(named_file(plain).path == plain);

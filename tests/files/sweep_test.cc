@@ -1,5 +1,5 @@
 // Sweeps give values to the names of sizes.
-#include "benches/loaders/sweep.hpp"
+#include "benches/files/loaders/sweep.hpp"
 
 #include <string>
 #include <vector>

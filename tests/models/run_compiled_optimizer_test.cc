@@ -11,7 +11,7 @@
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/randn_like.h>
 
-#include "benches/aot/package_options.hpp"
+#include "benches/files/aot/package_options.hpp"
 #include "benches/models/run/compile_packages.hpp"
 #include "benches/models/run/run_model.hpp"
 #include "tests/models/run_rows.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "benches/aot/package_options.hpp"
+#include "benches/files/aot/package_options.hpp"
 #include "tests/models/run_rows.hpp"
 #include "tests/models/run_samples.hpp"
 

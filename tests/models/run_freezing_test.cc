@@ -17,8 +17,8 @@
 #include <torch/nn/modules/conv.h>
 #include <nlohmann/json.hpp>
 
-#include "benches/aot/package_facts.hpp"
-#include "benches/aot/package_options.hpp"
+#include "benches/files/aot/package_facts.hpp"
+#include "benches/files/aot/package_options.hpp"
 #include "benches/models/run/backend.hpp"
 #include "benches/models/run/instance.hpp"
 #include "benches/models/run/step.hpp"

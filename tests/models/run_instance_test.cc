@@ -11,7 +11,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 
-#include "benches/aot/rand_strided.hpp"
+#include "benches/files/aot/rand_strided.hpp"
 #include "pace/check/same.hpp"
 #include "tests/models/run_samples.hpp"
 #include "tests/support/why.hpp"

@@ -9,7 +9,7 @@
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 
-#include "benches/aot/traced.hpp"
+#include "benches/files/aot/traced.hpp"
 #include "benches/models/model.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -11,7 +11,7 @@
 #include <ATen/ops/allclose.h>
 #include <c10/core/InferenceMode.h>
 
-#include "benches/aot/package_facts.hpp"
+#include "benches/files/aot/package_facts.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/os/folders.hpp"
 #include "tests/operators/inputs.hpp"

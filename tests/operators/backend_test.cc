@@ -10,7 +10,7 @@
 
 #include <ATen/ops/equal.h>
 
-#include "benches/aot/device.hpp"
+#include "benches/files/aot/device.hpp"
 #include "benches/operators/backends/default_backends.hpp"
 #include "benches/operators/backends/eager.hpp"
 #include "benches/operators/backends/functor.hpp"

@@ -7,8 +7,8 @@
 #include <ATen/ops/equal.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 
-#include "benches/aot/fuser.hpp"
-#include "benches/aot/inductor_configs.hpp"
+#include "benches/files/aot/fuser.hpp"
+#include "benches/files/aot/inductor_configs.hpp"
 #include "benches/operators/backends/default_backends.hpp"
 #include "tests/operators/inputs.hpp"
 

@@ -12,7 +12,7 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randn_like.h>
 
-#include "benches/aot/traced_model.hpp"
+#include "benches/files/aot/traced_model.hpp"
 #include "benches/rnn/draw.hpp"
 #include "benches/rnn/steps.hpp"
 #include "pace/base/error.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "benches/aot/rand_strided.hpp"
+#include "benches/files/aot/rand_strided.hpp"
 #include "benches/models/compat/compat_loop.hpp"
 #include "benches/models/run/candidates.hpp"
 #include "benches/models/run/performance_row.hpp"

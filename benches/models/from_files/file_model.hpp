@@ -20,18 +20,9 @@
 #include <torch/csrc/jit/frontend/tracer.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 
-#include "benches/aot/map_tensors.hpp"
-#include "benches/aot/package_options.hpp"
-#include "benches/loaders/call_inputs.hpp"
-#include "benches/loaders/cases.hpp"
-#include "benches/loaders/content.hpp"
-#include "benches/loaders/exported.hpp"
-#include "benches/loaders/exported_packages.hpp"
-#include "benches/loaders/loaders.hpp"
-#include "benches/loaders/package.hpp"
-#include "benches/loaders/same_state.hpp"
-#include "benches/loaders/torchscript.hpp"
-#include "benches/loaders/whole_weights.hpp"
+#include "benches/files/aot/map_tensors.hpp"
+#include "benches/files/aot/package_options.hpp"
+#include "benches/files/files.hpp"
 #include "benches/models/from_files/script_module.hpp"
 #include "benches/models/model.hpp"
 #include "benches/models/model_file.hpp"

@@ -8,12 +8,8 @@
 
 #include <c10/core/Device.h>
 
-#include "benches/loaders/content.hpp"
-#include "benches/loaders/exported.hpp"
-#include "benches/loaders/library.hpp"
-#include "benches/loaders/loaders.hpp"
-#include "benches/loaders/trust.hpp"
-#include "benches/loaders/whole_weights.hpp"
+#include "benches/files/files.hpp"
+#include "benches/files/library.hpp"
 #include "benches/models/backend_names.hpp"
 #include "benches/models/command_line.hpp"
 #include "benches/models/driver/known_model.hpp"
@@ -150,7 +146,7 @@ void require_trust(const std::vector<ModelFile>& files, const CommandLine& line)
 /// Throws InputError or Unsupported for what a run would find in the libraries and the files when it loads them, as far
 /// as that can be found without running their code.
 void require_loadable(const std::vector<ModelFile>& files, const CommandLine& line) {
-  for (const auto& library : line.libraries) loaders::require_library(library);
+  for (const auto& library : line.libraries) files::require_library(library);
   for (const auto& file : files) {
     const loaders::Content content(file.path);
     loaders::require_whole(content);

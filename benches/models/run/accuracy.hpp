@@ -13,7 +13,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "benches/aot/rand_strided.hpp"
+#include "benches/files/aot/rand_strided.hpp"
 #include "benches/models/run/iteration.hpp"
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/outputs_file.hpp"

@@ -17,12 +17,12 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
-#include "benches/aot/definition_store.hpp"
-#include "benches/aot/inductor_configs.hpp"
-#include "benches/aot/model_step.hpp"
-#include "benches/aot/package_record.hpp"
-#include "benches/aot/tensor_metadata.hpp"
-#include "benches/aot/traced_model.hpp"
+#include "benches/files/aot/definition_store.hpp"
+#include "benches/files/aot/inductor_configs.hpp"
+#include "benches/files/aot/model_step.hpp"
+#include "benches/files/aot/package_record.hpp"
+#include "benches/files/aot/tensor_metadata.hpp"
+#include "benches/files/aot/traced_model.hpp"
 #include "benches/models/run/context_flags.hpp"
 #include "benches/models/run/dynamic_batch.hpp"
 #include "benches/models/run/instance.hpp"

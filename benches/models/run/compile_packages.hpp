@@ -12,7 +12,7 @@
 
 #include <ATen/Parallel.h>
 
-#include "benches/aot/definition_store.hpp"
+#include "benches/files/aot/definition_store.hpp"
 #include "benches/models/backend_names.hpp"
 #include "benches/models/config.hpp"
 #include "benches/models/model.hpp"

@@ -14,10 +14,10 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "benches/aot/definition.hpp"
-#include "benches/aot/definition_store.hpp"
-#include "benches/aot/traced.hpp"
-#include "benches/aot/training_package.hpp"
+#include "benches/files/aot/definition.hpp"
+#include "benches/files/aot/definition_store.hpp"
+#include "benches/files/aot/traced.hpp"
+#include "benches/files/aot/training_package.hpp"
 #include "benches/models/run/context_flags.hpp"
 #include "benches/models/run/instance.hpp"
 #include "benches/models/run/optimizer.hpp"

@@ -12,7 +12,7 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
 
-#include "benches/aot/model_step.hpp"
+#include "benches/files/aot/model_step.hpp"
 #include "benches/models/run/input_tensors.hpp"
 #include "benches/models/run/instance.hpp"
 #include "benches/models/run/outcome.hpp"

@@ -7,9 +7,9 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include "benches/aot/libtorch_parts.hpp"
-#include "benches/aot/profiler_trace.hpp"
-#include "benches/aot/rand_strided.hpp"
+#include "benches/files/aot/libtorch_parts.hpp"
+#include "benches/files/aot/profiler_trace.hpp"
+#include "benches/files/aot/rand_strided.hpp"
 #include "benches/models/run/iteration.hpp"
 #include "benches/models/run/outcome.hpp"
 #include "benches/models/run/whole_file.hpp"

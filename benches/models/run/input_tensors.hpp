@@ -7,7 +7,7 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
 
-#include "benches/aot/map_tensors.hpp"
+#include "benches/files/aot/map_tensors.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
 

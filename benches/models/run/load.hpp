@@ -7,7 +7,7 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include "benches/aot/rand_strided.hpp"
+#include "benches/files/aot/rand_strided.hpp"
 #include "benches/models/model.hpp"
 #include "benches/models/run/instance.hpp"
 #include "benches/models/run/outcome.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "benches/aot/rand_strided.hpp"
+#include "benches/files/aot/rand_strided.hpp"
 #include "benches/models/backend_names.hpp"
 #include "benches/models/run/batch_invariance.hpp"
 #include "benches/models/run/batch_size.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "benches/aot/package_record.hpp"
+#include "benches/files/aot/package_record.hpp"
 #include "benches/models/row.hpp"
 #include "benches/models/run/backend.hpp"
 #include "benches/models/run/warm_up.hpp"

@@ -13,7 +13,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "benches/aot/model_step.hpp"
+#include "benches/files/aot/model_step.hpp"
 #include "benches/models/run/autocast.hpp"
 #include "benches/models/run/collect.hpp"
 #include "benches/models/run/input_tensors.hpp"

@@ -14,8 +14,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "benches/aot/package_model.hpp"
-#include "benches/aot/tensor_metadata.hpp"
+#include "benches/files/aot/package_model.hpp"
+#include "benches/files/aot/tensor_metadata.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/package_store.hpp"
 #include "benches/operators/backends/randomness.hpp"

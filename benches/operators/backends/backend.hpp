@@ -14,7 +14,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "benches/aot/package_options.hpp"
+#include "benches/files/aot/package_options.hpp"
 #include "benches/operators/calls/operator_call.hpp"
 #include "pace/base/error.hpp"
 #include "pace/os/activity.hpp"

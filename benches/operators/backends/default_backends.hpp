@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "benches/aot/inductor_configs.hpp"
+#include "benches/files/aot/inductor_configs.hpp"
 #include "benches/operators/backends/aot_inductor.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/cuda_graph.hpp"

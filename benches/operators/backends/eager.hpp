@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "benches/aot/device.hpp"
+#include "benches/files/aot/device.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/footprint.hpp"
 #include "benches/operators/calls/memory.hpp"

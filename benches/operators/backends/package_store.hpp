@@ -10,11 +10,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "benches/aot/case_store.hpp"
-#include "benches/aot/package_case.hpp"
-#include "benches/aot/package_key.hpp"
-#include "benches/aot/package_options.hpp"
-#include "benches/aot/tensor_metadata.hpp"
+#include "benches/files/aot/case_store.hpp"
+#include "benches/files/aot/package_case.hpp"
+#include "benches/files/aot/package_key.hpp"
+#include "benches/files/aot/package_options.hpp"
+#include "benches/files/aot/tensor_metadata.hpp"
 #include "benches/operators/backends/torchscript.hpp"
 #include "benches/operators/calls/operator_call.hpp"
 #include "pace/base/error.hpp"

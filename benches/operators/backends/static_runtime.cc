@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "benches/aot/libtorch_parts.hpp"
+#include "benches/files/aot/libtorch_parts.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/registered.hpp"
 #include "benches/operators/backends/torchscript.hpp"

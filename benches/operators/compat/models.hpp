@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "benches/aot/inductor_configs.hpp"
+#include "benches/files/aot/inductor_configs.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/compat/options.hpp"
 

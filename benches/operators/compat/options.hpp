@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "benches/aot/inductor_configs.hpp"
+#include "benches/files/aot/inductor_configs.hpp"
 #include "benches/operators/backends/skip.hpp"
 #include "pace/base/error.hpp"
 

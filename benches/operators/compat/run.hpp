@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "benches/aot/device.hpp"
+#include "benches/files/aot/device.hpp"
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/randomness.hpp"
 #include "benches/operators/backends/skip.hpp"

@@ -1,7 +1,8 @@
 """Compiles a small model for the GPU with Inductor and Triton: `compile_package.py MODEL.pt2`.
 
-Beside the package stand model.json and the binaries of all configurations, by benches/aot/record_configurations.py. The
-model has a product for cuBLAS, kernels that are fused around it, and a state that it multiplies in place.
+Beside the package stand model.json and the binaries of all configurations, by
+benches/files/aot/record_configurations.py. The model has a product for cuBLAS, kernels that are fused around it, and a
+state that it multiplies in place.
 """
 
 import sys

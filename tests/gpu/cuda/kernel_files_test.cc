@@ -15,9 +15,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "benches/loaders/kernels/image.hpp"
-#include "benches/loaders/kernels/kernel_device.hpp"
-#include "benches/loaders/loaders.hpp"
+#include "benches/files/kernels/image.hpp"
+#include "benches/files/kernels/kernel_device.hpp"
+#include "benches/files/loaders/loaders.hpp"
 #include "pace/gpu/cuda/kernel_module.hpp"
 #include "pace/gpu/cuda/launch_kernel.hpp"
 #include "tests/gpu/cuda/gpu.hpp"

@@ -22,7 +22,7 @@ type -P "${CXX:-g++}" >/dev/null || skip "no C++ compiler for Inductor"
 
 export TORCHINDUCTOR_CACHE_DIR=$work/inductor TRITON_CACHE_DIR=$work/triton
 package=$work/block.pt2
-PYTHONPATH=benches/aot "$python" tests/gpu/cuda/compile_package.py "$package" >"$work/compiled" 2>&1 || {
+PYTHONPATH=benches/files/aot "$python" tests/gpu/cuda/compile_package.py "$package" >"$work/compiled" 2>&1 || {
   tail -n 60 "$work/compiled"
   echo "the package could not be compiled"
   exit 1

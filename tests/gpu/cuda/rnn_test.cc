@@ -12,7 +12,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "benches/aot/definition_store.hpp"
+#include "benches/files/aot/definition_store.hpp"
 #include "benches/rnn/check_rnns.hpp"
 #include "benches/rnn/make_models.hpp"
 #include "benches/rnn/plan.hpp"

@@ -1,0 +1,33 @@
+// All kinds of files that can be run.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "benches/files/loaders/exported.hpp"
+#include "benches/files/loaders/kernel.hpp"
+#include "benches/files/loaders/loader.hpp"
+#include "benches/files/loaders/package.hpp"
+#include "benches/files/loaders/torchscript.hpp"
+#include "pace/base/error.hpp"
+
+namespace pace::benches::loaders {
+
+/// The kind of the file. Throws InputError, which says what the file is and what was expected.
+[[nodiscard]] inline const Loader& loader_of(const Content& content) {
+  static const TorchScriptLoader torchscript;
+  static const ExportedLoader exported;
+  static const PackageLoader package;
+  static const KernelLoader kernel;
+  static const std::array<const Loader*, 4> all = {&torchscript, &exported, &package, &kernel};
+  std::string names;
+  for (const Loader* loader : all) {
+    if (loader->recognises(content)) return *loader;
+    names += (names.empty() ? "" : ", ") + loader->name();
+  }
+  throw InputError({content.path()},
+                   "this is " + content.describe() + "; expected a file of one of these kinds: " + names);
+}
+
+}  // namespace pace::benches::loaders
