@@ -96,125 +96,150 @@ namespace detail {
   return true;
 }
 
+inline const std::vector<std::string> listing = {"--benchmark-kernels"};
+inline constexpr const char* lists_alone = "that lists kernels and does nothing else";
+inline constexpr const char* expected_filter =
+    "a regular expression of at most 256 characters that repeats nothing more than 50 times, without back-references";
+
+[[nodiscard]] inline args::Group package_options(CommandLine& line) {
+  using args::Option;
+  using Text = const std::string&;
+  return {
+      "What is measured",
+      {{"--package", "the compiled module: a package of AOTInductor",
+        args::text(line.package, "FILE.pt2", "a file name")},
+       Option("--model", "which model of the package", args::text(line.model, "name", "a name"))
+           .by_default("the only one, or `model`"),
+       {"--inputs", "its operands, such as \"(T([4, 8], f32),)\", where none are kept beside the package",
+        args::text(line.inputs, "tuple", "a tuple of tensors")},
+       {"--device",
+        "where it must run",
+        {"cpu|cuda[:N]", "cpu, cuda or cuda:NUMBER",
+         [&to = line.device](Text text) { return std::regex_match(to = text, std::regex("cpu|cuda(:[0-9]{1,3})?")); },
+         "where it was compiled for"}},
+       Option("--threads", "of LibTorch on the CPU", args::whole(line.threads, 1, most_threads(), expected_threads(1)))
+           .by_default("LibTorch's own number"),
+       Option("--times", "calls of one reading of the clock", args::whole(line.times, 1, 1'000'000))
+           .excludes(listing, lists_alone),
+       Option("--repeat", "readings", args::whole(line.repeat, 1, 1'000'000)).excludes(listing, lists_alone),
+       {"--dry-run", "open the package, and print what would be measured and which files written",
+        args::flag(line.dry_run)},
+       Option::refused("--list",
+                       "which kernels a package has is known only once it has run; --benchmark-kernels lists them with "
+                       "their times"),
+       Option::refused("--audit",
+                       "one package is timed, and no outputs are compared; //benches/files audits --candidate "
+                       "FILE.pt2 against a baseline")}};
+}
+
+[[nodiscard]] inline args::Group kernel_options(CommandLine& line) {
+  using args::Option;
+  using Text = const std::string&;
+  return {
+      "Every kernel",
+      {{"-k,--benchmark-kernels", "list every kernel with its time, and do nothing else",
+        args::flag(line.benchmark_kernels)},
+       Option("-c,--benchmark-all-configs", "time every configuration of each kernel", args::flag(line.all_configs))
+           .needs(listing),
+       Option("--count-bytes", "what memory moves for each kernel, by the GPU's counters (Nsight Compute)",
+              args::flag(line.count_bytes))
+           .needs(listing),
+       Option("--kernel", "show kernels whose names match",
+              {"regex", expected_filter,
+               [&to = line.filter](Text text) { return NameFilter::parse(to = text).has_value(); }, ""})
+           .needs(listing),
+       Option("--category", "kernels whose names contain TEXT are of this category, where Inductor names none",
+              {"TEXT=category,...", expected_categories(),
+               [&to = line.categories](Text text) { return read_categories(text, to); }, ""})
+           .needs(listing),
+       Option(
+           "--kernel-sources",
+           "sources of Triton kernels (*.py), as Inductor's code cache keeps them: they name the category of a kernel "
+           "that has none otherwise",
+           args::folder(line.kernel_sources))
+           .needs(listing),
+       Option("--profile-bandwidth",
+              "print the bandwidth of each kernel and of all as Inductor's mode of that name does; of kernels whose "
+              "names begin with a match",
+              {"regex", expected_filter,
+               [&to = line.profile_bandwidth](Text text) { return NameFilter::parse(to.emplace(text)).has_value(); },
+               "all"})
+           .value_optional("")
+           .needs(listing),
+       Option("--profile-bandwidth-output", "append the summary to it, the slowest kernel first",
+              args::file(line.bandwidth_output))
+           .needs({"--profile-bandwidth"}),
+       Option("--profile-bandwidth-with-profiler",
+              "time each kernel by PyTorch's profiler, as Inductor does with "
+              "profile_bandwidth_with_do_bench_using_profiling",
+              args::flag(line.bandwidth_by_profiler))
+           .needs({"--profile-bandwidth"})}};
+}
+
+[[nodiscard]] inline args::Group kernel_limits(CommandLine& line) {
+  using args::Option;
+  return {
+      "Limits of every kernel",
+      {Option("--kernels-at-most", "fail if there are more", args::whole_from(line.kernels_at_most, 0)).needs(listing),
+       Option("--spills-at-most", "fail if a thread of a GPU's kernel spills more words",
+              args::whole_from(line.spills_at_most, 0))
+           .needs(listing),
+       Option("--registers-at-most", "fail if a thread of a GPU's kernel has more",
+              args::whole_from(line.registers_at_most, 0))
+           .needs(listing),
+       Option("--bandwidth-at-least",
+              "fail if a kernel whose bytes are known moves them slower than this share of the memory's measured peak",
+              args::number(line.bandwidth_at_least, 1e-3, 1, "", "share"))
+           .needs(listing)}};
+}
+
+[[nodiscard]] inline args::Group module_options(CommandLine& line) {
+  using args::Option;
+  const std::vector<std::string> ncu{"--ncu"};
+  return {
+      "The whole module",
+      {Option("-p,--profile", "a trace, a table of operators, the time by kinds of kernels", args::flag(line.profile))
+           .excludes(listing, lists_alone),
+       Option("--cuda-memory-snapshot", "what memory the module takes on a GPU", args::flag(line.memory_snapshot))
+           .excludes(listing, lists_alone),
+       Option("--ncu", "run the module once under Nsight Compute", args::flag(line.ncu)).excludes(listing, lists_alone),
+       Option("--ncu-kernel-regex", "kernels of these names alone",
+              args::text(line.ncu_options.kernel_regex, "regex", "a regular expression"))
+           .needs(ncu),
+       Option("--ncu-metrics", "these metrics",
+              args::text(line.ncu_options.metrics, "a,b", "names with commas between them"))
+           .needs(ncu)
+           .by_default("the full set")}};
+}
+
+[[nodiscard]] inline args::Group result_options(CommandLine& line) {
+  using args::Option;
+  return {"Results",
+          {Option("--benchmark-name", "in what is printed", args::text(line.name, "name", "a name"))
+               .by_default("the package's name"),
+           {"--csv", "results for machines", args::file(line.csv)},
+           {"--json", "results for machines", args::file(line.json)},
+           {"--html", "a page of the results, for a browser", args::file(line.html)},
+           Option("--output-directory", "for traces, snapshots and Nsight Compute's reports",
+                  args::folder(line.output_directory))
+               .needs({"--profile", "--cuda-memory-snapshot", "--ncu", "--count-bytes"})
+               .by_default("a new folder beside other temporary files"),
+           {"--no-progress", "do not show what runs now", args::flag(line.no_progress)},
+           {"--compat", "print what PyTorch's wrapper_benchmark prints", args::flag(line.compat)},
+           Option("--generation", "as that of its forms",
+                  args::choice(
+                      line.generation,
+                      {{"original", Generation::original}, {"2.6", Generation::v2_6}, {"new", Generation::newest}}))
+               .needs({"--compat"})
+               .by_default("new")}};
+}
+
 }  // namespace detail
 
 /// What the options are given goes into `line`, which must outlive what it returns.
 [[nodiscard]] inline args::Groups kernels_options(CommandLine& line) {
-  using args::Option;
-  using Text = const std::string&;
-  const std::vector<std::string> listing{"--benchmark-kernels"}, ncu{"--ncu"};
-  const std::string expected_filter =
-      "a regular expression of at most 256 characters that repeats nothing more than 50 times, without back-references";
-  const std::string lists_alone = "that lists kernels and does nothing else";
-  return {
-      {"What is measured",
-       {{"--package", "the compiled module: a package of AOTInductor",
-         args::text(line.package, "FILE.pt2", "a file name")},
-        Option("--model", "which model of the package", args::text(line.model, "name", "a name"))
-            .by_default("the only one, or `model`"),
-        {"--inputs", "its operands, such as \"(T([4, 8], f32),)\", where none are kept beside the package",
-         args::text(line.inputs, "tuple", "a tuple of tensors")},
-        {"--device",
-         "where it must run",
-         {"cpu|cuda[:N]", "cpu, cuda or cuda:NUMBER",
-          [&to = line.device](Text text) { return std::regex_match(to = text, std::regex("cpu|cuda(:[0-9]{1,3})?")); },
-          "where it was compiled for"}},
-        Option("--threads", "of LibTorch on the CPU", args::whole(line.threads, 1, most_threads(), expected_threads(1)))
-            .by_default("LibTorch's own number"),
-        Option("--times", "calls of one reading of the clock", args::whole(line.times, 1, 1'000'000))
-            .excludes(listing, lists_alone),
-        Option("--repeat", "readings", args::whole(line.repeat, 1, 1'000'000)).excludes(listing, lists_alone),
-        {"--dry-run", "open the package, and print what would be measured and which files written",
-         args::flag(line.dry_run)},
-        Option::refused(
-            "--list",
-            "which kernels a package has is known only once it has run; --benchmark-kernels lists them with "
-            "their times"),
-        Option::refused("--audit",
-                        "one package is timed, and no outputs are compared; //benches/files audits --candidate "
-                        "FILE.pt2 against a baseline")}},
-      {"Every kernel",
-       {{"-k,--benchmark-kernels", "list every kernel with its time, and do nothing else",
-         args::flag(line.benchmark_kernels)},
-        Option("-c,--benchmark-all-configs", "time every configuration of each kernel", args::flag(line.all_configs))
-            .needs(listing),
-        Option("--count-bytes", "what memory moves for each kernel, by the GPU's counters (Nsight Compute)",
-               args::flag(line.count_bytes))
-            .needs(listing),
-        Option("--kernel", "show kernels whose names match",
-               {"regex", expected_filter,
-                [&to = line.filter](Text text) { return NameFilter::parse(to = text).has_value(); }, ""})
-            .needs(listing),
-        Option("--category", "kernels whose names contain TEXT are of this category, where Inductor names none",
-               {"TEXT=category,...", detail::expected_categories(),
-                [&to = line.categories](Text text) { return detail::read_categories(text, to); }, ""})
-            .needs(listing),
-        Option(
-            "--kernel-sources",
-            "sources of Triton kernels (*.py), as Inductor's code cache keeps them: they name the category of a kernel "
-            "that has none otherwise",
-            args::folder(line.kernel_sources))
-            .needs(listing),
-        Option("--profile-bandwidth",
-               "print the bandwidth of each kernel and of all as Inductor's mode of that name does; of kernels whose "
-               "names begin with a match",
-               {"regex", expected_filter,
-                [&to = line.profile_bandwidth](Text text) { return NameFilter::parse(to.emplace(text)).has_value(); },
-                "all"})
-            .value_optional("")
-            .needs(listing),
-        Option("--profile-bandwidth-output", "append the summary to it, the slowest kernel first",
-               args::file(line.bandwidth_output))
-            .needs({"--profile-bandwidth"}),
-        Option("--profile-bandwidth-with-profiler",
-               "time each kernel by PyTorch's profiler, as Inductor does with "
-               "profile_bandwidth_with_do_bench_using_profiling",
-               args::flag(line.bandwidth_by_profiler))
-            .needs({"--profile-bandwidth"}),
-        Option("--kernels-at-most", "fail if there are more", args::whole_from(line.kernels_at_most, 0)).needs(listing),
-        Option("--spills-at-most", "fail if a thread of a GPU's kernel spills more words",
-               args::whole_from(line.spills_at_most, 0))
-            .needs(listing),
-        Option("--registers-at-most", "fail if a thread of a GPU's kernel has more",
-               args::whole_from(line.registers_at_most, 0))
-            .needs(listing),
-        Option("--bandwidth-at-least",
-               "fail if a kernel whose bytes are known moves them slower than this share of the memory's measured peak",
-               args::number(line.bandwidth_at_least, 1e-3, 1, "", "share"))
-            .needs(listing)}},
-      {"The whole module",
-       {Option("-p,--profile", "a trace, a table of operators, the time by kinds of kernels", args::flag(line.profile))
-            .excludes(listing, lists_alone),
-        Option("--cuda-memory-snapshot", "what memory the module takes on a GPU", args::flag(line.memory_snapshot))
-            .excludes(listing, lists_alone),
-        Option("--ncu", "run the module once under Nsight Compute", args::flag(line.ncu))
-            .excludes(listing, lists_alone),
-        Option("--ncu-kernel-regex", "kernels of these names alone",
-               args::text(line.ncu_options.kernel_regex, "regex", "a regular expression"))
-            .needs(ncu),
-        Option("--ncu-metrics", "these metrics",
-               args::text(line.ncu_options.metrics, "a,b", "names with commas between them"))
-            .needs(ncu)
-            .by_default("the full set")}},
-      {"Results",
-       {Option("--benchmark-name", "in what is printed", args::text(line.name, "name", "a name"))
-            .by_default("the package's name"),
-        {"--csv", "results for machines", args::file(line.csv)},
-        {"--json", "results for machines", args::file(line.json)},
-        {"--html", "a page of the results, for a browser", args::file(line.html)},
-        Option("--output-directory", "for traces, snapshots and Nsight Compute's reports",
-               args::folder(line.output_directory))
-            .needs({"--profile", "--cuda-memory-snapshot", "--ncu", "--count-bytes"})
-            .by_default("a new folder beside other temporary files"),
-        {"--no-progress", "do not show what runs now", args::flag(line.no_progress)},
-        {"--compat", "print what PyTorch's wrapper_benchmark prints", args::flag(line.compat)},
-        Option(
-            "--generation", "as that of its forms",
-            args::choice(line.generation,
-                         {{"original", Generation::original}, {"2.6", Generation::v2_6}, {"new", Generation::newest}}))
-            .needs({"--compat"})
-            .by_default("new")}},
-  };
+  return {detail::package_options(line), detail::kernel_options(line), detail::kernel_limits(line),
+          detail::module_options(line), detail::result_options(line)};
 }
 
 namespace detail {

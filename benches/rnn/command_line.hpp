@@ -197,6 +197,9 @@ inline void refuse_with_compat(const args::Arguments& given) {
          ", cuda_pointwise_block_size=" + maybe(line.cuda_pointwise_block_size, number) + ')';
 }
 
+/// The most steps of one runner: their times are kept in memory.
+inline constexpr std::int64_t most_steps = 1'000'000;
+
 namespace detail {
 
 /// The most of one dimension: more than that in several overflows what a tensor can have.
@@ -229,117 +232,137 @@ template <class Line>
                .by_default("cuda where there is one")}};
 }
 
-}  // namespace detail
-
-/// The most steps of one runner: their times are kept in memory.
-inline constexpr std::int64_t most_steps = 1'000'000;
-
-/// The bench's options; `line` must outlive them. `known`: the names of all runners, for the help.
-[[nodiscard]] inline args::Groups rnn_options(CommandLine& line, const std::string& known = "") {
+/// The same, with those of images, which fastrnns does not have.
+[[nodiscard]] inline args::Group all_size_options(CommandLine& line) {
   using args::Option;
-  using Text = const std::string&;
-  std::vector<std::string> plans{"--list"};
-  plans.emplace_back("--dry-run");
-  const auto kernel_number = [](std::optional<std::int64_t>& to) {
-    return args::whole(to, 0, std::numeric_limits<int>::max());
-  };
-  args::Group sizes = detail::size_options(line);
+  args::Group sizes = size_options(line);
   for (Option option :
        {Option("--images", "batch of the convolutional networks", args::whole(line.images, 1, 1'000'000)),
         Option("--image-side", "height and width of their images", args::whole(line.image_side, 32, 1'000'000))})
     sizes.options.push_back(std::move(option));
+  return sizes;
+}
+
+[[nodiscard]] inline args::Group runner_options(CommandLine& line, const std::string& known) {
+  using args::Option;
+  using Text = const std::string&;
   return {
-      {"RNN: what runs",
-       {Option("--rnns",
-               "runners of recurrent networks, with commas or spaces between them" +
-                   (known.empty() ? "" : "; there are " + known),
-               detail::runner_names(line.rnns, "a,b", "fastrnns' list"))
-            .as_list(),
-        Option("--cnns", "runners of convolutional networks", detail::runner_names(line.cnns, "a,b", "fastrnns' list"))
-            .as_list(),
-        Option("--group", "what to run",
-               {"rnns,cnns|none", "rnns, cnns, both or none",
-                [&group = line.group](Text text) {
-                  group.clear();
-                  if (text == "none") return true;
-                  const auto read = args::read_names(text);
-                  group = read.value_or(group);
-                  const auto known = [](Text each) { return each == "rnns" || each == "cnns"; };
-                  return read && std::ranges::all_of(group, known);
-                },
-                "cnns and rnns"})
-            .as_list("none"),
-        {"--variable-lstms", "also sequences of different lengths, which takes long and ignores --seq-length",
-         args::flag(line.variable_lstms)},
-        {"--inference", "forwards alone, without gradients", args::flag(line.inference)},
-        {"--optimizer", "update the parameters in each step, as a phase of its own",
-         args::one_of(line.optimizer, {"none", "sgd", "adam"})},
-        {"--optimizer-code",
-         "what updates: torch::optim one parameter after the other, or LibTorch's operators for all of them",
-         args::one_of(line.optimizer_code, {"single", "foreach", "fused"})},
-        {"--set-to-none", "take gradients away before each step, so that the backward allocates them",
-         args::flag(line.set_to_none)},
-        Option::refused("--grad-scaler",
-                        "LibTorch has no gradient scaler in C++, and the runners compute in float32, whose gradients "
-                        "need none; //benches/models has --amp --grad-scaler"),
-        {"--packages", "packages compiled beforehand, for runners such as py_aot_inductor; again for another",
-         args::each(line.packages, "folder", "a folder's name")},
-        {"--log-operator-inputs",
-         "also record the operators of one step of each runner, into files that //benches/operators replays",
-         args::folder(line.log_operator_inputs)}}},
-      std::move(sizes),
-      {"RNN: what is measured",
-       {Option(
-            "--warmup",
-            "steps of each runner before those of the table, instead of the time that --warm-up gives (with --compat: "
-            "10)",
-            args::whole(line.warmup, 0, most_steps)),
-        Option("--nloops",
-               "steps of each runner in the table, or a few more so that each runner takes each turn equally often, "
-               "unless --budget ends them before (with --compat: 100)",
-               args::whole(line.nloops, 1, most_steps))
-            .by_default("100 at most, within the budget"),
-        // --baseline is the stored one.
-        Option("--baseline-runner", "what the others are compared with",
-               args::text(line.baseline, "name", "the name of a runner"))
-            .by_default("cudnn on a GPU, aten on a CPU"),
-        {"--no-slower-than", "fail a runner that is proven to take more than this times the baseline's time for a step",
-         args::factor(line.no_slower_than)},
-        {"--compat",
-         "fastrnns' own loop, one runner after another, compared with none: seconds called milliseconds on the CPU, "
-         "and "
-         "with JSON no word of runners that fail",
-         args::flag(line.compat)}}},
-      {"RNN: how it runs",
-       {{"--fuser", "TorchScript's fuser", args::one_of(line.fuser, {"te", "old", "none", "default"})},
-        Option("--executor", "TorchScript's executor",
-               args::one_of(line.executor, {"profiling", "simple", "legacy", "default"}))
-            .by_default("the fuser's"),
-        Option("--cuda-pointwise-loop-level", "of the fuser's kernels on a GPU; 0: its own",
-               kernel_number(line.cuda_pointwise_loop_level)),
-        Option("--cuda-pointwise-block-count", "blocks of such kernels; 0: its own",
-               kernel_number(line.cuda_pointwise_block_count)),
-        Option("--cuda-pointwise-block-size", "threads of a block; 0: its own",
-               kernel_number(line.cuda_pointwise_block_size)),
-        {"--tf32",
-         "products of float32 on a GPU with ten bits of mantissa: on, off, or as LibTorch has it, in cuDNN alone",
-         args::one_of(line.tf32, {"default", "on", "off"})}}},
-      {"RNN: what is printed",
-       {Option("--sep", "between the columns of the table",
-               {"text", "a text", [&line](Text text) { return line.sep = text, true; }, "a space"}),
-        Option("--print-json", "JSON instead of the table: of means, or of single times; oss if nothing follows",
-               {"oss|pep", "oss or pep",
-                [&line](Text text) {
-                  line.print_json = text == "oss"   ? JsonFormat::oss
-                                    : text == "pep" ? JsonFormat::pep
-                                                    : JsonFormat::other;
-                  line.other_json = line.print_json == JsonFormat::other ? text : "";
-                  return true;
-                },
-                ""})
-            .value_optional("oss")
-            .excludes(plans, "which measure nothing that could be printed as JSON")}},
+      "RNN: what runs",
+      {Option("--rnns",
+              "runners of recurrent networks, with commas or spaces between them" +
+                  (known.empty() ? "" : "; there are " + known),
+              runner_names(line.rnns, "a,b", "fastrnns' list"))
+           .as_list(),
+       Option("--cnns", "runners of convolutional networks", runner_names(line.cnns, "a,b", "fastrnns' list"))
+           .as_list(),
+       Option("--group", "what to run",
+              {"rnns,cnns|none", "rnns, cnns, both or none",
+               [&group = line.group](Text text) {
+                 group.clear();
+                 if (text == "none") return true;
+                 const auto read = args::read_names(text);
+                 group = read.value_or(group);
+                 const auto known = [](Text each) { return each == "rnns" || each == "cnns"; };
+                 return read && std::ranges::all_of(group, known);
+               },
+               "cnns and rnns"})
+           .as_list("none"),
+       {"--variable-lstms", "also sequences of different lengths, which takes long and ignores --seq-length",
+        args::flag(line.variable_lstms)},
+       {"--inference", "forwards alone, without gradients", args::flag(line.inference)},
+       {"--optimizer", "update the parameters in each step, as a phase of its own",
+        args::one_of(line.optimizer, {"none", "sgd", "adam"})},
+       {"--optimizer-code",
+        "what updates: torch::optim one parameter after the other, or LibTorch's operators for all of them",
+        args::one_of(line.optimizer_code, {"single", "foreach", "fused"})},
+       {"--set-to-none", "take gradients away before each step, so that the backward allocates them",
+        args::flag(line.set_to_none)},
+       Option::refused("--grad-scaler",
+                       "LibTorch has no gradient scaler in C++, and the runners compute in float32, whose gradients "
+                       "need none; //benches/models has --amp --grad-scaler"),
+       {"--packages", "packages compiled beforehand, for runners such as py_aot_inductor; again for another",
+        args::each(line.packages, "folder", "a folder's name")},
+       {"--log-operator-inputs",
+        "also record the operators of one step of each runner, into files that //benches/operators replays",
+        args::folder(line.log_operator_inputs)}}};
+}
+
+[[nodiscard]] inline args::Group measuring_options(CommandLine& line) {
+  using args::Option;
+  return {
+      "RNN: what is measured",
+      {Option(
+           "--warmup",
+           "steps of each runner before those of the table, instead of the time that --warm-up gives (with --compat: "
+           "10)",
+           args::whole(line.warmup, 0, most_steps)),
+       Option("--nloops",
+              "steps of each runner in the table, or a few more so that each runner takes each turn equally often, "
+              "unless --budget ends them before (with --compat: 100)",
+              args::whole(line.nloops, 1, most_steps))
+           .by_default("100 at most, within the budget"),
+       // --baseline is the stored one.
+       Option("--baseline-runner", "what the others are compared with",
+              args::text(line.baseline, "name", "the name of a runner"))
+           .by_default("cudnn on a GPU, aten on a CPU"),
+       {"--no-slower-than", "fail a runner that is proven to take more than this times the baseline's time for a step",
+        args::factor(line.no_slower_than)},
+       {"--compat",
+        "fastrnns' own loop, one runner after another, compared with none: seconds called milliseconds on the CPU, "
+        "and "
+        "with JSON no word of runners that fail",
+        args::flag(line.compat)}}};
+}
+
+[[nodiscard]] inline args::Group execution_options(CommandLine& line) {
+  using args::Option;
+  const auto kernel_number = [](std::optional<std::int64_t>& to) {
+    return args::whole(to, 0, std::numeric_limits<int>::max());
   };
+  return {"RNN: how it runs",
+          {{"--fuser", "TorchScript's fuser", args::one_of(line.fuser, {"te", "old", "none", "default"})},
+           Option("--executor", "TorchScript's executor",
+                  args::one_of(line.executor, {"profiling", "simple", "legacy", "default"}))
+               .by_default("the fuser's"),
+           Option("--cuda-pointwise-loop-level", "of the fuser's kernels on a GPU; 0: its own",
+                  kernel_number(line.cuda_pointwise_loop_level)),
+           Option("--cuda-pointwise-block-count", "blocks of such kernels; 0: its own",
+                  kernel_number(line.cuda_pointwise_block_count)),
+           Option("--cuda-pointwise-block-size", "threads of a block; 0: its own",
+                  kernel_number(line.cuda_pointwise_block_size)),
+           {"--tf32",
+            "products of float32 on a GPU with ten bits of mantissa: on, off, or as LibTorch has it, in cuDNN alone",
+            args::one_of(line.tf32, {"default", "on", "off"})}}};
+}
+
+[[nodiscard]] inline args::Group printing_options(CommandLine& line) {
+  using args::Option;
+  using Text = const std::string&;
+  std::vector<std::string> plans{"--list"};
+  plans.emplace_back("--dry-run");
+  return {"RNN: what is printed",
+          {Option("--sep", "between the columns of the table",
+                  {"text", "a text", [&line](Text text) { return line.sep = text, true; }, "a space"}),
+           Option("--print-json", "JSON instead of the table: of means, or of single times; oss if nothing follows",
+                  {"oss|pep", "oss or pep",
+                   [&line](Text text) {
+                     line.print_json = text == "oss"   ? JsonFormat::oss
+                                       : text == "pep" ? JsonFormat::pep
+                                                       : JsonFormat::other;
+                     line.other_json = line.print_json == JsonFormat::other ? text : "";
+                     return true;
+                   },
+                   ""})
+               .value_optional("oss")
+               .excludes(plans, "which measure nothing that could be printed as JSON")}};
+}
+
+}  // namespace detail
+
+/// The bench's options; `line` must outlive them. `known`: the names of all runners, for the help.
+[[nodiscard]] inline args::Groups rnn_options(CommandLine& line, const std::string& known = "") {
+  return {detail::runner_options(line, known), detail::all_size_options(line), detail::measuring_options(line),
+          detail::execution_options(line), detail::printing_options(line)};
 }
 
 }  // namespace pace::benches::rnn

@@ -64,83 +64,97 @@ struct Limits {
   bool undecided_fails = false;
 };
 
-/// The options; `line` and `limits` must outlive them.
-[[nodiscard]] inline args::Groups compare_options(CommandLine& line, Limits& limits) {
+[[nodiscard]] inline args::Group compared_files(CommandLine& line) {
   using args::Option;
   auto& settings = line.settings;
   return {
-      {"Files",
-       {Option("--old", "results before, one file a process", args::each(line.then, "file", "a file name")).as_words(),
-        Option("--new", "results now, one file a process", args::each(line.now, "file", "a file name")).as_words(),
-        Option("--series", "results of one process each, every one judged against the first",
-               args::each(line.series, "file", "a file name"))
-            .as_words()
-            .excludes({"--old", "--new"}, "each file of a series is a side of its own; expected one of them"),
-        {"--allow",
-         "this may differ: a key of the environment, such as libtorch, compiler or build_flags, or device, clock or "
-         "inputs of a comparison; again for another",
-         {"key", "",
-          [&settings](const std::string& key) {
-            std::string known;
-            for (const auto* keys : {&report::identity_keys(), &report::measurement_keys()})
-              for (const auto& each : *keys) known += (known.empty() ? "" : ", ") + each;
-            if ((", " + known + ",").find(", " + key + ',') == std::string::npos)
-              throw InputError({}, "--allow: '" + key + "' is no key that is compared; these are: " + known);
-            return settings.allowed.push_back(key), true;
-          },
-          ""}}}},
-      {"Outputs",
-       {Option("--markdown",
-               "a comment for a pull request: proven changes and closed gates alone; -: on the standard "
-               "output, in the place of the table",
-               args::text(line.markdown, "file", "a file name or -"))
-            .once(),
-        Option("--report-url", "the comment links to this page",
-               {"URL", "an address that begins with http:// or https://, without blanks and angle brackets",
-                [&line](const std::string& url) {
-                  line.report_url = url;
-                  // Other schemes, such as javascript:, would run code of the command line in a reader's browser.
-                  return (url.starts_with("http://") || url.starts_with("https://")) &&
-                         url.find_first_of(" <>\n\r\t") == std::string::npos;
-                },
-                ""})
-            .once()
-            .needs({"--markdown"}),
-        Option("--json", "every row, as JSON Lines", args::text(line.json, "file", "a file name")).once(),
-        Option("--html", "a page for a browser, with these verdicts and the results of all files",
-               args::file(line.html))
-            .once()}},
-      {"Judging",
-       {Option("--no-slower-than", "fail what is proven to take more than this times the old time",
-               args::factor(limits.no_slower_than))
-            .once()
-            .by_default("1.02"),
-        Option("--speedup-at-least", "instead: pass only what is proven to be this much faster",
-               args::factor(limits.speedup_at_least))
-            .once()
-            .excludes({"--no-slower-than"}, "files are compared by one limit; expected one of them"),
-        Option("--by", "compare times, or speed-ups over the baseline of each file's own run",
-               args::choice(settings.by_speedup, {{"time", false}, {"speedup", true}}))
-            .once(),
-        Option(
-            "--process-spread",
-            "standard deviation of times between processes as a share of the time, if you know it: 0.01 is 1 % (where "
-            "it is not given, a side's own scatter counts from five processes in all on, and 0.05 with fewer)",
-            args::number(settings.spread, 1e-6, 10, "0.01", "share"))
-            .once(),
-        Option("--alpha", "false passes of claims and false alarms of guards, per comparison",
-               args::number(settings.family.alpha, 1e-9, 0.49, "0.001", "rate"))
-            .once(),
-        Option("--beta", "false failures of claims and false passes of guards, per comparison",
-               args::number(settings.family.beta, 1e-9, 0.49, "0.01", "rate"))
-            .once(),
-        Option("--new-rows", "whether a row that the old results do not have passes or fails",
-               args::choice(line.when_new, {{"pass", WhenNew::pass}, {"fail", WhenNew::fail}}))
-            .once(),
-        {"--undecided-fails", "an open question closes the gate (exit code 1)", args::flag(limits.undecided_fails)},
-        Option("--allow-undecided", "exit code 0, not 43, for a guard that is let through undecided",
-               args::flag(line.allow_undecided))
-            .excludes({"--undecided-fails"}, "they contradict each other")}}};
+      "Files",
+      {Option("--old", "results before, one file a process", args::each(line.then, "file", "a file name")).as_words(),
+       Option("--new", "results now, one file a process", args::each(line.now, "file", "a file name")).as_words(),
+       Option("--series", "results of one process each, every one judged against the first",
+              args::each(line.series, "file", "a file name"))
+           .as_words()
+           .excludes({"--old", "--new"}, "each file of a series is a side of its own; expected one of them"),
+       {"--allow",
+        "this may differ: a key of the environment, such as libtorch, compiler or build_flags, or device, clock or "
+        "inputs of a comparison; again for another",
+        {"key", "",
+         [&settings](const std::string& key) {
+           std::string known;
+           for (const auto* keys : {&report::identity_keys(), &report::measurement_keys()})
+             for (const auto& each : *keys) known += (known.empty() ? "" : ", ") + each;
+           if ((", " + known + ",").find(", " + key + ',') == std::string::npos)
+             throw InputError({}, "--allow: '" + key + "' is no key that is compared; these are: " + known);
+           return settings.allowed.push_back(key), true;
+         },
+         ""}}}};
+}
+
+[[nodiscard]] inline args::Group output_options(CommandLine& line) {
+  using args::Option;
+  return {
+      "Outputs",
+      {Option("--markdown",
+              "a comment for a pull request: proven changes and closed gates alone; -: on the standard "
+              "output, in the place of the table",
+              args::text(line.markdown, "file", "a file name or -"))
+           .once(),
+       Option("--report-url", "the comment links to this page",
+              {"URL", "an address that begins with http:// or https://, without blanks and angle brackets",
+               [&line](const std::string& url) {
+                 line.report_url = url;
+                 // Other schemes, such as javascript:, would run code of the command line in a reader's browser.
+                 return (url.starts_with("http://") || url.starts_with("https://")) &&
+                        url.find_first_of(" <>\n\r\t") == std::string::npos;
+               },
+               ""})
+           .once()
+           .needs({"--markdown"}),
+       Option("--json", "every row, as JSON Lines", args::text(line.json, "file", "a file name")).once(),
+       Option("--html", "a page for a browser, with these verdicts and the results of all files", args::file(line.html))
+           .once()}};
+}
+
+[[nodiscard]] inline args::Group judging_options(CommandLine& line, Limits& limits) {
+  using args::Option;
+  auto& settings = line.settings;
+  return {
+      "Judging",
+      {Option("--no-slower-than", "fail what is proven to take more than this times the old time",
+              args::factor(limits.no_slower_than))
+           .once()
+           .by_default("1.02"),
+       Option("--speedup-at-least", "instead: pass only what is proven to be this much faster",
+              args::factor(limits.speedup_at_least))
+           .once()
+           .excludes({"--no-slower-than"}, "files are compared by one limit; expected one of them"),
+       Option("--by", "compare times, or speed-ups over the baseline of each file's own run",
+              args::choice(settings.by_speedup, {{"time", false}, {"speedup", true}}))
+           .once(),
+       Option(
+           "--process-spread",
+           "standard deviation of times between processes as a share of the time, if you know it: 0.01 is 1 % (where "
+           "it is not given, a side's own scatter counts from five processes in all on, and 0.05 with fewer)",
+           args::number(settings.spread, 1e-6, 10, "0.01", "share"))
+           .once(),
+       Option("--alpha", "false passes of claims and false alarms of guards, per comparison",
+              args::number(settings.family.alpha, 1e-9, 0.49, "0.001", "rate"))
+           .once(),
+       Option("--beta", "false failures of claims and false passes of guards, per comparison",
+              args::number(settings.family.beta, 1e-9, 0.49, "0.01", "rate"))
+           .once(),
+       Option("--new-rows", "whether a row that the old results do not have passes or fails",
+              args::choice(line.when_new, {{"pass", WhenNew::pass}, {"fail", WhenNew::fail}}))
+           .once(),
+       {"--undecided-fails", "an open question closes the gate (exit code 1)", args::flag(limits.undecided_fails)},
+       Option("--allow-undecided", "exit code 0, not 43, for a guard that is let through undecided",
+              args::flag(line.allow_undecided))
+           .excludes({"--undecided-fails"}, "they contradict each other")}};
+}
+
+/// The options; `line` and `limits` must outlive them.
+[[nodiscard]] inline args::Groups compare_options(CommandLine& line, Limits& limits) {
+  return {compared_files(line), output_options(line), judging_options(line, limits)};
 }
 
 /// Throws InputError if an output would replace an input.
