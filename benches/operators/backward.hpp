@@ -20,6 +20,7 @@
 
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/calls/operator_call.hpp"
+#include "benches/operators/options.hpp"
 #include "pace/base/error.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/out_of_memory.hpp"
@@ -43,8 +44,10 @@ struct GradientCase {
   std::vector<std::size_t> tensors;
 };
 
-/// Returns the backward passes of a sample, one or more.
-[[nodiscard]] inline std::vector<GradientCase> gradient_cases(const corpus::Sample& sample) {
+/// Returns the parts of a sample that are cases of their own: one of a forward pass, else one for each choice of
+/// gradients.
+[[nodiscard]] inline std::vector<GradientCase> gradient_cases(const corpus::Sample& sample, Pass pass) {
+  if (pass == Pass::forward) return {{}};
   const auto& marked = sample.declared.differentiated;
   if (marked.empty()) return {{}};
   std::vector<GradientCase> cases{{"_bwdall", marked}};

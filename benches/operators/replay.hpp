@@ -119,7 +119,7 @@ class Replay {
     for (const auto& selected : all) {
       bool any = false;
       for (std::size_t offset = 0; offset < selected.samples.size(); ++offset)
-        for (const auto& gradients : gradient_cases_of(selected, offset)) {
+        for (const auto& gradients : gradient_cases(selected.samples[offset], options_.pass)) {
           const std::string name = case_name(selected, offset, gradients.suffix);
           if (run_context().cases->passes_over(planned(selected, offset, gradients)).empty())
             any = true;
@@ -129,13 +129,6 @@ class Replay {
       if (any) chosen.push_back(selected);
     }
     return chosen;
-  }
-
-  /// The parts of a sample that are cases of their own: one without a backward pass, else one for each choice of
-  /// gradients.
-  [[nodiscard]] std::vector<GradientCase> gradient_cases_of(const Selected& selected, std::size_t offset) const {
-    if (options_.pass == Pass::forward) return {GradientCase{}};
-    return gradient_cases(selected.samples[offset]);
   }
 
   [[nodiscard]] PlannedCase planned(const Selected& selected, std::size_t offset, const GradientCase& gradients) const {
@@ -175,7 +168,7 @@ class Replay {
     const Nanoseconds start = clock.now();
     listener.begin(selected);
     for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
-      for (const auto& gradients : gradient_cases_of(selected, offset)) {
+      for (const auto& gradients : gradient_cases(selected.samples[offset], options_.pass)) {
         if (passed_over_.contains(case_name(selected, offset, gradients.suffix))) continue;
         if (options_.pass == Pass::forward) {
           listener.result(selected, offset, run_sample(selected, offset, {}));

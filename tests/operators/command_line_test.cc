@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "benches/operators/meaning.hpp"
 #include "pace/args/command_line.hpp"
 #include "pace/base/error.hpp"
 #include "pace/runner/session_options.hpp"

@@ -147,7 +147,7 @@ class ExecutionTimes {
       for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
         if (options_.pass != Pass::backward) run_test(selected, offset, Pass::forward, {});
         if (options_.pass == Pass::forward) continue;
-        for (const auto& gradients : gradient_cases(selected.samples[offset]))
+        for (const auto& gradients : gradient_cases(selected.samples[offset], Pass::backward))
           run_test(selected, offset, Pass::backward, gradients);
       }
     return summary_;
