@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,13 +16,23 @@
 #include "benches/operators/backends/backend.hpp"
 #include "benches/operators/backends/valid_inputs.hpp"
 #include "benches/operators/calls/operator_call.hpp"
+#include "benches/operators/options.hpp"
+#include "benches/operators/replay_backends.hpp"
+#include "benches/rows/prior_failures.hpp"
+#include "benches/rows/refusal.hpp"
+#include "pace/base/cut_text.hpp"
+#include "pace/base/message_parts.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/clone.hpp"
 #include "pace/check/outputs.hpp"
+#include "pace/gate/counts.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/result/result.hpp"
+#include "pace/result/run_context.hpp"
 #include "pace/subject/random_state.hpp"
 #include "pace/timing/instruction_counter.hpp"
+#include "pace/timing/wall.hpp"
+#include "pace/verify/expected.hpp"
 
 namespace pace::benches::operators {
 
@@ -90,5 +101,97 @@ inline void add_ratios(const ImplementationResult& baseline, ImplementationResul
   row.instructions->ratio_low = ratio(row.instructions->low, baseline.instructions->high);
   row.instructions->ratio_high = ratio(row.instructions->high, baseline.instructions->low);
 }
+
+/// Counts a call's instructions on every back end in the place of times. The baseline's outputs are those that others
+/// are compared with, by the tolerance of their type. What it is made of must outlive it.
+class InstructionComparison {
+ public:
+  InstructionComparison(const ReplayOptions& options, const ReplayBackends& backends)
+      : options_(options), backends_(backends) {}
+
+  /// Returns the result, which is not published. `failures`: how the back ends ended earlier processes of the run.
+  [[nodiscard]] Result run(const ReplayedCase& one, const OperatorCall& call, const PriorFailures& failures) const {
+    const auto& names = backends_.names();
+    Result result = refusal(one.name, names, "");
+    result.inputs = one.inputs;
+    result.seed = run_context().options.seed;
+    result.notes.push_back(call.signature());
+    const auto& baseline = result.implementations[0];
+    c10::IValue expected;
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
+      auto& row = result.implementations[i];
+      row.context.baseline = names[0];
+      row.context.comparison = one.name;
+      if (i > 0 && baseline.outcome != Outcome::measured) {
+        row.message = "there is no baseline to compare with: '" + names[0] + "' " + to_string(baseline.outcome) + ": " +
+                      baseline.message;
+      } else if (const auto* failure = failures.of(i)) {
+        row.outcome = failure->outcome;
+        row.message = failure->message;
+      } else if (const auto& deadline = run_context().deadline;
+                 deadline && timing::WallClock().now() >= deadline->time) {
+        row.outcome = Outcome::unreached;
+        row.message = deadline->reason;
+      } else {
+        check_and_count(call, i, expected, row, result.notes);
+        if (row.outcome == Outcome::threw) row.message = add_to_reason(std::move(row.message), " (" + one.place + ')');
+      }
+      add_ratios(baseline, row);
+      if (i > 0 && options_.instructions_at_most)
+        row.judgements.push_back(InstructionsAtMost(*options_.instructions_at_most).judge(row));
+    }
+    return result;
+  }
+
+ private:
+  /// Enters how checking and counting one back end ended. `expected`: outputs of the first one, which sets them.
+  void check_and_count(const OperatorCall& call, std::size_t backend, c10::IValue& expected, ImplementationResult& row,
+                       std::vector<std::string>& notes) const {
+    try {
+      const auto executable = backends_.make_ready(backend, call);
+      CountedCalls calls(call, *executable, static_cast<std::int64_t>(backend), run_context().options.seed);
+      row.outcome = Outcome::threw;  // what follows is the implementation's own
+      activity()->watch(true);
+      const auto match = match_outputs(calls, call, backend == 0, expected, row, notes);
+      if (!match.correct) {
+        row.outcome = Outcome::wrong;
+        row.message = match.message;
+      } else {
+        const auto found = calls.count(*options_.counter);
+        row.instructions = InstructionCount{.low = found.low, .high = found.high, .counter = options_.counter->name()};
+        row.outcome = Outcome::measured;
+      }
+    } catch (const std::exception& error) {
+      row.message = cut_text(message_of(error), longest_kept);
+    }
+    activity()->watch(false);
+  }
+
+  /// Compares the outputs with the expected ones, and enters what was compared, with a note of a baseline's if there
+  /// was nothing.
+  [[nodiscard]] static check::Match match_outputs(CountedCalls& calls, const OperatorCall& call, bool is_baseline,
+                                                  c10::IValue& expected, ImplementationResult& row,
+                                                  std::vector<std::string>& notes) {
+    auto outputs = calls.outputs();
+    check::CheckOptions check;
+    if (result_is_uninitialised(call.name())) check.method = check::CheckOptions::Method::none;
+    check.equal_nan = true;
+    // The baseline is compared with itself: what two of its calls do not agree on cannot be asked of others.
+    auto match =
+        check::outputs_match(is_baseline ? calls.outputs() : expected, is_baseline ? outputs : calls.outputs(), check);
+    if (is_baseline) expected = std::move(outputs);
+    row.checked = match.compared > 0;
+    row.max_abs_error = match.max_abs_error;
+    if (row.checked || !match.correct || check.method == check::CheckOptions::Method::none) return match;
+    const pace::detail::Agreement agreement{.only_nan = match.only_nan, .empty = match.empty, .message = {}};
+    pace::detail::enter_uncompared(agreement.why_uncompared(), row);
+    if (is_baseline)
+      notes.push_back("Nothing was compared of the outputs of '" + row.name + "': " + describe(*row.uncompared) + '.');
+    return match;
+  }
+
+  const ReplayOptions& options_;
+  const ReplayBackends& backends_;
+};
 
 }  // namespace pace::benches::operators

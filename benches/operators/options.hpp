@@ -82,6 +82,9 @@ struct ReplayOptions {
   std::optional<double> instructions_at_most = {};
   /// Where a trace of each operator goes, by LibTorch's profiler, in a pass of its own; empty: no traces.
   std::string traces;
+
+  /// Whether something is expected of the times of this operator.
+  [[nodiscard]] bool gates(const std::string& name) const { return no_slower_than && !reported.contains(name); }
 };
 
 /// The parts of a comma-separated list, none of them empty; commas in brackets do not separate. Throws InputError
