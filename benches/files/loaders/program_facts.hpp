@@ -2,16 +2,13 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,10 +21,10 @@
 
 #include "benches/files/loaders/call_inputs.hpp"
 #include "benches/files/loaders/content.hpp"
+#include "benches/files/loaders/expected_input.hpp"
+#include "benches/files/loaders/linear_formula.hpp"
 #include "benches/files/loaders/written_buffers.hpp"
 #include "pace/base/error.hpp"
-#include "pace/corpus/dtype.hpp"
-#include "pace/inputs/scalar_type.hpp"
 #include "pace/os/parse_json.hpp"
 
 namespace pace::benches::loaders {
@@ -36,69 +33,7 @@ namespace pace::benches::loaders {
 /// torch/_export/serde/schema.py).
 inline constexpr int exported_schema = 8;
 
-/// The size of a dimension that a program takes: a number, or `times` * symbol + `plus`, where the symbol is any number
-/// in a range.
-struct ExpectedSize {
-  std::optional<std::int64_t> fixed = {};
-  std::string symbol = {};      ///< stands for one number in all sizes; empty: another formula, which is not checked
-  std::string expression = {};  ///< as `2*s77+1`; empty: it is fixed
-  std::int64_t times = 1, plus = 0;
-  std::int64_t low = 0, high = std::numeric_limits<std::int64_t>::max();
-
-  /// What the symbol stands for where the size is `actual`; nothing if no number of the range makes it that.
-  [[nodiscard]] std::optional<std::int64_t> symbol_for(std::int64_t actual) const {
-    if (times == 0 || (actual - plus) % times != 0) return std::nullopt;
-    const std::int64_t value = (actual - plus) / times;
-    return value < low || value > high ? std::nullopt : std::optional(value);
-  }
-  /// The smallest and the largest size of the range. 0 and the largest integer where they are not known.
-  [[nodiscard]] std::pair<std::int64_t, std::int64_t> range() const {
-    constexpr auto largest = std::numeric_limits<std::int64_t>::max();
-    if (fixed) return {*fixed, *fixed};
-    const auto size_of = [&](std::int64_t value) {
-      std::int64_t size = 0;
-      const bool fits = value != largest && !__builtin_mul_overflow(value, times, &size) &&
-                        !__builtin_add_overflow(size, plus, &size);
-      return fits ? size : (times < 0 ? 0 : largest);
-    };
-    const auto [least, most] = std::minmax({size_of(low), size_of(high)});
-    return {std::max<std::int64_t>(least, 0), most};
-  }
-  /// As `8`, `1 to 64`, or `2 * (1 or more) + 1`; another formula as it is.
-  [[nodiscard]] std::string to_string() const {
-    if (fixed) return std::to_string(*fixed);
-    if (symbol.empty() && !expression.empty()) return expression;
-    const bool open = high == std::numeric_limits<std::int64_t>::max();
-    std::string text = std::to_string(low) + (open ? " or more" : " to " + std::to_string(high));
-    if (times == 1 && plus == 0) return text;
-    text = '(' + text + ')';
-    if (times != 1) text = std::to_string(times) + " * " + text;
-    if (plus != 0) text += (plus < 0 ? " - " : " + ") + std::to_string(plus < 0 ? -plus : plus);
-    return text;
-  }
-};
-
-/// One leaf of the inputs that a program takes.
-struct ExpectedInput {
-  std::string name;
-  bool is_tensor = true;
-  /// A value that the program was exported with and that is no input any more; none: a tensor, or a number that may be
-  /// another one.
-  std::optional<c10::IValue> constant = {};
-  std::optional<at::ScalarType> dtype = {};  ///< none: one that is not known here, and not checked
-  c10::DeviceType device = c10::kCPU;
-  std::vector<ExpectedSize> sizes = {};
-
-  /// As `float32[batch, 64]`.
-  [[nodiscard]] std::string to_string() const;
-};
-
 namespace detail {
-
-[[nodiscard]] inline std::string dtype_name(at::ScalarType dtype) {
-  const auto known = inputs::dtype_from_scalar_type(dtype);
-  return known ? std::string(corpus::torch_name(*known)) : c10::toString(dtype);
-}
 
 /// The numbers of torch.export's own ScalarType.
 [[nodiscard]] inline std::optional<at::ScalarType> exported_dtype(int number) {
@@ -108,16 +43,6 @@ namespace detail {
       {12, at::kBool}, {13, at::kBFloat16}, {11, at::kComplexDouble}};
   const auto found = types.find(number);
   return found == types.end() ? std::nullopt : std::optional(found->second);
-}
-
-/// As Python writes it, for messages.
-[[nodiscard]] inline std::string value_text(const c10::IValue& value) {
-  if (value.isNone()) return "None";
-  if (value.isBool()) return value.toBool() ? "True" : "False";
-  if (value.isInt()) return std::to_string(value.toInt());
-  if (value.isDouble()) return nlohmann::json(value.toDouble()).dump();
-  if (value.isString()) return '\'' + value.toStringRef() + '\'';
-  return "a " + value.tagKind();
 }
 
 /// A constant input of a program. Throws what nlohmann's library throws for another format.
@@ -130,139 +55,7 @@ namespace detail {
   return std::nullopt;
 }
 
-[[nodiscard]] inline bool same_constant(const c10::IValue& expected, const c10::IValue& found) {
-  if (expected.isDouble() && found.isInt()) return expected.toDouble() == static_cast<double>(found.toInt());
-  return expected.tagKind() == found.tagKind() && value_text(expected) == value_text(found);
-}
-
-/// `times` * symbol + `plus`.
-struct LinearFormula {
-  std::string symbol = {};
-  std::int64_t times = 0, plus = 0;
-
-  /// As `s77`, `2*s77` or `2*s77-1`.
-  [[nodiscard]] std::string to_string() const {
-    std::string text = (times == 1 ? "" : std::to_string(times) + '*') + symbol;
-    if (plus != 0) text += (plus < 0 ? "" : "+") + std::to_string(plus);
-    return text;
-  }
-};
-
-/// A formula as sympy prints it, without what is no part of it: `Pow(s77, 2)` for
-/// `Pow(Symbol('s77', positive=True, integer=True), Integer(2))`.
-[[nodiscard]] inline std::string plain_formula(std::string_view text) {
-  std::string plain;
-  const auto copy_until = [&](char end) {
-    while (!text.empty() && text.front() != end) {
-      plain += text.front();
-      text.remove_prefix(1);
-    }
-  };
-  while (!text.empty()) {
-    constexpr std::string_view symbol = "Symbol('", integer = "Integer(";
-    const bool is_symbol = text.starts_with(symbol);
-    if (!is_symbol && !text.starts_with(integer)) {
-      plain += text.front();
-      text.remove_prefix(1);
-      continue;
-    }
-    text.remove_prefix(is_symbol ? symbol.size() : integer.size());
-    copy_until(is_symbol ? '\'' : ')');
-    text.remove_prefix(std::min(text.find(')'), text.size() - 1) + 1);
-  }
-  return plain;
-}
-
-/// Reads a formula of one symbol as sympy prints it, such as
-/// `Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(-1))`.
-class LinearFormulaReader {
- public:
-  explicit LinearFormulaReader(std::string_view text) : rest_(text) {}
-
-  /// Nothing for a formula of another kind.
-  [[nodiscard]] std::optional<LinearFormula> read() {
-    auto formula = term(most_depth);
-    if (!formula || !rest_.empty() || formula->symbol.empty() || formula->times == 0) return std::nullopt;
-    return formula;
-  }
-
- private:
-  static constexpr int most_depth = 16;
-  static constexpr std::int64_t most = 1 << 30;  // sums and products of two stay exact
-
-  [[nodiscard]] bool accept(std::string_view text) {
-    if (!rest_.starts_with(text)) return false;
-    rest_.remove_prefix(text.size());
-    return true;
-  }
-
-  [[nodiscard]] std::optional<LinearFormula> term(int depth) {
-    if (depth == 0) return std::nullopt;
-    if (accept("Integer(")) {
-      LinearFormula number;
-      const auto [end, problem] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), number.plus);
-      rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-      return problem == std::errc() && accept(")") ? bounded(number) : std::nullopt;
-    }
-    if (accept("Symbol('")) {
-      const auto quote = rest_.find('\''), end = rest_.find(')');
-      if (quote == std::string_view::npos || end == std::string_view::npos || end < quote) return std::nullopt;
-      LinearFormula symbol{.symbol = std::string(rest_.substr(0, quote)), .times = 1};
-      rest_.remove_prefix(end + 1);
-      return symbol;
-    }
-    const bool is_sum = accept("Add(");
-    if (!is_sum && !accept("Mul(")) return std::nullopt;
-    auto all = term(depth - 1);
-    while (all && !accept(")")) {
-      if (!accept(", ")) return std::nullopt;
-      const auto next = term(depth - 1);
-      if (!next) return std::nullopt;
-      all = is_sum ? sum(*all, *next) : product(*all, *next);
-    }
-    return all;
-  }
-
-  [[nodiscard]] static std::optional<LinearFormula> bounded(const LinearFormula& formula) {
-    const auto fits = [](std::int64_t number) { return number >= -most && number <= most; };
-    return fits(formula.times) && fits(formula.plus) ? std::optional(formula) : std::nullopt;
-  }
-  [[nodiscard]] static std::optional<LinearFormula> sum(const LinearFormula& a, const LinearFormula& b) {
-    if (!a.symbol.empty() && !b.symbol.empty() && a.symbol != b.symbol) return std::nullopt;
-    return bounded({a.symbol.empty() ? b.symbol : a.symbol, a.times + b.times, a.plus + b.plus});
-  }
-  [[nodiscard]] static std::optional<LinearFormula> product(const LinearFormula& a, const LinearFormula& b) {
-    if (!a.symbol.empty() && !b.symbol.empty()) return std::nullopt;
-    const auto& [symbol, times, plus] = a.symbol.empty() ? b : a;
-    const std::int64_t factor = a.symbol.empty() ? a.plus : b.plus;
-    return bounded({symbol, times * factor, plus * factor});
-  }
-
-  std::string_view rest_;
-};
-
-[[nodiscard]] inline std::optional<LinearFormula> linear_formula(std::string_view text) {
-  return LinearFormulaReader(text).read();
-}
-
-/// As `float32[8, 64] on cpu`. `device`: where it is, or will be.
-[[nodiscard]] inline std::string tensor_text(const at::Tensor& tensor, c10::Device device) {
-  std::string text = dtype_name(tensor.scalar_type()) + '[';
-  for (std::int64_t i = 0; i < tensor.dim(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(tensor.size(i));
-  return text + "] on " + device.str();
-}
-
 }  // namespace detail
-
-inline std::string ExpectedInput::to_string() const {
-  if (constant) return detail::value_text(*constant) + ", which the program was exported with";
-  if (!is_tensor) return "a number";
-  std::string text = (dtype ? detail::dtype_name(*dtype) : std::string("tensor")) + '[';
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + sizes[i].to_string();
-  }
-  return text + "] on " + c10::DeviceTypeName(device, /*lower_case=*/true);
-}
 
 class ProgramFacts {
  public:
