@@ -9,7 +9,6 @@
 #include <functional>
 #include <iostream>
 #include <locale>
-#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -27,9 +26,11 @@
 #include "benches/kernels/compat/profile_report.hpp"
 #include "benches/kernels/compat_lines.hpp"
 #include "benches/kernels/counted_bytes.hpp"
+#include "benches/kernels/dependencies.hpp"
 #include "benches/kernels/limits.hpp"
 #include "benches/kernels/ncu.hpp"
 #include "benches/kernels/profile.hpp"
+#include "benches/kernels/result_files.hpp"
 #include "benches/timers/timed.hpp"
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
@@ -37,8 +38,6 @@
 #include "pace/kernels/report.hpp"
 #include "pace/kernels/table.hpp"
 #include "pace/kernels/write_report.hpp"
-#include "pace/os/output_file.hpp"
-#include "pace/os/pages.hpp"
 #include "pace/os/repeat_command.hpp"
 #include "pace/report/progress_line.hpp"
 #include "pace/report/text.hpp"
@@ -46,39 +45,6 @@
 #include "pace/result/progress.hpp"
 
 namespace pace::benches::kernels {
-
-/// A package that was opened.
-struct OpenPackage {
-  /// `cpu` or `cuda`.
-  std::string device = "cpu";
-  std::optional<benches::aot::PackageFacts> facts = {};
-  std::function<void()> call = {};
-  /// Until the device is idle; before each reading, the seed of random numbers.
-  std::function<void()> synchronise = {}, set_seed = {};
-};
-
-struct Dependencies {
-  std::function<OpenPackage(const CommandLine&)> open;
-  std::function<kernel::KernelReport(const CommandLine&)> kernels;
-  /// Runs `body` under the profiler, and writes its trace.
-  std::function<Profile(const std::function<void()>& body, const std::string& trace)> profile;
-  std::function<Nanoseconds()> now;
-  /// Bytes of the GPU's memory at most since the reset; not set in programs without CUDA.
-  std::function<void()> reset_peak = {};
-  std::function<double()> peak_bytes = {};
-  /// Runs `body` while memory's history is recorded, and writes it; not set in programs without CUDA.
-  std::function<void(const std::function<void()>& body, const std::string& file)> snapshot = {};
-  /// Runs a program, whose lines go to `printed`, or without it to the standard error; what is wrong with it, or
-  /// nothing.
-  std::function<std::string(const std::vector<std::string>&, std::string* printed)> spawn;
-  /// `20240131_235959`.
-  std::function<std::string()> date;
-  std::string program;
-  std::string temporary_folder;
-  bool colour = false;
-  /// Returns the pages of a program whose `--html` has this value.
-  std::function<Pages(const std::string& html)> pages = [](const std::string& html) { return Pages(html, "", ""); };
-};
 
 namespace detail {
 
@@ -90,19 +56,9 @@ struct FunctionClock {
 class Bench {
  public:
   Bench(const CommandLine& line, const Dependencies& dependencies, std::ostream& out, std::ostream& log)
-      : line_(line), dependencies_(dependencies), out_(out), log_(log) {}
+      : line_(line), dependencies_(dependencies), files_(line, dependencies.pages(line.html)), out_(out), log_(log) {}
 
   int run() {
-    // Files first: that one cannot be written must not be found out after the measurement.
-    if (!line_.csv.empty()) csv_ = std::make_unique<OutputFile>(line_.csv);
-    if (!line_.json.empty()) json_ = std::make_unique<OutputFile>(line_.json);
-    pages_ = dependencies_.pages(line_.html);
-    const std::string of_pages = pages_.results_file(line_.json);
-    if (of_pages != line_.json && pages_.any()) json_of_pages_ = std::make_unique<OutputFile>(of_pages);
-    if (!line_.bandwidth_output.empty()) {
-      bandwidth_ = std::make_unique<OutputFile>(line_.bandwidth_output);
-      bandwidth_->keep();
-    }
     if ((line_.ncu || line_.count_bytes) && !is_in_path("ncu", std::getenv("PATH"))) return no_ncu();
     report_step({.what = "opening the package"});
     package_ = dependencies_.open(line_);
@@ -115,11 +71,7 @@ class Bench {
     if (line_.all_configs) require_configurations();
     if (line_.dry_run) return print_plan();
     const int code = line_.benchmark_kernels ? list_kernels() : run_whole();
-    // Closing reports what a network file system or a quota has not written.
-    for (auto* const file : {csv_.get(), json_.get(), json_of_pages_.get(), bandwidth_.get()})
-      if (file != nullptr) file->close();
-    if (pages_.any()) pages_.add(of_pages);
-    return pages_.make("kernels", log_) || code != 0 ? code : pace::exit_error;
+    return files_.finish(log_) || code != 0 ? code : pace::exit_error;
   }
 
  private:
@@ -168,7 +120,7 @@ class Bench {
     if (package_.device == "cpu")
       throw Unsupported("--benchmark-all-configs: " + line_.package +
                         " runs on the CPU, where kernels have no configurations");
-    const auto kept = [](const benches::aot::PackageKernel& kernel) { return !kernel.configurations.empty(); };
+    const auto kept = [](const aot::PackageKernel& kernel) { return !kernel.configurations.empty(); };
     if (!package_.facts || std::ranges::none_of(package_.facts->kernels, kept))
       throw Unsupported("--benchmark-all-configs: no configurations are kept beside " + line_.package +
                         "; expected it to be compiled by record_configurations.aoti_compile_and_package");
@@ -196,8 +148,8 @@ class Bench {
       code = 1;
     }
     if (line_.compat) {
-      const auto lines = print_kernel_lines(report, package_.facts.value_or(benches::aot::PackageFacts{}),
-                                            dependencies_.colour, line_.all_configs, out_, log_, shown);
+      const auto lines = print_kernel_lines(report, package_.facts.value_or(aot::PackageFacts{}), dependencies_.colour,
+                                            line_.all_configs, out_, log_, shown);
       if (lines == 0) code = 1;
       for (const auto& note : kernel::notes_of(report)) log_ << "kernels: " << report::printable(note) << '\n';
     } else {
@@ -205,13 +157,13 @@ class Bench {
       kernel::print_table(report, out_, dependencies_.colour, 60, shown);
       kernel::print_configurations(report, out_, dependencies_.colour);
     }
-    if (csv_) {
-      csv_->append(kernel::csv_header());
+    if (auto* const csv = files_.csv()) {
+      csv->append(kernel::csv_header());
       for (const auto& kernel : report.kernels)
-        if (!shown || shown(kernel)) csv_->append(kernel::csv_row(report, kernel));
-      if (!shown) csv_->append(kernel::csv_unlisted_row(report));
+        if (!shown || shown(kernel)) csv->append(kernel::csv_row(report, kernel));
+      if (!shown) csv->append(kernel::csv_unlisted_row(report));
     }
-    write_json(kernel::to_json(report, shown));
+    files_.write_json(kernel::to_json(report, shown));
     if (line_.profile_bandwidth && !summarise_bandwidths(report, shown)) code = 1;
     const bool limits_hold = judge(report);
     // What could not be listed or counted might have broken a limit, too; the limits that hold say less than it.
@@ -224,7 +176,7 @@ class Bench {
   bool summarise_bandwidths(const kernel::KernelReport& report,
                             const std::function<bool(const kernel::Kernel&)>& shown) {
     const auto filter = *NameFilter::parse(*line_.profile_bandwidth, NameFilter::Where::at_start);
-    auto found = bandwidths_of(report, package_.facts.value_or(benches::aot::PackageFacts{}), line_.compat,
+    auto found = bandwidths_of(report, package_.facts.value_or(aot::PackageFacts{}), line_.compat,
                                [&](const auto& kernel) { return filter(kernel.name) && (!shown || shown(kernel)); });
     for (const auto& message : found.missing)
       log_ << "kernels: --profile-bandwidth: " << report::printable(message) << '\n';
@@ -234,8 +186,7 @@ class Bench {
                                            report::printable(*line_.profile_bandwidth) + "'"
                                      : "no kernel has a known bandwidth")
            << "; there is no summary\n";
-      // It is closed as it was found.
-      bandwidth_.reset();
+      files_.leave_bandwidth();
       return false;
     }
     for (auto& kernel : found.kernels) {
@@ -244,11 +195,11 @@ class Bench {
     }
     const std::string package = report::printable(line_.package);
     out_ << compat::bandwidth_summary(package, found.kernels) << '\n';
-    if (bandwidth_) {
+    if (auto* const summary = files_.bandwidth()) {
       std::ostringstream text;
       text.imbue(std::locale::classic());
       compat::write_bandwidth_info(package, found.kernels, text);
-      bandwidth_->append(text.str());
+      summary->append(text.str());
     }
     return true;
   }
@@ -300,7 +251,7 @@ class Bench {
   /// As Inductor's generated benchmarks do it; seconds of one call.
   double time(int times, int repeat, std::ostream& out) {
     FunctionClock clock{dependencies_.now};
-    return benches::timers::print_performance(
+    return timers::print_performance(
         clock, package_.call,
         {.times = times, .repeat = repeat, .set_seed = package_.set_seed, .synchronise = package_.synchronise}, out);
   }
@@ -349,13 +300,8 @@ class Bench {
                                                          : value.is_null() ? ""
                                                                            : value.dump());
     }
-    if (csv_) csv_->append(header + '\n' + row + '\n');
-    write_json(json);
-  }
-
-  void write_json(const nlohmann::ordered_json& json) const {
-    for (auto* const file : {json_.get(), json_of_pages_.get()})
-      if (file != nullptr) file->append(json.dump(1) + '\n');
+    if (auto* const csv = files_.csv()) csv->append(header + '\n' + row + '\n');
+    files_.write_json(json);
   }
 
   [[nodiscard]] std::string file(const std::string& name) const { return dependencies_.temporary_folder + '/' + name; }
@@ -374,15 +320,14 @@ class Bench {
          << "Chrome trace for the profile is written to " << path << '\n';
     print_key_averages(key_averages(recorded.events), out_);
     const bool on_cpu = package_.device == "cpu";
-    benches::kernels::compat::ProfileReport report{
-        .benchmark = line_.name,
-        .wall_milliseconds = seconds * 1e3,
-        .runs = static_cast<std::size_t>(line_.times) * static_cast<std::size_t>(line_.repeat),
-        .device = package_.device,
-        .original = line_.as_of() == Generation::original};
+    compat::ProfileReport report{.benchmark = line_.name,
+                                 .wall_milliseconds = seconds * 1e3,
+                                 .runs = static_cast<std::size_t>(line_.times) * static_cast<std::size_t>(line_.repeat),
+                                 .device = package_.device,
+                                 .original = line_.as_of() == Generation::original};
     // The original drops what runs on the CPU.
     if (on_cpu && line_.compat) report.device.clear();
-    benches::kernels::compat::print_profile_report(report, profiled_kernels(recorded, on_cpu && !line_.compat), out_);
+    compat::print_profile_report(report, profiled_kernels(recorded, on_cpu && !line_.compat), out_);
   }
 
   int run_ncu() {
@@ -399,11 +344,8 @@ class Bench {
 
   const CommandLine& line_;
   const Dependencies& dependencies_;
+  ResultFiles files_;
   std::ostream &out_, &log_;
-  std::unique_ptr<OutputFile> csv_, json_, bandwidth_;
-  /// The results of the pages, where the file of --json is not one that can be read again.
-  std::unique_ptr<OutputFile> json_of_pages_;
-  Pages pages_;
   OpenPackage package_;
 };
 
