@@ -4,6 +4,7 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/Parallel.h>
@@ -42,13 +43,28 @@ pace::corpus::Corpus inputs(operators::ReplayOptions& options, const std::option
   return operators::load(options);
 }
 
-int measure(int argc, char** argv) {
-  operators::ReplayOptions options;
-  options.max_samples = 2;
-  options.backends = "eager,torchscript";
+/// What the command line asks for.
+struct Asked {
+  operators::ReplayOptions replay = of_program();
+  /// The type that was given.
   std::optional<std::string> dtype;
   int threads = 1;
   double budget = 0.3;
+  /// google/benchmark's own options.
+  std::vector<std::string> rest;
+
+ private:
+  static operators::ReplayOptions of_program() {
+    operators::ReplayOptions options;
+    options.max_samples = 2;
+    options.backends = "eager,torchscript";
+    return options;
+  }
+};
+
+Asked parse(const std::vector<std::string>& words) {
+  Asked asked;
+  auto& options = asked.replay;
   const pace::args::Groups groups{
       {"Operators",
        {{"--inp-file", "recorded inputs of one model", pace::args::file(options.inp_file)},
@@ -56,21 +72,26 @@ int measure(int argc, char** argv) {
         {"--op", "names such as aten.add.Tensor, or all",
          pace::args::text(options.op, "a,b|all", "names of operators")},
         {"--dtype", "float32, float16, bfloat16, float64 or recorded",
-         pace::args::text(dtype, "type", "a floating-point type")},
+         pace::args::text(asked.dtype, "type", "a floating-point type")},
         {"--device", "where they run", pace::args::text(options.device, "cpu|cuda[:NUMBER]", "cpu or cuda")},
         {"--max-samples", "samples of each at most", pace::args::whole_from(options.max_samples, 1)},
         {"--channels-last", "four-dimensional inputs in channels-last memory format",
          pace::args::flag(options.channels_last)},
         {"--backends", "names of back ends", pace::args::text(options.backends, "a,b", "names of back ends")},
-        {"--budget", "seconds of pace's rounds for each case", pace::args::factor(budget)},
-        {"--threads", "threads of one operator", pace::args::whole(threads, 1, 1024)}}}};
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  const auto given = pace::args::parse(groups, words, {.keeps_rest = true, .has_help = false});
-  // google/benchmark takes its own options out of the rest, and has --help.
-  std::vector<std::string> rest = given.rest;
-  rest.insert(rest.begin(), argv[0]);
+        {"--budget", "seconds of pace's rounds for each case", pace::args::factor(asked.budget)},
+        {"--threads", "threads of one operator", pace::args::whole(asked.threads, 1, 1024)}}}};
+  asked.rest = pace::args::parse(groups, words, {.keeps_rest = true, .has_help = false}).rest;
+  return asked;
+}
+
+/// Hands google/benchmark its options, of which --help is one. Returns whether it knows them all.
+bool initialise(const char* program, std::vector<std::string> words) {
+  words.insert(words.begin(), program);
+  // It keeps the pointer to the first of them.
+  static std::vector<std::string> kept;
+  kept = std::move(words);
   std::vector<char*> pointers;
-  for (auto& word : rest) pointers.push_back(word.data());
+  for (auto& word : kept) pointers.push_back(word.data());
   int count = static_cast<int>(pointers.size());
   pointers.push_back(nullptr);
   benchmark::Initialize(&count, pointers.data(), [] {
@@ -78,14 +99,20 @@ int measure(int argc, char** argv) {
                  "                 [--device DEVICE] [--max-samples NUMBER] [--channels-last] [--backends a,b]\n"
                  "                 [--budget SECONDS] [--threads NUMBER] [--benchmark_...]\n";
   });
-  if (benchmark::ReportUnrecognizedArguments(count, pointers.data())) return 1;
-  at::set_num_threads(threads);
+  return !benchmark::ReportUnrecognizedArguments(count, pointers.data());
+}
+
+int measure(int argc, char** argv) {
+  Asked asked = parse({argv + 1, argv + argc});
+  if (!initialise(argv[0], asked.rest)) return 1;
+  at::set_num_threads(asked.threads);
+  auto& options = asked.replay;
 
   auto& context = pace::run_context().options;
-  context.budget = std::chrono::duration<double>(budget);
+  context.budget = std::chrono::duration<double>(asked.budget);
   context.stop = pace::StopPolicy::budget;
-  options.dtype = dtype.value_or(options.dtype);
-  const auto corpus = inputs(options, dtype);
+  options.dtype = asked.dtype.value_or(options.dtype);
+  const auto corpus = inputs(options, asked.dtype);
   auto registry = operators::BackendRegistry::with_defaults({});
   operators::Replay replay(options, registry);
   const auto selection =
