@@ -100,7 +100,7 @@ namespace detail {
           {{"--suite",
             "the folder timm_train, hf_train or torchbench_train in --suite-dir, in $PACE_OPERATOR_INPUTS or in "
             "./operator_inp_logs",
-            args::text(line.suite, "timm|huggingface|torchbench", "timm, huggingface or torchbench")},
+            args::one_of(line.suite, {"timm", "huggingface", "torchbench"})},
            {"--inp-file", "recorded inputs of one model", args::file(replay.inp_file)},
            {"--suite-dir", "recorded inputs of a suite, *.txt and *.json", args::folder(replay.suite_dir)},
            Option("--op", "names such as aten.add.Tensor, or all",
@@ -118,8 +118,7 @@ namespace detail {
            Option("--skip-rules",
                   "upstream leaves out what PyTorch's operatorbench does not run on the device (with --compat always "
                   "upstream)",
-                  {"none|upstream", "none or upstream",
-                   [&rules = replay.skip_rules](Text given) { return rules = parse_skip_rules(given), true; }, "none"}),
+                  args::choice(replay.skip_rules, {{"none", SkipRules::none}, {"upstream", SkipRules::upstream}})),
            Option("--dtype", "float32, float16, bfloat16, float64 or recorded",
                   args::text(line.dtype, "type", "a floating-point type"))
                .by_default("float32"),

@@ -134,11 +134,4 @@ struct ReplayOptions {
       {}, "--dtype: expected float32, float16, bfloat16, float64 or recorded, found '" + std::string(name) + "'");
 }
 
-/// Throws InputError that lists the rules.
-[[nodiscard]] inline SkipRules parse_skip_rules(std::string_view name) {
-  if (name == "none") return SkipRules::none;
-  if (name == "upstream") return SkipRules::upstream;
-  throw InputError({}, "--skip-rules: expected none or upstream, found '" + std::string(name) + "'");
-}
-
 }  // namespace pace::benches::operators

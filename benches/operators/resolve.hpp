@@ -215,11 +215,7 @@ class Resolver {
   /// The folder of a suite that was named.
   [[nodiscard]] std::filesystem::path find_suite(const std::string& name) const {
     namespace fs = std::filesystem;
-    std::string folder = name + "_train";
-    if (name == "huggingface")
-      folder = "hf_train";
-    else if (name != "timm" && name != "torchbench")
-      throw InputError({}, "--suite: expected timm, huggingface or torchbench, found '" + name + "'");
+    const std::string folder = (name == "huggingface" ? "hf" : name) + "_train";
     std::vector<fs::path> places;
     if (!replay_.suite_dir.empty()) places.emplace_back(replay_.suite_dir);
     if (const auto root = environment_variable("PACE_OPERATOR_INPUTS"); !root.empty()) places.emplace_back(root);

@@ -53,6 +53,17 @@ TEST_CASE("the bench's options, pace's and Catch2's stand on one command line, e
              ContainsSubstring("\n  --backends <a,b>") && ContainsSubstring("\n  --list"));
 }
 
+TEST_CASE("--skip-rules and --suite take one of their words") {
+  using pace::benches::operators::SkipRules;
+  CHECK(Parsed({}).line.replay.skip_rules == SkipRules::none);
+  CHECK(Parsed({"--skip-rules", "upstream"}).line.replay.skip_rules == SkipRules::upstream);
+  CHECK(Parsed({"--suite", "huggingface"}).line.suite == "huggingface");
+  CHECK_THROWS_MATCHES(Parsed({"--skip-rules", "some"}), pace::InputError,
+                       MessageMatches(StartsWith("--skip-rules: invalid value 'some'; expected none or upstream")));
+  CHECK_THROWS_MATCHES(Parsed({"--suite", "hf"}), pace::InputError,
+                       MessageMatches(StartsWith("--suite: invalid value 'hf'; expected timm, huggingface or")));
+}
+
 TEST_CASE("--audit is refused where nothing is audited, with the reason") {
   const std::vector<std::vector<std::string>> modes{
       {"--compat", "old"}, {"--compat", "new"}, {"--compat", "operator_benchmark"}, {"--count-instructions"}};

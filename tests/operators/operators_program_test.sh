@@ -187,7 +187,7 @@ run --inp-file "$work/skipped.txt" --skip-rules upstream; refuses; says "nothing
 run --inp-file "$work/skipped.txt"; succeeds; says "aten.embedding.default[0]"; says "2 measured"
 
 case="unknown skip rules"
-run --inp-file "$work/skipped.txt" --skip-rules some; fails; says "--skip-rules: expected none or upstream, found 'some'"
+run --inp-file "$work/skipped.txt" --skip-rules some; fails; says "--skip-rules: invalid value 'some'; expected none or upstream"
 
 case="random operators draw the same numbers on every back end"
 printf 'Operator: aten.bernoulli_.float\ncnt: 1, ((T([64], f32), 0.5), {})\n' >"$work/random.txt"

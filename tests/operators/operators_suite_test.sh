@@ -88,7 +88,7 @@ expect_code 0; says "4 results of an earlier run are kept"
 
 case="a suite that is not there"
 run --suite torchbench --suite-dir "$work/logs"; expect_code 1; says "expected a folder torchbench_train in one of: $work/logs"
-run --suite resnet; expect_code 1; says "--suite: expected timm, huggingface or torchbench, found 'resnet'"
+run --suite resnet; expect_code 1; says "--suite: invalid value 'resnet'; expected timm, huggingface or torchbench"
 
 case="an output folder that cannot be written"
 run --suite timm --suite-dir "$work/logs" --backends eager --output-dir /proc/none; expect_code 1; says "/proc/none"

@@ -125,9 +125,6 @@ TEST_CASE("nothing is left out unless an option asks for it") {
   const auto [selected, said] = select(corpus, {});
   CHECK(selected.size() == corpus.operators().size());
   CHECK_THAT(said, Catch::Matchers::IsEmpty());
-  CHECK(operators::parse_skip_rules("upstream") == operators::SkipRules::upstream);
-  CHECK_THROWS_MATCHES(operators::parse_skip_rules("some"), pace::InputError,
-                       Message("--skip-rules: expected none or upstream, found 'some'"));
 }
 
 TEST_CASE("start-idx and max-samples take a slice of each operator's samples") {
