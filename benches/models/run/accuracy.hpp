@@ -76,8 +76,6 @@ class AccuracyRun {
   }
 
   [[nodiscard]] const Tolerance& tolerance() const noexcept { return tolerance_; }
-  /// False: there is no float64 reference, and cosines are compared instead.
-  [[nodiscard]] bool has_reference() const noexcept { return reference_.has_value(); }
 
  private:
   template <class F>

@@ -107,7 +107,4 @@ struct RunPlan {
   return row;
 }
 
-/// `performance` as Settings has it, to be printed.
-[[nodiscard]] inline const char* mode_name(bool train_mode) { return train_mode ? "train" : "eval"; }
-
 }  // namespace pace::benches::models
