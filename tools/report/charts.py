@@ -400,23 +400,39 @@ def values_of(result, most):
 
     median = min(row["time"]["median_ns"] if row["time"] else row["samples_ns"][0] for row in kept)
     size, unit = figures.time_unit(median)
-    names = [row["name"] for row in rows]
-    times = _robust_range([row["samples_ns"] for row in kept])
-    room = 0.03 * (times[1] - times[0])
+    samples, fewer_samples = _samples(kept, part_of, size)
+    ratios, ratio_range, fewer_ratios = _ratios(rows, part_of)
+    baseline = next((row for row in rows if row["baseline"]), None)
+    curves = [_curve(row, each, baseline, result) for row in rows if row["log_ratios"] for _, each in _demanded(row)]
     data = {
-        "names": names,
+        "names": [row["name"] for row in rows],
         "colours": colours(rows),
         "unit": unit,
-        "times": [rounded(max(times[0] - room, 0) / size), rounded((times[1] + room) / size)],
-        "samples": [],
-        "ratios": [],
-        "evidence": [],
-        "left_out": False,
+        "times": _time_range(kept, size),
+        "samples": samples,
+        "ratios": ratios,
+        "evidence": [curve for curve in curves if curve],
+        "left_out": fewer_samples or fewer_ratios,
     }
-    for row in kept:
+    if ratio_range:
+        data["ratio_range"] = ratio_range
+    return data
+
+
+def _time_range(rows, size):
+    """The ends of the axis of times, in units of `size` nanoseconds."""
+    low, high = _robust_range([row["samples_ns"] for row in rows])
+    room = 0.03 * (high - low)
+    return [rounded(max(low - room, 0) / size), rounded((high + room) / size)]
+
+
+def _samples(rows, part_of, size):
+    """The samples that are drawn of each row, in units of `size` nanoseconds, and whether any are left out."""
+    found, left_out = [], False
+    for row in rows:
         values, fewer = part_of(row["samples_ns"])
-        data["left_out"] |= fewer or row["all_samples"] > len(row["samples_ns"])
-        data["samples"].append(
+        left_out |= fewer or row["all_samples"] > len(row["samples_ns"])
+        found.append(
             {
                 "implementation": row["name"],
                 "of": row["all_samples"],
@@ -424,46 +440,45 @@ def values_of(result, most):
                 "values": [rounded(each / size) for each in values],
             }
         )
-    baseline = next((row for row in rows if row["baseline"]), None)
-    speedups, limits = [], []
+    return found, left_out
+
+
+def _demanded(row):
+    """The expectations of a row on its speed, each behind its limit as a speed-up."""
+    found = []
+    for each in row["expectations"]:
+        demand = each["demanded_speed"]
+        if demand:
+            found.append((1 / demand["limit"] if demand["guard"] else demand["limit"], each))
+    return found
+
+
+def _ratios(rows, part_of):
+    """The ratios that are drawn of each row with any, the ends of their axis or None, and whether any are left out."""
+    found, speedups, all_limits, left_out = [], [], [], False
     for row in rows:
         if not row["log_ratios"]:
             continue
         values, fewer = part_of(row["log_ratios"])
-        data["left_out"] |= fewer
+        left_out |= fewer
         ratios = [math.exp(max(min(each, 50.0), -50.0)) for each in values]
         speedups.append(ratios)
-        demanded = [
-            (
-                (
-                    1 / each["demanded_speed"]["limit"]
-                    if each["demanded_speed"]["guard"]
-                    else each["demanded_speed"]["limit"]
-                ),
-                each,
-            )
-            for each in row["expectations"]
-            if each["demanded_speed"]
-        ]
-        limits += [limit for limit, _ in demanded]
-        data["ratios"].append(
+        limits = _demanded(row)
+        all_limits += [limit for limit, _ in limits]
+        found.append(
             {
                 "implementation": row["name"],
                 "step": len(row["log_ratios"]) / max(len(values), 1),
                 "values": [rounded(each) for each in ratios],
                 "median": rounded(row["speedup"]["median"]) if row["speedup"] else None,
-                "limits": [{"limit": rounded(limit), "expectation": each["expectation"]} for limit, each in demanded],
+                "limits": [{"limit": rounded(limit), "expectation": each["expectation"]} for limit, each in limits],
             }
         )
-        for _, each in demanded:
-            curve = _curve(row, each, baseline, result)
-            if curve:
-                data["evidence"].append(curve)
     ends = _robust_range(speedups)
-    if ends:
-        low, high = min([ends[0], 1, *limits]), max([ends[1], 1, *limits])
-        data["ratio_range"] = [rounded(low / 1.03), rounded(high * 1.03)]
-    return data
+    if not ends:
+        return found, None, left_out
+    low, high = min([ends[0], 1, *all_limits]), max([ends[1], 1, *all_limits])
+    return found, [rounded(low / 1.03), rounded(high * 1.03)], left_out
 
 
 def colours(rows):

@@ -2,29 +2,11 @@
 
 import math
 
-from report import charts, figures, gather, repeat, schema, statistics, svg, sweeps
-
-_BADNESS = {"passed": 0, "undecided": 1, "invalid": 2, "failed": 3}
-# Outcomes by which a program fails, as its exit code says (42).
-FAULTS = ("wrong", "threw", "crashed", "timed out", "out of memory")
+from report import charts, comparison, figures, gather, kernels, repeat, schema, statistics, svg, sweeps, words
 
 # More would make a page that no browser opens quickly; what is wrong comes first, and all of it is counted.
 MOST_COMPARISONS = 1000
 MOST_CHANGES = 12
-
-# Characters of a name that stand in a table; the whole of it is below the comparison's heading.
-LONGEST_NAME = 160
-
-
-def short(name):
-    """A name as it stands in a line: without line ends, and not endless."""
-    text = name.replace("\n", "⏎").replace("\t", " ")
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
-
-
-def worst_verdict(row):
-    """The worst verdict of a row, or an empty text."""
-    return max((each["verdict"] for each in row["expectations"]), key=lambda each: _BADNESS.get(each, 4), default="")
 
 
 def _closed(row):
@@ -78,7 +60,7 @@ class View:
         self.sweeps = self._sweeps(inputs.runs)
         self.between = self._between(inputs.runs)
         self.judged = [self._judged(each) for each in inputs.between]
-        self.kernels = [self._kernels(each) for each in inputs.kernels]
+        self.kernels = [kernels.view(each) for each in inputs.kernels]
         self.whole_calls = inputs.whole_calls
         self.roofline = self._roofline(pairs)
         self.title = self._title()
@@ -118,7 +100,7 @@ class View:
             pass
         return {
             "index": index,
-            "label": short(f"{index + 1}: {name}" if count > 1 else name),
+            "label": words.short(f"{index + 1}: {name}" if count > 1 else name),
             "number": index + 1,
             "facts": [(key, value) for key, value in facts if value.strip(", ")],
             "more": more,
@@ -144,7 +126,7 @@ class View:
         rows = [row for result in self.results for row in result["implementations"]]
         if not rows:
             return None, ""
-        faults = sum(row["outcome"] in FAULTS for row in rows)
+        faults = sum(row["outcome"] in words.FAULTS for row in rows)
         closed = sum(len(_closed(row)) for row in rows)
         lost = any(result["lost_device"] for result in self.results)
         if faults or closed or lost:
@@ -185,24 +167,23 @@ class View:
             names = " → ".join(run["label"] for run in self.runs[:3]) + (" …" if len(self.runs) > 3 else "")
             return f"{figures.count(len(self.results), 'comparison')} · {names}"
         if self.judged:
-            return "results compared: " + ", ".join(short(gather.label_of(each["path"])) for each in self.judged[:3])
+            names = (words.short(gather.label_of(each["path"])) for each in self.judged[:3])
+            return f"results compared: {', '.join(names)}"
         if self.kernels:
-            return "kernels of " + ", ".join(short(each["call"]) for each in self.kernels[:3])
+            return "kernels of " + ", ".join(words.short(each["call"]) for each in self.kernels[:3])
         return "no results"
 
     def _shown(self, pairs):
         if len(pairs) <= MOST_COMPARISONS:
             return pairs
 
+        def badness(row):
+            if row["outcome"] in words.FAULTS or _closed(row):
+                return 3
+            return words.BADNESS.get(words.worst_verdict(row), 0)
+
         def rank(pair):
-            rows = pair[1]["implementations"]
-            return max(
-                [
-                    3 if row["outcome"] in FAULTS or _closed(row) else _BADNESS.get(worst_verdict(row), 0)
-                    for row in rows
-                ],
-                default=0,
-            )
+            return max(map(badness, pair[1]["implementations"]), default=0)
 
         kept = sorted(range(len(pairs)), key=lambda i: (-rank(pairs[i]), i))[:MOST_COMPARISONS]
         return [pairs[i] for i in sorted(kept)]
@@ -216,8 +197,8 @@ class View:
     def _entry(self, run, result, row, **more):
         return {
             "id": self._places.get(id(result)),
-            "comparison": short(result["name"]),
-            "implementation": short(row["name"]) if row else "",
+            "comparison": words.short(result["name"]),
+            "implementation": words.short(row["name"]) if row else "",
             "run": self.runs[run]["number"] if self.several_runs else None,
             **more,
         }
@@ -230,7 +211,7 @@ class View:
                     (0, self._entry(run, result, None, kind="failed", what="device lost", text=result["lost_device"]))
                 )
             for row in result["implementations"]:
-                if row["outcome"] in FAULTS:
+                if row["outcome"] in words.FAULTS:
                     found.append(
                         (0, self._entry(run, result, row, kind="failed", what=row["outcome"], text=row["message"]))
                     )
@@ -274,20 +255,10 @@ class View:
                     found.append(
                         (
                             abs(math.log(summary["median"])) if summary["median"] > 0 else 0.0,
-                            self._entry(run, result, row, kind=way, what=way, speedup=self._speedup(summary)),
+                            self._entry(run, result, row, kind=way, what=way, speedup=words.speedup(summary)),
                         )
                     )
         return [entry for _, entry in sorted(found, key=lambda each: -each[0])]
-
-    @staticmethod
-    def _speedup(summary):
-        if not summary:
-            return None
-        return {
-            "value": summary["median"],
-            "text": figures.ratio(summary["median"]),
-            "interval": figures.ratio_interval(summary["interval"]),
-        }
 
     # ---- over comparisons
 
@@ -320,12 +291,12 @@ class View:
             ends = {"low": interval[0], "high": interval[1]} if interval else None
             found.append(
                 {
-                    "group": short(group),
-                    "implementation": short(implementation),
+                    "group": words.short(group),
+                    "implementation": words.short(implementation),
                     "run": self.runs[i]["number"] if self.several_runs else None,
                     "count": len(speedups),
                     "summary": {"median": centre, "interval": ends},
-                    "speedup": self._speedup({"median": centre, "interval": ends}),
+                    "speedup": words.speedup({"median": centre, "interval": ends}),
                 }
             )
         axis = svg.speedup_axis([each["summary"] for each in found], [], 220)
@@ -336,7 +307,7 @@ class View:
     def _sweeps(self, runs):
         found = []
         for i, run in enumerate(runs):
-            for sweep in sweeps.find(run.results, worst_verdict):
+            for sweep in sweeps.find(run.results, words.worst_verdict):
                 two = sweep.rows != [""]
                 cells = {at: (value, verdict) for at, (value, verdict, *_) in sweep.cells.items()}
                 key = f"s{len(found)}"
@@ -348,7 +319,7 @@ class View:
                         "speedup": charts.rounded(value),
                         "low": charts.rounded(low if low else value),
                         "high": charts.rounded(high if high else value),
-                        "comparison": short(name),
+                        "comparison": words.short(name),
                     }
                     for (row, column), (value, _, low, high, name) in sweep.cells.items()
                     if value and value > 0 and column > 0
@@ -362,8 +333,8 @@ class View:
                 }
                 found.append(
                     {
-                        "title": short(sweep.title),
-                        "implementation": short(sweep.implementation),
+                        "title": words.short(sweep.title),
+                        "implementation": words.short(sweep.implementation),
                         "run": self.runs[i]["number"] if self.several_runs else None,
                         "picture": svg.heat_map(
                             sweep.columns, sweep.rows, cells, f"{letters[0]} →", "n ↓" if two else ""
@@ -413,17 +384,17 @@ class View:
                 cells.append(
                     {
                         "time": figures.time(time["median_ns"]) if time else "–",
-                        "speedup": self._speedup(summary),
+                        "speedup": words.speedup(summary),
                         "change": change,
                         "other": other.replace("another inputs", "other inputs"),
                         "id": self._places.get(id(result)),
-                        "device": short(result["device"]),
+                        "device": words.short(result["device"]),
                     }
                 )
             found.append(
                 {
-                    "comparison": short(comparison),
-                    "implementation": short(implementation),
+                    "comparison": words.short(comparison),
+                    "implementation": words.short(implementation),
                     "cells": cells,
                     "way": way,
                     "size": largest,
@@ -453,11 +424,11 @@ class View:
             rows.append(
                 {
                     "step": row["step"],
-                    "comparison": short(row["comparison"]),
-                    "implementation": short(row["implementation"]),
+                    "comparison": words.short(row["comparison"]),
+                    "implementation": words.short(row["implementation"]),
                     "then": figures.time(row["then_ns"]),
                     "now": figures.time(row["now_ns"]),
-                    "speedup": self._speedup(summary),
+                    "speedup": words.speedup(summary),
                     "picture": svg.speedup(summary, axis, limits, row["verdict"], 150) if summary else "",
                     "verdict": row["verdict"],
                     "fate": (
@@ -469,7 +440,7 @@ class View:
         sides = [
             [
                 ", ".join(
-                    short(each["path"]) + (f" ({each['commit'][:10]})" if each["commit"] else "")
+                    words.short(each["path"]) + (f" ({each['commit'][:10]})" if each["commit"] else "")
                     for each in step[side] or []
                 )
                 for side in ("old", "new")
@@ -493,8 +464,8 @@ class View:
                 if row["bytes"] and row["flops"] and row["gflop_per_s"] and row["gb_per_s"]:
                     points.append(
                         {
-                            "comparison": short(result["name"]),
-                            "implementation": short(row["name"]),
+                            "comparison": words.short(result["name"]),
+                            "implementation": words.short(row["name"]),
                             "intensity": charts.rounded(row["flops"] / row["bytes"]),
                             "gflops": charts.rounded(row["gflop_per_s"]),
                             "gbs": charts.rounded(row["gb_per_s"]),
@@ -513,378 +484,9 @@ class View:
         self.datasets["roofline"] = {"kind": "roofline", "values": points, "roof": roof}
         return points
 
-    # ---- one comparison
-
     def _comparison(self, place, run, result, most):
-        rows = result["implementations"]
-        limits = sorted({limit for row in rows for limit in self._limits(row)})
-        speedups = [row["speedup"] for row in rows if row["speedup"] and row["speedup"]["median"] > 0]
-        rates = [
-            (key, title)
-            for key, title in (("gb_per_s", "GB/s"), ("gflop_per_s", "GFLOP/s"), ("share_of_peak", "of peak"))
-            if any(row[key] for row in rows)
-        ]
-        # Columns more leave less room for pictures.
-        widths = {"time": 80, "speedup": 100} if rates else {"time": 130, "speedup": 150}
-        speedup_axis = svg.speedup_axis(speedups, limits, widths["speedup"])
-        times = [row["time"] for row in rows if row["time"]]
-        time_axis = svg.time_axis(times, widths["time"]) if times else None
-        unit = figures.time_unit(min(time["median_ns"] for time in times)) if times else (1.0, "ns")
-        views = [
-            self._row(row, speedup_axis, time_axis, unit, colour, widths)
-            for row, colour in zip(rows, charts.colours(rows))
-        ]
-        verdicts = [worst_verdict(row) for row in rows]
-        verdict = max(verdicts, key=lambda each: _BADNESS.get(each, 4 if each else -1), default="")
-        faults = [row["outcome"] for row in rows if row["outcome"] in FAULTS]
-        status = "failed" if faults else verdict or ("measured" if times else "without figures")
-        values = charts.values_of(result, most)
+        of_run = self._results_of_run[run]
+        view, values = comparison.view(place, self.runs[run], of_run, result, most, self._list_axis)
         if values:
             self.datasets[f"c{place}"] = {"kind": "comparison", **values}
-        ratios = [row["speedup"]["median"] for row in rows if row["speedup"]]
-        run_view = self.runs[run]
-        modes = [mode["name"] for row in rows for mode in row["modes"]]
-        return {
-            "id": place,
-            "name": short(result["name"]),
-            "full_name": result["name"] if short(result["name"]) != result["name"] else "",
-            "run": run_view,
-            "status": status,
-            "badge": faults[0] if faults else status,
-            "rows": views,
-            "lead": next((each for each in views if each["speedup"]), None),
-            "sort_speedup": min(ratios) if ratios else "",
-            "sort_time": min((time["median_ns"] for time in times), default=""),
-            "words": " ".join([result["name"], result["device"], status, *(row["name"] for row in rows)]).lower()[
-                :2000
-            ],
-            "facts": self._facts(result),
-            "notes": result["notes"]
-            + ([f"The device is missing: {result['missing_device']}"] if result["missing_device"] else [])
-            + ([f"The device was lost: {result['lost_device']}"] if result["lost_device"] else []),
-            "disturbances": result["conditions"]["disturbances"],
-            "conditions": self._conditions(result["conditions"]),
-            "controls": [
-                {
-                    "injected": figures.ratio(each["injected"]),
-                    "speedup": self._speedup(each["speedup"]),
-                    "proven": (
-                        "proven slower"
-                        if each["proven_slower"]
-                        else "proven faster" if each["proven_faster"] else "no difference proven"
-                    ),
-                    "expected": each["injected"] == 1,
-                }
-                for each in result["controls"]
-            ],
-            "modes": list(dict.fromkeys(modes)),
-            "rates": rates,
-            "clock": result["clock"],
-            "has_memory": any(row["device_memory"] or row["device_counts"] for row in rows),
-            "has_instructions": any(row["instructions"] for row in rows),
-            "has_counts": any(row["counts"] or row["instructions"] for row in rows),
-            "without_evidence": self._without_evidence(rows),
-            "has_expectations": any(row["expectations"] for row in rows),
-            "data": f"c{place}" if values else None,
-            "left_out": values["left_out"] if values else False,
-            "pictures": self._pictures(values),
-            "command": repeat.command(run_view["command"], result, self._results_of_run[run]),
-        }
-
-    @staticmethod
-    def _without_evidence(rows):
-        """Expectations of which there is no picture of the evidence, by the reason."""
-        found = {}
-        for row in rows:
-            for each in row["expectations"]:
-                if why := charts.why_no_evidence(row, each):
-                    found.setdefault(why, []).append(f"{short(row['name'])}: {short(each['expectation'])}")
-        return [{"why": why, "expectations": "; ".join(dict.fromkeys(texts))} for why, texts in found.items()]
-
-    @staticmethod
-    def _pictures(values):
-        if not values:
-            return []
-        kinds = ["rounds", "strip", "ecdf"]
-        if values["ratios"]:
-            kinds.append("ratios")
-        if values["evidence"]:
-            kinds.append("evidence")
-        return [
-            {"kind": kind, **{key: charts.SPECIFICATIONS[kind][key] for key in ("title", "about")}} for kind in kinds
-        ]
-
-    @staticmethod
-    def _limits(row):
-        """Limits of the row's expectations, as speed-ups."""
-        found = []
-        for each in row["expectations"]:
-            demand = each["demanded_speed"]
-            if demand and demand["limit"] and demand["limit"] > 0:
-                found.append(1 / demand["limit"] if demand["guard"] else demand["limit"])
-        return found
-
-    def _row(self, row, speedup_axis, time_axis, unit, colour, widths):
-        time, summary, limits = row["time"], row["speedup"], self._limits(row)
-        verdict = worst_verdict(row)
-        css = "baseline" if row["baseline"] else "candidate"
-        drawn = summary if summary and summary["median"] > 0 else None
-        error = row["max_abs_error"]
-        if row["outcome"] == "wrong":
-            check = "wrong"
-        elif row["outcome"] != "measured":
-            check = row["outcome"]
-        else:
-            check = "correct" if row["checked"] else "unchecked"
-        warnings = [schema.objection(row, each["severity"]) for each in row["context"]["objections"]]
-        if row["outcome"] == "measured" and row["warm_up_iterations"] and row["warmed_up"] is False:
-            warnings.append("Its times had not settled when the warm-up ended.")
-        if time and time["mean_ns"] and time["median_ns"]:
-            # As the table of the terminal has it: a median says nothing of calls that seldom take long.
-            if time["mean_ns"] > 1.05 * time["median_ns"] or (time["q99_ns"] or 0) > 1.5 * time["median_ns"]:
-                text = f"mean {figures.time(time['mean_ns'])}, 99 % quantile {figures.time(time['q99_ns'])}"
-                if summary and summary["mean"]:
-                    text += f", speed-up of the means {figures.ratio(summary['mean'])}"
-                warnings.append(f"Seldom calls take long: {text}.")
-        return {
-            "name": short(row["name"]),
-            "baseline": bool(row["baseline"]),
-            "colour": colour,
-            "outcome": row["outcome"],
-            "message": row["message"],
-            "check": check,
-            "good": check == "correct",
-            "fault": check in FAULTS,
-            "error": "" if error is None or not row["checked"] or row["baseline"] else figures.significant(error),
-            "error_value": error,
-            "time": (
-                {
-                    "value": time["median_ns"],
-                    "text": figures.time(time["median_ns"], unit),
-                    "interval": figures.time_interval(time["interval"], unit),
-                    "picture": svg.time(time, time_axis, colour, css, widths["time"]),
-                    "spread": figures.percent(time["spread"]),
-                    "samples": figures.whole(time["samples"]),
-                    "extremes": f"{figures.time(time['min_ns'], unit)} … {figures.time(time['max_ns'], unit)}",
-                }
-                if time
-                else None
-            ),
-            "speedup": self._speedup(summary),
-            "speedup_picture": (
-                svg.speedup(drawn, speedup_axis, limits, verdict, widths["speedup"]) if drawn else ""
-            ),
-            "small_picture": svg.speedup(drawn, self._list_axis, limits, verdict, 140, 18) if drawn else "",
-            "observations": figures.whole(summary["observations"]) if summary else "",
-            "verdict": verdict,
-            "expectations": [
-                {
-                    **each,
-                    "closed": each["acceptable"] is False,
-                    "fate": (
-                        "decided by several processes together"
-                        if each["deferred"]
-                        else (
-                            "closes the gate"
-                            if each["acceptable"] is False
-                            else "let through without a proof" if each["unresolved"] else "gate open"
-                        )
-                    ),
-                }
-                for each in row["expectations"]
-            ],
-            "first_call": figures.time(row["first_call_ns"]) if row["first_call_ns"] is not None else "–",
-            "gb_per_s": figures.significant(row["gb_per_s"]) if row["gb_per_s"] else "–",
-            "gflop_per_s": figures.significant(row["gflop_per_s"]) if row["gflop_per_s"] else "–",
-            "share_of_peak": figures.percent(row["share_of_peak"]) if row["share_of_peak"] else "–",
-            "modes": {mode["name"]: self._mode(mode) for mode in row["modes"]},
-            "memory": row["device_memory"]
-            and {
-                "peak": figures.bytes_(row["device_memory"]["peak_bytes"]),
-                "reserved": figures.bytes_(row["device_memory"]["reserved_bytes"]),
-                "allocations": figures.whole(row["device_memory"]["allocations"]),
-            },
-            "device_counts": row["device_counts"]
-            and {key: figures.whole(value) for key, value in row["device_counts"].items()},
-            "counts": row["counts"]
-            and {
-                "calls": figures.whole(row["counts"]["operator_calls"]),
-                "allocations": figures.whole(row["counts"]["allocations"]),
-                "bytes": figures.bytes_(row["counts"]["bytes_allocated"]),
-            },
-            "why_uncounted": row["why_uncounted"],
-            "instructions": row["instructions"]
-            and {
-                "text": figures.whole(row["instructions"]["low"])
-                + (
-                    ""
-                    if row["instructions"]["low"] == row["instructions"]["high"]
-                    else f" to {figures.whole(row['instructions']['high'])}"
-                ),
-                "ratio": figures.ratio(row["instructions"]["ratio_low"]) if row["instructions"]["ratio_low"] else "",
-                "counter": row["instructions"]["counter"],
-            },
-            "warnings": warnings,
-        }
-
-    def _mode(self, mode):
-        return {
-            "time": figures.time(mode["time"]["median_ns"]) if mode["time"] else "–",
-            "value": mode["time"]["median_ns"] if mode["time"] else "",
-            "speedup": self._speedup(mode["speedup"]),
-            "missing": mode["missing"],
-        }
-
-    @staticmethod
-    def _facts(result):
-        facts = [
-            ("device", result["device"] or "CPU"),
-            ("operands", result["inputs"]),
-            (
-                "clock",
-                result["clock"]
-                + (
-                    f", resolution {figures.time(result['clock_resolution_ns'])}"
-                    if result["clock_resolution_ns"]
-                    else ""
-                ),
-            ),
-            (
-                "rounds",
-                (
-                    f"{figures.whole(result['rounds'])} of {figures.count(result['iterations'] or 0, 'iteration')}"
-                    if result["rounds"]
-                    else ""
-                ),
-            ),
-            (
-                "ended by",
-                result["stop_reason"]
-                + (f" after {figures.time(result['elapsed_ns'])}" if result["elapsed_ns"] else ""),
-            ),
-            (
-                "seeds",
-                (
-                    f"{int(result['seed'])}, checks {int(result['check_seed'] or 0)}"
-                    if result["seed"] is not None
-                    else ""
-                ),
-            ),
-            ("gate number", figures.whole(result["gate_number"]) if result["gate_number"] else ""),
-        ]
-        return [(key, value) for key, value in facts if value]
-
-    @staticmethod
-    def _conditions(conditions):
-        shares = (
-            ("steal", "given to others by the hypervisor"),
-            ("others", "used by other processes"),
-            ("waiting", "waited for a core"),
-            ("throttled", "quota used up"),
-        )
-        found = [
-            (text, figures.percent(round(conditions[key], 6)))
-            for key, text in shares
-            if conditions.get(key) is not None
-        ]
-        if conditions.get("involuntary_switches") is not None:
-            found.append(("put aside", f"{figures.whole(conditions['involuntary_switches'])} times"))
-        if conditions.get("median_cycle_ns"):
-            found.append(
-                (
-                    "cycles",
-                    f"median {figures.time(conditions['median_cycle_ns'])}, "
-                    f"longest {figures.time(conditions['longest_cycle_ns'])}",
-                )
-            )
-        if conditions.get("clock_error_ns"):
-            found.append(("clock against the hardware counter", figures.time(conditions["clock_error_ns"])))
-        gpu = conditions["gpu"]
-        if gpu:
-            # What the driver does not report is 0.
-            if gpu["highest_clock_mhz"]:
-                ends = [figures.significant(gpu[key] or 0, 4) for key in ("lowest_clock_mhz", "highest_clock_mhz")]
-                found.append(("GPU clock", " to ".join(dict.fromkeys(ends)) + " MHz"))
-            if gpu["hottest_celsius"]:
-                found.append(("GPU temperature", f"{figures.significant(gpu['hottest_celsius'])} °C"))
-            if gpu["most_power_watts"]:
-                found.append(("GPU power", f"{figures.significant(gpu['most_power_watts'])} W"))
-            if gpu["readings"]:
-                found.append(("at its power limit", figures.percent(gpu["power_limited"] or 0)))
-            if gpu["slowed"]:
-                found.append(("slowed by heat or hardware", figures.percent(gpu["slowed"])))
-            if gpu["suspect_cycles"]:
-                found.append(("cycles in which its clock changed", figures.whole(gpu["suspect_cycles"])))
-        return found
-
-    # ---- kernels
-
-    def _kernels(self, report):
-        kinds = list(dict.fromkeys(kernel["category"] for kernel in report["kernels"]))
-        parts, whole, rows = [], report["whole_ns"], []
-        total = sum(
-            kernel["in_place"]["median_ns"] * (kernel["runs"] or 1)
-            for kernel in report["kernels"]
-            if kernel["in_place"]
-        )
-        whole = whole or total or 1.0
-        for kernel in report["kernels"]:
-            time = kernel["in_place"]
-            share = kernel["share"] if kernel["share"] is not None else time["median_ns"] / whole if time else None
-            if share:
-                parts.append((short(kernel["name"]), share, kinds.index(kernel["category"])))
-            of_peak = None
-            if kernel["bytes_per_s"] and report["peak_bytes_per_s"]:
-                of_peak = kernel["bytes_per_s"] / report["peak_bytes_per_s"]
-            unit = figures.time_unit(time["median_ns"]) if time else None
-            rows.append(
-                {
-                    "name": short(kernel["name"]),
-                    "symbol": short(kernel["symbol"]) if kernel["symbol"] != kernel["name"] else "",
-                    "category": kernel["category"],
-                    "colour": svg.kind_colour(kinds.index(kernel["category"])),
-                    "runs": figures.significant(kernel["runs"]) if kernel["runs"] is not None else "–",
-                    "time": figures.time(time["median_ns"], unit) if time else "–",
-                    "value": time["median_ns"] if time else "",
-                    "extremes": (
-                        f"[{figures.significant(time['least_ns'] / unit[0])}, "
-                        f"{figures.significant(time['most_ns'] / unit[0])}]"
-                        if time and time["least_ns"] is not None and time["most_ns"] is not None
-                        else ""
-                    ),
-                    "hot": figures.time(kernel["hot"]["median_ns"]) if kernel["hot"] else "–",
-                    "cold": figures.time(kernel["cold"]["median_ns"]) if kernel["cold"] else "–",
-                    "share": figures.percent(share),
-                    "bytes": figures.bytes_(kernel["bytes"]),
-                    "gb_per_s": figures.significant(kernel["bytes_per_s"] / 1e9) if kernel["bytes_per_s"] else "–",
-                    "of_peak": figures.percent(of_peak) if of_peak else "–",
-                    "of_peak_picture": svg.share_bar(of_peak) if of_peak else "",
-                    "why": kernel["why_not_alone"],
-                }
-            )
-        unlisted = {"name": "not in any listed kernel", "time": "", "share": ""}
-        if report["unlisted_share"]:
-            parts.append((unlisted["name"], report["unlisted_share"], None))
-            unlisted["time"] = figures.time(report["unlisted_ns"])
-            unlisted["share"] = figures.percent(report["unlisted_share"])
-        covered = sum(share for _, share, _ in parts)
-        if covered < 0.995:
-            # Of kernels on the CPU, --kernel may have left out some.
-            on_cpu = report["unlisted_share"] is not None
-            parts.append(("other kernels" if on_cpu else "between kernels", 1 - covered, None))
-        return {
-            "path": report["path"],
-            "call": short(report["call"]),
-            "device": report["device"],
-            "whole": figures.time(report["whole_ns"]),
-            "explained": figures.percent(report["explained"]),
-            "peak": (
-                figures.significant(report["peak_bytes_per_s"] / 1e9) + " GB/s" if report["peak_bytes_per_s"] else ""
-            ),
-            "picture": svg.kernels_bar(parts),
-            "kinds": [{"name": kind, "colour": svg.kind_colour(i)} for i, kind in enumerate(kinds)],
-            "rows": rows,
-            "unlisted": unlisted,
-            "notes": report["notes"],
-            "has_alone": any(kernel["hot"] or kernel["cold"] for kernel in report["kernels"]),
-        }
+        return view
