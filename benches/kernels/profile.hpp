@@ -100,8 +100,9 @@ namespace detail {
   return averages;
 }
 
-/// The first `most` rows.
-inline void print_key_averages(std::span<const KeyAverage> averages, std::ostream& out, std::size_t most = 10) {
+/// The first ten rows.
+inline void print_key_averages(std::span<const KeyAverage> averages, std::ostream& out) {
+  constexpr std::size_t most = 10;
   using report::Align;
   report::StreamingTable table({{"name", 0, Align::left},
                                 {"input shapes", 0, Align::left},

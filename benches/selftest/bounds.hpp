@@ -8,17 +8,19 @@
 
 namespace pace::benches::selftest {
 
-/// The rate at or above which `events` or fewer of `tries` would have probability at most 1 - confidence: the upper
-/// end of the interval of C. Clopper and E. Pearson, "The use of confidence or fiducial limits" (1934), one-sided.
-[[nodiscard]] inline double upper_bound(std::size_t events, std::size_t tries, double confidence = 0.95) {
+inline constexpr double confidence_of_bounds = 0.95;
+
+/// The rate at or above which `events` or fewer of `tries` would have probability at most 5 %: the upper end of the
+/// interval of C. Clopper and E. Pearson, "The use of confidence or fiducial limits" (1934), one-sided.
+[[nodiscard]] inline double upper_bound(std::size_t events, std::size_t tries) {
   if (events >= tries) return 1;
   const auto k = static_cast<double>(events), n = static_cast<double>(tries);
-  return quantile(boost::math::beta_distribution<>(k + 1, n - k), confidence);
+  return quantile(boost::math::beta_distribution<>(k + 1, n - k), confidence_of_bounds);
 }
 
-/// The rate at or below which `events` or more would have probability at most 1 - confidence.
-[[nodiscard]] inline double lower_bound(std::size_t events, std::size_t tries, double confidence = 0.95) {
-  return events == 0 ? 0 : 1 - upper_bound(tries - events, tries, confidence);
+/// The rate at or below which `events` or more would have probability at most 5 %.
+[[nodiscard]] inline double lower_bound(std::size_t events, std::size_t tries) {
+  return events == 0 ? 0 : 1 - upper_bound(tries - events, tries);
 }
 
 /// The fewest events that `tries`, each of which has one with probability `rate` at most given those before it, show

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -81,9 +80,9 @@ namespace detail {
 /// criterion.rs (analysis/compare.rs and its book, "Analysis Process"): a t-test on resamples at 0.05, and then both
 /// ends of the 95 % bootstrap interval of the relative change of means beyond the noise threshold of 1 %. It resamples
 /// 100,000 times; a thousand serve here, which blurs the two limits by 1 % of themselves.
-[[nodiscard]] inline Claim criterion(const TwoSamples& samples, std::uint64_t seed = 1) {
+[[nodiscard]] inline Claim criterion(const TwoSamples& samples) {
   constexpr double significance = 0.05, noise = 0.01;
-  SplitMix64 random(seed);
+  SplitMix64 random(1);
   if (bootstrap_t_test(samples.baseline, samples.candidate, random) >= significance) return Claim::none;
   const auto change = bootstrap_change(samples.baseline, samples.candidate, 0.95, random);
   if (change.low > noise) return Claim::slower;

@@ -32,7 +32,7 @@ namespace detail {
 }  // namespace detail
 
 /// The line of one kernel while it runs.
-[[nodiscard]] inline std::string bandwidth_line(const KernelBandwidth& kernel, bool colour = true) {
+[[nodiscard]] inline std::string bandwidth_line(const KernelBandwidth& kernel, bool colour) {
   return info_line(kernel.info, "", " \t " + kernel.name, colour);
 }
 
