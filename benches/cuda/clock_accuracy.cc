@@ -7,7 +7,6 @@
 #include <map>
 #include <numeric>
 #include <random>
-#include <span>
 #include <string>
 #include <thread>
 #include <vector>

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <numeric>
-#include <string>
 #include <vector>
 
 #include <ATen/ops/empty_like.h>

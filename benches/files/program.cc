@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <exception>
 #include <locale>
-#include <memory>
 #include <optional>
 #include <ostream>
 #include <sstream>

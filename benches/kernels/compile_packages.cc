@@ -3,7 +3,6 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
-#include <string>
 #include <vector>
 
 #include <ATen/Parallel.h>

@@ -1,7 +1,6 @@
 // The kernels of a package that was compiled for the CPU: all of them are found, and they are what the package does.
 #include <algorithm>
 #include <iostream>
-#include <string>
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>

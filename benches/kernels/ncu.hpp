@@ -1,7 +1,6 @@
 // Nsight Compute around one run of a package.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <string>

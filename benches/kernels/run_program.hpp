@@ -7,12 +7,10 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
-#include <iostream>
 #include <locale>
 #include <optional>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

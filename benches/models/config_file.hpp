@@ -12,7 +12,6 @@
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "benches/models/config.hpp"
 #include "benches/models/config_sections.hpp"

@@ -1,7 +1,6 @@
 // Options that have an effect in some runs only, and what they need for it.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "benches/models/backend_names.hpp"

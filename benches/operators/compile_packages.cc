@@ -1,6 +1,5 @@
 // Compiles the packages that the default set needs: those of its first run, or all others. It is what the build runs,
 // so that the bench itself compiles nothing.
-#include <cstdio>
 #include <exception>
 #include <iostream>
 #include <set>

@@ -2,10 +2,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <iostream>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <ostream>
 #include <set>
 #include <string>

@@ -1,10 +1,8 @@
 // fastrnns' two kinds of JSON: `oss`, one object of means, and `pep`, one line for each time.
 #pragma once
 
-#include <optional>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "benches/rnn/bench_result.hpp"

@@ -1,7 +1,6 @@
 // Which fuser and which executor TorchScript uses: fastrnns' --fuser and --executor.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "benches/files/aot/fuser.hpp"

@@ -1,8 +1,6 @@
 // Training steps of RNNs and CNNs, all runners side by side: a test under `bazel test`, a program under `bazel run`.
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <filesystem>

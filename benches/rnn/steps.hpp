@@ -3,10 +3,7 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <tuple>
 #include <utility>
-#include <vector>
 
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <vector>
 

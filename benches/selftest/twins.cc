@@ -8,7 +8,6 @@
 #include <numeric>
 #include <random>
 #include <span>
-#include <string>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>

@@ -4,7 +4,6 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstddef>

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <string>
 #include <system_error>

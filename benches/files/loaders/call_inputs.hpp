@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -20,7 +20,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "benches/models/driver/interrupts.hpp"

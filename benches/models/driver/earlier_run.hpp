@@ -1,7 +1,6 @@
 // --resume: what an interrupted run has left in its files.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <map>

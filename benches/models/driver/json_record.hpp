@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 

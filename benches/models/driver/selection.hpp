@@ -8,7 +8,6 @@
 #include <regex>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // The row of a model whose run told nothing of itself: it hung, or its process is gone.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "benches/models/driver/names.hpp"

@@ -1,6 +1,5 @@
 #include "benches/models/from_files/register_files.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>

@@ -3,9 +3,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/jit/api/function_impl.h>

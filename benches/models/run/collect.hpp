@@ -1,7 +1,6 @@
 // What PyTorch's benchmark programs make of outputs: a loss, and everything that two runs are compared by.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>

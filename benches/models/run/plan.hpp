@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "benches/models/config.hpp"
 #include "benches/models/model.hpp"

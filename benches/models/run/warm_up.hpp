@@ -10,7 +10,6 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
-#include <utility>
 
 #include <unistd.h>
 

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "benches/files/aot/inductor_configs.hpp"
 #include "benches/operators/backends/aot_inductor.hpp"

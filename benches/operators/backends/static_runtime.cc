@@ -1,7 +1,6 @@
 // Back end `static_runtime`: the call by LibTorch's Static Runtime, which plans memory ahead of the calls.
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "benches/files/aot/libtorch_parts.hpp"

@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <map>
 #include <string_view>
-#include <utility>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>

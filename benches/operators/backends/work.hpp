@@ -7,7 +7,6 @@
 #include <functional>
 #include <numeric>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <ostream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "benches/files/aot/inductor_configs.hpp"

@@ -2,7 +2,6 @@
 // of each layer, [batch, hidden]]; the parameters are the module's, drawn normal.
 #include <cmath>
 #include <memory>
-#include <tuple>
 #include <utility>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // parameters.
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <ATen/core/List.h>
 

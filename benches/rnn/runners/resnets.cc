@@ -2,7 +2,6 @@
 // traces.
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include <torch/csrc/jit/frontend/tracer.h>
 
