@@ -250,7 +250,7 @@ struct IndexFix {
   std::vector<std::string_view> sets;
 };
 
-/// By an operator's base name (`gather_` goes by `gather`).
+/// By an operator's base name (`gather_` goes by `gather`). Long, since it is a table.
 [[nodiscard]] inline const std::map<std::string_view, IndexFix>& index_fixes() {
   static const IndexFix along_dim{fix_along_dim, {"index"}}, index_list{fix_index_list, {"indices"}};
   static const IndexFix classes_of{[](const OperatorCall& call) { fix_one(call, "target", classes(call)); },

@@ -102,7 +102,7 @@ inline void make_divisor(const OperatorCall& call) {
 using ValueFix = void (*)(const OperatorCall&);
 
 /// What makes other values than indices valid, by an operator's base name. Without it most of these calls run all the
-/// same, and compute what no training step does: not numbers, or infinities.
+/// same, and compute what no training step does: not numbers, or infinities. Long, since it is a table.
 [[nodiscard]] inline const std::map<std::string_view, ValueFix>& value_fixes() {
   constexpr ValueFix total_weight = [](const OperatorCall& c) {
     fix_saved(c, "aten::nll_loss_forward", {{1, "total_weight"}});
