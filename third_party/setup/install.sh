@@ -269,7 +269,7 @@ install_tools() {
 
 install_checks() {
   local name="the checks' Python" folder=$checks_home file=$here/checks_requirements.txt stamp=$checks_requirements
-  local wheels=install_wheels import="import selenium"
+  local wheels=install_wheels import="import atheris, selenium"
   local instead="or unset PACE_CHECKS: only the checks of pace's own sources need it"
   install_environment checks "$name into $folder"
 }

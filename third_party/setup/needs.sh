@@ -36,10 +36,14 @@ own_packages=(
   # Compiles the unit tests.
   clang-19:/usr/bin/clang++-19
 )
+# libFuzzer, as clang-19 finds it on any architecture.
+fuzzer_runtime=/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-*.a
 # What `.ci/run` checks pace's own sources with: only where PACE_CHECKS is set.
 checks_packages=(
   clang-format-19:/usr/bin/clang-format-19
   clang-tidy-19:/usr/bin/clang-tidy-19
+  # Has libFuzzer, for tests/fuzz/run.sh.
+  "libclang-rt-19-dev:$fuzzer_runtime"
   doxygen:/usr/bin/doxygen
   doxygen-awesome-css:/usr/share/doxygen-awesome-css/doxygen-awesome.css
   # Reads the files of examples/ci.
