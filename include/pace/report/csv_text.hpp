@@ -79,7 +79,7 @@ class CsvRow {
   }
 
   /// Returns the line, with its line end.
-  [[nodiscard]] std::string line() const { return line_ + '\n'; }
+  [[nodiscard]] std::string line() const { return (line_.empty() && !first_ ? "\"\"" : line_) + '\n'; }
 
  private:
   CsvRow& field(std::string_view value) {
@@ -195,6 +195,8 @@ struct CsvTable {
 [[nodiscard]] inline std::string to_csv_line(const std::vector<std::string>& fields) {
   std::string line;
   for (std::size_t i = 0; i < fields.size(); ++i) line += (i == 0 ? "" : ",") + csv_field(fields[i]);
+  // Without quotes, a line with one empty field would be an empty line, which readers leave out.
+  if (line.empty() && !fields.empty()) line = "\"\"";
   return line + '\n';
 }
 
