@@ -84,9 +84,11 @@ inline constexpr std::size_t most_sweep_values = 1000;
   if (first > last) refuse("the first value is above the last one");
   if (multiplies && (step < 2 || first < 1)) refuse("a factor is at least 2, and the first value at least 1");
   if (!multiplies && step < 1) refuse("a step is at least 1");
-  for (std::int64_t value = first; value <= last; value = multiplies ? value * step : value + step) {
+  for (std::int64_t value = first;; value = multiplies ? value * step : value + step) {
     if (sweep.values.size() == most_sweep_values) refuse("these are more than 1000 values");
     sweep.values.push_back(value);
+    // The product of two numbers up to 2^40 need not fit into 64 bits, so it is not made where it would be too large.
+    if (multiplies ? value > last / step : value > last - step) break;
   }
   return sweep;
 }
