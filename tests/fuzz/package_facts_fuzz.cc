@@ -23,6 +23,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
                     error.what());
     }
     if (!facts) continue;
+    for (const auto& input : facts->inputs) {
+      fuzz::require(input.sizes.size() == input.strides.size(), "an input has a stride for each size",
+                    input.to_string());
+      for (const auto* const numbers : {&input.sizes, &input.strides})
+        for (const auto number : *numbers) fuzz::require(number >= 0, "sizes are not negative", input.to_string());
+    }
     for (const auto& kernel : facts->kernels) {
       fuzz::require(kernel.calls >= 0 && (!kernel.bytes || *kernel.bytes >= 0), "a kernel has calls and bytes",
                     kernel.name);

@@ -1,6 +1,7 @@
 // What compiled code takes for granted of a tensor that it is given.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -86,9 +87,18 @@ struct TensorMetadata {
 [[nodiscard]] inline TensorMetadata metadata_from_json(const nlohmann::json& json) {
   const auto dtype = corpus::dtype_from_torch_name(json.at("dtype").get<std::string>());
   if (!dtype) throw Error("unknown dtype " + json.at("dtype").dump());
-  return {inputs::scalar_type(*dtype), c10::Device(json.at("device").get<std::string>()),
-          json.at("sizes").get<std::vector<std::int64_t>>(), json.at("strides").get<std::vector<std::int64_t>>(),
-          std::nullopt};
+  const auto naturals = [&](const char* key) {
+    auto numbers = json.at(key).get<std::vector<std::int64_t>>();
+    if (std::ranges::any_of(numbers, [](auto number) { return number < 0; }))
+      throw Error(std::string(key) + ": expected numbers from 0 on, found " + json.at(key).dump());
+    return numbers;
+  };
+  TensorMetadata tensor{inputs::scalar_type(*dtype), c10::Device(json.at("device").get<std::string>()),
+                        naturals("sizes"), naturals("strides"), std::nullopt};
+  if (tensor.sizes.size() != tensor.strides.size())
+    throw Error("expected as many strides as sizes (" + std::to_string(tensor.sizes.size()) + "), found " +
+                std::to_string(tensor.strides.size()));
+  return tensor;
 }
 
 /// Returns what compiled code has to know of a tensor. Throws `Unsupported` for one that is not strided.
