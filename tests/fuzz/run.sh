@@ -2,6 +2,7 @@
 # Fuzzes pace's parsers by libFuzzer, and prints what each target ran, covered and found.
 #
 #   tests/fuzz/run.sh [SECONDS] [TARGET...]     20 seconds each of all targets; --list prints their names
+#   tests/fuzz/run.sh --runs=N [TARGET...]      N inputs each, which are the same on every machine: for .ci/run
 #
 # Two targets are compiled and run at a time, each from its seeds. An input that breaks a property stays in a folder
 # that the last line names. The exit code is 1 if there is one, or if a target did not run.
@@ -9,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tests/build/arguments.sh
 source tests/build/arguments.sh
-take_arguments "a number of seconds, then names of targets (--list prints them)" '[1-9][0-9]{0,4}|[a-z_]+|--list' "$@"
+take_arguments "a number of seconds or --runs=N, then names of targets (--list prints them)" '[1-9][0-9]{0,4}|[a-z_]+|--list|--runs=[1-9][0-9]{0,8}' "$@"
 
 all=()
 for file in tests/fuzz/*_fuzz.cc tests/fuzz/*_fuzz.py; do
@@ -17,8 +18,14 @@ for file in tests/fuzz/*_fuzz.cc tests/fuzz/*_fuzz.py; do
   all+=("${name%_fuzz.*}")
 done
 [[ ${1:-} != --list ]] || { printf '%s\n' "${all[@]}"; exit 0; }
-seconds=20
-[[ ! ${1:-} =~ ^[0-9]+$ ]] || { seconds=$1; shift; }
+each="20 s" limit=-max_total_time=20
+if [[ ${1:-} =~ ^[0-9]+$ ]]; then
+  each="$1 s" limit=-max_total_time=$1
+  shift
+elif [[ ${1:-} == --runs=* ]]; then
+  each="${1#--runs=} inputs" limit=-runs=${1#--runs=}
+  shift
+fi
 targets=("$@")
 ((${#targets[@]})) || targets=("${all[@]}")
 for target in "${targets[@]}"; do
@@ -65,7 +72,7 @@ fuzz() {
   fi
   if ((status == 0)); then
     mkdir "$scratch/$target.corpus"
-    "${command[@]}" -seed=1 -max_total_time="$seconds" "${limits[@]}" -print_final_stats=1 \
+    "${command[@]}" -seed=1 "$limit" "${limits[@]}" -print_final_stats=1 \
       -artifact_prefix="$found/$target-" "$scratch/$target.corpus" "tests/fuzz/seeds/$target" >"$log" 2>&1 &
     wait $! || status=$?
   fi
@@ -97,4 +104,4 @@ if ((bad > 0)); then
   echo "$bad of ${#targets[@]} targets found something, or did not run; inputs that break a property are in $found" >&2
   exit 1
 fi
-echo "${#targets[@]} targets ran for $seconds s each and found nothing"
+echo "${#targets[@]} targets ran for $each each and found nothing"
