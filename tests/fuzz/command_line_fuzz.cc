@@ -68,16 +68,16 @@ struct Program {
   }
 }
 
-/// The command line that says the same, with a word for each value.
+/// The command line that says the same, with a word for each value. Words that are no values come first: --words takes
+/// those behind it.
 [[nodiscard]] std::vector<std::string> written(const args::Arguments& arguments, const Program& program) {
-  std::vector<std::string> words;
+  std::vector<std::string> words = program.rest;
   for (const auto& name : arguments.given) {
     const auto found = arguments.values.find(name);
     if (found == arguments.values.end() || found->second.empty()) words.push_back(name);
     if (found != arguments.values.end())
       for (const auto& value : found->second) words.push_back(name + '=' + value);
   }
-  words.insert(words.end(), program.rest.begin(), program.rest.end());
   return words;
 }
 
