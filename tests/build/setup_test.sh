@@ -190,10 +190,10 @@ fails; says "PACE_TOOLS_PYTHON=$work/no-python is no program"
 case="PACE_CHECKS: the checks' Python and a browser, too"
 new_machine; with_packages
 on_machine PACE_CHECKS=1 PACE_ASSUME_ROOT=0 -- info
-fails; says "clang-format-19 clang-tidy-19 libclang-rt-19-dev doxygen doxygen-awesome-css python3-yaml cmake ninja-build ccache make chromium chromium-driver"
+fails; says "clang-format-19 clang-tidy-19 libclang-rt-19-dev doxygen doxygen-awesome-css python3-yaml python3-dev cmake ninja-build ccache make chromium chromium-driver"
 for file in clang-format-19 clang-tidy-19 doxygen cmake ninja ccache make chromium chromedriver; do touch "$root/usr/bin/$file"; done
 for file in share/doxygen-awesome-css/doxygen-awesome.css lib/python3/dist-packages/yaml/__init__.py \
-  lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-x86_64.a; do
+  lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-x86_64.a include/python3.11/Python.h; do
   mkdir -p "$root/usr/${file%/*}" && touch "$root/usr/$file"
 done
 on_machine PACE_CHECKS=1 -- info

@@ -48,6 +48,8 @@ checks_packages=(
   doxygen-awesome-css:/usr/share/doxygen-awesome-css/doxygen-awesome.css
   # Reads the files of examples/ci.
   python3-yaml:/usr/lib/python3/dist-packages/yaml/__init__.py
+  # Compiles the Python package.
+  "python3-dev:/usr/include/python3*/Python.h"
   # Build examples/cmake and examples/make.
   cmake:/usr/bin/cmake
   ninja-build:/usr/bin/ninja

@@ -1,0 +1,409 @@
+// The extension module pace._pace: comparisons, expectations and results, as pace/__init__.py uses them.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <pybind11/functional.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <torch/version.h>
+#include <nlohmann/json.hpp>
+
+#include "pace/compare.hpp"
+#include "pace/expectations.hpp"
+#include "pace/options.hpp"
+#include "pace/os/steady_memory.hpp"
+#include "pace/report/console.hpp"
+#include "pace/report/environment.hpp"
+#include "pace/report/json.hpp"
+#include "pace/result.hpp"
+#include "pace/result/run_context.hpp"
+#include "pace/runner/torch_environment.hpp"
+#include "pace/version.hpp"
+#include "python/extension/arguments.hpp"
+#include "python/extension/callable.hpp"
+#include "python/extension/outputs.hpp"
+
+namespace pace::python {
+namespace {
+
+using pace::check::CheckOptions;
+
+[[nodiscard]] Nanoseconds from_seconds(double seconds) { return Nanoseconds(seconds * 1e9); }
+[[nodiscard]] double to_seconds(Nanoseconds time) { return time.count() * 1e-9; }
+
+/// Returns the value of the enumeration whose to_string() is `name`. Throws Error, with all names, for another one.
+template <class Enum>
+[[nodiscard]] Enum named(const std::string& option, const std::string& name, std::initializer_list<Enum> all) {
+  std::string expected;
+  for (const Enum each : all) {
+    if (name == to_string(each)) return each;
+    expected += (expected.empty() ? "'" : ", '") + std::string(to_string(each)) + '\'';
+  }
+  throw Error(option + "='" + name + "'; expected one of " + expected);
+}
+
+/// Sets an option by its name; times in seconds. Throws Error for an unknown name.
+void set_option(Options& options, const std::string& name, const py::object& value) {
+  const auto seconds = [&] { return from_seconds(value.cast<double>()); };
+  if (name == "budget") {
+    options.budget = seconds();
+    options.hard_limit = std::max(options.hard_limit, options.budget);
+  } else if (name == "hard_limit") {
+    options.hard_limit = seconds();
+  } else if (name == "least_duration") {
+    options.least_duration = seconds();
+  } else if (name == "warm_up") {
+    options.warm_up = seconds();
+  } else if (name == "min_sample") {
+    options.min_sample = seconds();
+  } else if (name == "max_rounds") {
+    options.max_rounds = value.cast<std::size_t>();
+  } else if (name == "max_iterations") {
+    options.max_iterations = value.cast<std::int64_t>();
+  } else if (name == "confidence") {
+    options.confidence = value.cast<double>();
+  } else if (name == "alpha") {
+    options.alpha = value.cast<double>();
+  } else if (name == "beta") {
+    options.beta = value.cast<double>();
+  } else if (name == "seed") {
+    options.seed = value.cast<std::uint64_t>();
+  } else if (name == "check_seed") {
+    options.check_seed = value.cast<std::uint64_t>();
+  } else if (name == "max_interference") {
+    options.max_interference = value.cast<double>();
+  } else if (name == "controls") {
+    options.controls = value.cast<bool>();
+  } else if (name == "audit") {
+    options.audit = named(name, value.cast<std::string>(), {Audit::off, Audit::standard, Audit::strict});
+  } else if (name == "stop") {
+    options.stop = named(name, value.cast<std::string>(), {StopPolicy::decided, StopPolicy::budget});
+  } else if (name == "operands") {
+    options.operands =
+        named(name, value.cast<std::string>(), {OperandPolicy::crossover, OperandPolicy::fixed, OperandPolicy::shared});
+  } else if (name == "clock") {
+    options.clock = named(name, value.cast<std::string>(),
+                          {ClockChoice::automatic, ClockChoice::cold, ClockChoice::hot, ClockChoice::graph,
+                           ClockChoice::host, ClockChoice::wall});
+  } else {
+    throw Error("there is no option '" + name +
+                "'; expected one of budget, hard_limit, least_duration, warm_up, min_sample, max_rounds, "
+                "max_iterations, confidence, alpha, beta, seed, check_seed, max_interference, controls, audit, stop, "
+                "operands, clock");
+  }
+}
+
+/// Sets an option of the check by its name. Throws Error for an unknown name.
+void set_check(CheckOptions& options, const std::string& name, const py::object& value) {
+  using Method = CheckOptions::Method;
+  if (name == "rtol") {
+    options.rtol = value.cast<double>();
+  } else if (name == "atol") {
+    options.atol = value.cast<double>();
+  } else if (name == "reduction_length") {
+    options.reduction_length = value.cast<std::int64_t>();
+  } else if (name == "equal_nan") {
+    options.equal_nan = value.cast<bool>();
+  } else if (name == "edge_values") {
+    options.edge_values = value.cast<bool>();
+  } else if (name == "autograd") {
+    options.check_autograd = value.cast<bool>();
+  } else if (name == "unseen_values") {
+    using Unseen = CheckOptions::UnseenValues;
+    const auto of = value.cast<std::string>();
+    if (of != "varied" && of != "scaled" && of != "none")
+      throw Error("unseen_values='" + of + "'; expected one of 'varied', 'scaled', 'none'");
+    options.unseen_values = of == "varied" ? Unseen::varied : of == "scaled" ? Unseen::scaled : Unseen::none;
+  } else if (name == "method") {
+    const auto of = value.cast<std::string>();
+    if (of == "allclose")
+      options.method = Method::allclose;
+    else if (of == "cosine")
+      options.method = Method::cosine;
+    else if (of == "bitwise")
+      options.method = Method::bitwise;
+    else if (of == "none")
+      options.method = Method::none;
+    else
+      throw Error("method='" + of +
+                  "'; expected one of 'allclose', 'cosine', 'bitwise', 'none', or order_free() and its like");
+  } else {
+    throw Error("there is no option '" + name +
+                "' of check(); expected one of method, rtol, atol, reduction_length, equal_nan, edge_values, autograd, "
+                "unseen_values");
+  }
+}
+
+/// While it exists, operators have so many threads.
+class Threads {
+ public:
+  explicit Threads(int threads) : before_(at::get_num_threads()) {
+    if (threads != before_) at::set_num_threads(threads);
+  }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  ~Threads() {
+    if (at::get_num_threads() != before_) at::set_num_threads(before_);
+  }
+
+ private:
+  int before_;
+};
+
+/// A comparison of Python functions.
+class PythonComparison {
+ public:
+  PythonComparison(std::string name, std::vector<at::Tensor> tensors, py::object rebuild)
+      : comparison_(std::move(name), PythonArguments(std::move(tensors), std::move(rebuild))) {}
+
+  [[nodiscard]] Comparison<PythonArguments>& plan() { return comparison_; }
+  [[nodiscard]] PythonFunction function(std::string name, py::object of) const {
+    return {std::move(of), std::move(name), raised_};
+  }
+  void set_options(const py::dict& options) {
+    for (const auto& [name, value] : options)
+      set_option(options_, py::str(name), py::reinterpret_borrow<py::object>(value));
+    comparison_.options(options_);
+  }
+  void set_check_options(const py::dict& options) {
+    for (const auto& [name, value] : options)
+      set_check(check_, py::str(name), py::reinterpret_borrow<py::object>(value));
+    comparison_.check(check_);
+  }
+  void renew(const py::object& write) {
+    comparison_.renew_each_round([write](PythonArguments& arguments) {
+      if (PyObject* const done = arguments.pass_to(write.ptr()))
+        Py_DECREF(done);
+      else
+        throw PythonError(describe_exception(py::error_already_set()));
+    });
+  }
+
+  /// Runs it with so many threads for an operator. Raises KeyboardInterrupt if that came.
+  [[nodiscard]] Result run(int threads) {
+    static const bool prepared = [] {
+      keep_freed_memory();
+      run_context().has_runner = true;
+      return true;
+    }();
+    (void)prepared;
+    raised_->exceptions.clear();
+    raised_->interrupt = {};
+    const Threads with(threads);
+    Result result = comparison_.run();
+    if (raised_->interrupt) {
+      PyErr_SetObject(PyExc_KeyboardInterrupt, raised_->interrupt.ptr());
+      throw py::error_already_set();
+    }
+    return result;
+  }
+  [[nodiscard]] py::dict exceptions() const { return raised_->exceptions; }
+
+ private:
+  std::shared_ptr<Raised> raised_ = std::make_shared<Raised>();
+  Comparison<PythonArguments> comparison_;
+  Options options_ = {};
+  CheckOptions check_ = {};
+};
+
+[[nodiscard]] report::Environment environment_of(const std::vector<std::string>& command_line,
+                                                 const std::string& python) {
+  auto environment = report::read_environment(command_line);
+  environment.extra["python"] = python;
+  runner::describe_torch(environment.extra);
+  return environment;
+}
+
+/// Returns the table of a result, with a row for each implementation if `blocks`.
+[[nodiscard]] std::string table_of(const Result& result, bool blocks, std::size_t width) {
+  std::ostringstream out;
+  report::ConsoleSink sink(out, {.blocks = blocks, .width = [width] { return width; }});
+  sink.write(result);
+  for (const auto& phase : result.phases) sink.write(phase);
+  return out.str();
+}
+
+/// Writes results as a file that all of pace's tools read. Throws Error if it cannot be written.
+void write_results(const std::string& path, const std::vector<const Result*>& results,
+                   const std::vector<std::string>& command_line, const std::string& python) {
+  report::JsonSink sink(path, {.environment = environment_of(command_line, python), .options = Options()});
+  for (const auto* const result : results) {
+    sink.write(*result);
+    for (const auto& phase : result->phases) sink.write(phase);
+  }
+  sink.finish();
+}
+
+[[nodiscard]] WhenUndecided when_undecided(const std::string& what) {
+  if (what == "close") return WhenUndecided::close;
+  if (what == "let_through") return WhenUndecided::let_through;
+  throw Error("when_undecided('" + what + "'); expected 'close' or 'let_through'");
+}
+
+[[nodiscard]] Expectation count_limit(const std::string& count, std::int64_t limit, bool exactly) {
+  std::string known;
+  for (const auto& entry : gate::count_entries) {
+    std::string name = entry.many;
+    std::ranges::replace(name, ' ', '_');
+    if (count == name) return exactly ? Exactly(entry.count, limit) : AtMost(entry.count, limit);
+    known += (known.empty() ? "'" : ", '") + name + '\'';
+  }
+  throw Error("there is no count '" + count + "'; expected one of " + known);
+}
+
+template <class Member>
+[[nodiscard]] auto interval_of(const Member& interval) {
+  return interval ? std::optional(std::pair(interval->low, interval->high)) : std::nullopt;
+}
+
+}  // namespace
+}  // namespace pace::python
+
+PYBIND11_MODULE(_pace, module) {
+  namespace py = pybind11;
+  using namespace pace;          // NOLINT(google-build-using-namespace)
+  using namespace pace::python;  // NOLINT(google-build-using-namespace)
+
+  module.attr("version") = pace::version;
+  module.attr("built_for") = TORCH_VERSION;
+  py::register_exception<Error>(module, "Error", PyExc_ValueError);
+
+  py::class_<Expectation>(module, "Expectation")
+      .def("alpha", &Expectation::alpha)
+      .def("beta", &Expectation::beta)
+      .def("in_phase", &Expectation::in_phase)
+      .def("on_device", &Expectation::on_device)
+      .def("on_host", &Expectation::on_host)
+      .def("when_undecided",
+           [](const Expectation& of, const std::string& what) { return of.when_undecided(when_undecided(what)); })
+      .def("__repr__", &Expectation::describe);
+  module.def("speedup_at_least", &SpeedupAtLeast);
+  module.def("no_slower_than", &NoSlowerThan);
+  module.def("mean_no_slower_than", &MeanNoSlowerThan);
+  module.def("quantile_no_slower_than", &QuantileNoSlowerThan);
+  module.def("faster_than", &FasterThan);
+  module.def("within_time", [](double seconds) { return WithinTime(from_seconds(seconds)); });
+  module.def("at_most", [](const std::string& count, std::int64_t limit) { return count_limit(count, limit, false); });
+  module.def("exactly", [](const std::string& count, std::int64_t number) { return count_limit(count, number, true); });
+
+  py::class_<Judgement>(module, "Judgement")
+      .def_readonly("expectation", &Judgement::expectation)
+      .def_property_readonly("verdict", [](const Judgement& of) { return to_string(of.verdict); })
+      .def_readonly("acceptable", &Judgement::acceptable)
+      .def_readonly("unresolved", &Judgement::unresolved)
+      .def_readonly("message", &Judgement::message);
+
+  py::class_<ImplementationResult>(module, "Row")
+      .def_readonly("name", &ImplementationResult::name)
+      .def_readonly("is_baseline", &ImplementationResult::is_baseline)
+      .def_property_readonly("outcome", [](const ImplementationResult& of) { return to_string(of.outcome); })
+      .def_readonly("message", &ImplementationResult::message)
+      .def_readonly("checked", &ImplementationResult::checked)
+      .def_readonly("judgements", &ImplementationResult::judgements)
+      .def_property_readonly("acceptable", &ImplementationResult::acceptable)
+      .def_property_readonly("samples",
+                             [](const ImplementationResult& of) {
+                               std::vector<double> samples;
+                               for (const auto& each : of.samples) samples.push_back(to_seconds(each));
+                               return samples;
+                             })
+      .def_property_readonly("time",
+                             [](const ImplementationResult& of) {
+                               return of.time ? std::optional(to_seconds(of.time->median)) : std::nullopt;
+                             })
+      .def_property_readonly(
+          "speedup",
+          [](const ImplementationResult& of) { return of.speedup ? std::optional(of.speedup->median) : std::nullopt; })
+      .def_property_readonly("interval", [](const ImplementationResult& of) {
+        return of.speedup ? interval_of(of.speedup->interval) : std::nullopt;
+      });
+
+  py::class_<Result>(module, "Result")
+      .def_readonly("name", &Result::name)
+      .def_readonly("phase", &Result::phase)
+      .def_readonly("inputs", &Result::inputs)
+      .def_readonly("clock", &Result::clock)
+      .def_readonly("device", &Result::device)
+      .def_readonly("rounds", &Result::rounds)
+      .def_readonly("iterations", &Result::iterations)
+      .def_readonly("audit", &Result::audit)
+      .def_readonly("check_seed", &Result::check_seed)
+      .def_readonly("notes", &Result::notes)
+      .def_readonly("implementations", &Result::implementations)
+      .def_readonly("phases", &Result::phases)
+      .def("as_expected",
+           [](const Result& of) {
+             const auto match = AsExpected().examine(of);
+             return std::pair(match.met, match.text);
+           })
+      .def("correct",
+           [](const Result& of) {
+             const auto match = Correct().examine(of);
+             return std::pair(match.met, match.text);
+           })
+      .def("to_json", [](const Result& of) { return report::to_json(of).dump(); })
+      .def("table", &table_of);
+  module.def("write_results", &write_results);
+  module.def("environment", [](const std::vector<std::string>& command_line, const std::string& python) {
+    return report::to_json(environment_of(command_line, python)).dump();
+  });
+
+  using Self = PythonComparison;
+  py::class_<Self>(module, "Comparison")
+      .def(py::init<std::string, std::vector<at::Tensor>, py::object>())
+      .def("baseline", [](Self& of, const std::string& name,
+                          py::object function) { of.plan().baseline(name, of.function(name, std::move(function))); })
+      .def("candidate", [](Self& of, const std::string& name,
+                           py::object function) { of.plan().candidate(name, of.function(name, std::move(function))); })
+      .def("refused", [](Self& of, const std::string& name,
+                         const std::string& reason) { of.plan().refused({.name = name, .reason = reason}); })
+      .def("expect", [](Self& of, const std::string& name, const Expectation& what) { of.plan().expect(name, what); })
+      .def("options", &Self::set_options)
+      .def("check", &Self::set_check_options)
+      .def("check_by",
+           [](Self& of, const py::object& function) {
+             of.plan().check([function](const c10::IValue& expected, const c10::IValue& actual) -> std::string {
+               const auto to_python = [](const c10::IValue& value) -> py::object { return to_object(value); };
+               const py::object problem = function(to_python(expected), to_python(actual));
+               return problem.is_none() ? std::string() : std::string(py::str(problem));
+             });
+           })
+      .def("order_free", [](Self& of) { of.plan().order_free(); })
+      .def("sign_free", [](Self& of) { of.plan().sign_free(); })
+      .def("sign_free_of", [](Self& of, std::size_t output, std::int64_t dim) { of.plan().sign_free(output, dim); })
+      .def("ties", [](Self& of, std::int64_t dim, std::size_t operand) { of.plan().ties(dim, operand); })
+      .def("random", [](Self& of) { of.plan().random(); })
+      .def("scratch", [](Self& of, std::size_t operand) { of.plan().scratch(operand); })
+      .def("keeps", [](Self& of, std::size_t operand) { of.plan().keeps(operand); })
+      .def("captures", [](Self& of) { of.plan().captures(); })
+      .def("reuses_outputs",
+           [](Self& of, const std::string& name) {
+             if (name.empty())
+               of.plan().reuses_outputs();
+             else
+               of.plan().reuses_outputs(name);
+           })
+      .def("float64_reference",
+           [](Self& of, const py::object& function) {
+             if (function.is_none())
+               of.plan().float64_reference();
+             else
+               of.plan().float64_reference(of.function("the float64 reference", function));
+           })
+      .def("renew_each_round", &Self::renew)
+      .def("bytes", [](Self& of, double bytes) { of.plan().bytes(bytes); })
+      .def("flops", [](Self& of, double flops) { of.plan().flops(flops); })
+      .def("inputs", [](Self& of, const std::string& text) { of.plan().inputs(text); })
+      .def("note", [](Self& of, const std::string& text) { of.plan().note(text); })
+      .def("run", &Self::run)
+      .def("exceptions", &Self::exceptions);
+}

@@ -1,0 +1,166 @@
+"""Comparison: several implementations of one computation, checked against each other and timed side by side."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Callable
+
+
+from pace._native import native
+from pace.operands import Arguments
+from pace.result import Result
+
+
+def compare(name: str, *args: Any, **kwargs: Any) -> Comparison:
+    """Returns a comparison without implementations. `name` is its name in tables and files.
+
+    `args` and `kwargs` are the arguments of every implementation: tensors, numbers, and lists, tuples, dicts and
+    dataclasses of them. Each implementation gets equal tensors in memory of its own.
+    """
+    return Comparison(name, Arguments(args, kwargs))
+
+
+class Comparison:
+    """Collects implementations, expectations and declarations; run() measures. Functions return the comparison."""
+
+    def __init__(self, name: str, arguments: Arguments):
+        self._arguments = arguments
+        self._native = native.Comparison(name, arguments.tensors, arguments.rebuild)
+        self._native.inputs(arguments.describe())
+        self._threads = 1
+
+    def baseline(self, name: str, function: Callable) -> Comparison:
+        """Adds the implementation that the others are compared with. It returns tensors, numbers or None, or tuples,
+        lists, dicts or dataclasses of them. If it returns None, it must write to an argument."""
+        self._native.baseline(name, _checked(name, function))
+        return self
+
+    def candidate(self, name: str, function: Callable) -> Comparison:
+        """Adds an implementation to compare with the baseline; any number."""
+        self._native.candidate(name, _checked(name, function))
+        return self
+
+    def refused(self, name: str, reason: str) -> Comparison:
+        """Adds a row for a candidate that could not be made, with the reason."""
+        self._native.refused(name, reason)
+        return self
+
+    def expect(self, *what: Any) -> Comparison:
+        """States an expectation: of every candidate, `expect(pace.no_slower_than(1.02))`, or of one,
+        `expect("mine", pace.speedup_at_least(1.2))`. The rounds end as soon as every expectation is decided."""
+        name, expectation = ("", *what) if len(what) == 1 else what
+        self._native.expect(name, expectation)
+        return self
+
+    def options(self, *, threads: int | None = None, **options: Any) -> Comparison:
+        """Sets options of the measurement; times in seconds. `budget` 1: time of the rounds. `threads` 1: threads of an
+        operator on the CPU, as torch.set_num_threads() sets them, only during run(). `audit` "standard": "off",
+        "standard" or "strict". `clock`, for a GPU: "cold", "hot", "graph" or "host". Raises pace.Error, with all names,
+        for an unknown one."""
+        if threads is not None:
+            if threads < 1:
+                raise native.Error(f"threads={threads}; expected at least 1")
+            self._threads = threads
+        self._native.options(options)
+        return self
+
+    def check(self, function: Callable[[Any, Any], str | None] | None = None, **options: Any) -> Comparison:
+        """Sets how outputs are compared: `rtol`, `atol`, `method` ("allclose", "cosine", "bitwise", "none"),
+        `reduction_length`, `equal_nan`, `edge_values`, `autograd`, `unseen_values`. Or `function(expected, actual)`,
+        which returns the fault as text, or None."""
+        if options:
+            self._native.check(options)
+        if function is not None:
+            self._native.check_by(function)
+        return self
+
+    def order_free(self) -> Comparison:
+        """Rows of outputs may come in any order."""
+        self._native.order_free()
+        return self
+
+    def sign_free(self, output: int | None = None, dim: int = -1) -> Comparison:
+        """Vectors of an output, such as eigenvectors, are determined up to their signs."""
+        if output is None:
+            self._native.sign_free()
+        else:
+            self._native.sign_free_of(output, dim)
+        return self
+
+    def ties(self, dim: int = -1, operand: int = 0) -> Comparison:
+        """Integer outputs are indices along `dim` of tensor `operand`; those of equal values are equally right."""
+        self._native.ties(dim, operand)
+        return self
+
+    def random(self) -> Comparison:
+        """Outputs are random numbers, which are compared by their distribution."""
+        self._native.random()
+        return self
+
+    def scratch(self, tensor: int) -> Comparison:
+        """Tensor argument `tensor`, counted from 0, is a workspace, whose contents are not compared."""
+        self._native.scratch(tensor)
+        return self
+
+    def keeps(self, tensor: int) -> Comparison:
+        """Tensor argument `tensor`, counted from 0, stays the same between calls, as weights do."""
+        self._native.keeps(tensor)
+        return self
+
+    def captures(self) -> Comparison:
+        """The functions compute from tensors that they hold themselves, such as a module's parameters."""
+        self._native.captures()
+        return self
+
+    def reuses_outputs(self, implementation: str = "") -> Comparison:
+        """Each output is read before the next call, so that calls may return the same memory, as CUDA graphs do."""
+        self._native.reuses_outputs(implementation)
+        return self
+
+    def float64_reference(self, function: Callable | None = None) -> Comparison:
+        """Compares with a float64 result: the baseline's on float64 arguments, or that of `function`."""
+        self._native.float64_reference(function)
+        return self
+
+    def renew_each_round(self, write: Callable) -> Comparison:
+        """Before each round, `write(*args, **kwargs)` writes other values into the tensors, untimed."""
+        self._native.renew_each_round(write)
+        return self
+
+    def bytes(self, count: float) -> Comparison:
+        """Bytes that one call reads and writes, for a bandwidth."""
+        self._native.bytes(count)
+        return self
+
+    def flops(self, count: float) -> Comparison:
+        """Floating-point operations of one call, for a computing rate."""
+        self._native.flops(count)
+        return self
+
+    def inputs(self, text: str) -> Comparison:
+        """Describes the arguments, to tell apart comparisons of one name."""
+        self._native.inputs(text)
+        return self
+
+    def note(self, sentence: str) -> Comparison:
+        """Adds a sentence to the result."""
+        self._native.note(sentence)
+        return self
+
+    def run(self) -> Result:
+        """Checks, times and judges the implementations. One that is wrong or raises becomes a row of the result.
+        Raises pace.Error if the comparison is ill-formed, and KeyboardInterrupt."""
+        made = self._native.run(self._threads)
+        return Result(made, self._native.exceptions())
+
+
+def _checked(name: str, function: Callable) -> Callable:
+    """Refuses what a call of it would not compute."""
+    if not callable(function):
+        raise native.Error(f"'{name}': a {type(function).__qualname__} is no function; expected a callable")
+    for of in (function, getattr(function, "forward", None), getattr(type(function), "__call__", None)):
+        if inspect.iscoroutinefunction(of) or inspect.isasyncgenfunction(of):
+            raise native.Error(f"'{name}': an async function returns before it computes; expected an ordinary one")
+        if inspect.isgeneratorfunction(of):
+            raise native.Error(f"'{name}': a generator computes only when it is read; expected an ordinary function")
+    return function

@@ -1,0 +1,224 @@
+"""The Python package, by what it finds. No test compares times."""
+
+import collections
+import dataclasses
+import json
+import os
+import tempfile
+import unittest
+
+import torch
+
+import pace
+
+
+def briefly(comparison):
+    return comparison.options(budget=0.01, least_duration=0, warm_up=0.001, min_sample=1e-6, check_seed=7)
+
+
+def compared(candidate, baseline=lambda x: x.mul(2), *operands, **named):
+    operands = operands or (torch.randn(8, 4),)
+    return briefly(pace.compare("case", *operands, **named)).baseline("eager", baseline).candidate("mine", candidate)
+
+
+class Verdicts(unittest.TestCase):
+    def test_a_right_candidate_is_measured_and_its_guard_passes(self):
+        result = compared(lambda x: x + x).expect(pace.no_slower_than(1000)).run()
+        self.assertTrue(result.as_expected(), result.message)
+        row = result["mine"]
+        self.assertEqual(row.outcome, "measured")
+        self.assertEqual([each.verdict for each in row.judgements], ["passed"])
+        self.assertGreater(row.time, 0)
+        self.assertEqual(len(row.samples), result.rounds)
+
+    def test_a_claim_that_fails_says_why(self):
+        result = compared(lambda x: x + x).expect("mine", pace.speedup_at_least(1e6)).run()
+        self.assertFalse(result.as_expected())
+        self.assertIn("as fast as the baseline", result.message)
+
+    def test_a_wrong_output_is_wrong(self):
+        result = compared(lambda x: x.mul(2.001)).run()
+        self.assertEqual(result["mine"].outcome, "wrong")
+        self.assertIn("expected", result["mine"].message)
+        self.assertFalse(result.correct())
+
+    def test_a_kept_answer_is_found(self):
+        kept = {}
+        result = compared(lambda x: kept.setdefault(x.data_ptr(), x.mul(2))).run()
+        self.assertEqual(result["mine"].outcome, "wrong")
+
+    def test_counts(self):
+        result = compared(lambda x: x + x).expect("mine", pace.exactly("operator_calls", 1)).run()
+        self.assertTrue(result.as_expected(), result.message)
+        with self.assertRaisesRegex(pace.Error, "no count 'calls'; expected one of 'operator_calls'"):
+            pace.at_most("calls", 1)
+
+    def test_a_function_of_the_user_compares(self):
+        result = compared(lambda x: x.mul(3)).check(lambda expected, actual: None).run()
+        self.assertEqual(result["mine"].outcome, "measured")
+        like = lambda expected, actual: None if torch.equal(expected, actual) else "not like this"
+        result = compared(lambda x: x.mul(3)).check(like).run()
+        self.assertIn("not like this", result["mine"].message)
+
+
+class Exceptions(unittest.TestCase):
+    def test_what_a_candidate_raises_is_in_its_row_with_the_place(self):
+        def raises(x):
+            raise ValueError("no such size")
+
+        result = compared(raises).run()
+        row = result["mine"]
+        self.assertEqual(row.outcome, "threw")
+        self.assertRegex(row.message, r"ValueError: no such size \(in raises, .*package_test.py:\d+\)")
+        self.assertIsInstance(row.exception, ValueError)
+        self.assertIsNotNone(row.exception.__traceback__)
+        self.assertEqual(result["eager"].outcome, "measured")
+
+    def test_a_later_call_may_raise_too(self):
+        calls = []
+
+        def third(x):
+            calls.append(x)
+            if len(calls) == 3:
+                raise RuntimeError("third call")
+            return x.mul(2)
+
+        self.assertIn("third call", compared(third).run()["mine"].message)
+
+    def test_an_interrupt_ends_the_comparison(self):
+        calls = []
+
+        def interrupted(x):
+            calls.append(x)
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            compared(interrupted).run()
+        self.assertEqual(len(calls), 1)
+
+    def test_what_computes_nothing_when_called_is_refused(self):
+        def generator(x):
+            yield x
+
+        async def later(x):
+            return x
+
+        for function, why in ((generator, "generator"), (later, "async"), (3, "callable")):
+            with self.assertRaisesRegex(pace.Error, why):
+                compared(function)
+        self.assertIn("'generator'", compared(lambda x: (each for each in x)).run()["mine"].message)
+
+    def test_ill_formed_comparisons(self):
+        with self.assertRaisesRegex(pace.Error, "no option 'budgt'"):
+            pace.compare("case").options(budgt=1)
+        with self.assertRaisesRegex(pace.Error, "'off', 'standard', 'strict'"):
+            pace.compare("case").options(audit="no")
+        with self.assertRaisesRegex(pace.Error, "needs exactly one baseline"):
+            pace.compare("case", torch.ones(2)).run()
+        with self.assertRaisesRegex(KeyError, "it has: eager, mine"):
+            compared(lambda x: x.mul(2)).run()["other"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    tokens: torch.Tensor
+    layers: list
+    heads: int = 2
+
+
+Pair = collections.namedtuple("Pair", "left right")
+
+
+class Operands(unittest.TestCase):
+    def test_structures_arrive_as_they_were_given(self):
+        batch = Batch(torch.ones(4), [torch.ones(4), {"bias": torch.ones(4)}])
+
+        def add(batch, pair, *, scale):
+            assert isinstance(batch, Batch) and isinstance(pair, Pair) and batch.heads == 2
+            return batch.tokens + batch.layers[1]["bias"] * pair.left * scale
+
+        def addcmul(batch, pair, *, scale):
+            return torch.addcmul(batch.tokens, batch.layers[1]["bias"], pair.left, value=scale)
+
+        result = compared(addcmul, add, batch, Pair(torch.ones(4), 3), scale=2.0).run()
+        self.assertEqual(result["mine"].outcome, "measured", result["mine"].message)
+        self.assertIn("Float[4]", result.inputs)
+        self.assertIn("2.0", result.inputs)
+
+    def test_the_users_tensors_are_never_written_to(self):
+        x = torch.zeros(4)
+        result = compared(lambda x: x.add_(1), lambda x: x.add_(1), x).run()
+        self.assertEqual(result["mine"].outcome, "measured", result["mine"].message)
+        self.assertTrue(torch.equal(x, torch.zeros(4)))
+
+    def test_tensors_that_share_memory_still_do(self):
+        whole = torch.arange(8.0)
+
+        def writes(whole, half):
+            half.mul_(2)
+            return whole.sum()
+
+        result = compared(writes, writes, whole, whole[:4]).run()
+        self.assertEqual(result["mine"].outcome, "measured", result["mine"].message)
+
+    def test_values_of_each_round(self):
+        written = []
+
+        def write(x):
+            written.append(1)
+            x.normal_()
+
+        result = compared(lambda x: x + x).renew_each_round(write).run()
+        self.assertEqual(result["mine"].outcome, "measured", result["mine"].message)
+        self.assertGreater(len(written), 1)
+
+
+class Outputs(unittest.TestCase):
+    def test_structures_are_compared_by_their_parts(self):
+        def parts(factor):
+            return lambda x: {"sum": x.sum() * factor, "pair": Pair(x, [1, None]), "batch": Batch(x, [])}
+
+        self.assertEqual(compared(parts(1), parts(1)).run()["mine"].outcome, "measured")
+        self.assertEqual(compared(parts(2), parts(1)).run()["mine"].outcome, "wrong")
+
+    def test_gradients_are_compared(self):
+        weight = torch.randn(4, 4, requires_grad=True)
+
+        def step(factor):
+            def make(x):
+                return torch.autograd.grad(((x @ weight) * factor).sum(), weight)[0]
+            return make
+
+        self.assertEqual(compared(step(1), step(1)).run()["mine"].outcome, "measured")
+        self.assertEqual(compared(step(2), step(1)).run()["mine"].outcome, "wrong")
+
+
+class Results(unittest.TestCase):
+    def test_a_file_has_what_the_result_has(self):
+        result = compared(lambda x: x + x).run()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "results.json")
+            pace.write_results(path, result)
+            with open(path) as file:
+                header, row = (json.loads(line) for line in file)
+        self.assertEqual(header["pace_version"], pace.__version__)
+        self.assertIn("python", header["environment"])
+        self.assertEqual(row, result.to_dict())
+        self.assertIn("mine", result.table())
+        self.assertIn("<svg", result._repr_html_())
+
+    def test_threads_are_those_of_the_user_again(self):
+        before = torch.get_num_threads()
+        seen = set()
+
+        def observed(x):
+            seen.add(torch.get_num_threads())
+            return x.mul(2)
+
+        compared(observed).options(threads=1).run()
+        self.assertEqual(seen, {1})
+        self.assertEqual(torch.get_num_threads(), before)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,89 @@
+"""The pytest plugin, by what pytest says of small files of tests."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+TESTS = textwrap.dedent("""
+    import pytest, torch
+
+    def twice(x): return x.mul(2)
+    BRIEF = dict(budget=0.01, least_duration=0, warm_up=0.001, min_sample=1e-6)
+
+    @pytest.mark.pace(**BRIEF)
+    def test_green(pace):
+        result = (pace.compare("green", torch.ones(8)).baseline("eager", twice).candidate("mine", lambda x: x + x)
+                  .expect(pace.no_slower_than(1000)).run())
+        assert result.as_expected(), result.message
+
+    @pytest.mark.pace(**BRIEF)
+    def test_red(pace):
+        result = (pace.compare("red", torch.ones(8)).baseline("eager", twice).candidate("mine", lambda x: x * 3).run())
+        assert result.as_expected(), result.message
+
+    @pytest.mark.pace(**BRIEF)
+    def test_without_an_assertion(pace):
+        pace.compare("silent", torch.ones(8)).baseline("eager", twice).candidate("mine", lambda x: x * 3).run()
+
+    @pytest.mark.pace(**{**BRIEF, "max_rounds": 2})
+    def test_undecided(pace):
+        (pace.compare("open", torch.ones(8)).baseline("eager", twice).candidate("mine", twice)
+         .expect(pace.no_slower_than(1.0)).run())
+""")
+
+
+def pytest(*arguments):
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "test_gates.py"), "w") as file:
+            file.write(TESTS)
+        run = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *arguments], cwd=folder,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        results = os.path.join(folder, "results.json")
+        lines = []
+        if os.path.exists(results):
+            with open(results) as file:
+                lines = [json.loads(line) for line in file]
+    return run.returncode, run.stdout, lines
+
+
+class Plugin(unittest.TestCase):
+    def test_a_gate_that_is_met_passes_and_is_summed_up(self):
+        code, output, results = pytest("-k", "green", "--pace-json", "results.json")
+        self.assertEqual(code, 0, output)
+        self.assertRegex(output, r"green: mine .*x .* passed")
+        self.assertEqual([line["name"] for line in results[1:]], ["green"])
+
+    def test_a_wrong_candidate_fails_its_test_with_the_reason(self):
+        code, output, _ = pytest("-k", "red")
+        self.assertEqual(code, 1, output)
+        self.assertIn("expected 2.0, got 3.0", output)
+
+    def test_a_result_that_nothing_asserts_fails_its_test(self):
+        code, output, _ = pytest("-k", "without")
+        self.assertEqual(code, 1, output)
+        self.assertIn("no assertion has examined", output)
+
+    def test_undecided_guards_are_let_through_fail_or_are_skipped(self):
+        self.assertEqual(pytest("-k", "undecided")[0], 0)
+        code, output, _ = pytest("-k", "undecided", "--pace-undecided", "fail")
+        self.assertEqual(code, 1, output)
+        self.assertIn("undecided", output)
+        code, output, _ = pytest("-k", "undecided", "--pace-undecided", "skip")
+        self.assertIn("skipped", output)
+
+    def test_the_command_line_has_options_for_all(self):
+        code, output, _ = pytest("-k", "green", "--no-pace")
+        self.assertIn("1 skipped", output)
+        code, output, results = pytest("-k", "green", "--pace-audit", "strict", "--pace-tables", "-s", "--pace-json",
+                                       "results.json")
+        self.assertEqual(code, 0, output)
+        self.assertEqual(results[1]["audit"], "strict")
+        self.assertIn("speed-up", output)
+
+
+if __name__ == "__main__":
+    unittest.main()
