@@ -30,10 +30,10 @@ struct Padding {
 
 /// Returns the padding of `tensor`; nothing where there is none, and where places may mean something else.
 ///
-/// One value is padding if it occurs nowhere but in runs at the ends of rows, or nowhere but in runs at their
-/// beginnings, at least four times and at least twice in one row: no value of other integers is likely to do that.
-/// There are at least two different values beside it, or it would be a mask. Rows of up to four elements may be
-/// coordinates, and rows in order have places of their own. Padding is not looked for in more than 2^22 elements.
+/// A value is padding if it stands only at one end of rows: at least four times in all, twice in one row. Other
+/// integers are unlikely to do that. There are at least two different values beside it, or it would be a mask. Rows of
+/// up to four elements may be coordinates, and rows in order have places of their own. Padding is not looked for in
+/// more than 2^22 elements.
 [[nodiscard]] inline std::optional<Padding> padding_of(const at::Tensor& tensor) {
   constexpr std::int64_t most_coordinates = 4, fewest = 4, fewest_in_row = 2, most_elements = 1 << 22;
   if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.dim() < 2 || tensor.numel() == 0 ||

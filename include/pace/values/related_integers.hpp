@@ -1,5 +1,5 @@
-// Related integers: what integers of an operand say about their own places, about other operands and about sizes, so
-// that other integers must say it, too.
+// Related integers: those that describe their own places, other operands or sizes. New integers must describe them,
+// too.
 #pragma once
 
 #include <algorithm>
@@ -40,9 +40,8 @@ namespace pace::detail {
   return values.ge(0).logical_and(values.lt(below)).all().item<bool>();
 }
 
-/// Whether the integers of one of two tensors follow from those of the other, so that neither may have other values
-/// alone: a permutation and its inverse, numbers and how often each occurs, and either of these with the offsets of its
-/// groups. An implementation may reserve memory by the one and fill it by the other.
+/// Whether one integer tensor follows from another: an inverse permutation, counts, or offsets of groups. New values
+/// for one alone would contradict the other. An implementation may reserve memory by the one and fill it by the other.
 [[nodiscard]] inline bool follows_from(const at::Tensor& numbers, const at::Tensor& others) {
   if (!is_integer_vector(numbers) || !is_integer_vector(others)) return false;
   const at::Tensor from = numbers.to(at::kCPU, at::kLong), to = others.to(at::kCPU, at::kLong);
@@ -79,17 +78,16 @@ namespace pace::detail {
   return values.eq(at::arange(count)).logical_and(twice).any().item<bool>();
 }
 
-/// Gives the elements of a list of successors other places, and names them by these: cycles and lists have the same
-/// lengths as before.
+/// Gives the elements of a list of successors other places, and renames them accordingly. Cycles and lists keep their
+/// lengths.
 inline void rename_successors(at::Tensor& values, const at::Tensor& order) {
   const at::Tensor given = values.to(at::kLong).clone();
   const at::Tensor names = at::cat({order, at::full({1}, order.numel(), order.options())});
   values.index_copy_(0, order, names.index_select(0, given).to(values.scalar_type()));
 }
 
-/// Returns, for each element of a vector, the number of its segment, if `others` divide it into segments in each of
-/// which it ascends: as offsets, as lengths or as the numbers themselves. Nothing if they do not, or if that may be
-/// chance.
+/// Returns the segment number of each element, if `others` (offsets, lengths or numbers) splits the vector into
+/// ascending segments. Nothing if not, or by chance.
 [[nodiscard]] inline std::optional<at::Tensor> ascending_segments(const at::Tensor& tensor, const at::Tensor& others) {
   constexpr std::int64_t fewest_pairs = 6;
   if (!is_integer_vector(tensor) || !is_integer_vector(others)) return std::nullopt;
@@ -115,8 +113,8 @@ inline void rename_successors(at::Tensor& values, const at::Tensor& order) {
   return std::nullopt;
 }
 
-/// Gives a vector that ascends in each of `segments` other numbers between its least and its largest one, which ascend
-/// there, too; `order` is a random one of as many numbers as there are between them. Equal numbers stay equal.
+/// Renames the numbers of each segment by the random `order`, so that each segment stays ascending. Equal numbers stay
+/// equal. `order` permutes the numbers from the least of the vector to its largest.
 inline void change_in_segments(at::Tensor& values, const at::Tensor& segments, const at::Tensor& order) {
   const at::Tensor given = values.to(at::kCPU, at::kLong);
   const std::int64_t least = given.min().item<std::int64_t>(), range = order.numel();
@@ -126,8 +124,8 @@ inline void change_in_segments(at::Tensor& values, const at::Tensor& segments, c
   values.copy_(std::get<0>(numbers.add(renamed).sort()).sub(numbers).add(least));
 }
 
-/// Whether in all lines along `dim` the numbers ascend but for equal ones at the end, as keys before their padding do,
-/// and in one of them there is such padding.
+/// Whether the numbers of all lines along `dim` ascend up to equal ones at the end, as keys before padding do. At least
+/// one line must have such padding.
 [[nodiscard]] inline bool ascends_before_padding(const at::Tensor& values, std::int64_t dim) {
   const std::int64_t size = values.size(dim);
   if (size < 3) return false;
@@ -181,8 +179,8 @@ class KnownSizes {
   Sizes of_outputs_ = {}, all_ = {};
 };
 
-/// Moves parts of about one in eight of the integers to others, so that none leaves their range and the sum stays; the
-/// largest ones stay if `holds_largest`.
+/// Moves parts of about one in eight of the integers to others. None leaves their range, and the sum stays. The largest
+/// ones stay if `holds_largest`.
 inline void move_parts(at::Tensor& values, bool holds_largest, SplitMix64& random) {
   at::Tensor moved = values.to(at::kCPU, at::kLong).contiguous().clone();
   const std::int64_t least = moved.min().item<std::int64_t>(), most = moved.max().item<std::int64_t>();

@@ -110,11 +110,10 @@ struct LowerBounds {
   bool keeps_largest = false;  ///< one of several integers, or the largest one, stays
 };
 
-/// Makes integers smaller that have no other places (see place_free_dim()): few ones, such as sizes or an exponent, all
-/// equal ones, such as full lengths, ones that descend, such as sorted lengths, and masks of ones. None of them leaves
-/// the range from 1 (0 in a mask) to its own value, so that what is an index, a count or a size stays one, and those in
-/// order stay in order. Negative integers, which may be markers, large ones, which may be addresses, and ascending
-/// ones, which may be offsets, stay. Returns whether any has changed.
+/// Makes integers smaller: sizes, exponents, full or sorted lengths, masks. They stay at least 1 (masks: 0) and keep
+/// their order. So an index, a count or a size stays one. Integers with other places are place_free_dim()'s. Some stay
+/// as they are: negative integers may be markers, large ones addresses, and ascending ones offsets. Returns whether any
+/// has changed.
 [[nodiscard]] inline bool lower_integers(at::Tensor& values, const LowerBounds& bounds, SplitMix64& random) {
   constexpr std::int64_t few = 4, fewest_in_row = 4;
   const at::Tensor given = values.to(at::kLong).clone();

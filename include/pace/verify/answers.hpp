@@ -122,9 +122,9 @@ struct UnseenAnswers {
   return learned;
 }
 
-/// By the first kind of unseen values that the baseline takes, and by which its outputs change at all; if there is
-/// none, by the first one that changes places, or by any where outputs are compared as random numbers: the distribution
-/// of these may be the same for all values, and numbers that were drawn ahead for some are not.
+/// Tries the kinds of unseen values in order. Takes the first that the baseline accepts and that changes its output. If
+/// none changes it, takes the first that moves places, or any for random outputs. Their distribution may be the same
+/// for all values, but numbers that were drawn ahead for some values are not.
 [[nodiscard]] inline UnseenAnswers find_unseen_answers(Implementation& baseline, const OperandSets& operands,
                                                        const OperandSet& given, const Expected& given_expected,
                                                        const check::CheckOptions& check, UnseenValues& source,
