@@ -56,19 +56,19 @@ struct MemoryChanges {
 /// What a kernel must find in memory before each of its launches.
 struct KernelState {
   std::optional<KeptBytes> kept;  ///< copies that must be restored before each launch; absent: none
-  std::string why_unknown;        ///< reason why that could not be found out, as a clause; empty if it was
+  std::string why_unknown;        ///< the reason if this is unknown, as a clause; else empty
   /// Launches on the same memory leave different values, so that it is not known whether the kernel works in place.
   bool varies = false;
 };
 
 /// Finds out whether a kernel works in place, and returns copies of the memory that it must find again.
 ///
-/// Memory that a first launch changes and a second one changes again is worked on in place, unless launches on the same
-/// memory differ as well, such as by the order of atomic additions of floating-point numbers: then the kernel may work
-/// in place, and the memory is copied all the same. Memory that only the first launch changes is either an output, or
-/// holds something that the kernel uses up, such as a counter that is zero afterwards: then it is copied if launches on
-/// restored memory take another time than launches on what was left. Arguments are as for Replayer::time() and
-/// changes_of(). Throws Unsupported if memory that a second launch changes again cannot be copied.
+/// Launches the kernel twice. If both launches change the memory, the kernel works in place, and the memory is copied.
+/// Launches on the same memory may differ as well, such as by the order of floating-point atomics. Then the kernel may
+/// work in place, and the memory is copied all the same. Memory that only the first launch changes is an output, or the
+/// kernel uses it up, such as a counter that is zero afterwards. It is copied if restoring it changes the time of
+/// launches. Arguments are as for Replayer::time() and changes_of(). Throws Unsupported if memory that a second launch
+/// changes again cannot be copied.
 template <gpu::TracesActivities D>
 [[nodiscard]] KernelState find_state(MemoryDigest& memory, at::Device device, Replayer<D>& replayer,
                                      const std::function<void()>& prepare, const std::function<void()>& launch,

@@ -1,4 +1,4 @@
-// HeldMemory: what a call changes beside its operands has its former values again once the kernels are timed.
+// HeldMemory: copies the memory that tensors hold on a GPU, and restores it once the kernels are timed.
 #pragma once
 
 #ifdef PACE_CUDA
@@ -19,7 +19,7 @@
 
 namespace pace::kernel::detail {
 
-/// The memory that tensors hold on a GPU, restored to what it was before the calls, whether they end or throw.
+/// Restores the memory that tensors hold on a GPU after the calls, even if one throws.
 class HeldMemory {
  public:
   /// Copies the memory of `device`, which must outlive the object. Where that fails, nothing is restored, and `notes`

@@ -60,7 +60,7 @@ class KeptBytes {
     copies_.resize(kept);
   }
 
-  /// The regions of which there are copies.
+  /// The regions that have copies.
   [[nodiscard]] const std::vector<MemoryRegion>& regions() const { return regions_; }
   /// Their size in bytes, all together.
   [[nodiscard]] std::size_t bytes() const {
@@ -74,9 +74,9 @@ class KeptBytes {
   std::vector<at::Tensor> originals_, copies_;
 };
 
-/// Where copies of `bytes` bytes of a device can be kept for a short time: on the device if they are at most a quarter
-/// of what is free there, so that a call still finds memory; on the host if they are at most half of what is free
-/// there; otherwise nothing.
+/// Where to keep copies of `bytes` bytes of a device for a short time; nothing without room. On the device, they take
+/// at most a quarter of the free memory, so that a call still finds some. Otherwise, on the host, they take at most
+/// half of the free memory.
 [[nodiscard]] inline std::optional<at::Device> place_for_copies(std::size_t bytes, at::Device device,
                                                                 std::size_t free_on_device, std::size_t free_on_host) {
   if (bytes <= free_on_device / 4) return device;
@@ -84,7 +84,7 @@ class KeptBytes {
   return std::nullopt;
 }
 
-/// Copies of the memory that tensors hold, of which in the end only that is kept which calls have changed.
+/// Copies of the memory that tensors hold. In the end, only the copies of memory that calls changed are kept.
 class HeldCopies {
  public:
   /// Copies `held`, the allocations of `device`, to `place`. Throws c10::Error without memory for the copies.

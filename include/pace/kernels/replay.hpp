@@ -44,8 +44,9 @@ struct ReplayTimes {
   Nanoseconds restoring{};                      ///< subtracted time in which memory was restored before each launch
 };
 
-/// Whether a kernel does less work `alone` than `in_its_place`, by its times. A kernel may end at once if a counter or
-/// a semaphore is as its own last run left it. A warmer cache makes a smaller difference (2.56 and 1.69 us).
+/// Whether a kernel does less work `alone` than `in_its_place`: its time and 300 ns are less than half. A kernel may
+/// end at once if a counter or a semaphore is as its own last run left it. A warmer cache makes a smaller difference:
+/// we saw 2.56 and 1.69 us.
 [[nodiscard]] inline bool does_less_alone(Nanoseconds alone, Nanoseconds in_its_place) {
   return alone + std::chrono::nanoseconds(300) < 0.5 * in_its_place;
 }
@@ -177,9 +178,8 @@ class Replayer {
     return times;
   }
 
-  /// Whether launches with an empty cache take another time if `restore()` precedes each than if it precedes none but
-  /// the first: whether the shorter time and 300 ns together are less than 90 % of the longer one. The other arguments
-  /// are as for time().
+  /// Whether launches with an empty cache take another time if `restore()` precedes each, and not only the first. They
+  /// do if the shorter time plus 300 ns is less than 90 % of the longer one. The other arguments are as for time().
   [[nodiscard]] bool takes_another_time(const std::function<void()>& prepare, const std::function<void()>& launch,
                                         const std::function<void()>& help, const std::function<void()>& restore) {
     const std::function<void()> helped = detail::one_after_another(help, launch);
