@@ -34,7 +34,7 @@ struct ResultsFile {
   bool cut_off = false;         ///< whether a last line without its end was left out
   /// When the process began, seconds since 1970; 0 if read_whole_lines() read the file.
   std::time_t date = 0;
-  /// Until when the file may be used as a baseline, seconds since 1970; none if it was not saved as one, and if
+  /// Until when the file may be used as a baseline, seconds since 1970. None if it was not saved as one, or if
   /// read_whole_lines() read it.
   std::optional<std::time_t> expires;
 };
@@ -49,10 +49,10 @@ enum class Keep {
   summaries,  ///< everything but single samples and log ratios, so that a file may be larger than the memory
 };
 
-/// Reads all whole lines of a file that JsonSink has written. A last line without its end was cut off, and is left out;
-/// none is returned if that is the first one, or the file is empty. Throws InputError, which names the file and the
-/// line, if the file cannot be read, is not a results file, has another schema_version, has a line that is not a
-/// result or is longer than `longest` bytes, or holds figures that no measurement has: times or speed-ups below 0, or a
+/// Reads all whole lines of a file that JsonSink has written. Leaves out a last line without its end, which was cut
+/// off. Returns none if the file has no other line, or is empty. Throws InputError, which names the file and the line,
+/// if the file cannot be read, is no results file, or has another schema_version. Throws it for a line that is no
+/// result or is longer than `longest` bytes, and for impossible figures. Those are times or speed-ups below 0, and a
 /// median outside of its quantiles.
 [[nodiscard]] std::optional<ResultsFile> read_whole_lines(const std::string& path, std::size_t longest = longest_line);
 

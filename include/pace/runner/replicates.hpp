@@ -117,12 +117,12 @@ struct ReplicatedRun {
   std::function<void(const std::string& json)> on_results;
 };
 
-/// Runs processes until every gate is decided. Returns the exit code of the program: 0 if all gates are open;
-/// exit_failed if one is closed, or a test of a process failed; exit_undecided if one is open though undecided, or an
-/// implementation was reached by no process, and `allow_undecided` is not set; exit_error if a process ended in any
-/// other way. A process that measures nothing ends the run with exit_unmeasured. With `allow_unmeasured` the run goes
-/// on; if no process measures anything, the code is 0 unless an implementation was not reached. Throws Error if another
-/// run or option writes to one of the files.
+/// Runs processes until every gate is decided. Returns the exit code of the program. It is exit_failed if a gate is
+/// closed or a test of a process failed, and exit_error if a process ended in any other way. It is exit_undecided if an
+/// open gate is undecided or no process reached an implementation, unless `allow_undecided` is set. Otherwise it is 0.
+/// A process that measures nothing ends the run with exit_unmeasured. With `allow_unmeasured` the run goes on. If no
+/// process measures anything, the code is then 0 unless an implementation was not reached. Throws Error if another run
+/// or option writes to one of the files.
 [[nodiscard]] int run_replicates(const ReplicatedRun& run);
 
 }  // namespace pace::runner

@@ -1,4 +1,4 @@
-// The time by which a measuring program must end, so that it is not killed.
+// When a measuring program must end, so that nothing kills it.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,16 @@
 
 namespace pace::runner {
 
-/// Share of Bazel's TEST_TIMEOUT after which no measurement begins; the rest is for the present one, and for the
+/// No measurement begins after this share of Bazel's TEST_TIMEOUT. The rest is for the present one, and for the
 /// reports.
 inline constexpr double share_of_timeout = 0.8;
 
-/// Returns how long a process has existed, loading of libraries included; 0 if /proc does not show it. `process` is its
-/// number or `self`; /proc is read under `root`, which is empty except in tests.
+/// Returns the age of a process, including the loading of its libraries; 0 if /proc does not show it. `process` is its
+/// number or `self`. `root` is the folder above /proc: empty except in tests.
 [[nodiscard]] Nanoseconds process_age(const std::string& root = "", const std::string& process = "self");
 
-/// Returns the earlier of 80 % of TEST_TIMEOUT and `limit` (infinite: none), both counted from the start of the
-/// process, `age` before `now`; none if there is neither. Throws InputError if TEST_TIMEOUT is not a number of seconds
-/// above 0.
+/// Returns the earlier of 80 % of TEST_TIMEOUT and `limit` (infinite: none); none if there is neither. Both count from
+/// the start of the process, `age` before `now`. Throws InputError if TEST_TIMEOUT is not a number of seconds above 0.
 [[nodiscard]] std::optional<RunContext::Deadline> deadline_of(Nanoseconds limit, Nanoseconds now, Nanoseconds age);
 
 }  // namespace pace::runner
