@@ -29,6 +29,7 @@ class AfterPauses final : public Check {
 /// Caches, clocks and sleeping threads cost less than a millisecond after a pause. Skips a device's clock, the user's
 /// values, whose times differ, and long calls, which lie apart anyway.
 inline std::string AfterPauses::find_fault(Implementation& implementation) {
+  // Not measured: a lower factor would reject honest calls after a pause, a higher one lets slower calls through.
   constexpr double most_times = 10, millisecond = 1e6;
   constexpr std::size_t shortest_pause = 10, more = 8;
   constexpr Nanoseconds slack = std::chrono::milliseconds(1);

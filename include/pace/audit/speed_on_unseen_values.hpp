@@ -88,6 +88,7 @@ inline bool SpeedOnUnseenValues::gates_use(Implementation& implementation) const
 /// baseline's: they leave no time for the figure. Otherwise they decide how many calls a sample has.
 inline std::string SpeedOnUnseenValues::find_slow_calls(Implementation& implementation, UnseenSamples& samples,
                                                         UnseenPairs& pairs) {
+  // One cheat was ten thousand times slower. The figure itself finds smaller factors, so this only has to save time.
   constexpr double times = 100;
   constexpr int trials = 3;
   // The user's function may have only as many values as there are rounds.

@@ -182,6 +182,7 @@ inline HeldSpeed UnseenPairs::take_held(std::span<const std::size_t> keeping, Ta
 /// Whether `more` pairs may follow. The fewest pairs may take several times the limit: after a first pair that is
 /// `suspicious`, and for large operands, whose drawing takes the time.
 inline bool UnseenPairs::time_is_left(std::size_t more, Taken& taken, bool suspicious) const {
+  // Not measured: more takes time from the other candidates, less leaves more figures unknown.
   constexpr double patience = 4;
   const Nanoseconds elapsed = context_.clock.now() - taken.start,
                     needed = static_cast<double>(more) / static_cast<double>(taken.pairs) * elapsed;
