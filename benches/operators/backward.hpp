@@ -1,4 +1,4 @@
-// Backward passes of operator calls: which tensors have gradients, and steps whose two passes are timed apart.
+// Backward passes of operator calls: which tensors have gradients, and steps with a time for each pass.
 #pragma once
 
 #include <algorithm>
@@ -36,9 +36,9 @@ class NoBackward : public Unsupported {
   using Unsupported::Unsupported;
 };
 
-/// One backward pass of a call: the tensors whose gradients it computes.
+/// One backward pass of a call: the tensors that get gradients.
 struct GradientCase {
-  /// What its name has behind that of the sample: `_bwdall`, `_bwd1`; empty where a sample has one such case.
+  /// The suffix of the sample's name: `_bwdall`, `_bwd1`; empty if the sample has one such case.
   std::string suffix;
   /// Numbers of tensors of the call; empty: all that can have a gradient.
   std::vector<std::size_t> tensors;
@@ -68,9 +68,10 @@ struct GradientCase {
   return found;
 }
 
-/// Returns the call on leaves of the autograd graph, of which those in `tensors` (empty: all that can) require
-/// gradients. Memory is shared with the tensors of `call`, which must not be inference tensors. Throws NoBackward for a
-/// call that writes to its operands or has no such tensor, InputError for a number of `tensors` that cannot have one.
+/// Returns the call on leaves of the autograd graph. The leaves in `tensors` (empty: all that can) require gradients.
+/// They share the memory of `call`'s tensors, which must not be inference tensors. Throws NoBackward for a call that
+/// writes to its operands or has no such tensor. Throws InputError if a number in `tensors` names one that cannot have
+/// a gradient.
 [[nodiscard]] inline OperatorCall with_gradients(const OperatorCall& call, std::vector<std::size_t> tensors = {}) {
   if (call.schema().is_mutable())
     throw NoBackward(call.name() + " has no backward pass: it writes to its operands, and no leaf may be written to");
@@ -89,7 +90,7 @@ struct GradientCase {
   return call.with_tensors(std::move(leaves));
 }
 
-/// Returns the tensors of an output from which a backward pass can start, in order.
+/// Returns the tensors of an output that can start a backward pass, in order.
 [[nodiscard]] inline std::vector<at::Tensor> with_graph(const c10::IValue& output) {
   std::vector<at::Tensor> found;
   for (const auto& tensor : check::tensors_of(output))
@@ -97,9 +98,9 @@ struct GradientCase {
   return found;
 }
 
-/// One forward and one backward pass as functions that are timed apart. Gradients are those of the tensors of the call
-/// that require them, by all outputs that have a graph, each times random numbers that `gradient` draws. They are
-/// computed anew each time, and added to nothing.
+/// One forward and one backward pass as functions with times of their own. The backward starts from all outputs that
+/// have a graph, each times random numbers that `gradient` draws. It returns the gradients of the call's tensors that
+/// require them. They are computed anew each time, and added to nothing.
 [[nodiscard]] inline TrainingStep<std::vector<at::Tensor>> backward_step(std::shared_ptr<Executable> executable,
                                                                          OutputGradient gradient) {
   struct State {
@@ -130,7 +131,7 @@ struct GradientCase {
     std::vector<at::Tensor> gradients;
     for (std::size_t i = 0; i < state->gradients.size(); ++i) {
       const at::Tensor& each = state->gradients[i];
-      // Such as those of an embedding.
+      // The gradients of an embedding may be sparse.
       gradients.push_back(!each.defined()                  ? at::zeros_like(state->leaves[i])
                           : each.layout() == c10::kStrided ? each
                                                            : each.to_dense());
@@ -140,14 +141,14 @@ struct GradientCase {
   return step;
 }
 
-/// The backward pass of a call cannot be made, while its forward pass can.
+/// A call's backward pass fails, and its forward pass does not.
 class BackwardFailed : public Unsupported {
  public:
   using Unsupported::Unsupported;
 };
 
-/// Makes one step, untimed. Throws BackwardFailed for outputs without a graph and with what a backward pass throws;
-/// DeviceLost, an error that means that memory ran out, and what the forward pass throws, as they are.
+/// Makes one step, untimed. Throws BackwardFailed if no output has a graph, and for errors of the backward pass. Passes
+/// on DeviceLost, out-of-memory errors, and errors of the forward pass.
 inline void require_backward(const std::shared_ptr<Executable>& executable, const OperatorCall& call,
                              const std::string& name) {
   const at::AutoGradMode with_gradients(true);
@@ -168,7 +169,7 @@ inline void require_backward(const std::shared_ptr<Executable>& executable, cons
 
 namespace detail {
 
-/// Whether a call whose tensors require no gradients returns.
+/// Whether the call returns if no tensor requires gradients.
 [[nodiscard]] inline bool runs_without_gradients(Executable& executable, const OperatorCall& call) {
   try {
     static_cast<void>(executable.run(call.tensors()));
@@ -182,11 +183,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the call as with_gradients() does, by gradients that `backend` can compute. Where it cannot compute those of
-/// all tensors, since LibTorch has no formula for some or refuses them, these are the ones that it computes alone.
-/// Throws NoBackward with LibTorch's reason if there are none, or if it cannot compute those that `tensors` names;
-/// InputError as with_gradients() does; what the forward pass throws, DeviceLost and errors of memory as
-/// require_backward() does.
+/// Returns the call as with_gradients() does, for gradients that `backend` can compute. LibTorch may have no formula
+/// for some tensors, or refuse them. Then only the tensors that work alone require gradients. Throws NoBackward with
+/// LibTorch's reason if no tensor works, or if the ones that `tensors` names do not. Throws InputError as
+/// with_gradients() does, and passes on the errors that require_backward() passes on.
 [[nodiscard]] inline OperatorCall with_gradients_by(Backend& backend, const OperatorCall& call,
                                                     const std::vector<std::size_t>& tensors = {}) {
   const std::shared_ptr<Executable> executable = backend.prepare(call);

@@ -38,7 +38,7 @@ class AttributeValue {
   std::string text_, name_;
 };
 
-/// Values of an attribute, each with the weight by which it is drawn.
+/// Values of an attribute, each with its weight in random draws.
 struct WeightedAttribute {
   std::string name;
   std::vector<std::pair<AttributeValue, double>> values;
@@ -53,7 +53,7 @@ struct WeightedAttribute {
 ///         .cross("device", {"cpu", "cuda"})
 ///         .call("((T([{N}], {dtype}), T([{M}, {K}], {dtype}), T([{K}, {N}], {dtype})), {})")
 ///
-/// The call is what a recorded file would say, with attributes in braces. A case is named as operator_benchmark names
+/// The call is written as in a recorded file, with attributes in braces. A case is named as operator_benchmark names
 /// its tests: the module, then each attribute with its value, `addmm_M1_N64_K64_dtypef32_cpu`; a device is only the
 /// value.
 class CaseList {
@@ -86,9 +86,9 @@ class CaseList {
     return combine(crossed);
   }
 
-  /// Every case so far with each of `total` rows, in which every attribute has one of its values, drawn with a
-  /// probability in proportion to its weight. Equal seeds draw equal rows, and a row may occur twice. Throws InputError
-  /// for no rows, and for weights that are negative or sum up to 0.
+  /// Every case so far with each of `total` random rows. A row draws one value for each attribute, with a probability
+  /// in proportion to its weight. Equal seeds draw equal rows, and a row may occur twice. Throws InputError for no
+  /// rows, and for weights that are negative or sum up to 0.
   CaseList& sample(const std::vector<WeightedAttribute>& attributes, std::size_t total, std::uint64_t seed) {
     if (total == 0) throw InputError({}, op() + ": expected at least one row of random cases, found 0");
     SplitMix64 random(seed);
@@ -98,13 +98,13 @@ class CaseList {
     return combine(drawn);
   }
 
-  /// A word by which a program chooses these cases (`--tag`), such as `short`; again for another.
+  /// A word that selects these cases (`--tag`), such as `short`. Call it again for another word.
   CaseList& tag(std::string word) { return tags_.push_back(std::move(word)), *this; }
   [[nodiscard]] const std::vector<std::string>& tags() const { return tags_; }
 
-  /// Numbers of the tensors of the call, from 0, whose gradients a backward pass (`--bwd`) computes: in a case for all
-  /// of them (`_bwdall` in its name), then in one for each alone (`_bwd1`, `_bwd2`), as `auto_set` of
-  /// operator_benchmark does. Without it there is one case, for all tensors that can have a gradient.
+  /// Sets which tensors (numbers from 0) get gradients in a backward pass (`--bwd`). One case has all of them
+  /// (`_bwdall` in its name). Then each has a case alone (`_bwd1`, `_bwd2`), as `auto_set` of operator_benchmark does.
+  /// Without it there is one case, for all tensors that can have a gradient.
   CaseList& auto_set(std::vector<std::size_t> tensors) { return differentiated_ = std::move(tensors), *this; }
 
   CaseList& call(std::string text) { return text_ = std::move(text), *this; }
@@ -115,7 +115,7 @@ class CaseList {
   [[nodiscard]] corpus::OperatorSamples samples(std::string_view device, std::string_view dtype) const {
     return samples_of(operators_.front(), device, dtype);
   }
-  /// The same of each operator, in the order in which they were given.
+  /// The same for each operator, in the given order.
   [[nodiscard]] std::vector<corpus::OperatorSamples> all_samples(std::string_view device,
                                                                  std::string_view dtype) const {
     std::vector<corpus::OperatorSamples> all;
@@ -236,7 +236,7 @@ class CaseList {
 
 namespace detail {
 
-/// Filled before main() begins, so by functions: what is wrong with them is said when they are asked for.
+/// Filled before main() begins, so by functions: errors in them show when they are used.
 [[nodiscard]] inline std::vector<CaseList (*)()>& declared_cases() {
   static std::vector<CaseList (*)()> all;
   return all;

@@ -11,8 +11,8 @@
 
 namespace pace::benches::operators {
 
-/// The call with each of its tensors of four dimensions in channels-last memory format (NHWC); one that is in it
-/// already, and every other tensor, is the very tensor that it was. Values and shapes stay.
+/// The call with its tensors of four dimensions in channels-last memory format (NHWC). Tensors that are in it already,
+/// and all others, are not copied. Values and shapes stay.
 [[nodiscard]] inline benches::operators::OperatorCall channels_last(const benches::operators::OperatorCall& call) {
   constexpr std::int64_t dimensions = 4;
   std::vector<at::Tensor> tensors = call.tensors();

@@ -34,7 +34,7 @@
 
 namespace pace::benches::operators {
 
-/// Compares back ends call by call, with the options of run_context(). What it is made of must outlive it.
+/// Compares back ends call by call, with the options of run_context(). All arguments must outlive it.
 class BackendComparison {
  public:
   BackendComparison(const ReplayOptions& options, const ReplayBackends& backends)
@@ -55,7 +55,7 @@ class BackendComparison {
     expect(call, comparison);
     configure(comparison, result_is_uninitialised(call.name()));
     note(one, call, comparison);
-    // The figures of operators are those of their forward passes.
+    // The figures of operators belong to their forward passes.
     const auto work = options_.pass == Pass::forward ? known_work(call) : std::nullopt;
     if (work) comparison.bytes(work->bytes());
     if (work && work->flops) comparison.flops(*work->flops);

@@ -22,8 +22,8 @@ class ComparedOutputs {
     }
   }
 
-  /// What is wrong with a run from which something is expected of outputs; empty: something was compared, or would have
-  /// been if the time had sufficed, or there was nothing that was to be compared.
+  /// The error of a run that should compare outputs; empty: there is none. Either outputs were compared, or only the
+  /// time ran out, or the run had nothing to compare.
   [[nodiscard]] std::string problem() const {
     if (any_ || cases_.empty()) return {};
     constexpr std::size_t most_named = 10;
@@ -35,7 +35,7 @@ class ComparedOutputs {
 
  private:
   bool any_ = false;
-  /// The cases whose outputs were not compared, each with the reason.
+  /// The cases without compared outputs, each with the reason.
   std::vector<std::string> cases_;
 };
 

@@ -1,4 +1,4 @@
-// What the compatible flows time with on this machine.
+// The timers of the compatible flows on this machine.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Compiles the packages that the default set needs: those of its first run, or all others. It is what the build runs,
-// so that the bench itself compiles nothing.
+// Compiles the packages that the default set needs: the packages of its first run, or all others. The build runs it, so
+// that the bench itself compiles nothing.
 #include <exception>
 #include <iostream>
 #include <set>

@@ -1,4 +1,4 @@
-// What results of the operator bench depend on: its options, and what the files hold that they name.
+// What results of the operator bench depend on: its options, and the content of the files that they name.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ namespace detail {
   const auto& options = line.replay;
   report::Configuration all;
   all["inputs"] = options.inp_file.empty() ? options.suite_dir : options.inp_file;
-  // Names stay the same when what they name has changed.
+  // A file may change under the same name.
   all["content of inputs"] = detail::digest_of_inputs(options);
   all["--compat"] = !line.compat                                  ? ""
                     : *line.compat == Original::operatorbench_old ? "old"

@@ -42,7 +42,7 @@ class CountedCalls {
   static constexpr int warm_up = 3;
   /// A count is the difference between twice this number of calls and this number.
   static constexpr std::int64_t calls = 4;
-  /// Counts of which the fewest and the most are kept.
+  /// Number of counts. The lowest and the highest are kept.
   static constexpr int repeats = 3;
 
   /// `implementation`: index of the back end, which a supervising process is given if a call ends this one.
@@ -102,7 +102,7 @@ inline void add_ratios(const ImplementationResult& baseline, ImplementationResul
 }
 
 /// Counts a call's instructions on every back end in the place of times. The baseline's outputs are those that others
-/// are compared with, by the tolerance of their type. What it is made of must outlive it.
+/// are compared with, by the tolerance of their type. All arguments must outlive it.
 class InstructionComparison {
  public:
   InstructionComparison(const ReplayOptions& options, const ReplayBackends& backends)
@@ -166,8 +166,8 @@ class InstructionComparison {
     activity()->watch(false);
   }
 
-  /// Compares the outputs with the expected ones, and enters what was compared, with a note of a baseline's if there
-  /// was nothing.
+  /// Compares the outputs with the expected ones, and records the comparison. Notes it if a baseline has no outputs to
+  /// compare.
   [[nodiscard]] static check::Match match_outputs(CountedCalls& calls, const OperatorCall& call, bool is_baseline,
                                                   c10::IValue& expected, ImplementationResult& row,
                                                   std::vector<std::string>& notes) {

@@ -1,5 +1,5 @@
-// What is replayed when no inputs are named: operators of each category from the corpora that pace ships; fewer in a
-// first run, in which the table waits for what is compiled.
+// The default inputs: operators of each category from the corpora that pace ships. A first run has fewer, since its
+// table waits for compiling.
 #pragma once
 
 #include <algorithm>
@@ -31,9 +31,9 @@ inline constexpr const char* all_categories = "all";
 struct Category {
   std::string name;
   std::vector<std::string> operators;
-  /// Those of the first run.
+  /// The operators of the first run.
   std::vector<std::string> first{};
-  /// Those whose speed is reported and not judged.
+  /// Operators with a reported speed that no guard judges.
   std::vector<std::string> reported{};
 };
 
@@ -64,10 +64,10 @@ inline void require_operator_name(std::string_view line, const Location& where) 
 
 }  // namespace detail
 
-/// The categories of a default set, in the file's order: below each `[category]` its operators, one a line, with
-/// ` first` or ` reported` after those that Category lists so; empty lines and those that begin with # say nothing.
-/// Throws InputError, with file and line, for anything else: an operator above the first category or named twice, a
-/// category named twice or without an operator, a file without any.
+/// The categories of a default set, in the file's order: below each `[category]` its operators, one a line. ` first` or
+/// ` reported` follows those that Category lists so. Empty lines and lines that begin with # are skipped. Throws
+/// InputError, with file and line, for anything else: an operator above the first category or named twice, a category
+/// named twice or without an operator, a file without any.
 [[nodiscard]] inline std::vector<Category> read_default_set(const std::string& file) {
   std::istringstream lines(read_file(file, "a file with a default set of operators"));
   std::vector<Category> categories;

@@ -24,7 +24,7 @@ namespace pace::benches::operators {
 
 namespace detail {
 
-/// A timer, and what it reads the time from.
+/// A timer and its source of time.
 template <class D>
 struct OwningClock {
   D device;
@@ -58,7 +58,7 @@ inline void require_foreign_timer(const std::string& name, const std::string& de
                                              : "do_bench or another one of a GPU there, or --device cpu"));
 }
 
-/// Returns a clock whose samples are figures of the timer `name`. Throws as require_foreign_timer() does.
+/// Returns a clock that takes the figures of the timer `name` as samples. Throws as require_foreign_timer() does.
 [[nodiscard]] inline std::shared_ptr<timing::Clock> foreign_timer(const std::string& name, const std::string& device,
                                                                   timers::LastCall last_call) {
   using Call = std::function<void()>;

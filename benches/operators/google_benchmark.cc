@@ -43,7 +43,7 @@ pace::corpus::Corpus inputs(operators::ReplayOptions& options, const std::option
   return operators::load(options);
 }
 
-/// What the command line asks for.
+/// The requests of the command line.
 struct Asked {
   operators::ReplayOptions replay = of_program();
   /// The type that was given.
@@ -84,7 +84,7 @@ Asked parse(const std::vector<std::string>& words) {
   return asked;
 }
 
-/// Hands google/benchmark its options, of which --help is one. Returns whether it knows them all.
+/// Hands google/benchmark its options, --help among them. Returns whether it knows them all.
 bool initialise(const char* program, std::vector<std::string> words) {
   words.insert(words.begin(), program);
   // It keeps the pointer to the first of them.

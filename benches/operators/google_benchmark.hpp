@@ -41,7 +41,7 @@ namespace pace::benches::operators {
 
 namespace detail {
 
-/// Rates of a call whose work is known: bytes and floating-point operations per second.
+/// Rates of a call with known work: bytes and floating-point operations per second.
 inline void add_counters(benchmark::State& state, const OperatorCall& call) {
   const auto work = work_of(call);
   if (!work) return;
@@ -51,8 +51,8 @@ inline void add_counters(benchmark::State& state, const OperatorCall& call) {
                                                   benchmark::Counter::OneK::kIs1000);
 }
 
-/// Runs the call as often as google/benchmark asks for, on the tensors of `call` each time. What a call writes to its
-/// operands stays, so that values drift; the shapes do not. On a GPU a call is timed by a pair of events after the L2
+/// Runs the call as often as google/benchmark asks for, on the tensors of `call` each time. Operands keep the values
+/// that a call writes, so values drift, but shapes do not. On a GPU a call is timed by a pair of events after the L2
 /// cache was flushed.
 inline void run_benchmark(benchmark::State& state, Backend& backend, const OperatorCall& call) {
   const auto executable = backend.prepare(call);
@@ -147,7 +147,7 @@ class CollectingReporter final : public benchmark::ConsoleReporter {
   std::map<std::string, std::vector<Nanoseconds>> means_;
 };
 
-/// Returns the samples of which google/benchmark ran a benchmark, one by one: `times` has its name.
+/// Returns the samples that google/benchmark ran a benchmark of, one by one. `times` has the names of those.
 [[nodiscard]] inline std::vector<Selected> benchmarked(const std::vector<Selected>& selection,
                                                        const std::vector<std::string>& backends,
                                                        const std::map<std::string, std::optional<Nanoseconds>>& times) {
@@ -165,7 +165,7 @@ class CollectingReporter final : public benchmark::ConsoleReporter {
 /// mean, pace's mean and median with its interval, and the ratio of the two means.
 class SideBySide final : public ReplayListener {
  public:
-  /// `times`: those of CollectingReporter.
+  /// `times`: from CollectingReporter.
   SideBySide(std::map<std::string, std::optional<Nanoseconds>> times, std::ostream& out)
       : times_(std::move(times)), out_(out) {}
 

@@ -26,7 +26,7 @@ template <class Finish>
 [[nodiscard]] benches::operators::OperatorCall bind_sample(const std::string& op, const corpus::Sample& sample,
                                                            const inputs::GenerateOptions& generate, std::size_t copies,
                                                            Finish finish) {
-  // Its errors name the operator and the column, which is nearer than that of the sample.
+  // Its errors name the operator and the column, which is nearer than the sample's.
   const corpus::Call parsed = corpus::parse_call(sample, op);
   try {
     benches::operators::require_memory(inputs::input_bytes(parsed, generate.dtype) * static_cast<std::int64_t>(copies),

@@ -1,4 +1,4 @@
-// What an operator bench replays, and with which back ends.
+// The calls that an operator bench replays, and its back ends.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ struct ReplayOptions {
   std::string inp_file, suite_dir;
   /// `all`, or names such as `aten.add.Tensor`, separated by commas.
   std::string op = "all";
-  /// Only operators whose names (operator_letter) begin with one of these small letters run; empty: all.
+  /// Only operators with one of these small letters as operator_letter() run; empty: all.
   std::string letters = {};
   SkipRules skip_rules = SkipRules::none;
   /// Type that recorded floating-point inputs are converted to; `float16` converts nothing (see inputs::generate), and
@@ -58,11 +58,11 @@ struct ReplayOptions {
   /// A candidate that is proven to take more than this many times the baseline's time fails. None: speed decides
   /// nothing.
   std::optional<double> no_slower_than;
-  /// Operators to which that does not apply: their speed is reported only.
+  /// Operators that are exempt from this: their speed is reported only.
   std::set<std::string> reported;
   /// Directories of compiled packages to look in before compiling.
   std::vector<std::string> packages;
-  /// What a row, a guard and the table of operators are about.
+  /// The pass that a row, a guard and the table of operators measure.
   Pass pass = Pass::forward;
   /// Tensors of four dimensions are given in channels-last memory format.
   bool channels_last = false;

@@ -1,4 +1,4 @@
-// Shares of the CPU's measured peak: of what it moves and computes at most.
+// Shares of the CPU's measured peak: of the most that it can move and compute.
 #pragma once
 
 #include <algorithm>
@@ -33,12 +33,12 @@ class HostPeak {
   explicit HostPeak(timing::HostBandwidth& bandwidth, MeasureProducts products = measure_products)
       : bandwidth_(bandwidth), products_(std::move(products)) {}
 
-  /// Returns the share of the peak that a call of this time reaches: the larger one of the time that its bytes take at
-  /// the measured bandwidth (timing::HostBandwidth, of data of their size, so that of a cache if they fit in it), and
-  /// of the time that its operations take at the rate of a large product of matrices of that type. The latter is asked
-  /// of calls with more operations than bytes alone, since others are limited by memory (the roofline model: Williams,
-  /// Waterman, Patterson, "Roofline", Communications of the ACM 52 (4), 2009). A peak that the call exceeds was
-  /// measured beside other work, and is measured again, up to three times. Nothing if neither is known.
+  /// Returns the share of the peak that a call of this time reaches. It is the larger of two times over the call's: its
+  /// bytes at the measured bandwidth, and its operations at the rate of a large product of matrices of that type. The
+  /// bandwidth is timing::HostBandwidth's for data of that size, so a cache's if they fit in it. Only calls with more
+  /// operations than bytes have the second time, since memory limits the others. That is the roofline model: Williams,
+  /// Waterman, Patterson, "Roofline", Communications of the ACM 52 (4), 2009. If a call exceeds the peak, other work
+  /// disturbed its measurement. It is measured again, up to three times. Nothing if neither is known.
   [[nodiscard]] std::optional<double> share(const CallWork& work, at::ScalarType dtype, Nanoseconds time, int threads) {
     if (!(time.count() > 0)) return std::nullopt;
     constexpr int most = 3;
@@ -98,7 +98,7 @@ class HostPeak {
 /// (RunContext::deadline). Shares of a GPU's peak are the comparison's own.
 class OfPeak final : public RunContext::Completion {
  public:
-  /// `work`: what a call does; nothing: unknown. `dtype`: of its first operand, if that is on the CPU. Both, and the
+  /// `work`: the work of a call; nothing: unknown. `dtype`: of its first operand, if that is on the CPU. Both, and the
   /// peak, must outlive the object. Completes by what completed before as well.
   OfPeak(HostPeak& peak, const std::optional<CallWork>& work, std::optional<at::ScalarType> dtype)
       : peak_(peak), work_(work), dtype_(dtype), before_(run_context().completion) {

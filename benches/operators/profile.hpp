@@ -20,8 +20,8 @@ namespace pace::benches::operators {
 
 using benches::aot::TraceRange;
 
-/// Records what this thread runs, and what the GPU does where there is one, into a trace of an operator for Chrome's
-/// or TensorBoard's viewer, as PyTorch's own handler names and compresses it:
+/// Records this thread's operators, and the GPU's work if there is one. Writes a trace of an operator for Chrome's or
+/// TensorBoard's viewer, named and compressed as PyTorch's own handler does:
 /// `DIRECTORY/log/operator_OPERATOR/HOST_PROCESS.MILLISECONDS.pt.trace.json.gz`.
 class OperatorTrace {
  public:
@@ -56,7 +56,7 @@ class OperatorTrace {
 
 /// Runs every model `repeats` times on the tensors of sample `iteration`, repeats outside and models inside, each run
 /// in its ranges `iter_I`, `rep_R` and `model_M` of the trace: a pass for the trace alone, after which the tensors that
-/// a model writes to have changed. `models` hold pointers to what has a run(tensors).
+/// a model writes to have changed. `models` hold pointers to objects with a run(tensors).
 template <class Models>
 void run_for_trace(std::size_t iteration, const Models& models, const std::vector<at::Tensor>& tensors,
                    std::size_t repeats = 1) {

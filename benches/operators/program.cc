@@ -103,7 +103,7 @@ pace::corpus::Corpus inputs() {
   return operators::declared_inputs(line.replay.device, line.dtype, tags);
 }
 
-/// How often operator_benchmark calls what it times.
+/// How often operator_benchmark calls a test.
 operators::compat::Iterations iterations() {
   operators::compat::Iterations number;
   if (line.given.has("--budget")) number.enough = pace::run_context().options.budget;
@@ -115,13 +115,13 @@ operators::compat::Iterations iterations() {
   return number;
 }
 
-/// What will be done, made of inputs and files that the options name. Making it finds what is wrong with them.
+/// What will be done, made of inputs and files that the options name. Making it finds errors in them.
 struct Work {
   /// Throws InputError for inputs that cannot be read or leave nothing to measure, and for files that cannot be
   /// written.
   Work(std::ostream& out, std::ostream& errors) : corpus(inputs()), registry(operators::registry_of(line)) {
     if (line.profile) resolved.require_folder(fs::path(line.output_dir) / "log");
-    // What was left out of a suite fails the run in the end, and stops nothing.
+    // Parts that are left out of a suite fail the run in the end, but stop nothing.
     for (const auto& reject : corpus.rejects())
       errors << "left out: " << pace::report::printable_lines(reject.message) << '\n' << std::flush;
     if (const auto generation = line.generation()) {
@@ -254,8 +254,8 @@ TEST_CASE("operators compute the same on every back end, and fast enough", "[ope
 // Names of files and operators are part of many messages.
 CATCH_TRANSLATE_EXCEPTION(const pace::Error& error) { return pace::report::printable_lines(error.what()); }
 
-/// Replaces this process by the same program under Callgrind, if the options ask for that and can be read. What is
-/// wrong with them is found by the session, and sooner without Callgrind.
+/// Replaces this process by the same program under Callgrind, if the options ask for that and can be read. The session
+/// finds errors in them, and does so sooner without Callgrind.
 void enter_callgrind_if_asked(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   try {
@@ -293,7 +293,7 @@ int main(int argc, char** argv) {
   config.complaint = complaint;
   config.list = list_cases;
   config.progress_parts = "samples";
-  // What it would write is a part of a suite.
+  // Its files would have only a part of a suite.
   config.not_repeated = {"--output-dir", "--profile"};
   config.isolated = true;
   return pace::runner::main(argc, argv, config);

@@ -88,7 +88,7 @@ class Replay {
   [[nodiscard]] Nanoseconds making_inputs() const { return making_inputs_; }
 
  private:
-  /// Asks once about each case of `all`. Returns the operators of which any is measured, and keeps those that are not.
+  /// Asks once about each case of `all`. Returns the operators with any case to measure, and keeps the others.
   [[nodiscard]] std::vector<Selected> chosen_of(const std::vector<Selected>& all) {
     if (run_context().cases == nullptr) return all;
     std::vector<Selected> chosen;
@@ -226,7 +226,7 @@ class Replay {
   /// Sets of inputs that a comparison holds: the call's, the ones to restore them from, one for each back end.
   [[nodiscard]] std::size_t copies() const { return backends_.size() + 2; }
 
-  /// The recorded line, and what the options make of it.
+  /// The recorded line, and the options' changes to it.
   [[nodiscard]] std::string inputs_of(const Selected& selected, std::size_t offset) const {
     return selected.op->name + ' ' + selected.samples[offset].text + " as " + options_.dtype + " on " +
            options_.device + (options_.channels_last ? ", channels last" : "") +

@@ -21,11 +21,11 @@
 
 namespace pace::benches::operators {
 
-/// What the results of a case are called.
+/// The name of a case's results.
 struct ReplayedCase {
   std::string name;
-  std::string inputs;  ///< the recorded line, and what the options make of it
-  std::string place;   ///< what the messages of failures add: where the call was recorded
+  std::string inputs;  ///< the recorded line, and the options' changes to it
+  std::string place;   ///< an addition to messages of failures: where the call was recorded
 };
 
 class ReplayBackends {

@@ -1,4 +1,4 @@
-// What the options of the operator bench mean together: which inputs, which back ends, which timer, which files.
+// Resolves the options of the operator bench together: which inputs, which back ends, which timer, which files.
 #pragma once
 
 #include <unistd.h>
@@ -34,17 +34,17 @@
 
 namespace pace::benches::operators {
 
-/// What the options mean beside what stands in CommandLine.
+/// Facts that follow from the options and are not in CommandLine.
 struct Resolved {
-  /// Whose inputs are replayed: pace's own; those that the program's source files declare.
+  /// The source of the replayed inputs: pace's own; those that the program's source files declare.
   bool shipped = false, declared = false;
   /// The categories of the shipped set, if that is replayed.
   std::vector<Category> categories;
-  /// What the suite is called in names of files and in the summary.
+  /// The suite's name in file names and in the summary.
   std::string suite_name;
   /// The file of the table of operators; empty: none is kept.
   std::string table_path;
-  /// Whether operators of one sample have a line beside that of the table of results.
+  /// Whether operators of one sample get a line of their own beside the table of results.
   bool every_line = false;
   /// Folders that were made. What of them is empty when the program ends is removed.
   std::deque<NewFolders> new_folders;
@@ -103,7 +103,7 @@ class Resolver {
     if (line_.backward || line_.forward_backward) replay_.pass = line_.backward ? Pass::backward : Pass::both;
   }
 
-  /// Which inputs, and what they are called.
+  /// Which inputs, and their names.
   void choose_inputs() {
     replay_.inp_file = user_path(replay_.inp_file);
     replay_.suite_dir = user_path(replay_.suite_dir);
@@ -191,8 +191,7 @@ class Resolver {
                        "--fuser has no meaning with --backends " + replay_.backends + ": none of them is TorchScript");
   }
 
-  /// The files of a whole suite: all operators of a user's inputs take a while, and are what the table and --resume are
-  /// for.
+  /// The files of a whole suite: all operators of a user's inputs take a while, and so need the table and --resume.
   void choose_files() {
     const bool whole_suite = !line_.compat && !line_.counter && replay_.op == "all" && session_.cases.empty() &&
                              !session_.list && (!resolved_.shipped || !undeclared_outputs().empty());
@@ -277,8 +276,8 @@ class Resolver {
 
 }  // namespace detail
 
-/// Sets in `line` and `session` what the options mean together. Throws InputError for what does not go together or is
-/// not there. `why_not_callgrind`: empty unless Callgrind was asked for and could not be started.
+/// Sets `line` and `session` by all options together. Throws InputError for what does not go together or is not there.
+/// `why_not_callgrind`: empty unless Callgrind was asked for and could not be started.
 inline void resolve_options(CommandLine& line, Resolved& resolved, runner::SessionOptions& session,
                             const std::string& why_not_callgrind) {
   line.given = session.given;

@@ -1,4 +1,4 @@
-// Which operators and samples of a corpus are replayed, and what is said about the rest.
+// Selects the operators and samples of a corpus to replay, and reports the rest.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +50,8 @@ struct Selected {
   return decision.skip;
 }
 
-/// The first letter, in lower case, of a declared module (`add`) or else of an operator without its namespace
-/// (`aten.add.Tensor`) and without underscores that its name may begin with.
+/// The first letter, in lower case, of a declared module (`add`), or else of the operator (`aten.add.Tensor`). Skips
+/// the operator's namespace and leading underscores.
 [[nodiscard]] inline char operator_letter(const corpus::OperatorSamples& op) {
   std::string_view name = op.name;
   name.remove_prefix(std::min(name.find('.') + 1, name.size()));
@@ -62,7 +62,7 @@ struct Selected {
 
 namespace detail {
 
-/// `; did you mean aten.relu.default?`: the recorded operator whose name is spelt most alike; empty if none is.
+/// `; did you mean aten.relu.default?`: the recorded operator with the most similar name; empty if none is similar.
 [[nodiscard]] inline std::string similar_recorded(const std::string& name,
                                                   const std::vector<corpus::OperatorSamples>& recorded) {
   // As similar_operators() does: with more of the letters wrong it is another word.
@@ -100,7 +100,7 @@ namespace detail {
   if (options.op != "all") wanted = split_list(options.op, "--op");
   for (const auto& name : wanted) {
     if (corpus.find(name) != nullptr) continue;
-    // Names that share the operator without its overload are what a typing error usually meant.
+    // A mistyped name usually meant one with the same operator and another overload.
     const std::string stem = name.substr(0, name.rfind('.'));
     std::string alike;
     for (const auto& op : corpus.operators())

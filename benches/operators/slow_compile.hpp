@@ -18,7 +18,7 @@ namespace pace::benches::operators {
 /// More than this is worth a line.
 inline constexpr double slow_compile_seconds = 10;
 
-/// `slow compile inductor 12.3s WHAT`, where `what` names one of several; nothing for what was quick.
+/// `slow compile inductor 12.3s WHAT`, where `what` names one of several; nothing if it was quick.
 [[nodiscard]] inline std::optional<std::string> slow_compile_line(double seconds, const std::string& what) {
   if (!(seconds > slow_compile_seconds)) return std::nullopt;
   std::array<char, 32> text;
@@ -30,7 +30,7 @@ inline constexpr double slow_compile_seconds = 10;
 /// A call made ready, and how long its compilation took.
 struct TimedExecutable {
   std::unique_ptr<benches::operators::Executable> executable;
-  /// What the back end knows of it; for one that knows nothing, the time of prepare().
+  /// The time that the back end tells, or else the time of prepare().
   double compile_seconds = 0;
 };
 

@@ -29,7 +29,7 @@ namespace detail {
   const double rank = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(rank);
   const double fraction = rank - static_cast<double>(below);
-  if (fraction == 0) return sorted[below];  // as NumPy would, but for infinities, of which it makes NaN
+  if (fraction == 0) return sorted[below];  // as NumPy would, except that infinities stay, where NumPy gives NaN
   const double low = sorted[below], high = sorted[below + 1];
   return fraction < 0.5 ? low + fraction * (high - low) : high - (high - low) * (1 - fraction);
 }

@@ -25,12 +25,12 @@ namespace pace::benches::operators {
 
 /// Hears a replay, reports its progress, prints a line per operator when it is done, and keeps the table in a file.
 ///
-/// The file's columns are those of PyTorch's operatorbench: `operator`; for each candidate, and for `a/b` where there
-/// are exactly two, the 20th, 50th and 80th percentile of the speed-ups over the samples (of `a/b`: time of a over time
-/// of b); `elapsed (s)`; mean times of the baseline and each candidate, here in milliseconds on every device, which the
-/// names of these columns say (`eager abs (ms)`). Then pace's own: recorded calls; samples; for each back end, how many
-/// of them it was measured on; for each candidate the speed-up weighted by recorded calls; why a back end was not
-/// measured. What does not exist is empty.
+/// The first columns are PyTorch's operatorbench's. `operator` comes first. Each candidate has the 20th, 50th and 80th
+/// percentile of its speed-ups over the samples. So does `a/b` if there are exactly two candidates: time of a over time
+/// of b. `elapsed (s)` follows, and then the mean times of the baseline and each candidate. They are in milliseconds on
+/// every device, as these columns' names say (`eager abs (ms)`). Then come pace's own: recorded calls and samples. Each
+/// back end has the number of samples that it was measured on, and why it was not measured. Each candidate has the
+/// speed-up weighted by recorded calls. Missing values are empty.
 class SuiteReport final : public ReplayListener {
  public:
   /// `path`: the file; empty: none. Throws Error if it cannot be written. `total`: samples of the whole replay.
@@ -105,8 +105,8 @@ class SuiteReport final : public ReplayListener {
   }
 
  private:
-  /// Reports the sample at `offset` as the part of the run that begins. A sample whose result is known takes no time,
-  /// and says nothing of those to come.
+  /// Reports the sample at `offset` as the part of the run that begins. A sample with a known result takes no time, and
+  /// tells nothing about the next ones.
   void announce(const Selected& selected, std::size_t offset) const {
     if (progress() == nullptr || offset >= selected.samples.size()) return;
     const auto* const earlier = run_context().recollection;

@@ -1,4 +1,4 @@
-// What a replay amounts to: quantiles of speed-ups by operator, coverage, and the suite weighted by recorded calls.
+// The summary of a replay: quantiles of speed-ups by operator, coverage, and the suite weighted by recorded calls.
 #pragma once
 
 #include <algorithm>
@@ -43,8 +43,8 @@ struct BackendSummary {
   /// Samples that it was measured on, and those that it ended otherwise.
   std::size_t measured = 0;
   std::map<Outcome, EndedSamples> others = {};
-  /// Per sample on which it and the baseline were measured, unless outputs could not be compared: time of the baseline
-  /// over its own.
+  /// One for each sample that measured it and the baseline, unless their outputs could not be compared: time of the
+  /// baseline over its own.
   std::vector<double> speedups = {};
   /// Samples that it was timed on: those that it was measured on, unless instructions were counted in the place of
   /// times; and the sum of its median times on these.

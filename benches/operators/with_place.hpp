@@ -1,4 +1,4 @@
-// with_place: what a recorded call throws names the line that it was recorded in.
+// with_place: exceptions of a recorded call name the line that it was recorded in.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ namespace pace::benches::operators {
   return selected.op->name + (place.empty() ? "" : " at " + place);
 }
 
-/// Returns a function that calls `run`, and adds `place` to the messages of what that throws. Types of exceptions stay
-/// as they are, since they tell apart a lost device, a lack of memory and a failure of the call. Without an exception
-/// it costs nothing, so that it may be timed.
+/// Returns a function that calls `run`, and adds `place` to the messages of its exceptions. Types of exceptions stay as
+/// they are, since they tell apart a lost device, a lack of memory and a failure of the call. Without an exception it
+/// costs nothing, so that it may be timed.
 template <class Run>
 [[nodiscard]] auto with_place(std::string place, Run run) {
   return [place = std::move(place), run = std::move(run)]<class... Operands>(

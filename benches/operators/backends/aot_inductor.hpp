@@ -26,10 +26,11 @@ namespace pace::benches::operators {
 
 namespace detail {
 
-/// The form in which an operator returns its tensors, to give those of a package the same.
+/// How an operator arranges the tensors that it returns. A package's tensors get the same form.
 enum class ResultForm { nothing, tensor, list, tuple };
 
-/// Throws `Unsupported` for what a package cannot return: values that are no dense tensors, or eager's random numbers.
+/// Throws `Unsupported` for results that a package cannot return: values that are no dense tensors, or eager's random
+/// numbers.
 [[nodiscard]] inline ResultForm result_form(const OperatorCall& call) {
   if (draws_random_numbers(call))
     throw Unsupported("Inductor draws random numbers of its own, so that no two implementations of " + call.name() +

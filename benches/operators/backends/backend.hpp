@@ -32,7 +32,7 @@ class Executable {
   /// One iteration, on tensors of the metadata that the call was bound with. The result has the form that
   /// `OperatorCall::run` gives. One thread at a time.
   [[nodiscard]] virtual c10::IValue run(const std::vector<at::Tensor>& tensors) = 0;
-  /// `iterations` of them in a row, whose results are dropped, each with a beat of activity().
+  /// `iterations` of them in a row, dropping their results, each with a beat of activity().
   virtual void repeat(const std::vector<at::Tensor>& tensors, std::int64_t iterations) {
     for (std::int64_t i = 0; i < iterations; ++i) {
       static_cast<void>(run(tensors));
@@ -60,7 +60,7 @@ class Backend {
   [[nodiscard]] virtual std::optional<double> compile_seconds(const OperatorCall& /*call*/) { return std::nullopt; }
   /// Whether TorchScript's fuser has an effect on it, so that `--fuser` means something.
   [[nodiscard]] virtual bool uses_fuser() const { return false; }
-  /// Whether autograd can follow what it runs, so that its outputs have gradients.
+  /// Whether autograd can follow its code, so that outputs have gradients.
   [[nodiscard]] virtual bool is_differentiable() const { return true; }
   /// Whether it returns the same memory from all calls, so that an output must be read before the next call.
   [[nodiscard]] virtual bool reuses_outputs() const { return false; }
@@ -73,7 +73,7 @@ struct BackendOptions {
   std::vector<std::string> inductor_configs = {};
 };
 
-/// Back ends by name, in the order in which they were added.
+/// Back ends by name, in the order of their addition.
 class BackendRegistry {
  public:
   /// `eager`, `torchscript`, `aot_inductor`, and a CUDA graph of each; then those that source files register

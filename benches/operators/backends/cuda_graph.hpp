@@ -47,8 +47,8 @@ class CudaGraphBackend final : public Backend {
   [[nodiscard]] bool is_differentiable() const override { return false; }
   [[nodiscard]] bool reuses_outputs() const override { return true; }
 
-  /// Throws `Unsupported` for what is not on a GPU, or `inner` refuses. What cannot be captured says so in its first
-  /// call.
+  /// Throws `Unsupported` for calls that are not on a GPU, or that `inner` refuses. What cannot be captured says so in
+  /// its first call.
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
     if (call.tensors().empty() || !call.tensors().front().is_cuda())
       throw Unsupported("a CUDA graph holds what a GPU does; the operands of " + call.name() + " are not on one");

@@ -28,8 +28,8 @@ namespace detail {
 }  // namespace detail
 
 /// Bytes of the tensors that the call will allocate as its results: the operator is run on `meta` tensors, which have
-/// shapes and no memory. None where it cannot be so run (results whose shape depends on the values, no meta kernel).
-/// What the operator allocates on the way is not counted.
+/// shapes and no memory. None if it cannot run like that: shapes of results depend on values, or there is no meta
+/// kernel. Memory that the operator allocates on the way does not count.
 [[nodiscard]] inline std::optional<std::int64_t> output_bytes(const OperatorCall& call) {
   const c10::Device meta(c10::kMeta);
   try {

@@ -64,9 +64,9 @@ template <class F, std::size_t... I>
 ///     mine->implement("aten.add.Tensor", [](const at::Tensor& a, const at::Tensor& b) { return my_add(a, b); });
 ///     registry.add(std::move(mine));
 ///
-/// A callable takes the tensors of the call one by one, or all as `const std::vector<at::Tensor>&`, or
-/// `(const OperatorCall&, const std::vector<at::Tensor>&)` when it needs the constants too. It returns what the
-/// operator returns: a tensor, a `std::tuple`, a list of tensors, a `c10::IValue`.
+/// A callable takes the tensors of the call one by one, or all as `const std::vector<at::Tensor>&`. If it needs the
+/// constants, too, it takes `(const OperatorCall&, const std::vector<at::Tensor>&)`. It returns the same as the
+/// operator: a tensor, a `std::tuple`, a list of tensors, a `c10::IValue`.
 class FunctorBackend final : public Backend {
  public:
   explicit FunctorBackend(std::string name) : name_(std::move(name)) {}

@@ -81,7 +81,7 @@ inline void fix_from_forward(const OperatorCall& call, const char* forward_name,
   indices.copy_(found);
 }
 
-/// One argument, whose values count up to `bound`.
+/// One argument. Its values count up to `bound`.
 inline void fix_one(const OperatorCall& call, std::string_view index, std::int64_t bound) {
   const at::Tensor& tensor = NamedArguments(call).tensor(index);
   if (holds_indices(tensor)) fill_indices(tensor, bound);
@@ -97,8 +97,8 @@ inline void fix_coordinates(const OperatorCall& call) {
   }
 }
 
-/// Bags of an embedding: `indices` are rows of `weight`; `offsets`, which say where each bag begins, ascend from 0 (and
-/// end with the number of indices where the call says that they do); `offset2bag` holds each index' bag.
+/// Bags of an embedding: `indices` are rows of `weight`. `offsets` say where each bag begins. They ascend from 0, and
+/// end with the number of indices where the call says so. `offset2bag` holds each index' bag.
 inline void fix_embedding_bag(const OperatorCall& call) {
   const NamedArguments arguments(call);
   const at::Tensor& indices = arguments.tensor("indices");

@@ -18,8 +18,8 @@ namespace pace::benches::operators::detail {
   return tensor.defined() && (tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kInt);
 }
 
-/// The tensor with every dimension in which its elements share memory cut to one: writing to that writes all of it,
-/// and LibTorch permits it.
+/// The tensor with each dimension of shared memory cut to one element: writing to that writes all of it, and LibTorch
+/// permits it.
 [[nodiscard]] inline at::Tensor without_shared_elements(at::Tensor tensor) {
   for (std::int64_t d = 0; d < tensor.dim(); ++d) {
     if (tensor.size(d) > 1 && tensor.stride(d) == 0) tensor = tensor.narrow(d, 0, 1);

@@ -37,7 +37,7 @@ class PackageStore {
   /// The package of the call, compiled now if there is none. Throws `Unsupported` with the reason when it cannot be.
   [[nodiscard]] std::filesystem::path find(const OperatorCall& call) { return store_.find(describe(call)); }
 
-  /// Compiles, in one process, what is not there yet. A case that fails says so when it is looked for.
+  /// Compiles the missing packages in one process. A case that fails says so when it is looked for.
   void prepare_all(std::span<const OperatorCall* const> calls) { store_.prepare_all(describe_all(calls)); }
 
   /// See `CaseStore::export_and_compile`.

@@ -45,8 +45,8 @@ struct RegisteredBackend {
   }
 };
 
-/// Makes `function` the implementation of an operator in the back end of that name, which every registry then has. What
-/// it takes and returns: see FunctorBackend. Returns true, so that it can stand outside of functions.
+/// Makes `function` the implementation of an operator in the back end of that name, which every registry then has. Its
+/// parameters and results: see FunctorBackend. Returns true, so that it can stand outside of functions.
 template <class F>
 bool register_implementation(const std::string& backend, const std::string& op, F function) {
   detail::registrations().by_backend[backend].push_back(
@@ -54,8 +54,8 @@ bool register_implementation(const std::string& backend, const std::string& op, 
   return true;
 }
 
-/// Whole back ends sorted by name, since in which order source files register is the linker's choice; then those of
-/// single operators. Throws InputError where a name is taken.
+/// Whole back ends sorted by name, since the linker chooses the order of registration. Then back ends of single
+/// operators. Throws InputError where a name is taken.
 inline void add_registered(BackendRegistry& registry, const BackendOptions& options) {
   std::vector<std::unique_ptr<Backend>> whole;
   for (const auto& make : detail::registrations().backends) whole.push_back(make(options));

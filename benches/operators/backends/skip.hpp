@@ -1,4 +1,4 @@
-// Which recorded operators a suite leaves out, and what it says about them.
+// Which recorded operators a suite leaves out, and its messages about them.
 #pragma once
 
 #include <array>
@@ -30,9 +30,9 @@ using HasImplementation = std::function<bool(std::string_view)>;
   };
 }
 
-/// PyTorch's operatorbench leaves out operators whose random inputs would be out of range, that compute nothing, that
-/// have no implementation, and convolutions, by its rules in its order and with its messages. Its third rule asks
-/// Inductor's tables, which C++ has not; `has_implementation` stands in for them.
+/// PyTorch's operatorbench leaves out operators that compute nothing, have no implementation, or take random inputs
+/// that would be out of range. It also leaves out convolutions. The rules, their order and the messages are PyTorch's.
+/// Its third rule asks Inductor's tables, which C++ has not; `has_implementation` stands in for them.
 [[nodiscard]] inline SkipDecision skip_operator(std::string_view name, const HasImplementation& has_implementation) {
   const auto contains = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
   const auto skipping = [&](std::string_view reason) {

@@ -72,7 +72,7 @@ namespace detail {
   return graph.insertConstant(argument.value);
 }
 
-/// The call as the body of `graph`, whose inputs (after those it has) are the tensors of the call.
+/// The call as the body of `graph`. The tensors of the call become inputs, after the ones that it has.
 inline void insert_call(torch::jit::Graph& graph, const OperatorCall& call) {
   std::vector<torch::jit::Value*> tensors;
   for (std::size_t i = 0; i < call.tensors().size(); ++i) {
@@ -86,7 +86,7 @@ inline void insert_call(torch::jit::Graph& graph, const OperatorCall& call) {
   torch::jit::Node* node =
       graph.insertNode(graph.create(c10::Symbol::fromQualString(call.schema().name()), inputs, returns.size()));
   for (std::size_t i = 0; i < returns.size(); ++i) node->output(i)->setType(returns[i].type());
-  // TorchScript has no way to name an overload: it takes the first whose parameters fit. That must be ours.
+  // TorchScript has no way to name an overload: it takes the first with fitting parameters. That must be ours.
   const c10::FunctionSchema* resolved = node->maybeSchema();
   if (resolved == nullptr) throw Unsupported("TorchScript has no operator for " + call.signature());
   if (resolved->operator_name() != call.schema().operator_name()) {
@@ -141,10 +141,10 @@ inline void insert_call(torch::jit::Graph& graph, const OperatorCall& call) {
 
 }  // namespace detail
 
-/// The call as a TorchScript module. Its `forward` takes the tensors of the call and returns what the operator returns
-/// (several returns as a tuple; the lists of tensors that it takes if it returns nothing); everything else is constant.
-/// `module.save(path)` makes a file that LibTorch and PyTorch load. Throws `Unsupported` when TorchScript cannot
-/// express the call.
+/// The call as a TorchScript module. Its `forward` takes the tensors of the call and returns the operator's results.
+/// Several results are a tuple. An operator without results returns the lists of tensors that it takes. Everything else
+/// is constant. `module.save(path)` makes a file that LibTorch and PyTorch load. Throws `Unsupported` when TorchScript
+/// cannot express the call.
 [[nodiscard]] inline torch::jit::Module to_torchscript(const OperatorCall& call) {
   torch::jit::Module module("__torch__.pace.Subject");
   auto graph = std::make_shared<torch::jit::Graph>();

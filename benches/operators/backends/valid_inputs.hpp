@@ -22,8 +22,8 @@ namespace pace::benches::operators {
 
 namespace detail {
 
-/// Names that LibTorch's schemas give to tensors whose elements are data: a run with any integers in them is defined.
-/// Integers in every other argument may be positions, lengths or sizes, of which few are valid.
+/// Names that LibTorch's schemas give to tensors of data: any integers in them are valid. Integers in other arguments
+/// may be positions, lengths or sizes, and few values of those are valid.
 inline constexpr std::array<std::string_view, 77> data_parameters = {"A",
                                                                      "B",
                                                                      "a",
@@ -107,8 +107,8 @@ inline constexpr std::array<std::string_view, 77> data_parameters = {"A",
   return parameter.kwarg_only() && parameter.alias_info() != nullptr && parameter.alias_info()->isWrite();
 }
 
-/// The first argument that holds integers of which pace does not know which are valid. In LibTorch's own operators
-/// those that neither are data nor get their values from index_fixes(); in other libraries' operators all of them.
+/// The first argument with integers of unknown range. For LibTorch's own operators, it is neither data nor set by
+/// index_fixes(). For other libraries' operators, all integers count.
 [[nodiscard]] inline std::optional<std::string> unknown_integers(const OperatorCall& call, std::string_view base) {
   const auto fix = index_fixes().find(base);
   const auto among = [](const auto& names, const std::string& name) {
@@ -137,7 +137,7 @@ inline constexpr std::array<std::string_view, 77> data_parameters = {"A",
   return std::nullopt;
 }
 
-/// What the tables of fixes know the operator by: `gather` for `aten::gather_`. Empty for those of other libraries.
+/// The operator's name in the tables of fixes: `gather` for `aten::gather_`. Empty for other libraries' operators.
 [[nodiscard]] inline std::string_view base_name(const OperatorCall& call) {
   std::string_view name = call.schema().name();
   constexpr std::string_view space = "aten::";
@@ -151,8 +151,8 @@ inline constexpr std::array<std::string_view, 77> data_parameters = {"A",
   throw Unsupported("cannot run " + call.name() + ": " + why);
 }
 
-/// Sets what value_fixes() has for the operator. Where that is not possible, because the arguments do not fit each
-/// other or share memory, they keep their random values: if these will not do, the run says so.
+/// Sets the values that value_fixes() has for the operator. The arguments may not fit each other, or share memory. Then
+/// they keep their random values: if these will not do, the run says so.
 inline void fix_values(const OperatorCall& call, std::string_view base) {
   const auto fix = value_fixes().find(base);
   if (fix == value_fixes().end()) return;
@@ -166,17 +166,17 @@ inline void fix_values(const OperatorCall& call, std::string_view base) {
 
 }  // namespace detail
 
-/// Whether the operator computes nothing: what it returns is memory as it was found, of which no two implementations
-/// agree. `name`: as recorded, such as aten.new_empty.default.
+/// Whether the operator computes nothing and returns memory as it was. No two implementations agree on that. `name`: as
+/// recorded, such as aten.new_empty.default.
 [[nodiscard]] inline bool result_is_uninitialised(std::string_view name) {
   constexpr std::array<std::string_view, 3> beginnings = {"aten.empty", "aten.new_empty", "aten._empty_"};
   return std::any_of(beginnings.begin(), beginnings.end(),
                      [&](std::string_view each) { return name.starts_with(each); });
 }
 
-/// Throws `Unsupported` with the reason for calls that can have no valid values, as far as the operator and the types
-/// of its arguments tell: an argument holds integers and pace does not know which are valid; the call gives its
-/// argument other memory. Looks at no tensor's values.
+/// Throws `Unsupported` with the reason for calls without valid values, as far as the operator and the types of its
+/// arguments tell. Either pace does not know which integers an argument takes, or the call gives its argument other
+/// memory. Looks at no tensor's values.
 inline void require_valid_inputs(const OperatorCall& call) {
   if (const std::optional<std::string> why = detail::why_not_repeatable(call)) detail::refuse_inputs(call, *why);
   const std::string_view base = detail::base_name(call);
@@ -185,15 +185,14 @@ inline void require_valid_inputs(const OperatorCall& call) {
                                     (base.empty() ? "another library's operator takes" : "are valid"));
 }
 
-/// Whether the operator has arguments of which most random values are out of range: make_indices_valid() sets them.
+/// Whether the operator has arguments with few valid values, such as indices: make_indices_valid() sets them.
 [[nodiscard]] inline bool takes_indices(const OperatorCall& call) {
   return detail::index_fixes().contains(detail::base_name(call));
 }
 
-/// Makes the indices of a call such that a run is defined: scattered numbers in range, boundaries that ascend, what a
-/// pooling's forward call returns. All other values stay, and the metadata of all tensors.
-/// Throws `Unsupported` as require_valid_inputs() does, and where a dimension of size 0 is indexed, or the arguments do
-/// not fit each other.
+/// Makes the indices of a call valid: scattered numbers in range, ascending boundaries, or the indices that a pooling's
+/// forward call returns. All other values stay, and the metadata of all tensors. Throws `Unsupported` as
+/// require_valid_inputs() does, and where a dimension of size 0 is indexed, or the arguments do not fit each other.
 inline void make_indices_valid(const OperatorCall& call) {
   require_valid_inputs(call);
   const auto fix = detail::index_fixes().find(detail::base_name(call));
@@ -209,10 +208,10 @@ inline void make_indices_valid(const OperatorCall& call) {
   }
 }
 
-/// Makes the values of the call's own tensors such that a run is defined, and computes what a training step would:
-/// indices as make_indices_valid() has them; what a forward call saves for its backward comes from there (statistics of
-/// a normalisation, outputs of a softmax); probabilities lie between 0 and 1; integers are not divided by 0. All other
-/// tensors keep their values, and all of them their metadata. Throws `Unsupported` as make_indices_valid() does.
+/// Makes the values of the call's own tensors valid, as in a training step. Indices are as make_indices_valid() makes
+/// them. Values that a forward call saves for its backward come from a forward call: statistics of a normalisation,
+/// outputs of a softmax. Probabilities lie between 0 and 1, and no integer is divided by 0. All other tensors keep
+/// their values, and all of them their metadata. Throws `Unsupported` as make_indices_valid() does.
 inline void make_inputs_valid(const OperatorCall& call) {
   make_indices_valid(call);
   detail::fix_values(call, detail::base_name(call));

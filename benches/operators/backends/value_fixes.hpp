@@ -1,4 +1,4 @@
-// Values that a call needs beside its indices: what its forward saved, probabilities, divisors.
+// Values that a call needs beside its indices: values saved by its forward, probabilities, divisors.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@
 
 namespace pace::benches::operators::detail {
 
-/// What a forward call returns at a place, and the backward call's argument that it was saved for.
+/// A place among the results of a forward call, and the argument of the backward call that takes it.
 struct Saved {
   std::size_t result;
   std::string_view argument;
@@ -32,8 +32,9 @@ struct Given {
   c10::IValue value;
 };
 
-/// Puts into the arguments of a backward call what the forward call saved for it. The forward call gets the arguments
-/// that both have, by name. A saved tensor of another shape than the result (empty statistics, in evaluation) stays.
+/// Puts the values that a forward call saved into the arguments of its backward call. The forward call gets the
+/// arguments that both have, by name. A saved tensor of another shape than the result (empty statistics, in evaluation)
+/// stays.
 inline void fix_saved(const OperatorCall& call, const char* forward_name, std::initializer_list<Saved> saved,
                       std::initializer_list<Given> given = {}) {
   const c10::OperatorHandle forward = c10::Dispatcher::singleton().findSchemaOrThrow(forward_name, "");
@@ -84,7 +85,8 @@ inline void make_steps(const OperatorCall& call, std::string_view argument) {
   change(call, argument, [](const at::Tensor& x) { return x.abs().floor().add(1); });
 }
 
-/// What an optimiser keeps from step to step. Sums and means of squares are at least 0: their roots are divided by.
+/// State that an optimiser keeps from step to step. Sums and means of squares are at least 0: their roots are divided
+/// by.
 inline void make_optimizer_state(const OperatorCall& call) {
   for (const auto* const squares : {"exp_avg_sqs", "max_exp_avg_sqs", "state_sums"}) make_positive(call, squares);
   make_steps(call, "state_steps");
@@ -101,8 +103,8 @@ inline void make_divisor(const OperatorCall& call) {
 
 using ValueFix = void (*)(const OperatorCall&);
 
-/// What makes other values than indices valid, by an operator's base name. Without it most of these calls run all the
-/// same, and compute what no training step does: not numbers, or infinities. Long, since it is a table.
+/// Fixes of all values but indices, by an operator's base name. Without them most of these calls still run, but compute
+/// NaN or infinities, as no training step does. Long, since it is a table.
 [[nodiscard]] inline const std::map<std::string_view, ValueFix>& value_fixes() {
   constexpr ValueFix total_weight = [](const OperatorCall& c) {
     fix_saved(c, "aten::nll_loss_forward", {{1, "total_weight"}});
@@ -154,7 +156,7 @@ using ValueFix = void (*)(const OperatorCall&);
          if (c.schema().overload_name().empty())
            fix_saved(c, "aten::_ctc_loss", {{0, "neg_log_likelihood"}, {1, "log_alpha"}});
        }},
-      // Scores lie between -1 and 1: with larger ones nearly all of a row is one element, whose gradient cancels out.
+      // Scores lie between -1 and 1: larger ones make nearly all of a row one element, and its gradient cancels out.
       {"_softmax_backward_data",
        [](const OperatorCall& c) {
          change(c, "output",

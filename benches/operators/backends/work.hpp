@@ -37,7 +37,7 @@ namespace detail {
   return std::accumulate(sizes.begin(), sizes.end(), 1.0, std::multiplies<>());
 }
 
-/// Bytes of a tensor in memory, of which repeated ones (stride 0) count once.
+/// Bytes of a tensor in memory. Repeated ones (stride 0) count once.
 [[nodiscard]] inline double bytes_in_memory(const at::Tensor& tensor) {
   double elements = tensor.numel() == 0 ? 0 : 1;
   for (std::int64_t axis = 0; axis < tensor.dim(); ++axis)
@@ -91,7 +91,7 @@ class WorkFormulas {
            is({"clone", "copy", "_to_copy", "cat", "stack"});
   }
 
-  /// Whether the call does not read what it writes to, such as the operand `out`.
+  /// Whether the call writes to an operand without reading it, such as `out`.
   [[nodiscard]] bool only_writes() const { return base_ == "copy_" || has(at::Tag::out_variant); }
 
  private:
@@ -130,7 +130,7 @@ class WorkFormulas {
     return static_cast<double>(call_.tensors().at(position).numel());
   }
 
-  /// The elements of what the tensors of a pointwise call broadcast to.
+  /// The number of elements that the tensors of a pointwise call broadcast to.
   [[nodiscard]] double largest() const {
     std::vector<std::int64_t> sizes;
     for (const auto& each : call_.tensors()) {
@@ -207,8 +207,8 @@ class WorkFormulas {
   std::string_view base_;
 };
 
-/// Bytes of what the call returns beside its operands: by the operator's shapes alone, or, where LibTorch has no such
-/// kernel of it, by a call on copies.
+/// Bytes of the results that are no operands. They follow from the operator's shapes alone. If LibTorch has no such
+/// kernel, a call on copies tells.
 [[nodiscard]] inline double result_bytes(const OperatorCall& call) {
   if (const auto known = output_bytes(call)) return static_cast<double>(*known);
   torch::jit::Stack stack;
@@ -221,8 +221,8 @@ class WorkFormulas {
 
 }  // namespace detail
 
-/// Returns the work of a call; nothing for operators of which it is not known that they must read all of their
-/// operands, such as views, gathers and fills. Throws what the operator throws.
+/// Returns the work of a call. Nothing for operators that may skip parts of their operands, such as views, gathers and
+/// fills. Passes on the operator's exceptions.
 [[nodiscard]] inline std::optional<CallWork> work_of(const OperatorCall& call) {
   const detail::WorkFormulas formulas(call);
   if (!formulas.moves_all()) return std::nullopt;

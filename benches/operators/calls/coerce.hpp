@@ -72,8 +72,8 @@ struct Mismatch {
   std::vector<c10::IValue> items;
   if (std::optional<std::vector<c10::IValue>> given = elements(value)) {
     items = std::move(*given);
-    // As in Python, bool[3] takes three values and nothing else; int[2] is checked by the operator itself, because
-    // many take one value for all dimensions, and none at all.
+    // As in Python, bool[3] takes three values and nothing else. The operator itself checks int[2]: many take one value
+    // for all dimensions, or none at all.
     const bool exact = size.has_value() && element->kind() == c10::TypeKind::BoolType;
     if (exact && items.size() != static_cast<std::size_t>(*size)) throw Mismatch{describe(value)};
     // That one value is written out, because compilers want all of them.
@@ -96,8 +96,8 @@ struct Mismatch {
   return list;
 }
 
-/// The value as the boxed calling convention wants it for a parameter of this type (`Argument::type()`, in which
-/// ScalarType, Layout, MemoryFormat and SymInt are ints). `size` is the N of `int[N]`. Throws `Mismatch`.
+/// The value as the boxed calling convention wants it for a parameter of this type. The type is `Argument::type()`,
+/// where ScalarType, Layout, MemoryFormat and SymInt are ints. `size` is the N of `int[N]`. Throws `Mismatch`.
 [[nodiscard]] inline c10::IValue coerce(const c10::IValue& value, const c10::Type& type, std::optional<int32_t> size) {
   switch (type.kind()) {
     case c10::TypeKind::OptionalType:

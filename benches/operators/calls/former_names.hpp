@@ -41,8 +41,8 @@ inline constexpr Renamed renamed[] = {
   return {};
 }
 
-/// The overload `vec` of an upsampling's backward took (grad_output, output_size or None, input_size[, align_corners],
-/// scale_factors or None); its place has been taken by the overload without a name, of which all arguments are known:
+/// The former overload `vec` of an upsampling's backward took (grad_output, output_size or None, input_size[,
+/// align_corners], scale_factors or None). The overload without a name replaces it. All of its arguments are known:
 /// (grad_output, output_size, input_size[, align_corners], a scale for each dimension or None).
 [[nodiscard]] inline inputs::Inputs upsampling_backward(const inputs::Inputs& former,
                                                         const c10::FunctionSchema& present) {
@@ -61,7 +61,7 @@ inline constexpr Renamed renamed[] = {
   return inputs;
 }
 
-/// The call that does today what an operator did that is gone; nothing where there is none.
+/// Today's call for an operator that is gone; nothing if there is none.
 [[nodiscard]] inline std::optional<PresentCall> present_call(std::string_view name, const inputs::Inputs& inputs) {
   for (const Renamed& each : renamed) {
     if (each.former != name) continue;

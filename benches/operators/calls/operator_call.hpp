@@ -33,15 +33,14 @@ namespace pace::benches::operators {
 /// any other tensors of the same metadata in their place. All other arguments are constants of the call.
 ///
 /// A run goes through the dispatcher under the caller's grad mode. Benches run under `c10::InferenceMode`: recorded
-/// calls were seen below autograd, and only that mode leaves autograd's layers out of the dispatch (`NoGradGuard`
-/// still passes through them), so that the eager time is that of the recorded call.
+/// calls were seen below autograd. Only that mode leaves autograd's layers out of the dispatch; `NoGradGuard` still
+/// passes through them. So the eager time belongs to the recorded call alone.
 class OperatorCall {
  public:
-  /// Looks the operator up (`aten.add.Tensor`; the overload `default` is the schema's nameless one) and brings the
-  /// inputs to the types of its schema, with kwargs merged and defaults filled in. An operator that this LibTorch has
-  /// under another name (see former_names.hpp) is bound by that one.
-  /// Throws `Unsupported` when this LibTorch has no such operator, `InputError` at `where` when the arguments do not
-  /// fit.
+  /// Looks the operator up (`aten.add.Tensor`; the overload `default` is the schema's nameless one). Converts the
+  /// inputs to the types of its schema, merges kwargs and fills in defaults. An operator that this LibTorch has under
+  /// another name (see former_names.hpp) is bound by that one. Throws `Unsupported` when this LibTorch has no such
+  /// operator, `InputError` at `where` when the arguments do not fit.
   [[nodiscard]] static OperatorCall bind(std::string_view name, const inputs::Inputs& inputs,
                                          const Location& where = {}) {
     if (!find_operator(name)) {
@@ -108,7 +107,7 @@ class OperatorCall {
   /// memory, so that every call finds the shape that was recorded; to make one is part of the run.
   [[nodiscard]] bool reshapes_input() const noexcept { return reshapes_; }
 
-  /// A tensor of the same memory whose shape may be changed without changing the given one's.
+  /// A tensor of the same memory. Changes of its shape leave the given one's alone.
   [[nodiscard]] static at::Tensor reshapable(const at::Tensor& tensor) {
     return at::Tensor(tensor.unsafeGetTensorImpl()->shallow_copy_and_detach(/*version_counter=*/0,
                                                                             /*allow_tensor_metadata_change=*/true));
@@ -152,7 +151,7 @@ class OperatorCall {
   [[nodiscard]] bool mutates_inputs() const noexcept { return !mutated_.empty(); }
 
   /// The operator with the metadata (dtype, sizes, strides, device) of every tensor and all constants, as one line.
-  /// Equal lines mean equal compiled code, so it serves as a key; in reports it says what was run.
+  /// Equal lines mean equal compiled code, so it serves as a key, and in reports as the name of the call.
   [[nodiscard]] std::string signature() const {
     std::string text = name_ + '(';
     for (std::size_t i = 0; i < arguments_.size(); ++i) {

@@ -38,7 +38,7 @@
 
 namespace pace::benches::operators::compat {
 
-/// How often operator_benchmark calls what a test is about.
+/// How often operator_benchmark calls a test's code.
 struct Iterations {
   std::int64_t warm_up = 100;     ///< iterations that are not timed (`--warmup-iterations`)
   std::int64_t first = 100;       ///< iterations of the first batch (`--iterations`)
@@ -46,7 +46,7 @@ struct Iterations {
   Seconds enough{1};              ///< a batch that takes longer takes long enough
   bool fixed = false;             ///< every batch takes long enough: `first` was asked for
   Seconds least{0};               ///< least time of all batches of a run together (`--min-time-per-test`)
-  std::int64_t runs = 1;          ///< runs, each of which has a time of its own (`--num-runs`)
+  std::int64_t runs = 1;          ///< runs, each with a time of its own (`--num-runs`)
 };
 
 /// Returns the mean time of an iteration in each batch of one run. Each batch has twice the iterations of the one
@@ -101,7 +101,7 @@ namespace detail {
   return "PyTorchObserver " + line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// What no program in C++ can have as operator_benchmark has it, for the user.
+/// For the user: how any program in C++ differs from operator_benchmark.
 inline constexpr const char* differences_of_execution_times =
     "as PyTorch's operator_benchmark, but: operators are called from C++, without Python's share of each call; values "
     "are "
@@ -141,7 +141,7 @@ class ExecutionTimes {
 
   /// Times every selected call under the caller's grad mode, and publishes each by run_context() as a Result; what that
   /// recollects is neither timed nor printed again. A backward pass that an operator does not have is no result. Throws
-  /// DeviceLost, of which there is a result, too.
+  /// DeviceLost; there is a result for it, too.
   [[nodiscard]] Summary run(const std::vector<Selected>& selection) {
     for (const auto& selected : selection)
       for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
@@ -293,8 +293,8 @@ class ExecutionTimes {
     });
   }
 
-  /// What the original prints before a test. Recorded calls have no module and no attributes; the operator and the
-  /// recorded text say as much.
+  /// The original's lines before a test. Recorded calls have no module and no attributes; the operator and the recorded
+  /// text say as much.
   void print_head(const Test& test) {
     const auto& module = test.sample().declared.module;
     out_ << "# Benchmarking PyTorch: " << (module.empty() ? test.selected.op->name : module) << std::endl;

@@ -42,8 +42,8 @@ namespace detail {
   return text.data();
 }
 
-/// Which models return something else than the first one. The originals call `same` and drop what it returns: only
-/// results of another structure are printed, on `out`. A difference in value is logged, to `err`.
+/// Which models return something else than the first one. The originals call `same` and drop its result: only results
+/// of another structure are printed, on `out`. A difference in value is logged, to `err`.
 inline std::vector<bool> check_accuracy(const std::string& op, const Executables& models,
                                         const std::vector<at::Tensor>& tensors, const c10::IValue& expected,
                                         std::ostream& out, std::ostream& err) {

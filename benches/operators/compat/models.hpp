@@ -1,4 +1,4 @@
-// What a compatible flow compares: its models, and the columns that they get.
+// A compatible flow's models, and the columns that they get.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace pace::benches::operators::compat {
 
-/// One way to run the operator. The first of all is eager, and what the others are compared with.
+/// One way to run the operator. The first is eager, the reference for all others.
 struct Model {
   benches::operators::Backend* backend = nullptr;
   /// In output: `inductor`, the name of a configuration, `nvfuser`; eager's is never asked for.

@@ -16,8 +16,8 @@
 #include "pace/base/error.hpp"
 
 /// PyTorch's operatorbench in its two generations, with their output formats, units and flaws, so that their numbers
-/// can be had again and their consumers keep working. pace's own flow is Replay: it checks what is computed, warms up,
-/// and says how sure it is.
+/// can be had again and their consumers keep working. pace's own flow is Replay: it checks results, warms up, and says
+/// how sure it is.
 namespace pace::benches::operators::compat {
 
 enum class Generation {
@@ -41,7 +41,7 @@ struct CompatOptions {
   std::string device = "cuda";
   bool channels_last = false, profile = false;
 
-  // What the originals have no option for.
+  // Settings without an option in the originals.
   std::uint64_t seed = 0;
   std::filesystem::path output_directory = ".";
   /// Stands in for Inductor's tables; unset, whether this LibTorch has a kernel for the device.
@@ -50,8 +50,8 @@ struct CompatOptions {
 
 [[nodiscard]] inline bool on_gpu(const CompatOptions& options) { return options.device.starts_with("cuda"); }
 
-/// The options with the generation's defaults filled in. Throws InputError for what the originals assert or do not
-/// have, and for repeats of 0, of which they make NaN.
+/// The options with the generation's defaults filled in. Throws InputError for values that the originals reject or
+/// lack, and for 0 repeats, since those give NaN in the originals.
 [[nodiscard]] inline CompatOptions validate(CompatOptions options, Generation generation) {
   const auto refuse = [](const std::string& message) { throw InputError({}, message); };
   const bool old = generation == Generation::old;

@@ -1,4 +1,4 @@
-// What a compatible flow prints and writes, step by step.
+// The output and the files of a compatible flow, step by step.
 #pragma once
 
 #include <cstddef>

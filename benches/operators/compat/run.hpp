@@ -55,7 +55,7 @@ struct Summary {
   std::size_t mismatches = 0;  ///< results that differed from the first model's, with accuracy checking
 };
 
-/// What no program in C++ can have as the originals have it, for the user.
+/// For the user: how any program in C++ differs from the originals.
 inline constexpr const char* differences =
     "as PyTorch's operatorbench.py, but: operators are called from C++, without Python's share of each call; "
     "AOTInductor "
@@ -63,8 +63,8 @@ inline constexpr const char* differences =
     "drawn "
     "from the original's ranges by a generator with a seed; indices lie in range, where the original's are random";
 
-/// A generation's flow in two steps: the constructor finds what is wrong with the options, the inputs and the output
-/// file, before anything is measured. See run().
+/// A generation's flow in two steps: the constructor checks the options, the inputs and the output file, before
+/// anything is measured. See run().
 class Flow {
  public:
   /// Everything that is given must outlive it, but the options.
@@ -157,7 +157,7 @@ class Flow {
     return run_context().recollection != nullptr && run_context().recollection->knows(name);
   }
 
-  /// From here on, nothing of what is printed has been printed by an earlier process.
+  /// An earlier process printed everything up to here. Later output is new.
   void speak() {
     if (speaks_) return;
     speaks_ = true;
@@ -165,7 +165,7 @@ class Flow {
     err_.rdbuf(to_err_.rdbuf());
   }
 
-  /// Lets every back end compile what it will be asked for, and shares the time out among the samples.
+  /// Lets every back end compile all of its calls, and divides that time among the samples.
   void compile(std::span<const Selected> operators) {
     std::vector<CallPointer> calls;
     std::vector<const corpus::Sample*> samples;
@@ -243,7 +243,7 @@ class Flow {
     report_->finish(op, progress.times, timer_.now().count() - start + progress.seconds_elsewhere, speaks_);
   }
 
-  /// What is known of one operator so far.
+  /// The results of one operator so far.
   struct Progress {
     SampleTimes times;
     /// What belongs to the operator and passed before its clock was started: compiling, earlier processes.
@@ -251,7 +251,7 @@ class Flow {
     std::optional<OperatorTrace> trace;
   };
 
-  /// What an earlier process of the run has found, which also printed it.
+  /// Takes a result that an earlier process of the run found and printed.
   [[nodiscard]] bool recall(const std::string& name, Progress& progress) {
     Result known;
     if (!run_context().recall(name, /*inputs=*/"", known)) return false;
@@ -331,7 +331,8 @@ class Flow {
     activity()->watch(true);
     auto measured = measure(call.name(), executables, call.tensors(), options_, generation_, timer_, out_, err_);
     activity()->watch(false);
-    // They ran on what the others had left, or drew other numbers: a flaw of the originals, and no model's fault.
+    // They ran on operands that others had changed, or drew other numbers: a flaw of the originals, and no model's
+    // fault.
     if (call.mutates_inputs() || benches::operators::draws_random_numbers(call))
       measured.mismatches.assign(models_.size(), false);
     return measured;
@@ -354,16 +355,16 @@ class Flow {
   Summary summary_;
 };
 
-/// Runs a generation's flow on the recorded inputs: times the operator of `options.op`, or all of them, prints what
-/// the original prints on `out` (warnings and progress on `err`), and writes its file into `options.output_directory`.
-/// The registry must have `eager` and `aot_inductor`, for the old generation on a GPU `cuda_graph` and
-/// `aot_inductor_cuda_graph` instead, and what the options ask for beyond (see models()).
+/// Runs a generation's flow on the recorded inputs: times the operator of `options.op`, or all of them. Prints the
+/// original's lines on `out`, and warnings and progress on `err`. Writes the file into `options.output_directory`. The
+/// registry must have `eager` and `aot_inductor`; for the old generation on a GPU, `cuda_graph` and
+/// `aot_inductor_cuda_graph` instead. It must also have the back ends that the options name (see models()).
 ///
 /// Runs under the caller's grad mode; the originals set none. A sample that cannot be run has its `error` line, and the
-/// flow goes on. Every sample is published by run_context() as a Result; what that recollects is neither measured nor
-/// printed again, but for what the new generation's file holds. Throws InputError for what validate() refuses, an
-/// operator without recorded inputs, a back end that is not registered, and a file that cannot be opened; Error if one
-/// cannot be written; Unsupported for a trace where LibTorch has no profiler; DeviceLost.
+/// flow goes on. run_context() publishes every sample as a Result. Samples that it recollects are not measured or
+/// printed again, but the new generation's file has them. Throws InputError for options that validate() refuses, an
+/// operator without recorded inputs, an unknown back end, and a file that does not open. Throws Error if a file cannot
+/// be written, Unsupported for a trace where LibTorch has no profiler, and DeviceLost.
 inline Summary run(Generation generation, const corpus::Corpus& corpus, const CompatOptions& options,
                    const benches::operators::BackendRegistry& registry, Timer& timer, std::ostream& out,
                    std::ostream& err) {

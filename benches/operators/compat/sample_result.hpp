@@ -39,7 +39,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// `note`: what was run. Nothing says how sure the times are, and nothing is judged: the originals do neither.
+/// `note`: the name of the run. Nothing says how sure the times are, and nothing is judged: the originals do neither.
 [[nodiscard]] inline Result sample_result(std::string name, const std::vector<Model>& models, const Measured& measured,
                                           bool gpu, std::string note) {
   Result result;

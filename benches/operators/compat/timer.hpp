@@ -1,4 +1,4 @@
-// What the compatible flows time with, and on what.
+// The timers of the compatible flows, and their devices.
 #pragma once
 
 #include <chrono>
