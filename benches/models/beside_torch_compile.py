@@ -94,7 +94,7 @@ def draw(node):
     like = node.meta["val"]
     made = torch.empty_strided(like.shape, like.stride(), dtype=like.dtype, device=like.device)
     if like.dtype.is_floating_point:
-        # A factor near one, a variance above zero, and matrices whose products neither vanish nor overflow.
+        # A factor near one, a variance above zero, and matrices with products that neither vanish nor overflow.
         return made.uniform_(0.5, 1.5) if like.dim() == 1 else made.normal_(0, 0.02)
     if not node.users:
         return made.zero_()

@@ -1,4 +1,4 @@
-// What a command line of the models' bench comes to.
+// The command line of the models' bench, as resolved.
 #pragma once
 
 #include <optional>
@@ -36,7 +36,7 @@ struct CommandLine {
   /// In the process of one model: the file for its rows.
   std::string rows_to;
   /// In the process of one model: which part of the run it is, as `3/12/45.2/1`: the third of twelve models, begun
-  /// after 45.2 s, in which one other was run; empty: there is one model alone.
+  /// after 45.2 s, and one other ran in that time; empty: there is one model alone.
   std::string part;
   /// The devices of a process of one model, some of those that the user named; empty: all of them.
   std::vector<std::string> rows_of;
@@ -51,14 +51,14 @@ struct CommandLine {
   std::string json, html;
   /// The folder of --profiler-trace-name; empty: traces, where the results are.
   std::string trace_name;
-  /// Seconds; GB, 0 for no limit, none for what is free.
+  /// Seconds; GB, 0 for no limit, none for all that is free.
   double timeout = 2000;
   std::optional<double> memory_limit;
   bool help = false, list = false, progress = false, resume = false, retain = false, gate = false, ci = false,
        dashboard = false, quiet = false, verbose = false, print_memory = false, print_compilation_time = false,
        print_rows = false, compile_only = false, allow_undecided = false, allow_unmeasured = false, dry_run = false,
        no_progress = false;
-  /// With compile_only: whether the file of what compiling took is written, for which an option names a place.
+  /// With compile_only: whether an option asks for the file of compile times.
   bool compilation_metrics = false;
   /// Where packages go if they are all that is made; empty: to where they are kept.
   std::string compile_to;

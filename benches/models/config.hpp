@@ -1,4 +1,4 @@
-// Config: what a YAML file says of models by name (the sections of torchbench.yaml).
+// Config: a YAML file's settings of models by name (the sections of torchbench.yaml).
 #pragma once
 
 #include <cstdint>
@@ -40,12 +40,12 @@ struct Config {
     Names large_models, eager_not_deterministic;
     std::map<std::string, std::int64_t, std::less<>> max_batch_size;
   } accuracy;
-  /// Models trained by SGD, whose step is not compiled, instead of Adam; and by no optimiser at all.
+  /// Models that SGD trains instead of Adam, with a step that is not compiled. Models without an optimiser.
   struct {
     Names sgd, none;
   } optimizer;
-  /// Statuses that are expected and why: name -> mode (`training`, `inference`, or both with precision behind a slash,
-  /// as in `training/amp`) -> status and reason; of one back end, or (if that is empty) of any.
+  /// Statuses that are expected and why: name -> mode -> status and reason. A mode is `training` or `inference`, or one
+  /// of them with a precision, as in `training/amp`. Of one back end, or of any if that is empty.
   struct Expected {
     std::string status, reason, backend = {};
   };

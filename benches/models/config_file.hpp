@@ -52,7 +52,7 @@ class ConfigReader {
   [[noreturn]] void fail(const YAML::Node& node, const std::string& what) const {
     throw InputError(place(node), report::printable(what));
   }
-  /// What a file holds may be an escape sequence of the terminal.
+  /// A file may hold escape sequences for the terminal.
   void warn(const YAML::Node& node, const std::string& what) const {
     warn_(report::printable(place(node).to_string() + ": " + what));
   }
@@ -180,8 +180,8 @@ class ConfigReader {
 
 }  // namespace detail
 
-/// What a YAML text says. Lists in lists are flattened, so that anchors can stand in them; a section without anything
-/// is an empty one. Unknown sections and models are warned about by their names and lines. Throws InputError
+/// The settings of a YAML text. Lists in lists are flattened, so that anchors can stand in them; a section without
+/// anything is an empty one. Unknown sections and models are warned about by their names and lines. Throws InputError
 /// with `file` and the line.
 [[nodiscard]] inline Config parse_config(const std::string& text, const std::string& file,
                                          const std::set<std::string, std::less<>>& models, const Warn& warn) {

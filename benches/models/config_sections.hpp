@@ -10,7 +10,7 @@
 
 namespace pace::benches::models::detail {
 
-/// What a section fills.
+/// The types that sections fill.
 using Whole = std::map<std::string, std::int64_t, std::less<>>;
 using Real = std::map<std::string, double, std::less<>>;
 using Expectations = decltype(Config::expected);

@@ -1,4 +1,4 @@
-// What a program of models brings with it, and its exit codes.
+// The parts that a program of models brings with it, and its exit codes.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace pace::benches::models {
 
-/// What a program knows that this file does not.
+/// Facts of a program that this file does not know.
 struct Dependencies {
   std::vector<KnownModel> models;
   RunModel run;
@@ -29,19 +29,19 @@ struct Dependencies {
   std::string config_file = {};
   /// Devices where no option names one.
   std::function<std::vector<std::string>()> default_devices = [] { return std::vector<std::string>{"cpu"}; };
-  /// Adds the files of a command line to the models that `run` takes, and returns what is to be known of them; empty:
-  /// files are refused. Throws InputError for files, inputs and options that do not go together.
+  /// Adds the files of a command line to the models that `run` takes, and returns their facts; empty: files are
+  /// refused. Throws InputError for files, inputs and options that do not go together.
   std::function<std::vector<KnownModel>(const std::vector<ModelFile>& files, const CommandLine&)> add_files = {};
   /// Called in the process that runs a model, before it does.
   std::function<void(const CommandLine&)> prepare = [](const CommandLine&) {};
   /// Compiles packages of these models on their devices, into a folder or, if it is empty, to where they are kept.
-  /// Gives `take` a row of what compiling each took, and returns how many could not be compiled.
+  /// Gives `take` a row with each compile time, and returns how many failed to compile.
   using Compile = std::function<std::size_t(const std::vector<ChosenModel>& models, const Settings&, const Config&,
                                             const std::string& folder, const std::function<void(const Row&)>& take,
                                             std::ostream& log)>;
   Compile compile = {};
-  /// What one run must have in common with another to go on from it, beside options: LibTorch, processor, GPUs. Asked
-  /// for once options that choose GPUs have been heeded.
+  /// Facts beside options that must be equal for one run to continue another: LibTorch, processor, GPUs. Asked for once
+  /// options that choose GPUs have been heeded.
   std::function<Configuration()> identity = [] { return Configuration{}; };
   /// Where a path leads that was typed: of a file that is read, and of one that is written.
   std::function<std::string(const std::string&)> user_path = [](const std::string& path) { return path; },
@@ -60,7 +60,7 @@ struct Dependencies {
   bool is_test = false;
 };
 
-/// Beside those of result/exit_code.hpp: 1 is of bad input and of rows that got lost, 128 and more of a signal.
+/// In addition to result/exit_code.hpp: 1 is of bad input and of rows that got lost, 128 and more of a signal.
 inline constexpr int exit_bad_input = 1, exit_signal = 128;
 
 }  // namespace pace::benches::models

@@ -1,4 +1,4 @@
-// Options that have an effect in some runs only, and what they need for it.
+// Options that have an effect in some runs only, and their conditions.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ struct Effect {
   /// Names with blanks between them.
   const char* options;
   bool has_effect;
-  /// What the command line would have to hold for them to have one.
+  /// The command line that would give them an effect.
   const char* expected;
 };
 

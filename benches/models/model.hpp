@@ -33,7 +33,7 @@ namespace pace::benches::models {
 /// A model is made in the size that was published, or with fewer layers and channels and smaller inputs, for a CPU.
 enum class ModelSize { published, small };
 
-/// What a model is made for. It is made on the CPU, in float32; the caller moves and casts it.
+/// The purpose of a model. The model is made on the CPU, in float32; the caller moves and casts it.
 struct ModelRequest {
   ModelSize size = ModelSize::published;
   /// First size of its inputs.
@@ -95,7 +95,7 @@ struct Model {
   torch::jit::Stack inputs;
   /// Calls the module: a tensor, a tuple or a list of tensors.
   std::function<c10::IValue(const torch::jit::Stack& inputs)> forward;
-  /// A scalar made of what `forward` returned. Empty: the mean of all its elements (see reduce_to_scalar_loss).
+  /// A scalar made of the answer of `forward`. Empty: the mean of all its elements (see reduce_to_scalar_loss).
   std::function<at::Tensor(const c10::IValue& output)> loss = {};
   /// Of a model that cannot be traced, has no parameters, and runs in one precision (a program in a file of another
   /// runtime): how the back end of that name runs it. `packages`: how they are compiled, and where they are kept.
@@ -117,7 +117,7 @@ concept IsInput = std::is_convertible_v<Input, at::Tensor> || requires(const Inp
 
 }  // namespace detail
 
-/// A model whose module has a `forward` that takes as many values as there are inputs: tensors, and `std::vector`,
+/// A model of a module with a `forward` that takes as many values as there are inputs: tensors, and `std::vector`,
 /// `std::tuple`, `c10::List` and `c10::Dict` of them.
 template <class Module, class... Inputs>
   requires(detail::IsInput<Inputs> && ...)
@@ -150,14 +150,14 @@ struct ModelEntry {
   std::function<Model(const ModelRequest&)> make;
 };
 
-/// All models of a program, in the order in which they were registered.
+/// All models of a program, in the order of their registration.
 [[nodiscard]] inline std::vector<ModelEntry>& registered_models() {
   static std::vector<ModelEntry> models;
   return models;
 }
 
-/// Registers a model, in any source file of a program that has `//benches/models:program` among its deps; those of
-/// `zoo/` do so, and `examples/own_model` is a user's:
+/// Registers a model. The source file may be in any target that depends on `//benches/models:program`. See `zoo/`, and
+/// `examples/own_model` for a user's model:
 ///
 ///   const pace::benches::models::Registered mine({.name = "mine", .family = "cnn",
 ///       .training_batch = 8, .inference_batch = 8, .make = [](const ModelRequest& request) {

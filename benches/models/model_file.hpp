@@ -6,7 +6,7 @@
 namespace pace::benches::models {
 
 struct ModelFile {
-  /// In rows and files: that of the file, with the program's behind it.
+  /// In rows and files: the file's name, with the program's behind it.
   std::string name;
   std::string path;
   /// The program of an archive that holds several; empty: the only one, or the one that is called `model`.

@@ -1,4 +1,4 @@
-// What the options of the models' bench take as values.
+// The values of the models' bench's options.
 #pragma once
 
 #include <algorithm>

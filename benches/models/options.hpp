@@ -275,8 +275,8 @@ struct RefusedOption {
 
 }  // namespace detail
 
-/// What the options are given goes into `line`, which must outlive what it returns. Those that set nothing themselves
-/// are put together by resolve().
+/// The options write their values into `line`, which must outlive the result. resolve() combines the options that set
+/// nothing themselves.
 [[nodiscard]] inline args::Groups model_options(CommandLine& line) {
   return {detail::what_to_do(line),
           detail::which_models(line),

@@ -1,4 +1,4 @@
-// What a command line names, as it is on this machine: paths, models, files, back ends and devices.
+// Finds the names of a command line on this machine: paths, models, files, back ends and devices.
 #pragma once
 
 #include <algorithm>
@@ -128,7 +128,7 @@ inline void require_folders(const CommandLine& line) {
       throw InputError({path}, std::string(option) + ": is no folder; expected one, or a name for a new one");
 }
 
-/// Finds what is wrong with back ends, paths and devices before a model is run. Throws InputError.
+/// Finds errors in back ends, paths and devices before a model is run. Throws InputError.
 inline void require_usable(const CommandLine& line, const std::vector<std::string>& backends) {
   const auto& settings = line.settings;
   for (const auto& name : settings.backends)

@@ -1,4 +1,4 @@
-// What a run prints beside rows: models, plans, why its exit code is not 0, commands that repeat failures.
+// A run's output beside rows: models, plans, why its exit code is not 0, commands that repeat failures.
 #pragma once
 
 #include <algorithm>

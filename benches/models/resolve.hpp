@@ -1,4 +1,4 @@
-// What the options of the models' bench come to together, and which of them do not go together.
+// Resolves the options of the models' bench together, and refuses wrong combinations.
 #pragma once
 
 #include <algorithm>
@@ -165,7 +165,7 @@ inline void refuse_beside_list(const args::Arguments& arguments) {
 
 }  // namespace detail
 
-/// Puts together what was given, and throws InputError for what does not go together.
+/// Combines the given options, and throws InputError for those that do not go together.
 inline void resolve(CommandLine& line, const args::Arguments& arguments) {
   auto& settings = line.settings;
   detail::resolve_mode(line, arguments);

@@ -1,4 +1,4 @@
-// Row: what a run of one model on one device with one back end came to.
+// Row: the result of one model on one device with one back end.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace pace::benches::models {
 
-/// What a row is for a gate.
+/// How a gate judges a row.
 enum class RowResult {
   passed,      ///< measured or checked, and nothing speaks against it
   undecided,   ///< measured; a guard lets it through although nothing is proven
@@ -68,7 +68,7 @@ struct Row {
   std::string backend = {};
   /// By column, in the order of the file, after `dev,name,batch_size`.
   std::vector<std::pair<std::string, Cell>> values = {};
-  /// For a person: what is printed behind the model's name, and why it failed if it did.
+  /// For a person: the text behind the model's name, and the reason of a failure.
   std::string message = {};
   RowResult result = RowResult::passed;
   /// Seconds of each phase of compiling, by column, in the order of the file. Empty: this run compiled nothing.

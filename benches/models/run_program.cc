@@ -78,7 +78,7 @@ class Run {
         context_{line_.settings, line_.configuration} {
     // The process of each model reads them, too.
     keep_pipes();
-    // Each file is read once, so that its digest is that of what is used.
+    // Reads each file once, so that the digest belongs to the text that is used.
     if (const auto text = read_input("--config", line_.config_file, "a YAML file of models"))
       config_ = parse_config(*text, line_.config_file, names_of(dependencies_.models),
                              [this](const std::string& what) { note(what); });
@@ -100,8 +100,8 @@ class Run {
   }
 
  private:
-  /// What a file holds; nothing of an empty path. Names stay the same when what they name has changed, so that the
-  /// digest belongs to the configuration.
+  /// The content of a file; nothing for an empty path. A file may change under the same name, so the configuration
+  /// holds its digest.
   [[nodiscard]] std::optional<std::string> read_input(const std::string& option, const std::string& path,
                                                       const char* expected) {
     if (path.empty()) return std::nullopt;
@@ -130,7 +130,7 @@ class Run {
     if (!line_.quiet && line_.rows_to.empty()) errors_ << "pace: " << text << '\n' << std::flush;
   }
 
-  /// Prints what would be run, and in which files the results would be. Finds what is wrong with them, as a run does.
+  /// Prints the plan of a run and its result files. Finds the same errors in them as a run.
   [[nodiscard]] int plan() {
     const auto chosen = selected();
     // Nothing is written before the first row, so that earlier results stay.
@@ -140,7 +140,7 @@ class Run {
     return 0;
   }
 
-  /// Shows what the model of --only is at; null if nothing is to be shown.
+  /// Shows the progress of the model of --only; null if nothing is shown.
   [[nodiscard]] std::unique_ptr<report::ShownProgress> show_progress() const {
     if (line_.no_progress || line_.quiet) return nullptr;
     auto shown = std::make_unique<report::ShownProgress>("models");
@@ -170,7 +170,7 @@ class Run {
     comparisons_->add(results_of(rows, std::move(found), line_.settings, line_.several_devices), errors_);
   }
 
-  /// Returns `code`, or where that is 0 and the comparisons or their page could not be written, that of lost rows.
+  /// Returns `code`. If it is 0 and the comparisons or their page could not be written, returns the code for lost rows.
   [[nodiscard]] int finish_comparisons(int code) {
     const bool fine = !comparisons_ || comparisons_->finish(errors_);
     return fine || code != 0 ? code : exit_bad_input;
@@ -278,7 +278,7 @@ class Run {
     options.packages = line_.packages;
     options.progress = line_.progress;
     options.shows_parts = !line_.no_progress && !line_.quiet;
-    // CUDA reserves what it never touches.
+    // CUDA reserves memory that it never touches.
     if (line_.memory_limit && *line_.memory_limit > 0)
       options.limits.memory = static_cast<std::int64_t>(*line_.memory_limit * 1e9);
     else if (!line_.memory_limit && !any_gpu(line_.devices))
@@ -324,7 +324,7 @@ class Run {
     return code;
   }
 
-  /// Runs the models. What was compared before bad input ended the run is kept, and its file named.
+  /// Runs the models. If bad input ends the run, the earlier comparisons stay, and their file is named.
   [[nodiscard]] DriverOutcome run_with(Driver& driver, const std::vector<ChosenModel>& chosen,
                                        const EarlierRun* earlier) {
     try {

@@ -9,10 +9,10 @@
 
 namespace pace::benches::models {
 
-/// `program`: the path of this program, which is run for each model. `words`: its arguments. Returns the exit code: 0
-/// unless something was wrong with them, a gate did not pass, rows or what is printed got lost, or a signal ended the
-/// run. The main function must have a report::ProgramOutput: without it, output that cannot be written is a signal,
-/// which would end the run, or look like a crash of the model whose process it hits.
+/// `program`: the path of this program, which is run for each model. `words`: its arguments. Returns the exit code. It
+/// is 0 unless the arguments had an error, a gate did not pass, rows or printed text got lost, or a signal ended the
+/// run. The main function must have a report::ProgramOutput. Without it, output that cannot be written raises a signal.
+/// That would end the run, or look like a crash of the model in that process.
 [[nodiscard]] int run_program(const std::string& program, const std::vector<std::string>& words,
                               const Dependencies& dependencies, std::ostream& out, std::ostream& errors);
 

@@ -13,20 +13,20 @@ enum class Mode { performance, accuracy, tolerance, batch_invariance, find_batch
 /// What parameters and inputs are cast to; amp leaves them, and runs the forward and the loss in autocast.
 enum class Precision { as_made, float32, float16, bfloat16, amp };
 
-/// Which generation's multiplier rules `same` follows: PyTorch 2.6's, or those of today.
+/// Which generation's multiplier rules `same` follows: PyTorch 2.6's, or today's.
 enum class Generation { v2_6, latest };
 
 struct Settings {
   Mode mode = Mode::performance;
   bool training = false;
-  /// By name (`built_in_backends`, and what a program adds); eager is the baseline and need not be named.
+  /// By name: `built_in_backends`, and any that a program adds. Eager is the baseline and need not be named.
   std::vector<std::string> backends = {"aot_inductor"};
   Precision precision = Precision::as_made;
   /// The type that `amp` computes in: `bfloat16` or `float16`.
   std::string amp_dtype = "bfloat16";
   bool grad_scaler = false;
-  /// TF32 in products and convolutions of float32 on a GPU: `on`, `off`, or `default`, which is what the suite's
-  /// program has in PyTorch.
+  /// TF32 in products and convolutions of float32 on a GPU: `on`, `off`, or `default`, as the suite's program has it in
+  /// PyTorch.
   std::string tf32 = "default";
   std::string device = "cpu";
   bool small = false;

@@ -1,4 +1,4 @@
-// Suite: which of the three collections a model belongs to, whose rules it follows, or that it is in none of them.
+// Suite: which of the three collections a model belongs to, if any. It follows that collection's rules.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace pace::benches::models {
 
-/// Each collection has batch sizes, tolerances and a mode of its own. `own`: a model that none of them has, for which
-/// torchbench's rules hold.
+/// Each collection has batch sizes, tolerances and a mode of its own. `own`: a model outside of them, which follows
+/// torchbench's rules.
 enum class Suite { torchbench, huggingface, timm, own };
 
 inline constexpr std::array<std::string_view, 4> suite_names{"torchbench", "huggingface", "timm", "own"};

@@ -88,7 +88,7 @@ inline void print_commands(const SummaryArguments& to, std::ostream& out) {
   out << dashboard_commands(commands);
 }
 
-/// Returns what the runs in `folder` are held against. `archive`: empty without one.
+/// Returns the earlier runs to compare the runs in `folder` with. `archive`: empty without one.
 [[nodiscard]] inline DashboardPast past_of(const std::string& folder, const std::string& archive,
                                            const SummaryArguments& to, const UserPath& path) {
   DashboardPast past;

@@ -1,4 +1,4 @@
-// What the programs that work on files of results have in common.
+// The common parts of programs that work on files of results.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace detail {
 /// The part of a tool that throws: it takes the arguments, and returns the exit code.
 using Tool = int(const std::vector<std::string>& arguments, std::ostream& out, const UserPath& path);
 
-/// Returns the exit code of `tool`, or 1 for what it throws, which `errors` says.
+/// Returns the exit code of `tool`. If it throws, returns 1 and prints the message on `errors`.
 [[nodiscard]] inline int run_tool(const char* name, Tool& tool, int argc, char** argv, std::ostream& out,
                                   std::ostream& errors, const UserPath& path) {
   try {

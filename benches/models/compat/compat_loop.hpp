@@ -24,7 +24,7 @@
 
 namespace pace::benches::models {
 
-/// What the loop asks of the dependencies.
+/// The parts of the dependencies that the loop needs.
 struct CompatDependencies {
   std::function<double()> now;  ///< seconds
   std::function<void()> synchronise;

@@ -30,7 +30,7 @@ class BatchSizes {
  public:
   static constexpr const char* expected = "lines such as 'resnet18,64'";
 
-  /// Throws InputError, with the line, for what is no size.
+  /// Throws InputError, with the line, for anything but a size.
   explicit BatchSizes(const std::string& path) : BatchSizes(path, read_file(path, expected)) {}
   /// The same from the file's `text`.
   BatchSizes(std::string path, const std::string& text) : path_(std::move(path)) {

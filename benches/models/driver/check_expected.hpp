@@ -1,4 +1,4 @@
-// Results held against a file of what is expected: accuracy, graph breaks, ratio of memory.
+// Compares results with a file of expected ones: accuracy, graph breaks, ratio of memory.
 #pragma once
 
 #include <algorithm>
@@ -26,12 +26,12 @@ inline void require_rows(const report::CsvTable& table) {
   if (table.rows.empty()) throw InputError({table.file}, "holds no results; there is nothing to check");
 }
 
-/// Which row of what is expected each row of results is held against: that of the same model and, where both files have
-/// the columns, of the same device, tag and back end.
+/// Finds the expected row for each row of results. Both have the same model and, if both files have the columns, the
+/// same device, tag and back end.
 class ExpectedRows {
  public:
-  /// Both must outlive it. Throws InputError where results differ in a column that what is expected has not: one
-  /// expectation would then be that of several rows.
+  /// Both must outlive it. Throws InputError if results differ in a column that `expected` lacks. Otherwise several
+  /// rows would share one expectation.
   ExpectedRows(const report::CsvTable& actual, const report::CsvTable& expected)
       : actual_(actual), expected_(expected) {
     for (const char* column : {"dev", "tag", "backend"}) {
@@ -89,7 +89,7 @@ inline void list_models(std::ostream& out, const char* what, const std::vector<s
 struct Changes {
   std::vector<std::string> worse = {}, better = {};
 
-  /// Returns the status of a change. That of a flaky model does not count.
+  /// Returns the status of a change. A flaky model does not count.
   [[nodiscard]] std::string add(const std::string& model, bool is_better, bool flaky) {
     if (flaky) return is_better ? "PASS_BUT_FLAKY:" : "FAIL_BUT_FLAKY:";
     (is_better ? better : worse).push_back(model);
@@ -164,8 +164,8 @@ struct Changes {
   return failed.empty() ? 0 : 1;
 }
 
-/// The ratio of memory must be at least 95 % of the expected one. A model of which nothing is expected is skipped,
-/// which is said. Returns 1 if one has less. Throws InputError where that would be all.
+/// The ratio of memory must be at least 95 % of the expected one. Skips a model without an expected row, and prints
+/// that. Returns 1 if one has less. Throws InputError where that would be all.
 [[nodiscard]] inline int check_memory_compression_ratio(const report::CsvTable& actual,
                                                         const report::CsvTable& expected, std::ostream& out) {
   constexpr double share = 0.95;

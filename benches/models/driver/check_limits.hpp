@@ -31,8 +31,8 @@ struct PerformanceLimit {
 };
 
 /// A line for each model. A speed-up may not be below threshold * scale; a latency may not be above threshold / scale.
-/// What is as much better counts as a failure where that is asked for. Returns 1 if any fails. Throws InputError where
-/// the file has not the columns.
+/// An equally large improvement counts as a failure if requested. Returns 1 if any fails. Throws InputError where the
+/// file has not the columns.
 [[nodiscard]] inline int check_performance(const report::CsvTable& table, const PerformanceLimit& limit,
                                            std::ostream& out) {
   detail::require_rows(table);
@@ -125,10 +125,10 @@ struct Counts {
 
 }  // namespace detail
 
-/// Counts such as instructions, `name,metric,value` a line, against `name,metric,value,noise`: of several runs the
-/// least counts, above value * (1 + noise) is a REGRESSION, below value * (1 - noise) a WIN, and both fail, as does
-/// what one file has and the other has not. `updated` gets what the expected file should be. Returns the exit code.
-/// Throws InputError with the line that is not so.
+/// Counts such as instructions, `name,metric,value` a line, against `name,metric,value,noise`: the least of several
+/// runs counts. Above value * (1 + noise) is a REGRESSION, below value * (1 - noise) a WIN, and both fail. So does a
+/// name that only one file has. `updated` gets the new expected file. Returns the exit code. Throws InputError with the
+/// line that is not so.
 [[nodiscard]] inline int check_noise(const report::CsvTable& actual, const report::CsvTable& expected,
                                      std::ostream& out, std::string& updated) {
   const detail::Counts is(actual, false), wanted(expected, true);

@@ -52,10 +52,10 @@ namespace detail {
 /// The code that a shell ends with where a program cannot be run.
 inline constexpr int cannot_run = 127;
 
-/// Between fork and exec, so only what a signal handler may do.
+/// Runs between fork and exec, so it does only work that a signal handler may do.
 [[noreturn]] inline void become(char* const* argv, const ChildLimits& limits, pid_t parent) {
   pace::detail::restore_signals();
-  // A group of its own: what it has started ends with it, and the interrupt key reaches its parent alone.
+  // A group of its own: its own children end with it, and the interrupt key reaches its parent alone.
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(cannot_run);
@@ -109,7 +109,7 @@ inline constexpr int cannot_run = 127;
     ::poll(&waiting, handle >= 0 ? 1 : 0, static_cast<int>(left));
   }
   if (handle >= 0) ::close(handle);
-  // What it has left behind: at once what shares its group, then what has a group or a session of its own.
+  // Processes that it left behind: at once its group, then processes with a group or a session of their own.
   ::kill(-child, SIGKILL);
   orphans.end_all();
   if (ended.interrupted == 0) ended.interrupted = Interrupts::signal();

@@ -80,8 +80,8 @@ namespace detail {
   return several_devices ? model + '/' + device : model;
 }
 
-/// All that is known of one model: the `comparisons` that its process has handed over, with an implementation for each
-/// of `rows` that is in none of them, such as that of a back end which could not be made or of a process that crashed.
+/// All that is known of one model: the `comparisons` from its process. Adds an implementation for each of `rows` that
+/// is in none of them: its back end could not be made, or its process crashed.
 [[nodiscard]] inline std::vector<Result> results_of(const std::vector<Row>& rows, std::vector<Result> comparisons,
                                                     const Settings& settings, bool several_devices) {
   for (const auto& row : rows) {
@@ -137,8 +137,8 @@ class ComparisonFile {
     }
   }
 
-  /// Closes the files and makes the pages, if there is a result. Returns whether all was written; what was not is
-  /// reported to `errors`.
+  /// Closes the files and makes the pages, if there is a result. Returns whether all was written. Reports failures to
+  /// `errors`.
   [[nodiscard]] bool finish(std::ostream& errors) {
     if (!has_results_ || path_.empty()) return !failed_;
     close(errors);
@@ -184,7 +184,7 @@ class ComparisonFile {
 
   Pages pages_;
   std::vector<std::unique_ptr<report::JsonSink>> sinks_;
-  /// Where the pages' results are, or without pages those of `json`; empty: there is no file.
+  /// The file of the pages' results, or without pages the file `json`; empty: there is no file.
   std::string path_;
   bool has_results_ = false, failed_ = false;
 };

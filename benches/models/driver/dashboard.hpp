@@ -1,4 +1,4 @@
-// A folder of result files, by suite, type, mode, device and compiler, as torchbench's dashboard sums it up.
+// A folder of result files by suite, type, mode, device and compiler, summed up as in torchbench's dashboard.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace pace::benches::models {
 
-/// What a file's name says: `{compiler}_{suite}_{dtype}_{mode}_{device}_{performance|accuracy}.csv`.
+/// The fields of a file's name: `{compiler}_{suite}_{dtype}_{mode}_{device}_{performance|accuracy}.csv`.
 struct DashboardKey {
   std::string dtype, mode, device, suite, compiler;
   auto operator<=>(const DashboardKey&) const = default;
@@ -39,7 +39,7 @@ struct DashboardRun {
 using DashboardRuns = std::map<DashboardKey, DashboardRun>;
 
 struct DashboardOptions {
-  /// Slow-downs count as they are; else as 1, for one would not compile such a model.
+  /// Whether slow-downs count as they are. Otherwise they count as 1, since nobody would compile such a model.
   bool include_slowdowns = false;
 };
 
@@ -50,25 +50,25 @@ struct DashboardWarning {
   [[nodiscard]] auto identity() const { return std::tie(key, metric, model); }
 };
 
-/// What one model comes to: numbers by metric, as text and (of `speedup`) with an interval where there is one.
+/// The figures of one model: numbers by metric. `speedup` has an interval if the file has one.
 struct DashboardModel {
   std::string accuracy = {};
   std::map<std::string, double> numbers = {};
   double low = 0, high = 0;
 };
 
-/// What a run comes to.
+/// The figures of one run.
 struct DashboardFigures {
   std::size_t passing = 0, total = 0;
   std::map<std::string, DashboardModel> models = {};
   std::string geomean, pass_rate, compile_time, memory;
-  /// The same as numbers, by the names of their files (`geomean`, `passrate` in percent, `comp_time`, `memory`);
-  /// without those that there are none of.
+  /// The same as numbers, by the names of their files: `geomean`, `passrate` in percent, `comp_time`, `memory`. Missing
+  /// figures have no entry.
   std::map<std::string, double> numbers = {};
   std::vector<DashboardWarning> warnings;
 };
 
-/// A figure of a model that is another one than in an earlier run.
+/// A figure of a model that changed since an earlier run.
 struct DashboardChange {
   DashboardKey key;
   std::string metric, model, before, after;
@@ -180,8 +180,8 @@ using DashboardNumbers = std::map<std::string, std::vector<double>>;
 
 }  // namespace detail
 
-/// Models whose accuracy did not pass have a speed-up of 0, and those that did not even load are left out. What passes
-/// is what has a speed-up then. A run without a file of accuracy is taken as it is.
+/// Sums up one run. A model that fails its accuracy check has a speed-up of 0, and a model that does not load is left
+/// out. The others pass if they have a speed-up. Without an accuracy file, all models count as right.
 [[nodiscard]] inline DashboardFigures dashboard_figures(const DashboardKey& key, const DashboardRun& run,
                                                         const DashboardOptions& options) {
   DashboardFigures figures;
@@ -237,17 +237,17 @@ using DashboardNumbers = std::map<std::string, std::vector<double>>;
   return table;
 }
 
-/// Whether a speed-up is another one: by its intervals where both runs have some, else by more than 5 %, which the same
-/// code differs by from run to run.
+/// Whether a speed-up changed. If both runs have intervals, they must not overlap. Otherwise it must change by more
+/// than 5 %, since the same code differs by up to that from run to run.
 [[nodiscard]] inline bool is_other_speedup(const DashboardModel& before, const DashboardModel& after, double was,
                                            double is) {
   if (before.low > 0 && after.low > 0) return before.high < after.low || after.high < before.low;
   return std::abs(is - was) > 0.05 * was;
 }
 
-/// Figures of models that changed between two runs: any accuracy; speed-ups as is_other_speedup() says; compile times
-/// by more than 20 %, for each is a single call; ratios of memory by more than 5 %; and models that one of the runs
-/// alone has.
+/// The figures of models that changed between two runs. Any change of accuracy counts. Speed-ups are
+/// is_other_speedup()'s. Compile times must differ by more than 20 %, for each is a single call, and ratios of memory
+/// by more than 5 %. Models that only one run has count as well.
 [[nodiscard]] inline std::vector<DashboardChange> changes_between(const DashboardKey& key,
                                                                   const DashboardFigures& before,
                                                                   const DashboardFigures& after) {
@@ -280,7 +280,7 @@ using DashboardNumbers = std::map<std::string, std::vector<double>>;
   return changes;
 }
 
-/// Those of `now` that are not in `before`.
+/// The warnings of `now` that are not in `before`.
 [[nodiscard]] inline std::vector<DashboardWarning> new_warnings(const std::vector<DashboardWarning>& now,
                                                                 const std::vector<DashboardWarning>& before) {
   std::vector<DashboardWarning> found;

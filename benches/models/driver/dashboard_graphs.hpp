@@ -15,7 +15,7 @@
 
 namespace pace::benches::models {
 
-/// Bars that stand beside each other, by the name of what they are of.
+/// Bars that stand beside each other, by their names.
 struct BarGroup {
   std::string name;
   std::map<std::string, double> bars = {};
@@ -84,8 +84,8 @@ class Plot {
 
 }  // namespace detail
 
-/// Returns an SVG image of bars whose heights are in proportion to their values; values below 0 have no height. `mark`:
-/// where a broken line is, if the bars reach it.
+/// Returns an SVG image of bars. Their heights are in proportion to their values; values below 0 have no height.
+/// `mark`: where a broken line is, if the bars reach it.
 [[nodiscard]] inline std::string bar_graph(const std::string& title, const std::vector<BarGroup>& groups,
                                            std::optional<double> mark = {}) {
   std::set<std::string> series;

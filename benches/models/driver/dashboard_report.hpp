@@ -1,4 +1,4 @@
-// The dashboard's files and what it prints.
+// The dashboard's files and its output.
 #pragma once
 
 #include <algorithm>
@@ -78,7 +78,7 @@ namespace detail {
   return table.rows.empty() ? "None.\n\n" : markdown(table);
 }
 
-/// A figure of the dashboard: the name of its files, what it is called, and where its text is.
+/// A figure of the dashboard: the name of its files, its title, and the place of its text.
 struct DashboardFigure {
   const char *name, *title;
   std::string DashboardFigures::* text;
@@ -137,12 +137,12 @@ struct DashboardFigure {
 /// The most characters that GitHub takes as a comment.
 inline constexpr std::size_t longest_comment = 65536;
 
-/// A comment for a pull request, of parts with their titles, of which the first stands open. Parts that are too long
-/// for what is left of a comment are left out and named.
+/// A comment for a pull request, made of parts with titles. The first part stands open. A part that no longer fits is
+/// left out, and its title named.
 [[nodiscard]] inline std::string comment_of(const std::vector<std::pair<std::string, std::string>>& parts,
                                             std::size_t longest = longest_comment) {
   std::string comment = "# Dashboard of models\n\n", left_out;
-  // Room for what is said of parts that are left out.
+  // Leaves room for the titles of the other parts.
   const std::size_t room = longest - 1000;
   for (const auto& [title, text] : parts) {
     const bool open = &title == &parts.front().first;
@@ -158,20 +158,20 @@ inline constexpr std::size_t longest_comment = 65536;
 
 }  // namespace detail
 
-/// What a dashboard is held against.
+/// Earlier runs to compare a dashboard with.
 struct DashboardPast {
   /// An earlier folder's runs.
   std::optional<DashboardRuns> before = {};
-  /// Those of an archive, in the order of time.
+  /// The runs of an archive, oldest first.
   std::vector<ArchivedRuns> archive = {};
-  /// What the runs themselves are called beside those of an archive.
+  /// The name of the new runs beside the archive's.
   std::string now = "now";
 };
 
-/// Writes passrate.csv, geomean.csv, comp_time.csv and memory.csv, with a graph of each beside it (geomean.svg, ...),
-/// gh_executive_summary.txt, gh_warnings.txt, gh_comment.md and, with an earlier folder's runs, gh_regression.txt into
-/// `folder`; with an archive graphs over its runs and these (geomean_over_time.svg, ...). Prints the summary. Throws
-/// InputError and Error.
+/// Writes the dashboard into `folder`: passrate.csv, geomean.csv, comp_time.csv and memory.csv, each with a graph
+/// (geomean.svg, ...). Also writes gh_executive_summary.txt, gh_warnings.txt and gh_comment.md, and with an earlier
+/// folder's runs gh_regression.txt. With an archive, it adds graphs over all runs (geomean_over_time.svg, ...). Prints
+/// the summary. Throws InputError and Error.
 inline void report_dashboard(const DashboardRuns& runs, const DashboardPast& past, const DashboardOptions& options,
                              const std::string& folder, std::ostream& out) {
   const auto all = detail::all_figures(runs, options);
@@ -219,7 +219,7 @@ inline void report_dashboard(const DashboardRuns& runs, const DashboardPast& pas
   write_text(place / "gh_comment.md", detail::comment_of(comment));
 }
 
-/// The commands whose files a dashboard is made of, one a line: for each suite, type, device, mode and back end one of
+/// The commands that write a dashboard's files, one a line. Each suite, type, device, mode and back end has one of
 /// performance and one of accuracy.
 struct DashboardCommands {
   std::vector<std::string> suites = {"torchbench", "huggingface", "timm"}, dtypes = {"float32"}, devices = {"cuda"},

@@ -34,16 +34,16 @@ namespace pace::benches::models {
 enum class Packages { kept, cold, warm };
 
 struct DriverOptions {
-  /// Path and arguments of this program, to which `--only` and `--rows-to` are added.
+  /// Path and arguments of this program. `--only` and `--rows-to` are added.
   std::vector<std::string> program;
   ChildLimits limits = {};
   Packages packages = Packages::kept;
   bool progress = false;
   /// Whether the processes show which of how many models they run.
   bool shows_parts = false;
-  /// Where what is handed over is kept, and fresh packages.
+  /// Folder for rows and comparisons of the processes, and for fresh packages.
   std::string scratch = std::filesystem::temp_directory_path().string();
-  /// Gets the rows of each model and what its process has compared; none: they are written as rows alone.
+  /// Gets each model's rows and its process's comparisons. Without it, only rows are written.
   std::function<void(const std::vector<Row>& rows, std::vector<Result> comparisons)> take_comparisons = {};
 };
 
@@ -62,8 +62,8 @@ struct DriverOutcome {
   std::vector<std::string> failed;
 };
 
-/// What the process of one model is called with: what this one was, which model, and on which of the devices.
-/// `first_of_two`: the run that fills the packages of --warm-start-latency.
+/// The arguments for the process of one model: this program's own, the model, and its devices. `first_of_two`: the run
+/// that fills the packages of --warm-start-latency.
 [[nodiscard]] inline std::vector<std::string> child_arguments(std::vector<std::string> program,
                                                               const ChosenModel& model, const std::string& rows_to,
                                                               bool first_of_two, const std::string& part = "") {
@@ -162,7 +162,7 @@ class Driver {
     return handed;
   }
 
-  /// Rows of what the process did not come to.
+  /// Rows for the work that the process did not reach.
   void write_missing(const ChosenModel& model, const ChildEnd& end, const std::vector<Row>& rows,
                      DriverOutcome& outcome, const std::string& which = "its process ") {
     std::set<std::string> there;
@@ -225,7 +225,7 @@ class Driver {
   std::ostream& errors_;
   /// Which part of the run the process of the present model is.
   std::string part_;
-  /// What is known of the present model.
+  /// The results of the present model so far.
   std::vector<Row> rows_;
   std::vector<Result> comparisons_;
 };

@@ -1,4 +1,4 @@
-// --resume: what an interrupted run has left in its files.
+// --resume: the files of an interrupted run.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ namespace pace::benches::models {
 namespace detail {
 
 /// Cuts a row off that an interrupted run has left without its end, so that its model is run again and the next row
-/// begins a line. Throws what the file system says against it.
+/// begins a line. Throws the file system's error.
 inline void drop_unfinished_row(const std::string& path) {
   const std::string text = read_file(path, "the results of the run that --resume goes on from");
   bool quoted = false;
@@ -40,8 +40,8 @@ inline void drop_unfinished_row(const std::string& path) {
 
 class EarlierRun {
  public:
-  /// Nothing where there are no files. They must have been claimed (EarlierResults::kept); what is left of a last row
-  /// is cut off. Throws InputError if the records beside them were made with other options, or are no records.
+  /// Nothing where there are no files. They must have been claimed (EarlierResults::kept). Cuts off an incomplete last
+  /// row. Throws InputError if the records beside them were made with other options, or are no records.
   EarlierRun(const ResultFiles& files, const Settings& settings, const Configuration& configuration)
       : backends_(candidates(settings)) {
     for (const auto& path : files.paths()) {
@@ -52,7 +52,7 @@ class EarlierRun {
       detail::drop_unfinished_row(path);
       const report::CsvTable table = settings.mode == Mode::find_batch_size ? sizes(path) : report::read_csv(path);
       for (std::size_t i = 0; i < table.rows.size(); ++i) {
-        // Batch sizes are those of whichever device was asked for.
+        // Batch sizes depend on the requested device.
         const std::string device = table.column("dev") ? table.text(i, "dev") : "";
         if (const auto own = table.text(i, "backend"); !own.empty())
           rows_.insert({device, table.text(i, "name"), own});

@@ -1,4 +1,4 @@
-// A file in which the process of one model hands its rows and comparisons to the one that started it.
+// The file that hands rows and comparisons of one model's process to its parent.
 #pragma once
 
 #include <fstream>
@@ -41,7 +41,7 @@ inline void hand_over_output_lost(const std::string& path) {
   append_text(path, detail::dump({{"output_lost", true}}) + '\n');
 }
 
-/// What is there; the beginning of a line that the process did not end is left out.
+/// Reads the file of the process. Leaves out a last line without an end.
 [[nodiscard]] inline HandedOver read_handed_over(const std::string& path) {
   HandedOver found;
   std::ifstream file(path, std::ios::binary);

@@ -16,8 +16,8 @@ inline volatile sig_atomic_t interrupting_signal = 0;
 
 }  // namespace detail
 
-/// While it lives, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end the process, but are remembered; SIGHUP is still
-/// ignored where the program was started to ignore it, as under nohup.
+/// While it lives, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end the process, but are remembered. If the program was
+/// started to ignore SIGHUP, as under nohup, it still does.
 class Interrupts {
  public:
   Interrupts() {

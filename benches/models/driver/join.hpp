@@ -18,9 +18,8 @@
 namespace pace::benches::models {
 
 /// A row for each device and model of any file, in the order of first appearance, with a column for each file, named
-/// like it. What a file has not is 0; a row that is 0 everywhere is left out. Where a file names back ends, its
-/// columns are those of each. Throws InputError where a file has no such field, and where
-/// two are named alike.
+/// like it. Missing values are 0. A row that is 0 everywhere is left out. A file that names back ends has a column for
+/// each. Throws InputError where a file has no such field, and where two are named alike.
 [[nodiscard]] inline report::CsvTable join_results(const std::vector<report::CsvTable>& files,
                                                    const std::string& field) {
   report::CsvTable joined{.header = {"dev", "name"}};

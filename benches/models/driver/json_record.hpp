@@ -25,14 +25,14 @@ using report::Configuration;
 
 namespace detail {
 
-/// On one line; what is no UTF-8 is replaced.
+/// On one line. Replaces bytes that are not UTF-8.
 [[nodiscard]] inline std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace detail
 
-/// What the records of a run have in common.
+/// The common fields of a run's records.
 struct RecordContext {
   Settings settings;
   Configuration configuration = {};
@@ -53,7 +53,7 @@ struct RecordContext {
       metric["benchmark_values"] = Json::array();
       metric["extra_info"] = {{"benchmark_values", Json::array({*text})}};
     } else {
-      // JSON has no number for what is not finite, and null is what nlohmann writes.
+      // JSON has no numbers that are not finite, so nlohmann writes null.
       const auto* real = std::get_if<double>(&cell);
       metric["benchmark_values"] = Json::array({real != nullptr ? Json(*real) : Json(std::get<std::int64_t>(cell))});
     }

@@ -1,4 +1,4 @@
-// KnownModel: what the driver has to know of a model, which is everything but how it is made.
+// KnownModel: all that the driver needs of a model, which is everything but how to make it.
 #pragma once
 
 #include <cstdint>

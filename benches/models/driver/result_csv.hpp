@@ -52,10 +52,10 @@ inline void reorder(report::CsvTable& table, const std::vector<std::string>& hea
 
 }  // namespace detail
 
-/// Adds a row to a file, which is made if it is not there. Where the row has columns that the file has not, the header
-/// grows, and values stand below their names; `by_position`: as torchbench has it, where values stand in the order in
-/// which they come, below whichever header is the longer one. What is not there is `0`. The file is replaced as a
-/// whole, so that it is never half there. Throws InputError and Error.
+/// Adds a row to a file, which is made if it is not there. If the row has columns that the file lacks, the header
+/// grows, and values stand below their names. `by_position`: as torchbench has it. Then values stand in their own
+/// order, below the longer of the two headers. Missing values are `0`. The file is replaced as a whole, so that it is
+/// never half there. Throws InputError and Error.
 inline void add_row(const std::string& path, const Columns& columns, bool by_position = false) {
   std::error_code ignored;
   const auto size = std::filesystem::file_size(path, ignored);

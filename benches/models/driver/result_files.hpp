@@ -42,7 +42,7 @@ struct OutputOptions {
   std::string experiment_file = {};
   /// An older file of results.
   std::string baseline = {};
-  /// What it held, if it has been read already.
+  /// Its content, if it has been read already.
   std::optional<std::string> baseline_text = {};
   std::string tag = {};
   bool disabled = false, raw_timings = false;
@@ -89,7 +89,7 @@ class ResultFiles {
 
   /// The file of records that stands beside a CSV file.
   [[nodiscard]] static std::string records_path(const std::string& csv) { return stem_of(csv) + ".json"; }
-  /// The file of what compiling took, as torchbench names it.
+  /// The file of compile times, as torchbench names it.
   [[nodiscard]] static std::string compilation_path(const std::string& csv) {
     return stem_of(csv) + "_compilation_metrics.csv";
   }
@@ -170,7 +170,7 @@ class ResultFiles {
     if (options_.raw_timings && !row.raw_timings.empty()) write_text(raw_path(path, row), to_npy(row.raw_timings));
   }
 
-  /// Writes what compiling took, if the row has that, to the file beside that of the row. Throws as add().
+  /// Writes the row's compile time, if it has one, to the file beside the row's. Throws as add().
   void add_compilation(const Row& row) {
     const std::string path = path_for(row.backend);
     if (path.empty() || row.compilation.empty()) return;
@@ -203,7 +203,7 @@ class ResultFiles {
       throw Error("cannot remove '" + path + "': " + std::strerror(errno));
   }
 
-  /// Returns the size of a file, 0 where there is none. Throws InputError for what is no regular file.
+  /// Returns the size of a file, 0 where there is none. Throws InputError unless it is a regular file.
   static off_t require_regular(const std::string& path, const char* what) {
     struct stat info{};
     if (::stat(path.c_str(), &info) != 0) return 0;
@@ -216,7 +216,7 @@ class ResultFiles {
   /// A file of batch sizes has lines of `name,size` and no header.
   [[nodiscard]] bool sizes_alone() const { return context_.settings.mode == Mode::find_batch_size; }
 
-  /// Throws InputError unless the files are what an earlier run has written, or are empty.
+  /// Throws InputError unless an earlier run wrote the files, or they are empty.
   void require_results(const std::string& records, const std::string& csv, bool has_csv) const {
     if (std::error_code ignored; std::filesystem::file_size(records, ignored) > 0) {
       // As records_of() begins each line, and torchbench does.
@@ -274,7 +274,7 @@ class ResultFiles {
   RecordContext context_;
   std::vector<KnownModel> models_;
   std::optional<BaselineFile> baseline_;
-  /// Those of the claimed files, which outlive them: a run that cannot start leaves none.
+  /// The folders of the claimed files, which outlive them: a run that cannot start leaves none.
   std::deque<NewFolders> folders_;
   std::map<std::string, Claimed> claimed_;
 };

@@ -80,7 +80,7 @@ inline void print_extras(const Row& row, const Printing& printing, std::ostream&
   return row.result == RowResult::passed ? "" : std::string(to_string(row.result)) + ": ";
 }
 
-/// What is printed behind the model's name.
+/// The text behind the model's name.
 [[nodiscard]] inline std::string status_of(const Row& row) {
   std::string figures;
   for (const auto& [name, cell] : row.values) {

@@ -1,4 +1,4 @@
-// Which models a run is about: suite, partition, filters, and what the YAML file says to skip.
+// Which models a run is about: suite, partition, filters, and the YAML file's list of models to skip.
 #pragma once
 
 #include <algorithm>
@@ -117,7 +117,7 @@ class AnyOf {
 [[nodiscard]] inline std::pair<std::size_t, std::size_t> slice_of(std::size_t count, const Selection& selection,
                                                                   bool compat) {
   const auto total = selection.partitions, id = selection.partition;
-  // Upstream lets one partition too many pass, which has what is left over.
+  // Upstream lets one partition too many pass; it holds the remainder.
   if (total < 1 || id < 0 || id > total || (id == total && !compat))
     throw InputError({}, "--partition-id: invalid value '" + std::to_string(id) + "'; expected 0 to " +
                              std::to_string(total - 1) + ", since there are " + std::to_string(total) +
@@ -131,7 +131,7 @@ class AnyOf {
 /// Whether names pass filters and exclusions. Throws InputError for a word of theirs that is about none of the models.
 class SelectedNames {
  public:
-  /// `of_suite`: those of `all` that filters choose from; exclusions may name others, too.
+  /// `of_suite`: the part of `all` that filters choose from; exclusions may name others, too.
   SelectedNames(const Selection& selection, const std::vector<KnownModel>& all, const std::vector<KnownModel>& of_suite)
       : wanted_(selection.filters, "--filter"),
         unwanted_(selection.excluded, "--exclude"),
@@ -158,7 +158,7 @@ class SelectedNames {
   const std::set<std::string, std::less<>>& unwanted_exactly_;
 };
 
-/// Those of the suite, and of the names that are given.
+/// The models of the suite, and the given names.
 [[nodiscard]] inline std::vector<KnownModel> models_of(std::vector<KnownModel> models, const Selection& selection) {
   std::erase_if(models, [&](const KnownModel& model) {
     return (selection.suite && model.suite != *selection.suite) ||
@@ -179,9 +179,8 @@ class SelectedNames {
 }
 
 /// Models are sorted by name and sliced into partitions before filters are applied, so that every partition is the same
-/// whatever is asked for. Throws InputError for a partition that is not there, where one of the filters or exclusions
-/// matches no model, where they leave none, and where all that they leave is skipped on every device; a partition may
-/// be empty.
+/// whatever is asked for. Throws InputError for a missing partition, and for a filter or exclusion that matches no
+/// model. Throws it if no model is left, or if all that are left are skipped on every device. A partition may be empty.
 [[nodiscard]] inline Chosen select_models(const std::vector<KnownModel>& all, const Selection& selection,
                                           const Config& config, const Settings& settings,
                                           const std::vector<std::string>& devices) {

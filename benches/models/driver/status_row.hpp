@@ -1,4 +1,4 @@
-// The row of a model whose run told nothing of itself: it hung, or its process is gone.
+// The row of a model without a report from its run: it hung, or its process is gone.
 #pragma once
 
 #include <string>

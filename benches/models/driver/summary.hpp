@@ -1,4 +1,4 @@
-// What a file of results amounts to: torchbench's line for each column, and speed-ups and pass rates by family.
+// The summary of a file of results: torchbench's line for each column, and speed-ups and pass rates by family.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ inline constexpr std::array<std::string_view, 5> columns_of_keys{"dev", "name", 
 inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_low", "interval_high", "spread",
                                                                       "p_value",      "tolerance",     "cosine"};
 
-/// What is behind a number that is no ratio; empty: it is one.
+/// The unit of a number; empty: it is a ratio.
 [[nodiscard]] inline std::string unit_of(std::string_view column) {
   if (column.ends_with("_latency") || column.ends_with("_ms")) return " ms";
   if (column.ends_with("_mem")) return " GB";

@@ -8,7 +8,7 @@
 
 namespace pace::benches::models {
 
-/// What is there under that name stays until all is written.
+/// An existing file of that name stays until all is written.
 inline void write_text(const std::string& path, std::string_view text) {
   OutputFile file(path, /*replaces=*/true);
   file.append(text);

@@ -1,4 +1,4 @@
-// FileModel: a file that Python wrote (TorchScript, torch.export, AOTInductor) as a model like those of the zoo.
+// FileModel: a file that Python wrote (TorchScript, torch.export, AOTInductor) as a model, as in the zoo.
 #pragma once
 
 #include <algorithm>
@@ -32,14 +32,14 @@
 
 namespace pace::benches::models {
 
-/// What the kinds of files can do as models.
+/// The kinds of files, and how each serves as a model.
 enum class FileKind {
   script,    ///< TorchScript: parameters that can be trained and cast, code that can be traced
   exported,  ///< torch.export: weights as constants, run by NativeRT or compiled
   compiled   ///< AOTInductor: compiled code, which runs as it is
 };
 
-/// One set of inputs, whose batch may have other sizes.
+/// One set of inputs. Its batch can be resized.
 class BatchedInputs {
  public:
   /// The batch is the first size of the first tensor that has one, and of all tensors with the same first size.
@@ -51,12 +51,12 @@ class BatchedInputs {
       if (tensors[i].size(0) == size_) batch_.push_back({.number = i});
     }
   }
-  /// A tensor whose first size is `times` * a number that all batches have + `plus`.
+  /// A tensor with a first size of `times` * n + `plus`. All batches have the same n.
   struct Batch {
     std::size_t number = 0;  ///< of the tensor
     std::int64_t times = 1, plus = 0;
   };
-  /// `batch`: the tensors that are batches, of which there is at least one. The first one's size is the batch size.
+  /// `batch`: the tensors that are batches, at least one. The first one's size is the batch size.
   BatchedInputs(loaders::CallInputs inputs, std::vector<Batch> batch)
       : inputs_(std::move(inputs)),
         batch_(std::move(batch)),
@@ -106,12 +106,12 @@ class BatchedInputs {
   std::int64_t size_ = 1;
 };
 
-/// A file with its inputs, from which any number of instances is made.
+/// A file with its inputs. It makes any number of instances.
 class FileModel : public std::enable_shared_from_this<FileModel> {
  public:
-  /// Reads the inputs and, of an exported program, what it says of itself; runs no code of the file. `libraries`: those
-  /// that register operators of it. Throws InputError for a file of no known kind, for inputs that cannot be read, and
-  /// for those that an exported program does not take.
+  /// Reads the inputs, and the facts in the file of an exported program. Runs no code of the file. `libraries` register
+  /// operators of the file. Throws InputError for a file of unknown kind, and for inputs that cannot be read or that an
+  /// exported program does not take.
   FileModel(ModelFile file, std::uint64_t seed, std::vector<std::string> libraries)
       : file_(std::move(file)), libraries_(std::move(libraries)) {
     const loaders::Content content(file_.path);
@@ -137,15 +137,15 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
     return facts_ ? std::optional(facts_->device()) : std::nullopt;
   }
 
-  /// The batches that it takes, as far as the file says: those of an exported program.
+  /// The batches that it takes, as far as the file says. Only an exported program says so.
   [[nodiscard]] const BatchRange& batches() const { return batches_; }
   /// The size of an exported program's batch as an expression of its symbols, such as `2*s77`; empty: no size varies.
   [[nodiscard]] const std::string& batch_expression() const { return batch_expression_; }
-  /// Whether batch_expression() is no symbol, times a number, plus a number: which sizes it has is not known then.
+  /// Whether batch_expression() is anything but a symbol times a number plus a number. Then its sizes are unknown.
   [[nodiscard]] bool has_unknown_batches() const { return has_unknown_batches_; }
 
-  /// Throws InputError, with the argument, what was expected and what was found, where the file says that it does not
-  /// take a batch of that size.
+  /// Throws InputError if the file says that it does not take a batch of that size. The message has the argument, the
+  /// expected and the given size.
   void require_batch(std::int64_t size) const {
     if (size != inputs_->size() && !inputs_->has_batch())
       throw InputError({file_.path}, "no tensor of its inputs has a first size that is a batch");
@@ -160,7 +160,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
     if (facts_) (void)loaders::leaves_for(file_.path, *facts_, inputs_->of_size(size), {.matter = false});
   }
 
-  /// The entry by which a program finds it, which keeps this object.
+  /// The entry for the program's list of models. It keeps this object.
   [[nodiscard]] ModelEntry entry() {
     return {.name = file_.name,
             .suite = Suite::own,
@@ -178,7 +178,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
     std::shared_ptr<loaders::BoundCall> call;
 
     [[nodiscard]] c10::IValue operator()(const torch::jit::Stack& inputs) const {
-      // What the interpreter fuses, or differentiates by itself, is in no trace.
+      // A trace would miss code that the interpreter fuses, or differentiates by itself.
       std::optional<torch::jit::GraphOptimizerEnabledGuard> plain;
       if (torch::jit::tracer::isTracing()) plain.emplace(false);
       std::vector<at::Tensor> tensors;
@@ -198,7 +198,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
       throw InputError({file_.inputs}, "these are " + std::to_string(cases.size()) +
                                            " sets of inputs; expected one for a model, as a file or as text");
     try {
-      // The inputs themselves, and those of some instances.
+      // The inputs themselves, and copies for some instances.
       return BatchedInputs(loaders::make_inputs(cases.front(), c10::kCPU, seed, 4));
     } catch (const InputError&) {
       throw;
@@ -229,7 +229,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
     facts_.emplace(content, loaders::choose_model(content, loaders::exported_models(content), file_.program));
     const loaders::CallInputs whole = inputs_->whole();
     const auto leaves = loaders::leaves_for(file_.path, *facts_, whole, {.matter = false});
-    // It names the sizes that may vary: those with the symbol of the first of them are the batch.
+    // It names the sizes that may vary. All that share the first one's symbol are the batch.
     std::vector<BatchedInputs::Batch> batch;
     std::string symbol;
     for (std::size_t i = 0; i < leaves.size(); ++i) {
@@ -250,7 +250,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
     if (!batch.empty()) inputs_.emplace(whole, std::move(batch));
   }
 
-  /// `given`: that of the inputs.
+  /// `given` is the size in the inputs.
   [[nodiscard]] static BatchRange sizes_of(const loaders::ExpectedSize& size, std::int64_t given) {
     if (size.symbol.empty()) return {.low = given, .high = given};
     const auto [low, high] = size.range();

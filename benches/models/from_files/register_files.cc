@@ -41,7 +41,7 @@ class FileOptions {
     throw InputError({}, option + ": " + name_ + ' ' + what + "; expected " + expected);
   }
 
-  /// Throws for options that have no effect on programs whose weights are constants.
+  /// Throws for options that have no effect on programs with constant weights.
   void require_constants() const {
     const std::string holds = "holds its weights as constants, ";
     if (settings_.training)
@@ -125,7 +125,7 @@ class FileOptions {
 };
 
 /// Throws InputError, which lists the files that hold code, unless the command line trusts them. A list runs none of
-/// it; a dry run fails for what the run would fail for.
+/// it. A dry run fails for the same reasons as the run.
 void require_trust(const std::vector<ModelFile>& files, const CommandLine& line) {
   if (line.trust) return;
   loaders::CodeInFiles code;
@@ -142,8 +142,8 @@ void require_trust(const std::vector<ModelFile>& files, const CommandLine& line)
   code.require_none();
 }
 
-/// Throws InputError or Unsupported for what a run would find in the libraries and the files when it loads them, as far
-/// as that can be found without running their code.
+/// Throws InputError or Unsupported for the errors that a run would find when it loads the libraries and files. Finds
+/// only those that show without running their code.
 void require_loadable(const std::vector<ModelFile>& files, const CommandLine& line) {
   for (const auto& library : line.libraries) files::require_library(library);
   for (const auto& file : files) {

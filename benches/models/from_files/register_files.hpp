@@ -9,9 +9,10 @@
 
 namespace pace::benches::models {
 
-/// Registers the files as models of this program, and returns what the driver has to know of them. Throws InputError
-/// for a file of no known kind, for code that is not trusted, for inputs that cannot be read or that an exported
-/// program does not take, for options that cannot act on a file, and in a dry run for files that do not load.
+/// Registers the files as models of this program, and returns the facts that the driver needs. Throws InputError for a
+/// file of no known kind, for code that is not trusted, and for options that cannot act on a file. Throws it for inputs
+/// that cannot be read or that an exported program does not take. In a dry run, throws it also for files that do not
+/// load.
 [[nodiscard]] std::vector<KnownModel> register_files(const std::vector<ModelFile>& files, const CommandLine& line);
 
 }  // namespace pace::benches::models

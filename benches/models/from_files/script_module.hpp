@@ -1,4 +1,4 @@
-// A module of TorchScript as a module of C++, whose tensors it shares.
+// A module of TorchScript as a module of C++. Both share their tensors.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ class AccuracyRun {
               std::ostream& log)
       : entry_(entry), settings_(settings), config_(config), plan_(plan), log_(log) {}
 
-  /// Steps 1 to 5 of torchbench's check_accuracy. A status here is that of all back ends; none: go on.
+  /// Steps 1 to 5 of torchbench's check_accuracy. A status here holds for all back ends; none: go on.
   [[nodiscard]] std::optional<AccuracyStatus> prepare(const Instance& base) {
     if (config_.accuracy.large_models.contains(entry_.name))
       return AccuracyStatus{"pass_due_to_skip", "the list of large models says so"};

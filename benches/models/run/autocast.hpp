@@ -1,4 +1,4 @@
-// Autocast: a scope in which operators choose their own precision.
+// Autocast: a scope where operators choose their own precision.
 #pragma once
 
 #include <ATen/autocast_mode.h>

@@ -58,7 +58,7 @@ struct Runnable {
   std::vector<std::string> notes = {};
 };
 
-/// What a back end is made with.
+/// Inputs for making a back end.
 struct MakeOptions {
   const Settings* settings = nullptr;
   std::shared_ptr<GradScaler> scaler = {};
@@ -125,8 +125,8 @@ inline void describe_capture(Runnable& made, const aot::TracedModel& traced) {
 
 }  // namespace detail
 
-/// How packages are compiled and where they are kept, by what the settings say. Throws InputError for an option of
-/// Inductor that is none.
+/// How packages are compiled and where they are kept, by the settings. Throws InputError for an option of Inductor that
+/// is none.
 [[nodiscard]] inline benches::aot::PackageOptions package_options(const Settings& settings) {
   auto options = benches::aot::definition_package_options();
   for (const auto& directory : settings.packages) options.directories.emplace_back(directory);
@@ -138,11 +138,11 @@ inline void describe_capture(Runnable& made, const aot::TracedModel& traced) {
 
 namespace detail {
 
-/// What a package is found by, or compiled from.
+/// The data that finds a package, or compiles it.
 struct PackageSource {
   TracedInstance traced;
   benches::aot::PackageOptions options;
-  /// Whether random operators are LibTorch's because of what was traced.
+  /// Whether the trace makes random operators LibTorch's.
   bool falls_back = false;
 };
 
@@ -218,7 +218,7 @@ struct PackageSource {
   return made;
 }
 
-/// What a program is found by, or exported from. Inductor's options are none of it.
+/// The data that finds a program, or exports it. Inductor's options are none of it.
 [[nodiscard]] inline PackageSource program_source(const Instance& instance, const MakeOptions& options) {
   if (instance.options.training)
     throw Unsupported("not implemented: an exported program here is a forward alone; nativert needs --inference");
@@ -243,8 +243,8 @@ struct PackageSource {
   return made;
 }
 
-/// What `make` makes, in CUDA graphs. Captures now, on the instance's own inputs, so that a count of what the first
-/// call changes finds nothing.
+/// What `make` makes, in CUDA graphs. Captures now, on the instance's own inputs. Then the first call changes nothing
+/// that a count could find.
 [[nodiscard]] inline Runnable make_captured(Runnable (*make)(Instance, const MakeOptions&), Instance instance,
                                             const MakeOptions& options) {
   const c10::Device device = instance.options.device;
@@ -268,7 +268,7 @@ struct PackageSource {
 
 }  // namespace detail
 
-/// All that there are: those of `built_in_backends`, and whatever a program adds.
+/// All that there are: `built_in_backends`, and whatever a program adds.
 [[nodiscard]] inline std::vector<ModelBackend>& model_backends() {
   const auto captured = [](Runnable (*make)(Instance, const MakeOptions&)) {
     return [make](Instance instance, const MakeOptions& options) {

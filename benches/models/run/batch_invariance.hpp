@@ -19,7 +19,7 @@
 
 namespace pace::benches::models {
 
-/// The inputs with each tensor whose first size is `batch` cut to `size`.
+/// The inputs, with each tensor that has `batch` as its first size cut to `size`.
 [[nodiscard]] inline torch::jit::Stack first_of_batch(const torch::jit::Stack& inputs, std::int64_t batch,
                                                       std::int64_t size) {
   return map_tensors(inputs, [&](const at::Tensor& tensor) {
@@ -27,8 +27,8 @@ namespace pace::benches::models {
   });
 }
 
-/// torchbench's check_batch_invariance: the outputs of `forward` for the first half of a batch, a quarter, ... one
-/// sample, against those of the whole; of those outputs alone whose first size is the batch size. The status is `pass`,
+/// torchbench's check_batch_invariance. Compares the outputs of `forward` for the first half of a batch, a quarter, ...
+/// one sample with the whole batch's. Only outputs with the batch size as their first size count. The status is `pass`,
 /// `pass_due_to_skip` (a batch of one, or no input with it), `fail_to_run`, `fail_to_run_at_batch_N` or
 /// `fail_batch_invariance_at_N`; `message` says why.
 [[nodiscard]] inline std::string batch_invariance(const torch::jit::Stack& inputs, std::int64_t batch,

@@ -24,8 +24,8 @@ namespace pace::benches::models {
   return std::max<std::int64_t>(0, static_cast<std::int64_t>(next));
 }
 
-/// The first batch size of `sizes`, from `first` downwards, at which `runs` does not throw; 1 if none does, or if what
-/// it throws speaks of channels_last. `told` hears of each size that failed and why.
+/// The first batch size of `sizes`, from `first` downwards, where `runs` does not throw. 1 if it always throws, or if
+/// its message names channels_last. `told` hears of each size that failed and why.
 inline std::int64_t find_batch_size(std::int64_t first, const std::function<void(std::int64_t)>& runs,
                                     const std::function<void(std::int64_t, const std::string&)>& told,
                                     const BatchRange& sizes = {}) {

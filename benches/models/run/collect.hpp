@@ -74,8 +74,8 @@ namespace detail {
 }
 
 /// torch._dynamo.testing.collect_results: prediction, loss, gradients and values of parameters by name, buffers by
-/// name, then the gradient of each input: of a list or a tuple that of each tensor in it, of a dict none. A parameter
-/// without a gradient counts as one of zeros. All are copies.
+/// name, then the gradient of each input. A list or a tuple has a gradient for each tensor in it, a dict has none. A
+/// parameter without a gradient counts as one of zeros. All are copies.
 [[nodiscard]] inline c10::IValue collect_results(const Instance& instance, c10::IValue prediction,
                                                  const at::Tensor& loss, const torch::jit::Stack& inputs) {
   const at::NoGradGuard values_alone;

@@ -39,7 +39,7 @@ class PackageSet {
       auto loaded = load_model(entry, plan.instance);
       if (!loaded.instance) throw Unsupported(loaded.message);
       if (loaded.instance->model.by_backend) {
-        // What a program of torch.export needs for NativeRT is its file.
+        // For NativeRT, a program of torch.export needs only its file.
         if (any_has(settings.backends, &BackendTraits::has_package))
           others_.push_back({*loaded.instance, package_options(settings),
                              make_row(entry, settings, plan.instance.batch_size, "aot_inductor")});
@@ -144,7 +144,7 @@ class PackageSet {
       other.row.compilation = phases_of({.whole = *made.compile_seconds});
       take(other.row);
     } catch (...) {
-      // What is wrong with one file, such as a change since it was added, is no reason to leave out the others.
+      // An error in one file, such as a change since it was added, is no reason to leave out the others.
       fail(log, other.instance.name(), current_failed().message);
     }
   }

@@ -25,8 +25,7 @@
 
 namespace pace::benches::models {
 
-/// Returns whether a package can hold the step of that optimiser. torchbench compiles Adam's step, and leaves that of
-/// SGD out of what it compiles.
+/// Returns whether a package can hold the step of that optimiser. torchbench compiles Adam's step, but not SGD's.
 [[nodiscard]] inline bool compiles_update(const OptimizerOptions& options) {
   return options.algorithm == OptimizerOptions::Algorithm::adam && options.code == OptimizerOptions::Code::foreach &&
          options.capturable;
@@ -38,11 +37,11 @@ namespace pace::benches::models {
 /// its parameter, as autograd lays it out.
 class TracedUpdate {
  public:
-  /// Runs the step once, and puts back what it has written. Throws Unsupported with the reason if it cannot be traced.
+  /// Runs the step once, and undoes its writes. Throws Unsupported with the reason if it cannot be traced.
   TracedUpdate(const Instance& instance, const OptimizerOptions& options) : trained_(trained_parameters(instance)) {
     const at::NoGradGuard values_alone;
     const DefaultFlags flags;
-    // Tensors on the same memory, whose gradients are set for the trace alone.
+    // Tensors on the same memory. Their gradients are set for the trace alone.
     for (const auto& parameter : trained_) parameters_.push_back(parameter.detach());
     updater_ = std::make_shared<Updater>(parameters_, options);
     aot::Definition definition;
@@ -63,7 +62,7 @@ class TracedUpdate {
   [[nodiscard]] const aot::Traced& traced() const noexcept { return traced_; }
 
   /// Returns the operands of a step with the gradients that the parameters have now. Gradients of another layout are
-  /// copied. A parameter without a gradient gets one of zeros, with which Adam leaves it as it is.
+  /// copied. A parameter without a gradient gets one of zeros, so that Adam does not change it.
   [[nodiscard]] std::vector<at::Tensor> operands() const {
     std::vector<at::Tensor> gradients;
     gradients.reserve(trained_.size());

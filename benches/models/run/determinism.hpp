@@ -10,7 +10,7 @@
 namespace pace::benches::models {
 
 /// torchbench's set-up for accuracy runs, until the scope ends: deterministic algorithms, cuDNN's and oneDNN's
-/// deterministic kernels, no search for the fastest, no TF32, no sums in half precision inside attention; and cuBLAS
+/// deterministic kernels, no search for the fastest. No TF32, and no sums in half precision inside attention. cuBLAS
 /// gets the workspace that makes it deterministic, if it has none.
 class Deterministic {
  public:

@@ -31,8 +31,8 @@ namespace pace::benches::models {
   return make_instance(*instance.entry, options).model.inputs;
 }
 
-/// Which tensors of all inputs are batches: those whose first size is the batch size, and grows with it. Throws
-/// Unsupported where another batch changes anything else in the inputs, or nothing.
+/// Which tensors of all inputs are batches: tensors with the batch size as their first size, which grows with it.
+/// Throws Unsupported where another batch changes anything else in the inputs, or nothing.
 [[nodiscard]] inline std::vector<std::size_t> batch_inputs(const Instance& instance) {
   const std::int64_t size = instance.options.batch_size;
   const auto owns = tensors_of_inputs(instance.model.inputs);
@@ -54,8 +54,8 @@ namespace pace::benches::models {
 
 namespace detail {
 
-/// Empty: `made` is as near to `expected` as rounding leaves it. Half of the digits of float32 (or of a half type) may
-/// get lost in a deep network; what was baked in for another batch is wrong altogether.
+/// Empty: `made` is as near to `expected` as rounding leaves it. A deep network may lose half of the digits of float32
+/// (or of a half type). Values baked in for another batch are wrong altogether.
 [[nodiscard]] inline std::string far_from(const std::vector<at::Tensor>& expected, const std::vector<at::Tensor>& made,
                                           bool values) {
   if (made.size() != expected.size()) return "it returns another number of tensors than eager";
@@ -82,8 +82,8 @@ namespace detail {
   return size <= sizes.high - sizes.step ? size + sizes.step : size - sizes.step;
 }
 
-/// Throws Unsupported unless `made`, which uses the parameters and buffers of `instance`, answers for `given`, a batch
-/// of `size` samples, what eager does; where eager draws random numbers, the sizes of the answer alone count.
+/// Throws Unsupported unless `made` answers as eager does for `given`, a batch of `size` samples. `made` uses the
+/// parameters and buffers of `instance`. If eager draws random numbers, only the sizes of the answer count.
 inline void check_other_batch(const Instance& instance, const aot::ModelStep& made, std::int64_t size,
                               const torch::jit::Stack& given) {
   const pace::detail::RandomStateKept random;

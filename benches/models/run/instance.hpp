@@ -120,9 +120,9 @@ inline void require_usable_input(const std::string& which, const c10::IValue& in
   return instance;
 }
 
-/// Another instance of the same model whose parameters, buffers and inputs have the values that those of `from` have,
-/// in the precision and on the device that `options` ask for. Throws Error where making the model again does not give
-/// tensors of the same names and shapes.
+/// Another instance of the same model. Parameters, buffers and inputs have the values of `from`. `options` name the
+/// precision and the device. Throws Error where making the model again does not give tensors of the same names and
+/// shapes.
 [[nodiscard]] inline Instance copy_instance(const Instance& from, InstanceOptions options) {
   options.seed = from.options.seed;
   options.size = from.options.size;
@@ -175,7 +175,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// What is trained, once each.
+/// The trained parameters, once each.
 [[nodiscard]] inline std::vector<at::Tensor> trained_parameters(const Instance& instance) {
   auto all = detail::without_repeats(instance.model.module->parameters());
   std::erase_if(all, [](const at::Tensor& tensor) { return !tensor.requires_grad(); });
@@ -191,7 +191,7 @@ namespace detail {
 }
 
 /// Holds the values that buffers, parameters that are not trained, and inputs have now, and puts them back when it
-/// ends: a model may write to all of these, and what a CUDA graph writes advances no version.
+/// ends: a model may write to all of these, and a CUDA graph's writes advance no version.
 class StateKept {
  public:
   explicit StateKept(const Instance& instance) : tensors_(fixed_tensors(instance)) {

@@ -36,7 +36,7 @@ struct Iterating {
 
 namespace detail {
 
-/// Makes `update` the step of the optimiser; what it took is added to what the runnable took.
+/// Makes `update` the step of the optimiser. Its costs are added to the runnable's.
 inline void take_compiled(Iterating& iterating, CompiledUpdate update) {
   Runnable& runnable = iterating.runnable;
   iterating.optimizer_bytes = update.state_bytes;
@@ -51,9 +51,9 @@ inline void take_compiled(Iterating& iterating, CompiledUpdate update) {
 }  // namespace detail
 
 /// Gives `iterating` the optimiser of optimizer_options(). Where the settings ask for it, a back end that is compiled
-/// has Adam's step compiled, too. The step is a CUDA graph where the step before it is one, unless a scaler, which
-/// reads on the host whether gradients are finite, or the optimiser's code keep it from that. Throws Unsupported with
-/// the reason if the optimiser cannot be compiled.
+/// has Adam's step compiled, too. The step is a CUDA graph if the step before it is one. The optimiser's code may
+/// prevent that, and so does a scaler: it reads on the host whether gradients are finite. Throws Unsupported with the
+/// reason if the optimiser cannot be compiled.
 inline void add_optimizer(Iterating& iterating, const Config& config, const Settings& settings,
                           double rate = learning_rate) {
   Runnable& runnable = iterating.runnable;
@@ -111,7 +111,7 @@ inline void update_parameters(const std::vector<at::Tensor>& parameters, const s
   if (scaler != nullptr) scaler->update();
 }
 
-/// In inference what the model answers; in training what collect_results() makes of it if `collect`, else None.
+/// Returns the model's answer in inference. In training, returns collect_results() of it if `collect`, else None.
 inline c10::IValue iterate(Iterating& iterating, const torch::jit::Stack& inputs, bool collect) {
   Runnable& runnable = iterating.runnable;
   auto& step = runnable.model.step;
@@ -131,13 +131,13 @@ inline c10::IValue iterate(Iterating& iterating, const torch::jit::Stack& inputs
   if (!collect) return {};
   const c10::IValue answered = answer(output);
   const at::NoGradGuard values_alone;
-  // Those of a CUDA graph are overwritten by the next step.
+  // The next step overwrites the results of a CUDA graph.
   c10::IValue predictions;
   if (answered.isTuple()) predictions = check::clone_ivalue(answered.toTupleRef().elements().at(1));
   return collect_results(runnable.instance, std::move(predictions), detail::loss_in(answered), own);
 }
 
-/// torchbench's run_n_iterations; what the last one returned. Throws InputError unless `iterations` is at least 1.
+/// torchbench's run_n_iterations. Returns the last result. Throws InputError unless `iterations` is at least 1.
 [[nodiscard]] inline c10::IValue run_iterations(Iterating& iterating, std::int64_t iterations) {
   if (iterations < 1) throw InputError({}, "--iterations: expected at least 1, found " + std::to_string(iterations));
   const torch::jit::Stack inputs = iterating.runnable.instance.model.inputs;

@@ -22,7 +22,7 @@ struct Loaded {
   std::string status = {}, message = {};
 };
 
-/// Throws InputError for what is wrong with the settings; everything else is a status.
+/// Throws InputError for wrong settings; everything else is a status.
 [[nodiscard]] inline Loaded load_model(const ModelEntry& entry, const InstanceOptions& options) {
   Loaded loaded;
   try {

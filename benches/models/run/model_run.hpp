@@ -16,7 +16,7 @@
 
 namespace pace::benches::models::detail {
 
-/// What the modes share.
+/// The common parts of the modes.
 struct ModelRun {
   const ModelEntry& entry;
   const Settings& settings;

@@ -73,8 +73,8 @@ namespace pace::benches::models::detail {
     std::string message;
     const auto status = check(name, message);
     if (status.starts_with("fail_batch_invariance") && name != "eager") {
-      // Whose fault is it? Kernels that LibTorch calls may sum in an order that depends on the batch: MKL's matrix
-      // products on a CPU do below four rows, and a convolution of one sample is made by other code than oneDNN's.
+      // Eager shows whether the back end is at fault. LibTorch's kernels may sum in an order that depends on the batch.
+      // MKL's matrix products on a CPU do below four rows, and other code than oneDNN's convolves a single sample.
       std::string ignored;
       message += check("eager", ignored) == "pass" ? "; eager is batch invariant" : "; so does eager's";
     }

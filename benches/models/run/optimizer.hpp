@@ -23,9 +23,9 @@ namespace pace::benches::models {
 /// Both of torchbench's.
 inline constexpr double learning_rate = 0.01;
 
-/// The rate of a mode. 0: the same operators on the same sizes as any other rate, after which parameters have the
-/// values they had, so that steps of back ends that are called unequally often can be compared. Under `compat` weights
-/// change, as torchbench's do.
+/// The rate of a mode. 0: runs the same operators on the same sizes as any other rate, and parameters keep their
+/// values. So steps stay comparable if back ends are called unequally often. Under `compat` weights change, as
+/// torchbench's do.
 [[nodiscard]] inline double rate_of(const Settings& settings) {
   return settings.mode == Mode::performance && !settings.compat ? 0 : learning_rate;
 }
@@ -55,8 +55,8 @@ inline constexpr double learning_rate = 0.01;
   return (options.algorithm == OptimizerOptions::Algorithm::sgd ? "sgd, " : "adam, ") + settings.optimizer_code;
 }
 
-/// torch.amp.GradScaler, which LibTorch has no C++ of: multiplies what the backward starts from, divides the gradients
-/// again, leaves a step out whose gradients are not finite, and adapts.
+/// torch.amp.GradScaler, which LibTorch has no C++ of: multiplies the start of the backward, divides the gradients
+/// again, and skips a step if its gradients are not finite. Then it adapts.
 class GradScaler {
  public:
   explicit GradScaler(c10::Device device, double scale = 65536)
@@ -64,7 +64,7 @@ class GradScaler {
         found_infinite_(at::zeros({}, scale_.options())),
         growth_(at::zeros({}, scale_.options().dtype(at::kInt))) {}
 
-  /// What the backward of a loss starts from: the scale, in the loss's type.
+  /// The start of a loss's backward: the scale, in the loss's type.
   [[nodiscard]] at::Tensor gradient_for(const at::Tensor& loss) const { return scale_.to(loss.scalar_type()); }
 
   /// Once after each backward: divides the gradients of `parameters` by the scale. Whether all of them are finite.
@@ -79,7 +79,8 @@ class GradScaler {
     return found_infinite_.item<float>() == 0;
   }
 
-  /// Once after each step: half the scale where gradients were not finite, twice after 2000 steps in which all were.
+  /// Once after each step: half the scale if gradients were not finite, twice the scale after 2000 steps with finite
+  /// ones.
   void update() {
     constexpr double growth = 2, backoff = 0.5;
     constexpr std::int64_t interval = 2000;

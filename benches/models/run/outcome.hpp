@@ -1,4 +1,4 @@
-// What an exception means for a model: its status, and the words for it.
+// The meaning of an exception for a model: its status, and the words for it.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct Failed {
 
 namespace detail {
 
-/// The line that says what is wrong: the first, but the last where TorchScript's interpreter prints its stack first.
+/// The line that names the error: the first, but the last where TorchScript's interpreter prints its stack first.
 [[nodiscard]] inline std::string telling_line(std::string message) {
   while (!message.empty() && message.back() == '\n') message.pop_back();
   if (message.starts_with("The following operation failed in the TorchScript interpreter"))
@@ -50,8 +50,8 @@ namespace detail {
   return failed;
 }
 
-/// A device from its name: `cpu`, `cuda`, `cuda:1`. Throws InputError for what is no device, DeviceMissing for one that
-/// this machine or this LibTorch does not have.
+/// A device from its name: `cpu`, `cuda`, `cuda:1`. Throws InputError if it names no device, DeviceMissing if this
+/// machine or this LibTorch does not have it.
 [[nodiscard]] inline c10::Device find_device(const std::string& name) {
   const auto device = [&] {
     try {

@@ -1,4 +1,4 @@
-// Outputs in files, to be compared bit by bit with those of another run.
+// Outputs in files, for a comparison bit by bit with another run.
 #pragma once
 
 #include <filesystem>

@@ -45,7 +45,7 @@ namespace pace::benches::models {
   return check;
 }
 
-/// Options of a comparison whose samples are runs of `iterations_per_run`, `repeat` of them for each back end.
+/// Options of a comparison. Each sample is a run of `iterations_per_run`, and each back end has `repeat` samples.
 [[nodiscard]] inline Options performance_options(const Settings& settings, c10::Device device) {
   if (settings.repeat < 1 || settings.iterations_per_run < 1)
     throw InputError({}, "--repeat and --iterations-per-run: expected at least 1 of each");
@@ -58,7 +58,7 @@ namespace pace::benches::models {
   options.budget = options.hard_limit = std::chrono::hours(8);
   options.stop = StopPolicy::budget;
   if (device.is_cuda()) {
-    // What a caller waits for, launches included; graphs of the baseline would hide what a CUDA graph gains.
+    // Measures a caller's wait, launches included. Graphs of the baseline would hide a CUDA graph's gain.
     options.clock = ClockChoice::wall;
     options.mode_share = 0;
     // Copies of all operands for each implementation would be graphs of all models for each as well.
@@ -167,14 +167,14 @@ inline void randomize_in_place(const torch::jit::Stack& inputs) {
 
 }  // namespace detail
 
-/// The batches of a comparison with --dynamic-batch-only: of sizes that all usable candidates take, and whose answers
-/// are eager's. Those that answer otherwise have the status `fail_to_run`.
+/// The batches of a comparison with --dynamic-batch-only. All usable candidates take their sizes, and answer as eager
+/// does. Candidates that answer otherwise get the status `fail_to_run`.
 [[nodiscard]] inline BatchSchedule schedule_batches(const Candidate& eager, std::vector<Candidate>& candidates) {
   BatchRange taken{.low = 2};
   for (const Candidate& candidate : candidates) {
     if (!candidate.usable()) continue;
     const auto& own = candidate.iterating->runnable.batches;
-    // All take eager's size: what is a multiple of their steps away from it is taken by all.
+    // All take eager's size. So all take sizes that differ from it by a multiple of all steps.
     taken = {.low = std::max(taken.low, own.low),
              .high = std::min(taken.high, own.high),
              .step = std::lcm(taken.step, own.step)};
@@ -212,7 +212,7 @@ inline void randomize_in_place(const torch::jit::Stack& inputs) {
   for (const auto& candidate : candidates) {
     if (!candidate.usable()) continue;
     detail::add_implementation(comparison, candidate, schedule, settings.training, false);
-    // A CUDA graph writes to the same memory each time. A step of a training returns gradients, of which that is known.
+    // A CUDA graph writes to the same memory each time. For the gradients of a training step, this is known already.
     if (candidate.iterating->runnable.fixed_addresses && !settings.training) comparison.reuses_outputs(candidate.name);
   }
   if (settings.no_slower_than && std::ranges::any_of(candidates, &Candidate::usable))
@@ -232,7 +232,7 @@ namespace detail {
   return RowResult::passed;
 }
 
-/// What the comparison found of one candidate.
+/// The figures of one candidate.
 inline void take_figures(const Result& result, const std::string& name, Row& row, PerformanceFigures& figures) {
   const auto& found = result[name];
   figures.status = status_of(found.outcome);

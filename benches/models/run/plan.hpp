@@ -1,4 +1,4 @@
-// What a run of a model is made of, from settings and lists: device, batch size, precision, mode.
+// Makes the parts of a model's run from settings and lists: device, batch size, precision, mode.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +32,8 @@ namespace pace::benches::models {
   return 1;
 }
 
-/// As torchbench: what was asked for; in accuracy runs the suite's, unless inputs are given; else the list's; else the
-/// model's own. In accuracy runs never above the list's bound. A model whose batch size must not change has its own.
+/// As torchbench: the requested one. In accuracy runs the suite's, unless inputs are given. Otherwise the list's, or
+/// else the model's own. In accuracy runs never above the list's bound. A model with a fixed batch size has its own.
 [[nodiscard]] inline std::int64_t choose_batch_size(const ModelEntry& entry, const Settings& settings,
                                                     const Config& config) {
   const std::int64_t own = settings.training ? entry.training_batch : entry.inference_batch;

@@ -18,7 +18,7 @@ struct ChosenPrecision {
   std::optional<at::ScalarType> cast = {};
   /// The type of autocast around forward and loss; none: there is none.
   std::optional<at::ScalarType> autocast = {};
-  /// Why it is not what was asked for; empty: it is.
+  /// Why it differs from the requested one; empty: it does not.
   std::string warning = {};
 
   [[nodiscard]] bool operator==(const ChosenPrecision&) const = default;

@@ -65,7 +65,7 @@ void run_extras(const ModelRun& run, std::vector<Candidate*> candidates) {
   Candidate eager = make_candidate("eager", base, run.plan, settings);
   std::vector<Candidate> candidates;
   const auto ready = [&](Candidate& candidate) {
-    // torchbench's steps change the weights they go on with; those of a comparison must all answer the same.
+    // torchbench's steps change the weights for the next ones. Steps of a comparison must all answer the same.
     add_optimizer(candidate, run.config, settings, rate_of(settings));
     warm_up_candidate(candidate, settings);
   };

@@ -11,9 +11,9 @@
 
 namespace pace::benches::models {
 
-/// One row for each back end asked for, in that order (one for eager where the mode asks for none). `log` takes what a
-/// person may want to know beside. Throws InputError for settings that make no sense; what goes wrong with the model,
-/// with a back end or with the device is a status in its row: nothing else is thrown.
+/// One row for each back end asked for, in that order (one for eager where the mode asks for none). `log` takes further
+/// messages for a person. Throws InputError for settings that make no sense; what goes wrong with the model, with a
+/// back end or with the device is a status in its row: nothing else is thrown.
 [[nodiscard]] std::vector<Row> run_model(const ModelEntry& entry, const Settings& settings, const Config& config,
                                          std::ostream& log);
 

@@ -25,14 +25,14 @@
 
 namespace pace::benches::models {
 
-/// What the model answers, in its precision, under the caller's grad mode.
+/// The model's answer, in its precision, under the caller's grad mode.
 [[nodiscard]] inline c10::IValue forward_of(const Instance& instance, const torch::jit::Stack& inputs) {
   std::optional<Autocast> autocast;
   if (instance.options.autocast) autocast.emplace(instance.options.device.type(), *instance.options.autocast);
   return instance.model.forward(inputs);
 }
 
-/// What a training step answers.
+/// The answer of a training step.
 enum class StepAnswer {
   /// A scalar.
   loss,
@@ -42,7 +42,7 @@ enum class StepAnswer {
 
 namespace detail {
 
-/// The tensors of a prediction, but for the loss where a model returns that itself.
+/// The tensors of a prediction. Leaves out the loss if the model returns it itself.
 [[nodiscard]] inline std::vector<at::Tensor> predictions_beside(const at::Tensor& loss, const c10::IValue& prediction) {
   std::vector<at::Tensor> predictions;
   for (const auto& tensor : check::tensors_of(prediction))
@@ -50,15 +50,15 @@ namespace detail {
   return predictions;
 }
 
-/// The loss in what a training step's forward has returned.
+/// The loss within the result of a training step's forward.
 [[nodiscard]] inline at::Tensor loss_in(const c10::IValue& output) {
   return (output.isTuple() ? output.toTupleRef().elements().at(0) : output).toTensor();
 }
 
 }  // namespace detail
 
-/// The model itself: in training its forward returns what `answer` says, and the backward starts from the loss; in
-/// inference what the model answers. With a scaler the backward starts from its scale.
+/// The model itself. In training, its forward returns the form that `answer` names, and the backward starts from the
+/// loss. With a scaler, it starts from the scale. In inference, the step returns the model's answer.
 [[nodiscard]] inline aot::ModelStep eager_step(const Instance& instance, const std::shared_ptr<GradScaler>& scaler = {},
                                                StepAnswer answer = StepAnswer::loss) {
   aot::ModelStep step{.inputs = instance.model.inputs, .step = {}, .buffers = fixed_tensors(instance)};
@@ -89,14 +89,14 @@ namespace detail {
   return step;
 }
 
-/// What a compiled backward of such a step starts from.
+/// The gradient that starts a compiled backward of such a step.
 [[nodiscard]] inline GradientOf gradient_of_loss(const std::shared_ptr<GradScaler>& scaler) {
   if (!scaler) return gradient_of();
   return [scaler](const at::Tensor& loss) { return scaler->gradient_for(loss); };
 }
 
-/// All gradients of a step in one vector, in float32: what they are as a whole, in which a gradient that is nothing but
-/// rounding (that of a bias in front of a batch norm) counts for as little as it weighs.
+/// All gradients of a step in one vector, in float32. A gradient that is only rounding weighs little in it, such as the
+/// gradient of a bias in front of a batch norm.
 [[nodiscard]] inline std::vector<at::Tensor> gradients_as_one(const std::vector<at::Tensor>& parameters) {
   const at::NoGradGuard values_alone;
   std::vector<at::Tensor> flat;

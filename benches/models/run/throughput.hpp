@@ -30,7 +30,8 @@ struct Throughput {
 
 /// PyTorch's throughput benchmark: a thread for each of `callers`, which warms up, waits for the others, and then takes
 /// calls from a common counter until `iterations` have been taken in all. `finish` is called by each thread after its
-/// last call, before the time ends. Throws InputError for counts below 1, and what a caller threw first.
+/// last call, before the time ends. Throws InputError for counts below 1, and passes on the first exception of a
+/// caller.
 [[nodiscard]] inline Throughput measure_throughput(const std::vector<std::function<void()>>& callers,
                                                    std::int64_t iterations, std::int64_t warm_up_iterations,
                                                    const std::function<void()>& finish = {}) {

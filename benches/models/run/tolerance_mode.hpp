@@ -1,4 +1,4 @@
-// Tolerance runs: how far a back end's numbers are from those of eager on a CPU.
+// Tolerance runs: how far a back end's numbers are from eager's on a CPU.
 #pragma once
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 
 namespace pace::benches::models {
 
-/// What a policy depends on, beside the name.
+/// The inputs of a policy beside the name.
 struct ToleranceCase {
   Suite suite = Suite::torchbench;
   bool training = false;
@@ -75,9 +75,9 @@ namespace detail {
 }  // namespace detail
 
 /// torchbench.py's, huggingface.py's and timm_models.py's get_tolerance_and_cosine_flag. The lists of the two latter
-/// are `higher` (training 2e-2, inference 4e-3; training 4e-2) and `even_higher` (on a CPU 5e-3; training 8e-2). The
-/// list of timm_models.py for freezing is `freezing.even_higher` (inference 8e-2), as that of torchbench.py (in half
-/// types).
+/// are `higher` (training 2e-2, inference 4e-3; training 4e-2) and `even_higher` (on a CPU 5e-3; training 8e-2). For
+/// freezing, timm_models.py and torchbench.py have the list `freezing.even_higher` (inference 8e-2; torchbench.py: in
+/// half types).
 [[nodiscard]] inline Tolerance tolerance_of(const ToleranceCase& the, std::string_view name, const Config& config) {
   switch (the.suite) {
     case Suite::torchbench:

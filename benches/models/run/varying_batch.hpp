@@ -59,8 +59,8 @@ class DrawnBatches {
 /// memory of its own.
 class BatchSchedule {
  public:
-  /// The other sizes lie from 0.8 to 1.2 times the instance's, or are those next to it, and are among `taken`. There
-  /// are none of a batch of one, and of a model whose inputs have no batch.
+  /// The other sizes lie from 0.8 to 1.2 times the instance's, or are those next to it, and are among `taken`. A batch
+  /// of one has none, and neither have inputs without a batch.
   BatchSchedule(const Instance& instance, const BatchRange& taken) {
     const std::int64_t own = instance.options.batch_size;
     add(own, instance.model.inputs);
@@ -116,7 +116,7 @@ class BatchSchedule {
     const auto begin = operands.begin() + (number < 0 ? number + count : number) * inputs;
     return {begin, begin + inputs};
   }
-  /// Makes the operands those of the round after the one of the last call: each batch as often as the others.
+  /// Sets the operands of the next round: each batch as often as the others.
   void advance(const torch::jit::Stack& operands) {
     next_ = (next_ + 1) % sizes_.size();
     operands.back().toTensor().fill_(static_cast<std::int64_t>(next_));

@@ -1,4 +1,4 @@
-// The first calls of a runnable: what they take in time, which shows what compiling takes, and in memory.
+// The first calls of a runnable: their time, which shows the time of compiling, and their memory.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ namespace pace::benches::models {
 
 /// Which figure of memory a scope comes to.
 enum class MemoryFigure {
-  /// The most that LibTorch's allocator of the device had handed out at once of what was asked of it in the scope.
+  /// Peak of the memory that was requested in this scope from LibTorch's allocator of the device.
   peak,
   /// On a CPU as torchbench has it: the resident memory of the whole process at the end, which is no peak, and has what
   /// other back ends hold in it. On a GPU the peak.
@@ -56,7 +56,7 @@ class CpuMemory final : public c10::MemoryReportingInfoBase {
       held_[address] = bytes;
       most_ = std::max(most_, now_ += bytes);
     } else if (const auto found = held_.find(address); found != held_.end()) {
-      // What was allocated before the scope counts neither when it is held nor when it is freed.
+      // Earlier allocations do not count, neither while they exist nor when they are freed.
       now_ -= found->second;
       held_.erase(found);
     }
@@ -76,9 +76,9 @@ class CpuMemory final : public c10::MemoryReportingInfoBase {
 
 }  // namespace detail
 
-/// Memory in the course of a scope: of what is allocated in it by the thread that it is in, and by those that LibTorch
-/// hands that thread's state on to. Models that only stand by, and what ran before, do not count. Nor does memory that
-/// libraries such as oneDNN take from the system themselves.
+/// Memory in the course of a scope: of allocations by its thread, and by threads that get this thread's state from
+/// LibTorch. Models that only stand by, and what ran before, do not count. Nor does memory that libraries such as
+/// oneDNN take from the system themselves.
 class PeakMemory {
  public:
   explicit PeakMemory(c10::Device device, MemoryFigure figure = MemoryFigure::peak) : device_(device), figure_(figure) {

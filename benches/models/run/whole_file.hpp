@@ -8,7 +8,7 @@
 
 namespace pace::benches::models {
 
-/// What is there under that name stays until all is written. Throws Error with the path and the reason, as OutputFile.
+/// An existing file of that name stays until all is written. Throws Error with the path and the reason, as OutputFile.
 inline void write_whole(const std::filesystem::path& path, std::string_view bytes) {
   OutputFile file(path.string(), /*replaces=*/true);
   file.append(bytes);

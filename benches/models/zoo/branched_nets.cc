@@ -1,5 +1,5 @@
-// Networks whose layers' outputs are put beside each other: DenseNet-121 (Huang et al., CVPR 2017) and ShuffleNetV2 1.0
-// (Ma et al., ECCV 2018), as torchvision has them.
+// Networks that concatenate outputs of layers: DenseNet-121 (Huang et al., CVPR 2017) and ShuffleNetV2 1.0 (Ma et al.,
+// ECCV 2018), as torchvision has them.
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/max_pool2d.h>

@@ -82,7 +82,7 @@ template <std::size_t Texts = 1, class Make>
     auto network = make(small, text);
     const auto draw = [&] { return at::randint(text.vocabulary, {request.batch_size, text.length}, at::kLong); };
     auto model = [&] {
-      // One after another: the order in which arguments are computed is the compiler's.
+      // One after another: the compiler chooses the order of computing arguments.
       const at::Tensor first = draw(), second = draw();
       if constexpr (Texts == 1) return benches::models::make_model(std::move(network), first, second);
       if constexpr (Texts == 2) return benches::models::make_model(std::move(network), first, second, draw());

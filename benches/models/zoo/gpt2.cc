@@ -38,8 +38,8 @@ struct DecoderLayer : torch::nn::Module {
   std::shared_ptr<FeedForward> feed;
 };
 
-/// Tokens and labels of [batch, length]; what follows a token is what its scores are for. The scores are products with
-/// the tokens' embeddings.
+/// Tokens and labels of [batch, length]; the scores of a token predict the next one. The scores are products with the
+/// tokens' embeddings.
 struct Gpt2 : torch::nn::Module {
   Gpt2(std::int64_t vocabulary, std::int64_t length, std::int64_t depth, std::int64_t features, std::int64_t heads)
       : words(register_module("words", torch::nn::Embedding(vocabulary, features))),

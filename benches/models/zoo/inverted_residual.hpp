@@ -15,8 +15,8 @@
 
 namespace pace::benches::zoo {
 
-/// One block. A 1x1 convolution widens (not if `wide` is `in`), a depthwise one of kernel `side` has the stride, a
-/// squeeze and excitation weighs the channels (unless `squeezed` is 0), a 1x1 convolution without activation narrows.
+/// One block. A 1x1 convolution widens (not if `wide` is `in`), and a depthwise one of kernel `side` has the stride. A
+/// squeeze and excitation weighs the channels (unless `squeezed` is 0). A 1x1 convolution without activation narrows.
 struct InvertedOptions {
   std::int64_t in, wide, out, side, stride;
   Activation activation;
@@ -24,12 +24,12 @@ struct InvertedOptions {
   bool residual = true;
 };
 
-/// What the blocks of a network share.
+/// The common style of a network's blocks.
 struct InvertedStyle {
   Norm norm = {};
   Activation squeeze_inner = Activation::relu, squeeze_gate = Activation::hardsigmoid;
-  /// Probability with which the last block's residual is dropped for an image, in training mode (Huang et al., ECCV
-  /// 2016); it grows linearly from none at the first.
+  /// Probability of dropping the last block's residual for an image, in training mode (Huang et al., ECCV 2016). It
+  /// grows linearly from 0 at the first block.
   double stochastic_depth = 0;
 };
 

@@ -1,5 +1,5 @@
 // A language model of two LSTM layers (Zaremba et al., 2014), in the sizes of PyTorch's word_language_model example
-// with the words of WikiText-2; batch first, since here that is what marks a batch.
+// with the words of WikiText-2. Batch first, as this program recognises a batch by its first size.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/nn/modules/rnn.h>

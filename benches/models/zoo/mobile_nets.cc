@@ -1,5 +1,5 @@
 // Networks for telephones: MobileNetV2 (Sandler et al., CVPR 2018), MobileNetV3-Large (Howard et al., ICCV 2019),
-// MNASNet 1.0 (Tan et al., CVPR 2019) and EfficientNet-B0 (Tan and Le, ICML 2019), as torchvision has them.
+// MNASNet 1.0 (Tan et al., CVPR 2019) and EfficientNet-B0 (Tan and Le, ICML 2019). All are as torchvision has them.
 #include <cmath>
 
 #include "benches/models/zoo/entry.hpp"

@@ -1,6 +1,5 @@
-// Networks of plain convolutions: VGG-16 (Simonyan and Zisserman, ICLR 2015), SqueezeNet 1.1 (Iandola et al., 2016),
-// both as torchvision has them; and of DCGAN (Radford et al., ICLR 2016) the discriminator, which is what torchbench
-// runs.
+// Networks of plain convolutions: VGG-16 (Simonyan and Zisserman, ICLR 2015) and SqueezeNet 1.1 (Iandola et al., 2016),
+// both as torchvision has them. Also the discriminator of DCGAN (Radford et al., ICLR 2016), as torchbench runs it.
 #include <ATen/ops/cat.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/leaky_relu.h>

@@ -36,7 +36,7 @@ struct ResidualBlock : torch::nn::Module {
   ResidualBlock(std::int64_t in, std::int64_t out, std::int64_t stride)
       : around(register_module("around", shortcut(in, out, stride))) {}
 
-  /// What the input passes on its way around a block whose output has another shape; empty otherwise.
+  /// The shortcut of the input around a block that changes the shape; empty otherwise.
   [[nodiscard]] static torch::nn::Sequential shortcut(std::int64_t in, std::int64_t out, std::int64_t stride) {
     if (in == out && stride == 1) return torch::nn::Sequential();
     return torch::nn::Sequential(convolution(in, out, 1, stride), torch::nn::BatchNorm2d(out));

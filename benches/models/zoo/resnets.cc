@@ -1,5 +1,5 @@
-// ResNet-18, ResNet-50 and ResNeXt-50; and the actor of "Learning to paint with model-based deep reinforcement
-// learning" (Huang et al., ICCV 2019), which is a ResNet-18 of canvas, image, step and coordinates.
+// ResNet-18, ResNet-50, ResNeXt-50, and the actor of "Learning to paint with model-based deep reinforcement learning"
+// (Huang et al., ICCV 2019). The actor is a ResNet-18 of canvas, image, step and coordinates.
 #include "benches/models/zoo/resnet.hpp"
 
 #include "benches/models/zoo/entry.hpp"

@@ -11,10 +11,10 @@
 
 namespace pace::benches::zoo {
 
-/// Sets the running averages of batch norms to those of a batch of images, as if the network had been trained. With the
-/// averages that it begins with, what passes dozens of layers in eval mode may end as next to nothing. Nothing is
-/// dropped meanwhile, as nothing will be in eval mode: what one dropped block leaves too small grows from layer to
-/// layer, to scores of thousands in EfficientNet. A network without any is left alone, and `images()` not called.
+/// Sets the running averages of batch norms by a batch of images, as if the network had been trained. With its initial
+/// averages, values may end as next to nothing after dozens of layers in eval mode. Drops no block meanwhile, as in
+/// eval mode. One dropped block would leave averages too small, and the error grows from layer to layer, to scores of
+/// thousands in EfficientNet. A network without any is left alone, and `images()` not called.
 template <class Network, class Images>
 void settle(Network& network, Images images) {
   const at::NoGradGuard no_gradients;

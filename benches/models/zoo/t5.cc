@@ -80,7 +80,7 @@ struct PositionBias : torch::nn::Module {
     const std::int64_t buckets = causal ? 32 : 16, exact = buckets / 2;
     const at::Tensor distance = causal ? ahead.neg().clamp_min(0) : ahead.abs();
     const double per_log = static_cast<double>(buckets - exact) / std::log(128. / static_cast<double>(exact));
-    // Values for what is nearer than `exact` are not used.
+    // Values for distances below `exact` are not used.
     const at::Tensor grown = at::log(distance.to(at::kFloat) / static_cast<double>(exact)) * per_log;
     const at::Tensor far = (grown.clamp_min(0).to(at::kLong) + exact).clamp_max(buckets - 1);
     at::Tensor bucket = at::where(distance < exact, distance, far);
@@ -141,7 +141,7 @@ struct Half : torch::nn::Module {
   std::shared_ptr<ScaleNorm> norm;
 };
 
-/// Two texts and labels of [batch, length]: what is read, what has been written of the answer, what is to be written.
+/// Two texts and labels of [batch, length]: the text to read, the answer so far, and the tokens to write.
 struct T5 : torch::nn::Module {
   T5(std::int64_t vocabulary, const Sizes& sizes)
       : words(register_module("words", torch::nn::Embedding(vocabulary, sizes.features))),

@@ -30,7 +30,7 @@ struct DoubleConv : torch::nn::Module {
   torch::nn::BatchNorm2d norm2;
 };
 
-/// Twice the size, in zeros up to that of `like`.
+/// Twice the size, padded with zeros to the size of `like`.
 [[nodiscard]] at::Tensor grown(const at::Tensor& x, const at::Tensor& like) {
   const std::vector<double> twice{2, 2};
   const at::Tensor large = at::upsample_bilinear2d(x, std::nullopt, true, twice);
