@@ -27,7 +27,7 @@ struct BenchResult {
   std::vector<float> info_bwd = {};
 };
 
-/// What one runner of a group gave, group by group in the order they ran.
+/// The result of one runner of a group, group by group in the order they ran.
 struct GroupResults {
   std::string group;
   std::vector<BenchResult> models = {};

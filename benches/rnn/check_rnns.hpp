@@ -68,7 +68,7 @@ class ModelChecker {
     settings_.equal_nan = false;
   }
 
-  /// `part`: a noun for one of what is compared, such as "output".
+  /// `part`: a noun for a compared tensor, such as "output".
   void compare(const std::string& part, const c10::IValue& expected, const c10::IValue& actual) {
     const auto match = pace::check::outputs_match(expected, actual, settings_);
     if (!match.correct) throw Error(part + "s differ: " + called(part, match.message));
@@ -98,8 +98,8 @@ class ModelChecker {
 
 }  // namespace detail
 
-/// One training step of both. What is told on the way goes to `out`; figures go to `log`. Throws Error saying what
-/// differs, where and by how much.
+/// One training step of both. Messages on the way go to `out`; figures go to `log`. Throws Error saying what differs,
+/// where and by how much.
 inline void compare_models(ModelDef& model, ModelDef& reference, const CheckOptions& options, std::ostream& out,
                            std::ostream& log) {
   detail::ModelChecker checker(options, log);
@@ -199,8 +199,8 @@ inline void check_runner(const Runner& runner, const std::vector<Runner>& all, c
 
 }  // namespace detail
 
-/// All of the program but main and the choice of a device, which `to_device` makes of what is named. Returns the
-/// exit code: 0 if all runners agree with their references, else 1 with a message for each that does not.
+/// All of the program but main and the choice of a device. `to_device` turns a name into a device. Returns the exit
+/// code: 0 if all runners agree with their references, else 1 with a message for each that does not.
 template <class ToDevice>
 [[nodiscard]] int check_rnns(int argc, char** argv, const std::vector<Runner>& all, ToDevice&& to_device,
                              std::ostream& out, std::ostream& err) {
@@ -221,7 +221,7 @@ template <class ToDevice>
   } catch (const Error& error) {
     return complain(error.what());
   }
-  // A thousandth is much less than what products of TensorFloat32 are off.
+  // Products of TensorFloat32 are off by much more than a thousandth.
   at::globalContext().setAllowTF32CuDNN(false);
   at::globalContext().setAllowTF32CuBLAS(false);
   int code = 0;

@@ -76,8 +76,8 @@ struct Group {
   bool by_name = false;
 };
 
-/// In the order in which they run, which is not that of the command line. Throws InputError if there are none, or if
-/// runners of a group that does not run are given; with --compat, as in fastrnns, neither is an error.
+/// In the order of their runs, not of the command line. Throws InputError if there are none, or if runners of a group
+/// that does not run are given; with --compat, as in fastrnns, neither is an error.
 [[nodiscard]] inline std::vector<Group> groups_of(const CommandLine& line) {
   const auto has_group = [&line](const char* name) { return std::ranges::find(line.group, name) != line.group.end(); };
   std::vector<Group> groups;
@@ -144,8 +144,8 @@ inline void refuse_other_json(const CommandLine& line) {
                              "'; expected oss or pep, or with --compat any word, at which nothing is printed");
 }
 
-/// Throws InputError for options that ask fastrnns' loop for what it does not have: comparisons with a baseline, and
-/// everything that steers pace's own measuring.
+/// Throws InputError for options that fastrnns' loop cannot obey: comparisons with a baseline, and everything that
+/// steers pace's own measuring.
 inline void refuse_with_compat(const args::Arguments& given) {
   const auto refuse = [&](const std::string& option, const char* why) {
     if (given.has(option)) throw InputError({}, option + " does not go together with --compat: " + why);
@@ -167,7 +167,7 @@ inline void refuse_with_compat(const args::Arguments& given) {
   return "WARNING: some of the variable sequence length lstms are very unoptimized and therefore take forever to run.";
 }
 
-/// The line in which the original prints what it was asked for.
+/// The line of the original that prints its options.
 [[nodiscard]] inline std::string namespace_text(const CommandLine& line) {
   const auto text = [](const std::string& value) {
     std::string repr;
@@ -202,7 +202,7 @@ inline constexpr std::int64_t most_steps = 1'000'000;
 
 namespace detail {
 
-/// The most of one dimension: more than that in several overflows what a tensor can have.
+/// The most of one dimension: larger values in several dimensions overflow the size of a tensor.
 inline constexpr std::int64_t most_of_a_size = 1'000'000;
 
 /// Names of runners, or of groups of them, with commas or spaces between them.
@@ -232,7 +232,7 @@ template <class Line>
                .by_default("cuda where there is one")}};
 }
 
-/// The same, with those of images, which fastrnns does not have.
+/// The same, with sizes of images, which fastrnns does not have.
 [[nodiscard]] inline args::Group all_size_options(CommandLine& line) {
   using args::Option;
   args::Group sizes = size_options(line);

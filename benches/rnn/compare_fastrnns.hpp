@@ -67,9 +67,9 @@ namespace detail {
   return times;
 }
 
-/// `test_forward[aten-legacy-old]` of group fastrnns is `fastrnns[aten]:fwd` where the file separates the runner from
-/// executor and fuser, so that two of those can be compared, else `fastrnns[aten-legacy-old]:fwd`. Other tests keep
-/// their names.
+/// `test_forward[aten-legacy-old]` of group fastrnns is `fastrnns[aten]:fwd` if the file separates the runner from
+/// executor and fuser. Then two of those can be compared. Otherwise it is `fastrnns[aten-legacy-old]:fwd`. Other tests
+/// keep their names.
 [[nodiscard]] inline std::string pytest_name(const nlohmann::json& benchmark) {
   const auto text = [](const nlohmann::json& object, const char* key) {
     return object.is_object() && object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
@@ -112,7 +112,7 @@ namespace detail {
   try {
     json = parse_json<nlohmann::json>(text);
   } catch (const nlohmann::json::parse_error& error) {
-    // It counts from 1, and past what it could not use.
+    // It counts from 1, and past lines that it could not use.
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
     throw InputError(detail::place_in(path, text, offset),
                      "this is no JSON; expected that of fastrnns --print-json oss, or of pytest-benchmark");

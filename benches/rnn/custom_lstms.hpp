@@ -62,8 +62,8 @@ struct DecomposedLayerNormImpl : torch::nn::Module {
 };
 TORCH_MODULE(DecomposedLayerNorm);
 
-/// An LSTM cell with layer norm on both halves of the gates and on the cell state, and no biases but those of the
-/// norms. `Norm`: torch::nn::LayerNorm or DecomposedLayerNorm.
+/// An LSTM cell with layer norm on both halves of the gates and on the cell state. Only the norms have biases. `Norm`:
+/// torch::nn::LayerNorm or DecomposedLayerNorm.
 template <class Norm>
 struct LayerNormLstmCell : torch::nn::Module {
   LayerNormLstmCell(std::int64_t input, std::int64_t hidden)

@@ -1,4 +1,4 @@
-// Where a program runs for which no option names a device.
+// Where a program runs if no option names a device.
 #pragma once
 
 #include <optional>

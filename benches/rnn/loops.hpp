@@ -19,8 +19,7 @@ struct Pass {
 
 namespace detail {
 
-/// `cell` maps what one step is given and a state to the next state. States of [batch, hidden] in, [1, batch, hidden]
-/// out.
+/// `cell` maps one step's input and a state to the next state. States of [batch, hidden] in, [1, batch, hidden] out.
 template <class Cell>
 [[nodiscard]] Pass loop(const std::vector<at::Tensor>& steps, State state, const Cell& cell) {
   std::vector<at::Tensor> outputs;

@@ -23,7 +23,7 @@ namespace pace::benches::rnn {
   options.max_rounds = own_limit ? rounds : std::min(options.max_rounds, rounds);
   if (!line.nloops || given.has("--budget")) return options;
   constexpr Nanoseconds without_end = std::chrono::hours(24 * 365);
-  // Their time is a share of the budget, and stays what it is.
+  // Their time is a share of the budget, and stays the same.
   options.mode_share *= options.budget / without_end;
   options.budget = options.hard_limit = without_end;
   return options;

@@ -20,10 +20,10 @@ struct Sizes {
   std::optional<std::uint64_t> seed = {};
   /// Size of a batch of images for convolutional networks, and the length of their sides: ImageNet's.
   std::int64_t images = 32, image_side = 224;
-  /// As fastrnns has it, where that differs: runners that are called after cuDNN run on the CPU, too, as LibTorch's
-  /// modules without it; those that fastrnns makes on a GPU whatever --device says are refused on the CPU; layers
-  /// beyond a runner's `max_layers` have weights without gradients; custom LSTMs keep weights of deviation 1; and the
-  /// gradient of the output is drawn anew for each step.
+  /// As fastrnns has it, where that differs: runners that are named after cuDNN also run on the CPU, as LibTorch's
+  /// modules without it. Runners that fastrnns makes on a GPU whatever --device says are refused on the CPU. Layers
+  /// beyond a runner's `max_layers` have weights without gradients. Custom LSTMs keep weights of deviation 1. Each step
+  /// draws a new gradient of the output.
   bool original = false;
 };
 

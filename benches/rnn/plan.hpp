@@ -76,8 +76,8 @@ struct Family {
   return *found;
 }
 
-/// The runners by kind, in the order of their first; `baseline`, a runner's name or none, leads those of its kind, if
-/// there are any among `names`.
+/// The runners by kind, in the order of each kind's first. `baseline`, a runner's name or none, leads its kind if
+/// `names` has others of it.
 [[nodiscard]] inline std::vector<Family> plan_families(const std::vector<std::string>& names,
                                                        const std::optional<std::string>& baseline, const Sizes& sizes) {
   std::vector<Family> families;
@@ -111,7 +111,7 @@ inline void check_baseline(const std::string& baseline, const std::vector<std::s
                            "'; expected one of " + others + " among them");
 }
 
-/// What the runners that are asked for are, as far as options need it. Throws what find_planned throws.
+/// The facts of the requested runners that options need. Throws what find_planned throws.
 [[nodiscard]] inline Effects effects_of(const std::vector<Group>& groups, const std::optional<std::string>& baseline,
                                         const c10::Device& device) {
   Effects effects{.on_gpu = device.is_cuda()};

@@ -51,17 +51,17 @@ using pace::benches::rnn::Planned;
 using pace::benches::rnn::Sizes;
 
 pace::benches::rnn::CommandLine line;
-/// What the command line held.
+/// The options of the command line.
 pace::args::Arguments given;
 Sizes sizes;
 std::vector<Group> groups;
 
 bool quiet() { return line.print_json != JsonFormat::none; }
 
-/// How far a runner's answers and gradients may be from the baseline's. Sums over a sequence and a batch in another
-/// order: float32 keeps seven digits, of which a recurrence of a hundred steps loses some. On a GPU, what fastrnns' own
-/// correctness tool accepts; each tensor as a whole with TF32, of whose three digits sums of thousands of terms leave
-/// less in some elements, and behind layer norms, whose gradients of a long sequence are thousands of times their
+/// How far a runner's answers and gradients may be from the baseline's. Runners sum over a sequence and a batch in
+/// different orders. float32 keeps seven digits, and a recurrence of a hundred steps loses some of them. On a GPU, the
+/// limits are fastrnns' own. Two cases check each tensor as a whole. TF32 keeps three digits, and sums of thousands of
+/// terms leave less in some elements. Behind layer norms, gradients of a long sequence are thousands of times their
 /// inputs'.
 pace::check::CheckOptions check_options(const pace::benches::rnn::Runner& baseline) {
   pace::check::CheckOptions options;
@@ -187,7 +187,7 @@ std::vector<BenchResult> compare(const Family& family, pace::benches::rnn::Model
   return measured;
 }
 
-/// What is known of a comparison before its models are made.
+/// The facts of a comparison before its models are made.
 pace::PlannedCase planned_case(const Family& family) {
   pace::PlannedCase planned{.name = family.kind, .implementations = {family.baseline.name}};
   for (const Planned& candidate : family.candidates) planned.implementations.push_back(candidate.name);
@@ -307,7 +307,7 @@ void check_folders() {
   if (::access(folder.c_str(), W_OK) != 0) refuse(std::strerror(errno));
 }
 
-/// What is asked for, and can be run, before anything is.
+/// Finds the requested runs that are possible, before anything runs.
 void resolve_options(pace::runner::SessionOptions& session) {
   given = session.given;
   if (line.compat) pace::benches::rnn::refuse_with_compat(given);

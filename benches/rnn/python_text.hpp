@@ -35,7 +35,7 @@ namespace pace::benches::rnn {
   return python_str(value);
 }
 
-/// As json.dumps writes a string: nothing but ASCII. What is no UTF-8 is replaced.
+/// As json.dumps writes a string: nothing but ASCII. Replaces bytes that are not UTF-8.
 [[nodiscard]] inline std::string json_string(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }

@@ -43,7 +43,7 @@ void check(const Runner& runner, const Sizes& sizes) {
 const std::vector<Runner>& runners() {
   static const std::vector<Runner> all = [] {
     std::vector<Runner> list = registered();
-    // In which order source files register is the linker's choice.
+    // The linker chooses the order of registration.
     std::ranges::stable_sort(list, {}, &Runner::name);
     for (const Runner& runner : list)
       if (runner.name.empty() || !runner.make)

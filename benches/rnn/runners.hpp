@@ -18,8 +18,7 @@ inline constexpr std::int64_t any_number_of_layers = std::numeric_limits<std::in
 /// What executes a step: a module of LibTorch, a loop in C++, or TorchScript's interpreter and fusers.
 enum class Form { module, plain, scripted };
 
-/// A runner by its name, and all that is known of it before its model is made. What the programs do with a runner
-/// depends on these fields, never on its name.
+/// A runner by its name, with all facts that need no model. The programs go by these fields, never by the name.
 struct Runner {
   std::string name;
   /// lstm, vl_lstm or resnet: under which name fastrnns reports its results.
@@ -31,22 +30,22 @@ struct Runner {
   /// The others of its kind are compared with it, where it runs; see reference_rank.
   bool leads = false;
   bool needs_cuda = false;
-  /// fastrnns makes it on a GPU, whatever --device says: with Sizes::original it needs one.
+  /// fastrnns makes it on a GPU, whatever --device says. So it needs one with Sizes::original.
   bool needs_cuda_in_original = false;
-  /// fastrnns keeps its parameters as a generator, which is exhausted after the first step: its loop zeroes their
-  /// gradients once, and later steps add to them.
+  /// fastrnns keeps its parameters as a generator, which the first step exhausts. So its loop zeroes the gradients
+  /// once, and later steps add to them.
   bool zeroed_once_in_original = false;
   /// The runner that is the same without CUDA, for the error that refuses the CPU; empty: there is none.
   std::string without_cuda = {};
   std::int64_t max_layers = any_number_of_layers;
-  /// With more layers than one, the answer depends on the default generators' state; between cuDNN and others, it is
-  /// not even equal for equal states.
+  /// With several layers, the answer depends on the default generators' state. cuDNN and others differ even for equal
+  /// states.
   bool draws = false;
-  /// Gradients of a long sequence are thousands of times their inputs', as behind layer norms: on a GPU, each tensor is
-  /// checked as a whole.
+  /// Gradients of a long sequence are thousands of times the inputs', as behind layer norms. On a GPU, each tensor is
+  /// then checked as a whole.
   bool magnifies_rounding = false;
-  /// A rectifier that switches for an input near zero changes gradients by as much as they are, whatever the precision:
-  /// on a GPU, errors are compared with those of the kind's reference against float64.
+  /// A rectifier may switch for an input near zero, in any precision. That changes gradients by as much as they are. On
+  /// a GPU, errors against float64 are then compared with the errors of the kind's reference.
   bool needs_float64_reference = false;
   /// Makes the model for these sizes. Called by `runners()` with sizes that `check` lets through.
   std::function<ModelDef(const Sizes&)> make = {};
@@ -74,8 +73,8 @@ void check(const Runner& runner, const Sizes& sizes);
 /// Throws InputError with all names.
 [[nodiscard]] const Runner& find_runner(const std::string& name);
 
-/// The runner of a kind with the largest rank is what the others are compared with: one that leads its kind before
-/// others, then one that is no TorchScript, then one that needs a GPU. 0: it does not run on this device.
+/// Ranks runners of a kind; the highest is the reference. Leaders come first, then those without TorchScript, then
+/// those that need a GPU. 0: does not run here.
 [[nodiscard]] inline int reference_rank(const Runner& runner, const c10::Device& device) {
   if (runner.needs_cuda && !device.is_cuda()) return 0;
   const int rank = runner.leads ? 3 : runner.form != Form::scripted ? 2 : 1;

@@ -13,7 +13,7 @@
 
 namespace pace::benches::rnn {
 
-/// Compiled anew for each model: what the profiling executor learns of one is no business of another's.
+/// Compiled anew for each model: the profiling executor's knowledge of one must not serve another.
 ///
 /// Loops over time are compiled from text, as fastrnns scripts them, and not traced: a trace would be the loop
 /// unrolled, a graph of as many cells as there are steps, for one length of sequence only.

@@ -73,8 +73,8 @@ class DeviceTimer {
 
 static_assert(StepTimer<HostTimer<>>);
 
-/// Where fastrnns takes the times of what runs on `device`, which --device names `name`: by events on a GPU that is
-/// called `cuda` and nothing else. `cuda:0` is timed by the host's clock, which waits for nothing.
+/// Where fastrnns takes the times of steps on `device`, which --device names `name`: by events on a GPU that is called
+/// `cuda` and nothing else. `cuda:0` is timed by the host's clock, which waits for nothing.
 [[nodiscard]] inline c10::Device timed_device(const std::string& name, const c10::Device& device) {
   return name == "cuda" ? device : c10::Device(c10::kCPU);
 }

@@ -1,5 +1,5 @@
-// What the steps of all runners have in common: the backward from one tensor of the output, and the forms in which
-// outputs are compared.
+// The common parts of all runners' steps: the backward from one tensor of the output, and the forms of compared
+// outputs.
 #pragma once
 
 #include <functional>

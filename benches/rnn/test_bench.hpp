@@ -1,4 +1,4 @@
-// The second way in which fastrnns is measured: halves of a step for 0.1 s each, as pytest-benchmark does; its JSON.
+// fastrnns' second way of measuring: halves of a step for 0.1 s each, as pytest-benchmark does; its JSON.
 #pragma once
 
 #include <sys/utsname.h>
@@ -91,8 +91,8 @@ template <StepTimer T>
 }
 
 /// Backward and waiting for it, by the host's clock; none for a model without one. As in the original there is one
-/// forward, whose graph is kept: each round goes backward through it again and adds to the gradients, which are zeroed
-/// at the end.
+/// forward, and its graph is kept: each round goes backward through it again and adds to the gradients, which are
+/// zeroed at the end.
 template <StepTimer T>
 [[nodiscard]] std::optional<RoundStats> test_backward(T& timer, const std::string& name, ModelDef& model,
                                                       const TestBenchOptions& options = {}) {
@@ -120,8 +120,8 @@ struct TestBenchResult {
   RoundStats stats;
 };
 
-/// As pytest-benchmark writes its files, as far as their readers need it. `parameters` are what the runners share, such
-/// as {{"executor", "legacy"}, {"fuser", "old"}}: tests are called test_forward[RUNNER-legacy-old].
+/// As pytest-benchmark writes its files, as far as their readers need it. The runners share `parameters`, such as
+/// {{"executor", "legacy"}, {"fuser", "old"}}: tests are called test_forward[RUNNER-legacy-old].
 inline void print_pytest_json(const std::vector<TestBenchResult>& results,
                               const std::vector<std::pair<std::string, std::string>>& parameters,
                               const TestBenchOptions& options, std::ostream& out,

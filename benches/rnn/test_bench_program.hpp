@@ -23,7 +23,7 @@ namespace pace::benches::rnn {
 struct TestBenchLine {
   std::int64_t seq_length = 100, num_layers = 1, input_size = 512, hidden_size = 512, mini_batch = 64;
   std::optional<std::string> device;
-  /// None: those of the bench, as far as the device has them.
+  /// None: the bench's own, as far as the device has them.
   std::optional<std::vector<std::string>> rnns, cnns;
   std::string fuser = "old", executor = "legacy";
   bool help = false;
@@ -56,8 +56,8 @@ struct TestBenchLine {
   return line;
 }
 
-/// JSON goes to `out`, all else to `err`. `to_device` makes a device of what --device names, `set_fuser` is given a
-/// fuser and an executor, `with_timer` calls its second argument with the StepTimer of a device. Returns the exit code:
+/// JSON goes to `out`, all else to `err`. `to_device` makes a device of the name after --device. `set_fuser` takes a
+/// fuser and an executor. `with_timer` calls its second argument with the StepTimer of a device. Returns the exit code:
 /// 0, or 1 with a message for each runner that failed.
 template <class ToDevice, class SetFuser, class WithTimer>
 [[nodiscard]] int test_bench(int argc, char** argv, const std::vector<Runner>& all, ToDevice&& to_device,

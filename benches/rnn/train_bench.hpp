@@ -30,7 +30,7 @@ struct LoopOptions {
   bool zeroed_once = false;
   /// Times on the CPU are in seconds and taken for milliseconds, as in the original.
   bool compat = false;
-  /// Forwards alone, in which nothing is recorded for a backward.
+  /// Forwards alone, recording nothing for a backward.
   bool inference = false;
 };
 
@@ -51,7 +51,8 @@ inline void zero_gradients(const std::string& name, const std::vector<at::Tensor
   }
 }
 
-/// One step. What lies between forward and backward is not timed; without a backward, nothing is what is timed.
+/// One step. The time between forward and backward does not count. Without a backward, its events have nothing between
+/// them.
 template <StepTimer T>
 [[nodiscard]] StepTimes train_batch(T& timer, const std::string& name, ModelDef& model) {
   auto forward_start = timer.make_event(), forward_end = timer.make_event();

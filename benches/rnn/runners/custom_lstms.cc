@@ -55,7 +55,7 @@ Drawn draw(const Sizes& sizes, const Create& create) {
   drawn.module = create();
   if (!sizes.original) {
     // As torch::nn::LSTM has them. The original's are sqrt(hidden) times as large: gates that are open or shut, and
-    // states in which a rounding error grows with every step, so that no two orders of summing agree in the end.
+    // states that let a rounding error grow with every step. Then no two orders of summing agree in the end.
     const at::NoGradGuard values_alone;
     for (at::Tensor& parameter : drawn.module->parameters())
       if (parameter.dim() == 2) parameter.mul_(1 / std::sqrt(static_cast<double>(sizes.hidden)));

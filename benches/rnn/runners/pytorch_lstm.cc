@@ -42,8 +42,8 @@ ModelDef pytorch_lstm(const Sizes& sizes, const PytorchLstm& options) {
 }
 
 /// torch::nn::LSTM, and after it, per time step, the layer norms of a layer-norm LSTM: two over fixed numbers of
-/// [batch, 4 hidden], and one over the cell state. Computes no LSTM with layer norm, but bounds from below what the
-/// forward of one built on cuDNN's would take. Has no backward.
+/// [batch, 4 hidden], and one over the cell state. Computes no LSTM with layer norm. Its forward is a lower bound for
+/// one that is built on cuDNN's. Has no backward.
 ModelDef layernorm_pytorch_lstm(const Sizes& sizes) {
   const LstmData data = draw_lstm(sizes);
   torch::nn::LSTM module = nn_lstm(data, sizes);
