@@ -14,7 +14,7 @@
 
 namespace pace::benches::files {
 
-/// What the options say, before any file is opened.
+/// The options, before any file is opened.
 struct CommandLine {
   std::string baseline;                       ///< a file, or `op:NAME`
   std::vector<std::string> candidates;        ///< files, or `op:NAME`
@@ -29,7 +29,7 @@ struct CommandLine {
   check::CheckOptions check;
   /// Whether later calls may overwrite the outputs of earlier ones.
   bool reuses_outputs = false;
-  /// Whether files without tensors among their inputs are declared to compute from what they hold.
+  /// Whether files without input tensors are declared to compute from their own content.
   bool captures = false;
   /// Numbers of operand tensors, counted from 0: workspaces, and those that stay the same between calls.
   std::vector<std::size_t> scratch, keeps;

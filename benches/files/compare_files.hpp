@@ -70,7 +70,7 @@ class FileComparison {
     try {
       return compare(one, *inputs, failures);
     } catch (const std::exception& error) {
-      // Such as tensors whose memory is smaller than they say. The cases after this one are measured.
+      // Such as tensors that claim more memory than they have. The cases after this one are measured.
       const std::string reason = loaders::reason_of(error);
       return published(refusal(one.name, names_, (one.file.empty() ? "" : one.file + ": ") + reason));
     }
@@ -83,8 +83,8 @@ class FileComparison {
     Refused refused;  ///< without a name: it is not
   };
 
-  /// A trace has called its module: its buffers may hold already what a call on the same inputs writes to them, so that
-  /// nobody sees that it does. Gives such buffers of floating point random numbers, and adds a note.
+  /// A trace has called its module. So its buffers may already hold the values that a call on the same inputs writes,
+  /// and the write would not show. Gives such buffers of floating point random numbers, and adds a note.
   static void rewrite_left_values(loaders::BoundCall& call, const loaders::CallInputs& inputs,
                                   std::vector<loaders::Buffer>& state, std::vector<std::string>& notes) {
     if (state.empty()) return;
@@ -119,7 +119,7 @@ class FileComparison {
                                const PriorFailures& failures) {
     const c10::Device device =
         inputs.tensors().empty() ? device_.value_or(c10::kCPU) : inputs.tensors().front().device();
-    // What the baseline keeps between calls is an operand: each side gets its own, and starts each call from the same.
+    // The baseline's state between calls is an operand: each side gets its own, and starts each call from the same.
     std::vector<at::Tensor> operands = inputs.tensors();
     std::vector<loaders::Buffer> state;
     std::vector<Bound> sides;

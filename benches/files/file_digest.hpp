@@ -1,4 +1,4 @@
-// What a file holds, as one number, by which a later run finds that it was changed.
+// A file's content as one number. A later run finds by it whether the file was changed.
 #pragma once
 
 #include <cstddef>

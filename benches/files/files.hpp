@@ -1,5 +1,5 @@
-// The door of this package for programs that open files: their kinds, their inputs, what they keep, and what they are
-// compiled to. Programs include no header of `loaders` and `kernels` themselves (tests/build/rooms_test.py).
+// The door of this package for programs that open files: their kinds, their inputs, their state, and their compiled
+// forms. Programs include no header of `loaders` and `kernels` themselves (tests/build/rooms_test.py).
 #pragma once
 
 #include "benches/files/loaders/call_inputs.hpp"

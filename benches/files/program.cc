@@ -56,7 +56,7 @@ bool is_left_out(const loaders::Case& one) {
   });
 }
 
-/// What a dry run finds, each problem once.
+/// The problems that a dry run finds, each once.
 class Problems {
  public:
   /// Whether `check` found none.
@@ -93,12 +93,12 @@ std::vector<c10::Device> devices_of_inputs() {
     }
     if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
   }
-  // Where no inputs can be made, what is found on a CPU is found at least.
+  // If no inputs can be made, the CPU still shows some problems.
   if (devices.empty()) devices.emplace_back(c10::kCPU);
   return devices;
 }
 
-/// What a run would fail for and a dry run finds without running code of the files.
+/// Problems of a run that a dry run can find without running code of the files.
 std::vector<std::string> problems_of_dry_run() {
   Problems problems;
   const bool has_libraries = line.libraries.empty();
@@ -154,7 +154,7 @@ void resolve_options(pace::runner::SessionOptions& session) {
     pace::runner::refuse_options_for_gpu(session, "the files run there; expected --device cuda beside it");
   work.sides = files::sides_of(line);
   refuse_to_overwrite(session);
-  // A dry run fails for what the run would fail for.
+  // A dry run fails for the same reasons as the run.
   if (runs || is_dry_run) files::require_trust(line, work.sides);
 }
 
@@ -193,7 +193,7 @@ pace::report::Configuration configuration() {
   list("--inductor-config", line.inductor_configs);
   list("--library", line.libraries);
   all["--inputs"] = line.inputs;
-  // Names stay the same when what they name has changed.
+  // A file may change under the same name.
   if (runs || is_dry_run)
     for (const auto& [path, digest] : files::digests_of(files::files_read(line, work.sides)))
       all["content of " + path] = digest;

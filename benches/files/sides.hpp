@@ -1,4 +1,4 @@
-// Sides: what is compared, as the options name it, and how each is loaded.
+// Sides: the compared files and operators, as the options name them, and how each is loaded.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct Side {
   std::string path;     ///< of the file; empty: `spelled` names an operator
   /// The program in an archive of several; empty: the only one, or the one that is called `model`.
   std::string model = {};
-  /// Configuration of Inductor with which an exported program is compiled; none: the file runs as it is.
+  /// Inductor's configuration for compiling an exported program; none: the file runs as it is.
   std::optional<aot::InductorOptions> compiled = {};
 };
 
@@ -60,8 +60,8 @@ namespace detail {
   return {.name = "", .spelled = spelled, .path = std::move(file.path), .model = std::move(file.model)};
 }
 
-/// Gives sides names that differ: that of the file, or what the option names where other files have that name; and a
-/// number, where one file is given again.
+/// Gives sides different names. A side is named after its file, or by the option's text if other files have that name.
+/// A file that is given again gets a number.
 inline void name_sides(std::vector<Side>& sides) {
   std::map<std::string, std::set<std::string>> paths;
   const auto short_name = [](const Side& side) {
@@ -169,8 +169,8 @@ inline void require_loadable(const Side& side, c10::Device device, bool has_libr
                           {.device = device, .model = side.model, .has_libraries = has_libraries && !side.compiled});
 }
 
-/// The check of inputs by what the file of the side says of them, or the operator's schema, without running any code;
-/// empty: they say nothing. Throws what require_loadable() throws.
+/// The check of inputs by the side's file or the operator's schema, without running any code; empty: they say nothing.
+/// Throws what require_loadable() throws.
 [[nodiscard]] inline loaders::InputCheck input_check_of(const Side& side, bool has_libraries) {
   if (!side.path.empty()) {
     const loaders::Content content(side.path);

@@ -42,7 +42,7 @@ class CaseStore {
     throw Unsupported("the compiler left no package for " + wanted.name);
   }
 
-  /// Compiles, in one process, what is not there yet. A case that fails says so when it is looked for.
+  /// Compiles the missing packages in one process. A case that fails says so when it is looked for.
   void prepare_all(std::span<const PackageCase> cases) {
     std::vector<PackageCase> missing;
     for (const PackageCase& wanted : cases) {
@@ -160,7 +160,7 @@ class CaseStore {
 
   PackageOptions options_;
   CompileScript script_;
-  /// Cases for which no attempt got as far as a record, with the reason.
+  /// Cases without a record from any attempt, with the reason.
   std::unordered_map<std::string, std::string> refused_;
   std::unordered_set<std::string> attempted_, discarded_;
   /// Once it has been looked at.

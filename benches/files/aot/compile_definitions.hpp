@@ -12,7 +12,7 @@
 
 namespace pace::benches::aot {
 
-/// What is to be compiled. Holds none of the definitions' tensors.
+/// The definitions to compile. Holds none of their tensors.
 class DefinitionSet {
  public:
   /// One that cannot be traced is left out: tracing it to open its package throws an error that says why.
@@ -39,7 +39,7 @@ class DefinitionSet {
   std::vector<Wanted> wanted_;
 };
 
-/// Compiles what the store does not have yet, in one process. Reports nothing: what failed says so when it is opened.
+/// Compiles the packages that the store lacks, in one process. Reports nothing: what failed says so when it is opened.
 inline void prepare_all(DefinitionStore& store, std::span<const Definition> definitions,
                         std::span<const PackageKind> kinds) {
   DefinitionSet set;

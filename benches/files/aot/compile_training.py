@@ -397,7 +397,7 @@ def compile_training(capture, folder, case):
         forward, capture.fake_mode, folder + "/forward", False, capture.outputs
     )
     times.append(time.monotonic())
-    # The backward is compiled for the strides that Inductor has chosen for what is saved.
+    # The backward is compiled for the strides that Inductor chose for saved tensors.
     operands = placeholders(backward.graph)
     assert [node.name for node in operands if not node.name.startswith("tangents")] == names
     for place, node in zip(saved, operands):

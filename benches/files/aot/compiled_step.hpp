@@ -23,7 +23,7 @@ namespace pace::benches::aot {
 
 namespace detail {
 
-/// What the parts of one compiled step share.
+/// The shared state of one compiled step's parts.
 class CompiledStep {
  public:
   CompiledStep(std::shared_ptr<TrainingPackage> package, std::vector<at::Tensor> parameters,
@@ -82,8 +82,8 @@ class CompiledStep {
 }  // namespace detail
 
 /// The step's operand is a stack of the inputs that the definition had. `forward` returns the output, or a tuple of
-/// them; they have no graph. Its `backward` belongs to the last forward, adds to the gradients of `parameters` as
-/// autograd does, and frees what the forward saved. `differentiated`: as in the definition, in ascending order.
+/// them; they have no graph. Its `backward` belongs to the last forward, and frees the tensors that it saved. It adds
+/// to the gradients of `parameters` as autograd does. `differentiated`: as in the definition, in ascending order.
 [[nodiscard]] inline TrainingStep<c10::Stack> training_step(std::shared_ptr<TrainingPackage> package,
                                                             std::vector<at::Tensor> parameters, GradientOf gradient_of,
                                                             std::vector<std::size_t> differentiated = {0}) {

@@ -10,10 +10,10 @@
 
 namespace pace::benches::aot {
 
-/// What back ends of a whole model are derived from.
+/// The source of a whole model's back ends.
 struct Definition {
   std::string name;
-  /// What it is differentiated by; none for code that has no backward.
+  /// The tensors to differentiate by; none for code that has no backward.
   std::vector<at::Tensor> parameters;
   /// Everything else that it reads, buffers among it. Those that `forward` writes to (the running statistics of a batch
   /// norm) are written to by compiled forwards, too.

@@ -34,7 +34,7 @@ enum class PackageKind {
   exported    ///< the forward as a program of operators, which is not compiled
 };
 
-/// What is asked of a store. The traced definition must outlive it.
+/// A request to a store. The traced definition must outlive it.
 struct PackageRequest {
   const Traced* traced;
   PackageKind kind;
@@ -78,7 +78,7 @@ class DefinitionStore {
     return store_.find(describe({&traced, kind}));
   }
 
-  /// Compiles, in one process, what is not there yet. A case that fails says so when it is looked for.
+  /// Compiles the missing packages in one process. A case that fails says so when it is looked for.
   void prepare_all(std::span<const PackageRequest> requests) { store_.prepare_all(describe_all(requests)); }
 
   /// See `CaseStore::export_and_compile`.

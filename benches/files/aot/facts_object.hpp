@@ -1,4 +1,4 @@
-// One JSON object of a file, whose fields are read with messages that tell what was expected, and where.
+// One JSON object of a file. Messages about its fields tell the expected value and the place.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class FactsObject {
     }
   }
 
-  /// What is null, or not there, is as it was.
+  /// Leaves `to` as it was if the field is null or missing.
   template <class T>
   void get_if_known(const std::string& field, const char* expected, T& to) const {
     if (has(field)) to = get<T>(field, expected);
@@ -53,7 +53,7 @@ class FactsObject {
   }
 
   [[noreturn]] void fail(const std::string& field, const char* expected, const nlohmann::json& found) const {
-    constexpr std::size_t most = 60;  // characters of what was found
+    constexpr std::size_t most = 60;  // characters of the found text
     std::string text = found.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     if (text.size() > most) text = text.substr(0, most) + "...";
     throw Error((field.empty() ? where_ : inside(field)) + ": expected " + expected + ", found " + text);

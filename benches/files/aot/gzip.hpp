@@ -23,7 +23,7 @@ inline void compress_file(const std::filesystem::path& from, const std::filesyst
   std::array<char, at_once> bytes{};
   while (good && (read.read(bytes.data(), at_once), read.gcount() > 0))
     good = ::gzwrite(write, bytes.data(), static_cast<unsigned>(read.gcount())) == read.gcount();
-  // Closing writes what is left.
+  // Closing writes the rest.
   if (write != nullptr) good = ::gzclose(write) == Z_OK && good;
   if (!good) throw Error("'" + to.string() + "' cannot be written; expected a folder with room for it");
   if (read.bad()) throw Error("'" + from.string() + "' cannot be read to its end");

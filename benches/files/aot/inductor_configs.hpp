@@ -21,7 +21,7 @@ struct InductorConfig {
   std::string missing = {};
 };
 
-/// `halide` and `autotune` are those of PyTorch's operatorbench.
+/// `halide` and `autotune` come from PyTorch's operatorbench.
 [[nodiscard]] inline const std::vector<InductorConfig>& inductor_configs() {
   static const std::vector<InductorConfig> configs = {
       {"halide",
@@ -65,7 +65,7 @@ namespace detail {
                        "--inductor-config: expected OPTION=VALUE[,OPTION=VALUE...], found '" + std::string(pair) + "'");
     if (name.starts_with("freezing"))
       throw InputError({}, "--inductor-config: '" + std::string(pair) + "' is refused: " + not_frozen);
-    // What is no number and no word of JSON is a text.
+    // Anything but a number or a word of JSON is a text.
     const bool plain = value == "true" || value == "false" || value == "null" ||
                        value.find_first_not_of("+-.0123456789eE") == std::string::npos;
     if (!plain) value = '"' + value + '"';

@@ -1,5 +1,5 @@
-// Parts of LibTorch whose headers a distribution may lack. Each macro is 1 where they are there, else 0. A file
-// includes the headers of a part itself, and says what is missing where they are not.
+// Parts of LibTorch that a distribution may have no headers of. Each macro is 1 where they are there, else 0. A file
+// includes the headers of a part itself. Without them, it names the missing part.
 #pragma once
 
 /// Loading packages that AOTInductor compiled.

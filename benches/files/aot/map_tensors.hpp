@@ -13,7 +13,7 @@
 namespace pace::benches::aot {
 
 /// `value` with `map(tensor)` in the place of each defined tensor, in the order of check::tensors_of(). Lists and dicts
-/// keep the types of their elements; what is no tensor stays as it is.
+/// keep the types of their elements. Values that are no tensors stay as they are.
 template <class Map>
 [[nodiscard]] c10::IValue map_tensors(const c10::IValue& value, Map&& map) {
   if (value.isTensor()) return value.toTensor().defined() ? c10::IValue(at::Tensor(map(value.toTensor()))) : value;

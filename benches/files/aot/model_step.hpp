@@ -1,4 +1,4 @@
-// ModelStep: a model's training step (or its forward alone) with what it is called with and what it keeps.
+// ModelStep: a model's training step (or its forward alone) with its inputs and its state.
 #pragma once
 
 #include <vector>

@@ -14,7 +14,7 @@
 namespace pace::benches::aot {
 
 struct PackageCase {
-  /// What the package is kept under (see package_key.hpp).
+  /// The package's name in the store (see package_key.hpp).
   std::string key;
   /// For people: short, and in full.
   std::string name, signature;
@@ -27,7 +27,7 @@ struct PackageCase {
 /// A Python program as files: name and text. The last is run, the others are imported by it.
 struct CompileScript {
   std::vector<std::pair<std::string, std::string>> files;
-  /// What one case takes, to choose how many are compiled at a time.
+  /// The memory of one case, to choose how many are compiled at a time.
   std::int64_t worker_bytes = std::int64_t{3} << 29;  // 1.5 GiB: Inductor 0.6, the C++ compiler 0.5
 };
 

@@ -1,5 +1,5 @@
-// What the compile script keeps of a package beside it: the inputs that it was compiled for, and what Inductor knows of
-// its kernels.
+// The facts that the compile script writes beside a package: the inputs that it was compiled for, and what Inductor
+// knows of its kernels.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace pace::benches::aot {
 struct PackageKernel {
   /// One of those that Inductor chose among, as a binary of its own.
   struct Configuration {
-    /// What it sets: `XBLOCK 1024, num_warps 4`.
+    /// The settings: `XBLOCK 1024, num_warps 4`.
     std::string text;
     /// The same as Triton prints it.
     std::string printed;
@@ -45,16 +45,16 @@ struct PackageKernel {
   enum class Kind { triton, cpp, external } kind = Kind::triton;
   /// Inductor's word for it: `pointwise`, `persistent_reduction`, ...; empty: it has none.
   std::string category;
-  /// Inductor's key of the source, whose beginning a line of wrapper_benchmark shows. Empty for a call of LibTorch.
+  /// Inductor's key of the source. A line of wrapper_benchmark shows its beginning. Empty for a call of LibTorch.
   std::string key;
-  /// That one call must read and write at least; none: Inductor does not know.
+  /// The least that one call must read and write; none: Inductor does not know.
   std::optional<double> bytes;
   /// Names of its arguments, in order. Those that begin with `in_out_ptr` are read and written. Empty: not known.
   std::vector<std::string> arguments;
   /// Calls in one run of the package. 0: not known, for it is in a branch that a run may take or not.
   std::int64_t calls = 1;
-  /// What a package that was compiled with `cpp.enable_kernel_profile` announces to the profiler on the CPU, where
-  /// `graph_N_` may stand before it: `cpp_fused_add_0`, `aoti_torch_cpu_addmm_out`. Empty: nothing, or not known.
+  /// Its name in the profiler on the CPU, if the package was compiled with `cpp.enable_kernel_profile`:
+  /// `cpp_fused_add_0`, `aoti_torch_cpu_addmm_out`. `graph_N_` may stand before it. Empty: nothing, or not known.
   std::string range = {};
   /// In the order of the attempts. Empty: not kept (record_configurations.py keeps them).
   std::vector<Configuration> configurations = {};
@@ -63,9 +63,9 @@ struct PackageKernel {
   std::vector<std::optional<double>> argument_bytes = {};
 };
 
-/// What KEY.json beside KEY.pt2, or MODEL.json beside MODEL.pt2, holds.
+/// The content of KEY.json beside KEY.pt2, or of MODEL.json beside MODEL.pt2.
 struct PackageFacts {
-  /// What one run is called with, in order. Empty also where that is not known.
+  /// The inputs of one run, in order. Also empty if unknown.
   std::vector<TensorMetadata> inputs;
   /// In the order of their first calls.
   std::vector<PackageKernel> kernels;
@@ -158,10 +158,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// What is kept beside the package `MODEL.pt2`, or stands in `MODEL.json` (record_kernels.py describes it); nothing if
-/// there is no such file, or nothing of this in it. `model`: of several in one package; `model` is also the only one,
-/// whatever its name. Throws `Error`, which names the file and the field, if the file is not what the script writes or
-/// has no such model.
+/// Reads the facts beside the package `MODEL.pt2`, or in `MODEL.json` (record_kernels.py describes it). Nothing if
+/// there is no such file, or no such facts in it. `model` names one of several in a package; `model` also stands for
+/// the only one, whatever its name. Throws `Error`, which names the file and the field, if the script cannot have
+/// written the file, or it has no such model.
 [[nodiscard]] inline std::optional<PackageFacts> read_package_facts(std::filesystem::path path,
                                                                     const std::string& model = "model") {
   path.replace_extension(".json");

@@ -1,4 +1,4 @@
-// What a compiled package depends on, and the name under which it is kept.
+// The dependencies of a compiled package, and the name of its files.
 #pragma once
 
 #include <fstream>
@@ -74,8 +74,8 @@ inline constexpr std::string_view share_script_body =
   return std::string(version.substr(0, version.find('+')));
 }
 
-/// Returns one name for everything that the compiled code depends on; 40 hexadecimal digits (SHA-1). `subject` says
-/// what is compiled, in full; `scripts` are all that compile it.
+/// Returns one name for everything that the compiled code depends on; 40 hexadecimal digits (SHA-1). `subject`
+/// describes the compiled code in full; `scripts` are all that compile it.
 [[nodiscard]] inline std::string package_key(const std::string& subject, const InductorOptions& options,
                                              const c10::Device& device, const std::string& scripts) {
   std::string text = "pace package 2\n" + subject + '\n';

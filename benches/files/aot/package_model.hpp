@@ -1,4 +1,4 @@
-// One compiled model of a package, which checks what it is given.
+// One compiled model of a package, which checks its inputs.
 #pragma once
 
 #include <cstddef>

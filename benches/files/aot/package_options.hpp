@@ -1,4 +1,4 @@
-// Where packages are kept, and what they are compiled with.
+// Where packages are kept, and their options of compiling.
 #pragma once
 
 #include <charconv>
@@ -75,7 +75,7 @@ struct PackageOptions {
   int timeout_seconds = compile_timeout(240);
   /// A Python that prints nothing for longer than one case may take, and this, is ended: it hangs.
   std::chrono::milliseconds time_to_say_so = std::chrono::minutes(1);
-  /// The time since some moment, by which the compiler's progress is watched. Tests have a clock of their own.
+  /// The time since some moment, to watch the compiler's progress. Tests have a clock of their own.
   std::function<std::chrono::nanoseconds()> now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
   /// Where progress is told while compiling; null: nowhere.
   std::ostream* progress = &std::cerr;

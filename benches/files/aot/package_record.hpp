@@ -1,4 +1,4 @@
-// What is known of one compiled package: the file KEY.json beside KEY.pt2.
+// The facts of one compiled package: the file KEY.json beside KEY.pt2.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace pace::benches::aot {
 
-/// Seconds that compiling took, by what they were spent on.
+/// Seconds of compiling, by their use.
 struct CompileTimes {
-  /// All of it, with what putting the package together takes.
+  /// All of it, putting the package together included.
   double whole = 0;
   /// Making a graph of the definition; compiling the forward, and the backward (0 where there is none).
   double exporting = 0, forward = 0, backward = 0;

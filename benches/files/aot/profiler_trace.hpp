@@ -39,7 +39,7 @@ class TraceRange {
 
 #if PACE_HAS_PROFILER
 
-/// Records what this thread runs, and what the GPU does where there is one.
+/// Records this thread's operators, and the GPU's work if there is one.
 class ProfilerTrace {
  public:
   /// Starts. There is one recording at a time. Throws Unsupported if there is one, or LibTorch was built without
@@ -62,7 +62,7 @@ class ProfilerTrace {
   }
   ProfilerTrace(const ProfilerTrace&) = delete;
   ProfilerTrace& operator=(const ProfilerTrace&) = delete;
-  /// What was not saved is lost.
+  /// Loses a recording that was not saved.
   ~ProfilerTrace() {
     if (!recording_) return;
     try {
@@ -71,12 +71,12 @@ class ProfilerTrace {
     }
   }
 
-  /// Ends the recording and writes it, into a folder that exists, compressed if the name ends with `.gz`; once. What
-  /// was recorded is the result. A file or a link of that name is replaced at once, when all is written. Throws Error
-  /// naming the file if it cannot be written.
+  /// Ends the recording and writes it, once, into a folder that exists. Compresses it if the name ends with `.gz`.
+  /// Returns the recording. A file or a link of that name is replaced at once, when all is written. Throws Error naming
+  /// the file if it cannot be written.
   std::unique_ptr<torch::autograd::profiler::ProfilerResult> save(const std::filesystem::path& path) {
     if (!recording_) throw Error("the trace " + path.string() + " was saved already; expected one save()");
-    wait_for_gpus();  // what is still queued there belongs to it
+    wait_for_gpus();  // work that is still queued there belongs to it
     recording_ = false;
     auto result = torch::autograd::profiler::disableProfiler();
     std::error_code missing;

@@ -1,4 +1,4 @@
-// What compiles packages, and what it compiles them against: the compiler, Inductor's environment, LibTorch.
+// The compilers of packages, and the libraries they compile against: the compiler, Inductor's environment, LibTorch.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns of the C++ compiler that Inductor calls (`CXX`, or g++) its file, and what it says to `--version`. Asks once
+/// Returns the file of the C++ compiler that Inductor calls (`CXX`, or g++), and its answer to `--version`. Asks once
 /// for each file in a process.
 [[nodiscard]] inline std::string compiler() {
   const char* const chosen = std::getenv("CXX");
@@ -97,7 +97,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns as text everything but the subject and its options that decides what the compiled code is.
+/// Returns as text everything that decides the compiled code, except the subject and its options.
 [[nodiscard]] inline std::string toolchain() {
   return compiler() + detail::inductor_environment() + detail::torch_variant();
 }

@@ -51,7 +51,7 @@ struct Traced {
 
 namespace detail {
 
-/// Puts back, when it ends, what has been written to tensors.
+/// Restores the tensors' values when it ends.
 class Unchanged {
  public:
   explicit Unchanged(const std::vector<at::Tensor>& tensors) : tensors_(tensors) {
@@ -130,7 +130,7 @@ class Unchanged {
     auto graph = torch::jit::tracer::trace(std::move(operands), call, [](const at::Tensor&) {
                    return std::string();
                  }).first->graph;
-    // What was made of a value would stay as it is now.
+    // Results that depend on a value would stay as they are now.
     if (!reads.first().empty()) throw Error("it reads the values of a tensor (" + reads.first() + ')');
     // Operators that return nothing, such as those that write to lists of tensors, are in no trace.
     const auto written = count_writes(*graph->block());
@@ -149,7 +149,7 @@ class Unchanged {
 
 }  // namespace detail
 
-/// Runs the definition once, on its operands, and records what it calls. Values of written inputs are put back. Throws
+/// Runs the definition once, on its operands, and records its calls. Values of written inputs are put back. Throws
 /// `Unsupported` with the reason when it cannot be recorded, `InputError` for a definition that contradicts itself.
 [[nodiscard]] inline Traced trace(const Definition& definition) {
   if (!definition.forward) throw InputError({}, definition.name + ": a definition needs a forward");

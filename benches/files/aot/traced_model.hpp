@@ -1,4 +1,4 @@
-// TracedModel: a model's step, traced once, from which other ways to make that step are derived.
+// TracedModel: a model's step, traced once. Other ways to make that step are derived from it.
 #pragma once
 
 #include <algorithm>
@@ -49,13 +49,13 @@ namespace detail {
   return map_tensors(like, [&](const at::Tensor&) { return tensors.at(next++); });
 }
 
-/// Those of all inputs, in order.
+/// Appends the tensors of all inputs, in order.
 inline void append_tensors(const torch::jit::Stack& inputs, std::vector<at::Tensor>& tensors) {
   for (const auto& input : inputs)
     for (auto& tensor : check::tensors_of(input)) tensors.push_back(std::move(tensor));
 }
 
-/// A package's run as the forward of `model`, whose parameters and buffers it is given.
+/// Makes a package's run the forward of `model`, with the model's parameters and buffers.
 template <class Package>
 [[nodiscard]] std::function<c10::IValue(torch::jit::Stack&)> forward_of(std::shared_ptr<Package> package,
                                                                         const ModelStep& model) {
@@ -84,8 +84,8 @@ class TracedModel {
     std::int64_t folded = 0;
   };
 
-  /// Runs the model's forward twice, once to learn what it returns and once traced. Throws Unsupported with the reason
-  /// if that cannot be done.
+  /// Runs the model's forward twice: first to learn the form of its answer, then traced. Throws Unsupported with the
+  /// reason if that cannot be done.
   TracedModel(const std::string& name, ModelStep model, GradientOf gradient)
       : model_(std::move(model)), gradient_(std::move(gradient)), traced_(trace(name)) {}
 
@@ -110,8 +110,8 @@ class TracedModel {
   [[nodiscard]] const benches::aot::Traced& traced() const noexcept { return traced_; }
 
 #if PACE_HAS_AOT_INDUCTOR
-  /// As AOTInductor's code. Compiles what is not there yet. `with_copies`: parameters and buffers are copies, so that
-  /// no other step writes to them or to their gradients. Throws Unsupported with the reason if it cannot be compiled.
+  /// As AOTInductor's code. Compiles missing packages. `with_copies`: parameters and buffers are copies, so that no
+  /// other step writes to them or to their gradients. Throws Unsupported with the reason if it cannot be compiled.
   [[nodiscard]] Opened open_package(benches::aot::DefinitionStore& store, bool with_copies = false) const {
     Opened opened{.model = model_};
     if (with_copies) copy_state(opened.model);
@@ -146,7 +146,7 @@ class TracedModel {
 #endif
 
 #if PACE_HAS_NATIVERT
-  /// The forward as an exported program that NativeRT runs. Exports what is not there yet. Throws Unsupported with the
+  /// The forward as an exported program that NativeRT runs. Exports a missing program. Throws Unsupported with the
   /// reason if it cannot be exported, or has a backward.
   [[nodiscard]] Opened open_exported(benches::aot::DefinitionStore& store) const {
     if (model_.step.backward) throw Unsupported("not implemented: an exported program here is a forward alone");
@@ -163,7 +163,7 @@ class TracedModel {
   }
 #endif
 
-  /// As TorchScript, loaded from what was saved; its backward is autograd's. Throws Unsupported if it does not load.
+  /// As TorchScript, saved and loaded again. Its backward is autograd's. Throws Unsupported if it does not load.
   [[nodiscard]] Opened open_script() const {
     Opened opened{.model = model_};
     std::istringstream saved(traced_.script);
@@ -197,7 +197,7 @@ class TracedModel {
   }
 
  private:
-  /// What was returned flat gets the structure that the model gave it.
+  /// Gives flat results the structure of the model's answer.
   void complete_answers(ModelStep& derived) const {
     derived.step.gradients = model_.step.gradients;
     derived.step.answer = [like = like_, answer = model_.step.answer](const c10::IValue& output) {
@@ -227,7 +227,7 @@ class TracedModel {
     return benches::aot::trace(definition);
   }
 
-  /// Which of the tensors that forward returns the backward starts from. Learns what it returns, on the way.
+  /// Which of the tensors that forward returns the backward starts from. Learns the form of its answer on the way.
   [[nodiscard]] std::size_t differentiated(const std::string& name) {
     const at::AutoGradMode with_gradients(true);
     torch::jit::Stack inputs = model_.inputs;

@@ -38,7 +38,7 @@ namespace detail {
 
 /// How to call the models of a training package: `layout` in its record (see compile_training.py).
 struct TrainingLayout {
-  /// What the backward takes first, and where it is found: an operand of the forward, or one of its outputs.
+  /// The first arguments of the backward, and their places: an operand of the forward, or one of its outputs.
   struct Saved {
     bool is_operand;
     std::size_t position;
@@ -63,7 +63,7 @@ struct TrainingLayout {
                                         "the record of a training step's package");
 }
 
-/// Throws `Error` or what nlohmann::json throws when the record beside the package is not what the script writes.
+/// Throws `Error`, or nlohmann::json's exceptions, if the record beside the package is not as the script writes it.
 [[nodiscard]] inline TrainingLayout read_layout(std::filesystem::path package) {
   const auto json = read_training_record(std::move(package)).at("layout");
   TrainingLayout layout;
@@ -89,7 +89,7 @@ struct TrainingLayout {
   return range;
 }
 
-/// What a package with constants is called with, and what it made of them.
+/// The operands of a package with constants, and its uses of the constants.
 struct ConstantsLayout {
   /// The operands by position; nothing: all, for there are no constants.
   std::optional<std::vector<std::size_t>> operands = {};
@@ -121,7 +121,7 @@ struct ConstantsLayout {
   return operands;
 }
 
-/// Those of `operands` at these positions; all where there are none. Throws std::out_of_range for a position beyond.
+/// The `operands` at these positions; all of them without positions. Throws std::out_of_range for a position beyond.
 template <class T>
 [[nodiscard]] std::vector<T> at_positions(const std::vector<T>& operands,
                                           const std::optional<std::vector<std::size_t>>& positions) {
@@ -191,7 +191,7 @@ class TrainingPackage {
  public:
   struct Forward {
     std::vector<at::Tensor> outputs;
-    /// For the backward: operands, outputs, and what was kept in between.
+    /// For the backward: operands, outputs, and saved intermediate results.
     std::vector<at::Tensor> saved;
   };
 
@@ -217,9 +217,9 @@ class TrainingPackage {
     return forward(parameters);
   }
 
-  /// `saved`: what a forward returned; moved in, it is freed on the way. `gradients`: one for each differentiated
-  /// output, of the metadata that `expected_gradients` gives (`Error` otherwise). Returns the gradients of the
-  /// parameters; an undefined tensor for one that has none. They share memory with nothing.
+  /// `saved`: a forward's result; if moved in, it is freed on the way. `gradients`: one for each differentiated output,
+  /// of the metadata that `expected_gradients` gives (`Error` otherwise). Returns the gradients of the parameters; an
+  /// undefined tensor for one that has none. They share memory with nothing.
   [[nodiscard]] std::vector<at::Tensor> backward(std::vector<at::Tensor> saved,
                                                  const std::vector<at::Tensor>& gradients) {
     saved.insert(saved.end(), gradients.begin(), gradients.end());

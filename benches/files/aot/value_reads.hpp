@@ -1,4 +1,4 @@
-// Notices when a program reads the values of tensors: what a trace cannot record.
+// Notices when a program reads the values of tensors: a trace cannot record them.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace pace::benches::aot::detail {
 
-/// While it lives, notes the first operator by which this thread reads values (`item`). Those that other
-/// operators call inside do not count: the outer ones are recorded. One at a time.
+/// While it lives, notes this thread's first operator that reads values (`item`). Those that other operators call
+/// inside do not count: the outer ones are recorded. One at a time.
 class ValueReads {
  public:
   ValueReads()

@@ -23,13 +23,13 @@ namespace pace::benches::loaders::detail {
 /// An image of a kernel file, before it is loaded.
 struct FoundImage {
   std::string path, bytes;
-  bool is_source = false;              ///< CUDA source, whose bytes and codes NVRTC makes
+  bool is_source = false;              ///< CUDA source: NVRTC makes bytes and codes of it
   std::vector<KernelCode> codes = {};  ///< none of source that was not compiled yet
   std::optional<TritonFacts> triton = {};
 };
 
-/// The paths of an entry of `image`: those of Triton's cubin and PTX beside its JSON, or the entry itself. `json` gets
-/// the path of the JSON.
+/// The paths of an entry of `image`: Triton's cubin and PTX beside its JSON, or the entry itself. `json` gets the path
+/// of the JSON.
 [[nodiscard]] inline std::vector<std::string> image_paths(const std::string& entry, std::string& json) {
   namespace fs = std::filesystem;
   std::error_code problem;
@@ -62,7 +62,7 @@ struct FoundImage {
   }
 }
 
-/// Calls `work` on an image of the file. What it throws gets the place of the key before it.
+/// Calls `work` on an image of the file. Its exceptions get the place of the key before them.
 template <class Work>
 auto for_image(const KernelFile& file, const Work& work) {
   const std::string key = "key 'image': ";
@@ -113,7 +113,7 @@ auto for_image(const KernelFile& file, const Work& work) {
   constexpr std::string_view anonymous = "(anonymous namespace)::";
   for (auto at = name.find(anonymous); at != std::string::npos; at = name.find(anonymous, at))
     name.erase(at, anonymous.size());
-  // That of an instance of a template has its result before it.
+  // An instance of a template has its result type before the name.
   if (name.starts_with("void ")) name.erase(0, 5);
   // The arguments of a template may have brackets, too: `k<(Mode)1>(float*)`. In brackets `>` may be an operator.
   std::size_t parameters = name.size();
@@ -127,7 +127,7 @@ auto for_image(const KernelFile& file, const Work& work) {
   return name.substr(0, parameters);
 }
 
-/// The symbol of the kernel that the file names among those of the image. Throws InputError, which lists them.
+/// The image's symbol of the kernel that the file names. Throws InputError, which lists them.
 [[nodiscard]] inline std::string choose_kernel(const KernelFile& file, const std::string& wanted,
                                                const std::vector<std::string>& symbols, const std::string& image) {
   std::vector<std::string> found;

@@ -29,12 +29,12 @@ struct Number {
   [[nodiscard]] std::string text() const { return is_whole ? std::to_string(whole) : std::to_string(real); }
 };
 
-/// What a formula may ask of a tensor.
+/// The facts of a tensor that a formula may use.
 struct Extent {
   std::vector<std::int64_t> sizes, strides;
 };
 
-/// What names stand for. Tensors are also known by their positions: `size(0, 1)`.
+/// The values of names. Tensors are also known by their positions: `size(0, 1)`.
 struct Scope {
   std::map<std::string, Number> numbers;
   std::map<std::string, Extent> tensors;
@@ -44,7 +44,7 @@ struct Scope {
 /// tensors `numel(x)`, `size(x, 0)` and `stride(x, 0)`.
 class Formula {
  public:
-  /// Throws Error, which says what was found and what was expected.
+  /// Throws Error with the found and the expected text.
   explicit Formula(std::string text) : text_(std::move(text)) {
     // Its depth is bounded by its length.
     if (text_.size() > 500)
@@ -60,7 +60,7 @@ class Formula {
 
   /// Throws Error for a name that is not in `scope`, and for arithmetic that has no result.
   [[nodiscard]] Number value(const Scope& scope) const { return value_of(root_, scope); }
-  /// As value(), for what has to be a whole number.
+  /// As value(), but throws unless it is a whole number.
   [[nodiscard]] std::int64_t whole(const Scope& scope) const {
     const Number number = value(scope);
     if (number.is_whole) return number.whole;

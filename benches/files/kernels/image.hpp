@@ -1,4 +1,4 @@
-// What is in a file of compiled kernels, without a driver: architectures, names of kernels, sizes of their parameters.
+// Reads a file of compiled kernels without a driver: architectures, names of kernels, sizes of their parameters.
 #pragma once
 
 #include <elf.h>
@@ -100,8 +100,8 @@ inline constexpr unsigned char cuda_abi_8 = 8;
 inline constexpr std::uint32_t accelerated_7 = 0x800, accelerated_8 = 0x8;
 inline constexpr unsigned char entry_symbol = 0x10;  // STO_CUDA_ENTRY
 
-/// Sizes of parameters in a section `.nv.info.KERNEL`, whose records are a form, a key, and 16 bits that are the value
-/// or the size of what follows. Nothing if it has a record that is not known, or parameters of no size.
+/// Sizes of parameters in a section `.nv.info.KERNEL`. A record has a form, a key, and 16 bits: the value, or the size
+/// of the data behind it. Nothing if a record is unknown, or a parameter has no size.
 [[nodiscard]] inline std::optional<std::vector<std::size_t>> parameters_in(const Bytes& info) {
   constexpr unsigned char sized_form = 4, parameter_key = 0x17, bank_key = 0x0a;
   std::map<std::size_t, std::size_t> sizes;
@@ -112,7 +112,7 @@ inline constexpr unsigned char entry_symbol = 0x10;  // STO_CUDA_ENTRY
     at += 4;
     if (form < 1 || form > sized_form) return std::nullopt;
     if (form != sized_form) continue;
-    // An index, the number of the parameter, its offset, and flags whose highest 14 bits are its size.
+    // An index, the number of the parameter, its offset, and flags. The flags' highest 14 bits are its size.
     if (key == parameter_key && size >= 12)
       sizes[info.at<std::uint16_t>(at + 4)] = info.at<std::uint32_t>(at + 8) >> 18;
     if (key == bank_key && size >= 8) has_parameters = info.at<std::uint16_t>(at + 6) > 0;
@@ -311,7 +311,8 @@ inline constexpr std::uint32_t fatbin_magic = 0xba55ed50;
 
 }  // namespace detail
 
-/// What the content of a cubin, a fatbin or a PTX file has kernels for. Throws InputError, which names `path`.
+/// The codes in a cubin, a fatbin or a PTX file: each architecture with its kernels. Throws InputError, which names
+/// `path`.
 [[nodiscard]] inline std::vector<KernelCode> read_image(std::string_view image, const std::string& path) {
   try {
     if (image.empty()) throw Error("it is empty");

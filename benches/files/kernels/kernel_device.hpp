@@ -1,4 +1,4 @@
-// The seam between kernels of files and what they run on: a GPU, or a test's fake.
+// The seam between kernels of files and their device: a GPU, or a test's fake.
 #pragma once
 
 #include <array>
@@ -62,7 +62,7 @@ class LoadedKernels {
   LoadedKernels& operator=(const LoadedKernels&) = delete;
   virtual ~LoadedKernels() = default;
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
-  /// What is returned refers to this object. Throws Unsupported.
+  /// The result refers to this object. Throws Unsupported.
   [[nodiscard]] virtual std::unique_ptr<LaunchableKernel> get(const std::string& symbol) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// The YAML that describes a launch: which image, which kernel, on which grid, with which arguments.
+// The YAML that describes a launch: its image, kernel, grid and arguments.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -355,8 +355,8 @@ class KernelFileReader {
 
 }  // namespace detail
 
-/// What a YAML text says of a launch. Throws InputError with the file, the line, the key, what was found and what was
-/// expected.
+/// The launch that a YAML text describes. Throws InputError with the file, the line, the key, the found and the
+/// expected value.
 [[nodiscard]] inline KernelFile parse_kernel_file(const std::string& text, const std::string& path) {
   try {
     return detail::KernelFileReader(path).read(parse_yaml(text, path));

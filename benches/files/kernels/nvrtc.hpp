@@ -23,10 +23,10 @@ struct CompiledSource {
   std::string log = {};     ///< warnings; empty: none
 };
 
-/// What is compiled.
+/// The source to compile.
 struct SourceToCompile {
   std::string text;
-  std::string path;                       ///< for messages; its folder is looked into for what is included
+  std::string path;                       ///< for messages; includes are looked up in its folder
   std::string kernel = {};                ///< such as `scale<float>` or `scale`; empty: not known
   std::vector<std::string> options = {};  ///< of NVRTC
 };
@@ -36,7 +36,7 @@ class Nvrtc {
  public:
   /// Throws Unsupported if there is no such library.
   Nvrtc() {
-    // Those of the toolkits that LibTorch comes with; the plain name is that of a toolkit for developers.
+    // The versions of LibTorch's toolkits. A toolkit for developers has the plain name.
     std::vector<std::string> names = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
     for (const auto& name : std::vector<std::string>(names)) names.push_back(toolkit() + "/lib64/" + name);
     for (const auto& name : names)

@@ -42,7 +42,7 @@ namespace detail {
   std::error_code problem;
   for (const auto& entry : std::filesystem::directory_iterator(folder, problem)) {
     const std::string name = entry.path().filename().string();
-    // That of a group has the paths alone.
+    // A group's has the paths alone.
     if (entry.path().extension() == ".json" && !name.starts_with("__grp__")) found.push_back(entry.path().string());
   }
   std::ranges::sort(found);

@@ -32,7 +32,7 @@
 
 namespace pace::benches::loaders::detail {
 
-/// An argument of a launch: what the driver copies from.
+/// An argument of a launch: the driver copies from it.
 struct ArgumentSlot {
   DescribedArgument::Kind kind = DescribedArgument::Kind::input;
   std::size_t tensor = 0;  ///< of an input: its position in CallInputs::tensors(); of an output: among the outputs
@@ -164,7 +164,7 @@ class KernelBinder {
 
   [[nodiscard]] const Scope& scope() const { return scope_; }
 
-  /// Appends what a launch takes to `call`. Throws InputError.
+  /// Appends the arguments of a launch to `call`. Throws InputError.
   void bind_arguments(BoundKernel& call) const {
     for (const auto& argument : file_.arguments) {
       ArgumentSlot slot{.kind = argument.kind};

@@ -1,4 +1,4 @@
-// The arguments of one call, whose tensors are numbered, so that each implementation gets them in memory of its own.
+// The arguments of one call. Their tensors have numbers, so that each implementation gets them in memory of its own.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// CallSpec: in which order the arguments of a call are handed to an exported program, as torch.utils._pytree writes it.
+// CallSpec: the order of a call's arguments for an exported program, as torch.utils._pytree writes it.
 #pragma once
 
 #include <cstddef>

@@ -40,7 +40,7 @@ class CapturedErrors {
     if (file_ >= 0) ::close(file_);
   }
 
-  /// What was written so far, at most 64 KiB of it.
+  /// The text so far, at most 64 KiB of it.
   [[nodiscard]] std::string text() const {
     std::fflush(stderr);
     std::string text(std::size_t{1} << 16, '\0');
@@ -52,7 +52,7 @@ class CapturedErrors {
  private:
   static constexpr std::array<int, 5> signals = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-  /// What a handler of signals needs of the object that lives.
+  /// The parts of the living object that a signal handler needs.
   struct OfSignal {
     int kept = -1, file = -1;
     std::array<struct sigaction, signals.size()> before = {};
@@ -62,8 +62,7 @@ class CapturedErrors {
     return one;
   }
 
-  /// Writes what was kept, and leaves the rest to what handled the signal before. It calls nothing that a handler may
-  /// not.
+  /// Writes the kept text, and leaves the rest to the former handler. It calls only functions that a handler may call.
   static void show(int signal) {
     const OfSignal& one = of_signal();
     std::array<char, 4096> part;

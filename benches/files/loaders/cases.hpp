@@ -43,12 +43,11 @@ struct Case {
   InputText text = {};
 };
 
-/// What the options say of inputs.
+/// The options about inputs.
 struct InputOptions {
   std::string inputs = {};         ///< a file, a folder, or text that begins with `(`
   std::vector<Sweep> sweeps = {};  ///< values for names of sizes in text
-  /// The operator whose recorded calls are taken from a file with several, such as `aten.add.Tensor`; empty: none is
-  /// named.
+  /// The operator to take recorded calls of, from a file with several, such as `aten.add.Tensor`; empty: none is named.
   std::string operator_name = {};
   /// How a file with calls of several operators is read after all; empty: it is not.
   std::string names_operator = "; or --baseline op:NAME with the name of one of them";
@@ -232,7 +231,7 @@ inline void add_file(const std::string& path, const std::string& stem, const Inp
 
 }  // namespace detail
 
-/// The files that `inputs` names: none where it is text, those of a folder in their order, or the file itself.
+/// The files that `inputs` names: none if it is text, the files of a folder in their order, or the file itself.
 [[nodiscard]] inline std::vector<std::string> files_of_inputs(const std::string& inputs) {
   if (inputs.starts_with('(')) return {};
   if (!std::filesystem::is_directory(inputs)) return {inputs};
@@ -273,8 +272,8 @@ template <class Warn>
   return cases;
 }
 
-/// The inputs of a case for an InputCheck: those of a file as they are, those of text without values and memory. Throws
-/// InputError or Unsupported.
+/// The inputs of a case for an InputCheck: a file's as they are, a text's without values and memory. Throws InputError
+/// or Unsupported.
 [[nodiscard]] inline CallInputs inputs_to_check(const Case& one) {
   if (!one.file.empty()) return CallInputs(detail::read_tensors(one.file));
   inputs::GenerateOptions options;

@@ -29,7 +29,7 @@ def load(case):
 def writes_to_buffers(program):
     """Whether calls change what the module holds, as a cache of keys and values."""
     signature = program.graph_signature
-    # What is written in place shows where the program is made functional.
+    # Making the program functional shows the writes in place.
     return bool(signature.buffers) and bool(program.run_decompositions({}).graph_signature.buffers_to_mutate)
 
 
@@ -39,7 +39,7 @@ def as_exported(program, manifest, scratch):
 
     options = manifest["options"]
     if writes_to_buffers(program):
-        # Inductor compiles the values of small and of uniform buffers in: a position would stay that of the first call.
+        # Inductor compiles the values of small and of uniform buffers in: a position would stay as in the first call.
         options = {**options, "joint_graph_constant_folding": False, "always_keep_tensor_constants": True}
     temporary = os.path.join(scratch, "package.pt2")
     torch._inductor.aoti_compile_and_package(program, package_path=temporary, inductor_configs=options)

@@ -1,4 +1,4 @@
-// What a file is, by its content alone: names can be anything.
+// The kind of a file, by its content alone: names can be anything.
 #pragma once
 
 #include <algorithm>
@@ -27,14 +27,14 @@
 
 namespace pace::benches::loaders {
 
-/// Returns the first line of what an exception says, as a reason.
+/// Returns the first line of an exception's message, as a reason.
 [[nodiscard]] inline std::string first_line(const std::exception& error) {
   const auto* const torch = dynamic_cast<const c10::Error*>(&error);
   const std::string text = torch != nullptr ? torch->what_without_backtrace() : error.what();
   return as_reason(text.substr(0, text.find('\n')));
 }
 
-/// Returns what an exception says, for a message: all of pace's own, and the first line of others.
+/// Returns an exception's message, for use in another one: all of pace's own, and the first line of others.
 [[nodiscard]] inline std::string reason_of(const std::exception& error) {
   return dynamic_cast<const Error*>(&error) != nullptr ? error.what() : first_line(error);
 }
@@ -63,7 +63,7 @@ class Content {
       for (auto& name : reader_->getAllRecords()) records_.push_back(std::move(name));
       for (const auto& [name, checksum] : checksums_of(path_)) checksums_[name.substr(name.find('/') + 1)] = checksum;
     } catch (const std::exception& error) {
-      const std::string text = first_line(error);  // a paragraph, whose first sentence has the reason
+      const std::string text = first_line(error);  // a paragraph with the reason in its first sentence
       throw InputError({path_}, "this archive was cut or damaged, or is no archive of LibTorch's: " +
                                     text.substr(0, text.find(". This")));
     }
@@ -122,14 +122,14 @@ class Content {
                                     " bytes with the checksum " + hex(found));
     return bytes;
   }
-  /// Throws InputError for the first record whose checksum is wrong.
+  /// Throws InputError for the first record with a wrong checksum.
   void require_intact() const {
     for (const auto& record : records_) (void)read(record);
   }
   /// The archive, for what reads records itself.
   [[nodiscard]] caffe2::serialize::PyTorchStreamReader& reader() const { return *reader_; }
 
-  /// Says what the file is, for a message that something else was expected.
+  /// Describes the file, for a message that expected another kind.
   [[nodiscard]] std::string describe() const {
     if (is_kernel_image()) return "compiled kernels (a cubin or a fatbin); a YAML file says how one is launched";
     if (is_elf()) return "a shared library or a program";

@@ -1,4 +1,4 @@
-// An input that an exported program takes, and both it and what was found in words.
+// An expected input of an exported program, with words for it and for the found one.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +61,7 @@ struct ExpectedSize {
   std::int64_t times = 1, plus = 0;
   std::int64_t low = 0, high = std::numeric_limits<std::int64_t>::max();
 
-  /// What the symbol stands for where the size is `actual`; nothing if no number of the range makes it that.
+  /// The value of the symbol if the size is `actual`; nothing if no number of the range gives that size.
   [[nodiscard]] std::optional<std::int64_t> symbol_for(std::int64_t actual) const {
     if (times == 0 || (actual - plus) % times != 0) return std::nullopt;
     const std::int64_t value = (actual - plus) / times;

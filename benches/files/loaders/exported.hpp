@@ -36,8 +36,8 @@ namespace pace::benches::loaders {
   return content.names_between("models/", ".json");
 }
 
-/// What a call of that operator may do beside computing with its tensors, in words; empty: nothing. ATen's operators
-/// are known, and of those that call graphs the ones that NativeRT has.
+/// Effects of a call of that operator beside computing with its tensors, in words; empty: nothing. ATen's operators are
+/// known, and of those that call graphs the ones that NativeRT has.
 [[nodiscard]] inline std::string effect_beyond_tensors(const std::string& name) {
   if (name.starts_with("aten.from_file")) return "a call of " + name + ", which reads and writes files";
   for (const auto* known : {"aten.", "prims.", "quantized.", "higher_order.cond", "higher_order.while_loop"})
@@ -77,7 +77,7 @@ struct NodeFailure {
   return failure;
 }
 
-/// Returns the message in three parts. `state`: the buffers that calls write to, whose shapes must stay.
+/// Returns the message in three parts. `state`: the buffers that calls write to. Their shapes must stay.
 [[nodiscard]] inline std::string text_of(const NodeFailure& failure, const std::vector<Buffer>& state) {
   std::string text = failure.cause + "; why: the program executed " + failure.node;
   if (!failure.python.empty()) text += ", of " + failure.python;
@@ -144,7 +144,7 @@ class BoundProgram final : public BoundCall {
 
  private:
   torch::nativert::ModelRunnerHandle& runner_;
-  /// What the program is called with, without the tensors; those are given in each call, by leaf and position.
+  /// The program's arguments without the tensors. Each call gives those, by leaf and position.
   std::vector<c10::IValue> leaves_;
   std::vector<std::pair<std::size_t, std::size_t>> tensors_;
   const std::vector<Buffer>& state_;
@@ -152,7 +152,8 @@ class BoundProgram final : public BoundCall {
 
 class LoadedProgram final : public Loaded {
  public:
-  /// `path`: of the archive that is loaded: that of `content`, or a copy that has the buffers `state` among its inputs.
+  /// `path`: of the archive that is loaded: the one of `content`, or a copy that has the buffers `state` among its
+  /// inputs.
   LoadedProgram(const Content& content, const std::string& path, const std::string& model, ProgramFacts facts,
                 std::vector<Buffer> state)
       : path_(content.path()), facts_(std::move(facts)), state_(std::move(state)) {
@@ -193,7 +194,7 @@ class ExportedLoader final : public Loader {
     const ProgramFacts facts(content, choose_model(content, exported_models(content), options.model));
     if (options.has_libraries) facts.require_operators();
   }
-  /// Also of the package that is compiled from the program: that takes what the program takes.
+  /// Also of the package that is compiled from the program: it takes the same inputs as the program.
   [[nodiscard]] InputCheck input_check(const Content& content, const LoadOptions& options) const override {
     return [facts = ProgramFacts(content, choose_model(content, exported_models(content), options.model)),
             path = content.path()](const CallInputs& inputs, const TensorPlaces& places) {

@@ -59,7 +59,7 @@ class ExportedPackages {
     seconds_ = store_.compile_seconds(wanted.key);
     return path;
   }
-  /// Has find() compile it anew, since what was kept does not load; false where it has been compiled anew before.
+  /// Makes find() compile it anew, since the kept one does not load. False if that happened before.
   [[nodiscard]] bool discard(const Content& content, const std::string& model, c10::Device device) {
     return store_.discard(describe(content, model, device).key);
   }

@@ -58,8 +58,7 @@ namespace detail {
 
 inline constexpr const char* expected_text = "; expected a tuple such as (T([8, 128], f32),)";
 
-/// Replaces names of sizes by their values and takes ranges out of tensors, so that what is left is the text of a
-/// recorded call.
+/// Replaces names of sizes by their values and takes ranges out of tensors. The rest is the text of a recorded call.
 class TextReader {
  public:
   /// `where`: of the text, for messages.
@@ -192,7 +191,7 @@ class TextReader {
   SizeNames names_of_sizes_;
   Location where_;
   std::size_t at_ = 0;
-  /// For each open bracket: whether it is that of a tensor, and what closes it.
+  /// For each open bracket: whether it belongs to a tensor, and its closing bracket.
   std::vector<bool> open_;
   std::string closes_;
   bool tensor_next_ = false;
@@ -287,7 +286,7 @@ inline void draw_values(const at::Tensor& tensor, const ValueRange& range, std::
     parsed.call = corpus::parse_call(has_keywords ? reader.plain : '(' + reader.plain + no_keywords, Location{});
   } catch (const Error& error) {
     std::string why = error.what();
-    // What was found is the rest of the text.
+    // The message quotes the rest of the text as found.
     if (const auto added = why.rfind(no_keywords); !has_keywords && added != std::string::npos)
       why.erase(added, no_keywords.size());
     throw InputError(where, "the inputs " + beginning(reader.plain) + ": " + beginning(why) + detail::expected_text);

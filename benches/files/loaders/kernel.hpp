@@ -45,7 +45,7 @@ class LoadedKernelFile final : public Loaded {
     triton_ = image.triton;
     if (code_->kernels) symbol_ = choose_kernel(file_, wanted, symbols_of(*code_->kernels), image.path);
     kernels_ = for_image(file_, [&] { return device_->load(image.bytes, image.path); });
-    // Those of a compressed image are known to the driver alone.
+    // Only the driver knows the ones of a compressed image.
     if (!code_->kernels) symbol_ = choose_kernel(file_, wanted, kernels_->names(), image.path);
     if (triton_ && triton_->programmatic)
       notes_.push_back(file_.path + ": Triton launches this kernel before the one before it has ended; here it waits");

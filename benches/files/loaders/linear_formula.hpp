@@ -25,7 +25,7 @@ struct LinearFormula {
   }
 };
 
-/// A formula as sympy prints it, without what is no part of it: `Pow(s77, 2)` for
+/// A formula as sympy prints it, in plain notation: `Pow(s77, 2)` for
 /// `Pow(Symbol('s77', positive=True, integer=True), Integer(2))`.
 [[nodiscard]] inline std::string plain_formula(std::string_view text) {
   std::string plain;

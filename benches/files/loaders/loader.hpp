@@ -31,7 +31,7 @@ struct Buffer {
   at::Tensor value;
 };
 
-/// What was loaded, bound to the arguments of one case.
+/// A loaded file, bound to the arguments of one case.
 class BoundCall {
  public:
   BoundCall() = default;
@@ -48,8 +48,8 @@ class BoundCall {
     static const std::vector<Buffer> none;
     return none;
   }
-  /// Adds those buffers of the file to state() that have the name of one of `state`, which calls of another file write
-  /// to: where a first call wrote what was there already, it was not seen. Throws what bind() throws for such buffers.
+  /// Adds the file's buffers with a name in `state` to state(). Calls of another file write to those. A first call that
+  /// wrote the values already there went unnoticed. Throws what bind() throws for such buffers.
   virtual void also_take(const std::vector<Buffer>& /*state*/) {}
 };
 
@@ -60,8 +60,8 @@ class Loaded {
   Loaded(const Loaded&) = delete;
   Loaded& operator=(const Loaded&) = delete;
   virtual ~Loaded() = default;
-  /// Throws InputError, with the argument, what was found and what was expected, for inputs that do not fit, as far as
-  /// the file says what fits. What is returned refers to this object.
+  /// Throws InputError for inputs that do not fit, as far as the file says. The message has the argument, the found and
+  /// the expected input. The result refers to this object.
   [[nodiscard]] virtual std::unique_ptr<BoundCall> bind(const CallInputs& inputs) = 0;
   /// Sentences for the results.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
@@ -78,8 +78,8 @@ struct LoadOptions {
   bool has_libraries = true;
 };
 
-/// Throws InputError or Unsupported, with the argument, what was found and what was expected, for inputs that a file
-/// does not take. Of tensors it reads types and sizes alone.
+/// Throws InputError or Unsupported for inputs that a file does not take. The message has the argument, the found and
+/// the expected input. Of tensors it reads types and sizes alone.
 using InputCheck = std::function<void(const CallInputs& inputs, const TensorPlaces& places)>;
 
 /// One kind of file.
@@ -89,7 +89,7 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
   virtual ~Loader() = default;
-  /// What a file of this kind is called in messages.
+  /// The name of this kind of file in messages.
   [[nodiscard]] virtual std::string name() const = 0;
   /// Whether the file is of this kind.
   [[nodiscard]] virtual bool recognises(const Content& content) const = 0;
@@ -97,10 +97,10 @@ class Loader {
   [[nodiscard]] virtual std::string code_in(const Content& content) const = 0;
   /// Paths of other files that are read when it is loaded. Throws InputError.
   [[nodiscard]] virtual std::vector<std::string> also_reads(const Content& /*content*/) const { return {}; }
-  /// Throws InputError or Unsupported, which name the file, for what load() would throw for, as far as that can be
-  /// found without running code of the file. The archive itself was looked at before: require_whole().
+  /// Throws InputError or Unsupported, which name the file, where load() would. Finds only errors that show without
+  /// running code of the file. The archive itself was looked at before: require_whole().
   virtual void require_loadable(const Content& content, const LoadOptions& options) const = 0;
-  /// The check of inputs by what the file says of them without running its code; empty: it says nothing. Throws what
+  /// The check of inputs by the file's own description, without running its code; empty: it has none. Throws what
   /// require_loadable() throws.
   [[nodiscard]] virtual InputCheck input_check(const Content& /*content*/, const LoadOptions& /*options*/) const {
     return {};

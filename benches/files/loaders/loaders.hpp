@@ -13,7 +13,7 @@
 
 namespace pace::benches::loaders {
 
-/// The kind of the file. Throws InputError, which says what the file is and what was expected.
+/// The kind of the file. Throws InputError with the kind of the file and the expected ones.
 [[nodiscard]] inline const Loader& loader_of(const Content& content) {
   static const TorchScriptLoader torchscript;
   static const ExportedLoader exported;

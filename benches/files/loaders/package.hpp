@@ -51,10 +51,11 @@ struct PackageBuffer {
   at::Tensor value;
 };
 
-/// The buffers of a package, whose memory is given to it. One for all calls of the package: it holds them once.
+/// Gives a package the memory of its buffers. All calls of the package share one object, since the package holds its
+/// buffers once.
 class PackageBuffers {
  public:
-  /// Those of the package that `names` has. To be made before any call writes to them.
+  /// Takes the package's buffers among `names`. Make it before any call writes to them.
   PackageBuffers(AotiLoader& loader, const std::set<std::string>& names)
       : loader_(loader), buffers_(read(loader, names)), stand_ins_(values()) {
     for (std::size_t i = 0; i < buffers_.size(); ++i) constants_.emplace(buffers_[i].name, stand_ins_.tensors()[i]);
@@ -67,9 +68,8 @@ class PackageBuffers {
     return values;
   }
 
-  /// Compiled code reads and writes the memory of `tensors` from now on, one for each buffer. It trusts their types and
-  /// sizes. Does nothing if that is what it has: an update leaks a handle for each buffer, and after it constants are
-  /// folded again.
+  /// Makes compiled code use the memory of `tensors`, one for each buffer. The code trusts their types and sizes. Does
+  /// nothing if it uses that memory already: an update leaks a handle for each buffer, and folds constants again.
   void give(const std::vector<at::Tensor>& tensors) {
     bool is_given = true;
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
@@ -87,10 +87,10 @@ class PackageBuffers {
       throw;
     }
   }
-  /// Lets go of what was given. Before the next call it has to be given again.
+  /// Releases the given memory. Call give() again before the next run.
   void release() { stand_ins_.release(); }
 
-  /// The median time in which other memory is given, without the folding of constants in the call after it.
+  /// The median time of give() with other memory. The next call also folds constants, which is not included.
   [[nodiscard]] Nanoseconds time_of_update() {
     constexpr std::size_t updates = 21;
     const auto tensors = values();
@@ -125,7 +125,7 @@ class PackageBuffers {
 
 class BoundPackage final : public BoundCall {
  public:
-  /// `tensors`: those with which the package is called.
+  /// `tensors` are the package's inputs.
   BoundPackage(AotiLoader& loader, PackageBuffers& buffers, std::vector<std::size_t> positions,
                const std::vector<at::Tensor>& tensors)
       : loader_(loader), buffers_(buffers), positions_(std::move(positions)), inputs_(tensors.size()) {
@@ -136,8 +136,8 @@ class BoundPackage final : public BoundCall {
   BoundPackage& operator=(const BoundPackage&) = delete;
   ~BoundPackage() override { buffers_.release(); }
 
-  /// Throws Error for tensors of other types, such as those of a float64 reference. The package would refuse them, too,
-  /// but with a line on the standard error of a run in which nothing is wrong.
+  /// Throws Error for tensors of other types, as a float64 reference has. The package would refuse them as well, but
+  /// print an error although nothing is wrong.
   [[nodiscard]] std::vector<at::Tensor> run(const std::vector<at::Tensor>& tensors) override {
     std::vector<at::Tensor> flat;
     flat.reserve(positions_.size());
@@ -153,8 +153,8 @@ class BoundPackage final : public BoundCall {
   }
   [[nodiscard]] const std::vector<Buffer>& state() const override { return state_; }
 
-  /// Has the caller give those buffers that a call writes to. It is found by a call in which the floating-point ones
-  /// hold random numbers: what a cache gets may be what it holds.
+  /// Finds the buffers that a call writes to; the caller gives those. Their floating-point values are random for that
+  /// call. Otherwise a cache might be overwritten with its own values, and nothing would show.
   void find_state(const CallInputs& inputs) {
     const auto& buffers = buffers_.all();
     std::vector<at::Tensor> tensors, before;
@@ -187,7 +187,7 @@ class BoundPackage final : public BoundCall {
   }
 
  private:
-  /// To be called when `written_` has changed.
+  /// Call this when `written_` has changed.
   void refresh_state() {
     state_.clear();
     for (const auto i : written_) state_.push_back({buffers_.all()[i].fqn, buffers_.all()[i].value});
@@ -198,8 +198,8 @@ class BoundPackage final : public BoundCall {
   std::vector<std::size_t> positions_;
   std::size_t inputs_;
   std::vector<at::ScalarType> types_ = {};
-  std::vector<at::Tensor> given_ = {};     ///< what the package has in a call, one for each of its buffers
-  std::vector<std::size_t> written_ = {};  ///< those of the buffers that the caller gives
+  std::vector<at::Tensor> given_ = {};     ///< the package's memory in a call, one for each buffer
+  std::vector<std::size_t> written_ = {};  ///< the buffers that the caller gives
   std::vector<Buffer> state_ = {};
 };
 
@@ -242,7 +242,7 @@ class LoadedPackage final : public Loaded {
     }
   }
 
-  /// One call on copies of the inputs: compiled code says on the standard error which of them does not fit.
+  /// Calls the package once on copies of the inputs. Compiled code names an input that does not fit on standard error.
   void require_fit(BoundPackage& bound, const CallInputs& inputs) const {
     std::vector<at::Tensor> copies;
     for (const auto& tensor : inputs.tensors()) copies.push_back(check::clone_input(tensor));
@@ -269,15 +269,15 @@ class LoadedPackage final : public Loaded {
   std::vector<std::string> argument_names_;
   AotiLoader loader_;
   PackageBuffers buffers_;
-  std::optional<Nanoseconds> update_ = {};  ///< how long one takes; nothing: calls write to no buffers
+  std::optional<Nanoseconds> update_ = {};  ///< time of one update; nothing: calls write to no buffers
 };
 
 }  // namespace detail
 
 #endif  // PACE_HAS_AOT_INDUCTOR
 
-/// Returns the number of threads that a package's code for CPUs starts, which is compiled into it; nothing where no
-/// loop of it is long enough for threads, and where the package has no sources.
+/// Returns the number of threads that is compiled into a package's code for CPUs. Nothing if no loop is long enough for
+/// threads, or the package has no sources.
 [[nodiscard]] inline std::optional<int> threads_of_package(const Content& content, const std::string& model) {
   constexpr std::string_view mark = "#pragma omp parallel num_threads(";
   for (const auto& record : content.records()) {
@@ -343,7 +343,7 @@ class PackageLoader final : public Loader {
     require_loadable(content, options);
 #if PACE_HAS_AOT_INDUCTOR
     const std::string model = model_of(content, options);
-    // Compiled code trusts its operands, unless it is told not to before its first run.
+    // Compiled code trusts its operands unless this is set before its first run.
     ::setenv("AOTI_RUNTIME_CHECK_INPUTS", "1", 1);
     try {
       return std::make_unique<detail::LoadedPackage>(content.path(), model, options,

@@ -1,4 +1,4 @@
-// What the file of an exported program says of it: the inputs that it takes, its operators, its versions.
+// The facts of an exported program in its file: the inputs that it takes, its operators, its versions.
 #pragma once
 
 #include <algorithm>
@@ -84,7 +84,7 @@ class ProgramFacts {
   [[nodiscard]] const std::vector<std::string>& argument_names() const { return argument_names_; }
   /// The specification that CallSpec reads.
   [[nodiscard]] const std::string& in_spec() const { return in_spec_; }
-  /// Operators that the program calls, such as `aten.relu.default`, those of branches and bodies of loops among them.
+  /// Operators that the program calls, such as `aten.relu.default`, also in branches and bodies of loops.
   [[nodiscard]] const std::set<std::string>& operators() const { return operators_; }
   /// Names of the buffers that calls write to, as far as this process has the operators that do.
   [[nodiscard]] const std::vector<std::string>& written_buffers() const { return written_buffers_; }
@@ -108,7 +108,7 @@ class ProgramFacts {
     }
   }
 
-  /// Throws InputError, with the argument, what was expected and what was found, unless the leaves fit. Values of
+  /// Throws InputError unless the leaves fit. The message has the argument, the expected and the found input. Values of
   /// tensors are not read.
   void check(const std::vector<c10::IValue>& leaves, const TensorPlaces& places = {}) const {
     const auto refuse = [&](const std::string& message) { throw InputError({path_}, message); };

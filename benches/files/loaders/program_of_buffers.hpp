@@ -1,4 +1,4 @@
-// Exported programs whose buffers are given by the caller: the values of the buffers, and the program that takes them.
+// Exported programs that get their buffers from the caller: the values of the buffers, and the program that takes them.
 #pragma once
 
 #include <cstddef>
@@ -66,7 +66,7 @@ namespace pace::benches::loaders {
                                          "which starts from these; try: export the module again");
 }
 
-/// A copy of the archive in which `buffers` are the last inputs of `model`. The destructor removes it.
+/// A copy of the archive that has `buffers` as the last inputs of `model`. The destructor removes it.
 class ProgramOfBuffers {
  public:
   /// Throws Unsupported where `parent` has no place for the copy.

@@ -58,7 +58,7 @@ class StandIns {
 
  private:
   std::vector<at::Tensor> tensors_;
-  std::vector<const void*> memory_;   ///< where what they stand for begins; null: they stand for nothing
+  std::vector<const void*> memory_;   ///< where the memory begins that they stand for; null: they stand for nothing
   std::vector<at::Storage> nothing_;  ///< storages without memory, one for each
 };
 

@@ -17,7 +17,7 @@
 
 namespace pace::benches::loaders {
 
-/// One name and its values, in the order in which they are measured.
+/// One name and its values, in the order of measuring.
 struct Sweep {
   std::string name;
   std::vector<std::int64_t> values;

@@ -91,9 +91,9 @@ class BoundScript final : public BoundCall {
   }
   [[nodiscard]] const std::vector<Buffer>& state() const override { return state_; }
 
-  /// Has the caller give those of `buffers` that a call writes to, which is found by a call on copies of the inputs.
-  /// What that throws is left to the calls that are compared. Throws Unsupported for a buffer that a call replaces by
-  /// one of another size or type, and for one that shares its memory with another.
+  /// Calls on copies of the inputs to find which `buffers` a call writes to. The caller then gives those. Errors of
+  /// that call are left to the compared calls. Throws Unsupported for a buffer that a call replaces by one of another
+  /// size or type, and for one that shares its memory with another.
   void find_state(std::vector<detail::ScriptBuffer> buffers, const CallInputs& inputs) {
     // Tensors of the inference mode count no versions.
     const c10::InferenceMode counting(false);
@@ -220,7 +220,7 @@ class LoadedScript final : public Loaded {
 
 }  // namespace detail
 
-/// Throws InputError: a name behind that of a file has no meaning for TorchScript.
+/// Throws InputError: a name behind the file's has no meaning for TorchScript.
 [[noreturn]] inline void refuse_program_of_script(const Content& content, const std::string& program) {
   throw InputError({content.path()}, "a TorchScript file holds one module; expected its name without ':" + program +
                                          "', which is for archives of several programs");

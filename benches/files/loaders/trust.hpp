@@ -28,8 +28,8 @@ class CodeInFiles {
   void add_compiled(const std::string& path) {
     add(path, "values that Python unpickles to compile it, which may run any code");
   }
-  /// Looks into a file that is loaded and called. One that cannot be read, or is of no known kind, holds none; a part
-  /// that cannot be read counts as code, for it may be no part of what is loaded.
+  /// Looks into a file that is loaded and called. A file that cannot be read, or is of no known kind, holds none. An
+  /// unreadable part counts as code, for loading may not touch it.
   void look_into(const std::string& path) {
     std::optional<Content> content;
     const Loader* loader = nullptr;

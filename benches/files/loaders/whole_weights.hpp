@@ -1,4 +1,4 @@
-// Whether an archive's records are what they should be: undamaged, and as long as the tensors that are made of them.
+// Checks an archive's records: they must be undamaged, and as long as their tensors.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ namespace pace::benches::loaders {
 
 namespace detail {
 
-/// The bytes of a storage that a tensor needs, by torch.export's description of it (TensorMeta of its schema); 0 where
-/// a size is no number, or the type is not known here. Throws what nlohmann's library throws for another format, and
-/// Error for sizes that no tensor has.
+/// The storage bytes that a tensor needs, by torch.export's description (TensorMeta of its schema). 0 if a size is no
+/// number, or the type is unknown here. Throws what nlohmann's library throws for another format, and Error for sizes
+/// that no tensor has.
 [[nodiscard]] inline std::uint64_t bytes_needed(const nlohmann::json& meta) {
   const auto dtype = exported_dtype(meta.at("dtype").get<int>());
   const auto &sizes = meta.at("sizes"), &strides = meta.at("strides"), &offset = meta.at("storage_offset");
@@ -98,15 +98,14 @@ inline void require_within_storages(const Content& content, const std::string& r
   check::for_each_tensor(values, require_within);
 }
 
-/// Throws InputError for a storage or a tensor of a TorchScript archive (`data` or `constants`) that is larger than the
-/// bytes that it is made of. The pickle is read as LibTorch reads it, but with objects that hold nothing in the place
-/// of those of the file's classes, so that no code of the file runs. A pickle that cannot be read like that is left to
-/// the loader.
+/// Throws InputError if a storage or a tensor of a TorchScript archive (`data` or `constants`) is larger than its
+/// bytes. Reads the pickle as LibTorch does, but with empty objects for the file's classes, so that no code of the file
+/// runs. A pickle that cannot be read like that is left to the loader.
 inline void require_whole_script(const Content& content, const std::string& archive) {
   const std::string record = archive + ".pkl";
   const auto storages = std::make_shared<torch::jit::DeserializationStorageContext>();
   const auto unit = std::make_shared<torch::jit::CompilationUnit>();
-  // Containers have their types beside them, whose elements may be of the file's classes.
+  // Containers have their types beside them. Their elements may be of the file's classes.
   const auto type_of = [&](const c10::QualifiedName& name) -> c10::StrongTypePtr {
     if (name.qualifiedName().starts_with("Dict["))
       return {unit, c10::DictType::create(c10::AnyType::get(), c10::AnyType::get())};
@@ -131,8 +130,8 @@ inline void require_whole_script(const Content& content, const std::string& arch
 
 }  // namespace detail
 
-/// Throws InputError for the first record whose checksum is wrong, and for a weight or a constant of a TorchScript
-/// module or an exported program whose record is shorter than its tensor: LibTorch reads as many bytes as the program
+/// Throws InputError for the first record with a wrong checksum. Also throws it if the record of a weight or a constant
+/// is shorter than its tensor, in TorchScript and in exported programs. LibTorch reads as many bytes as the program
 /// says.
 inline void require_whole(const Content& content) {
   content.require_intact();
@@ -145,7 +144,7 @@ inline void require_whole(const Content& content) {
       try {
         const auto described = parse_json<nlohmann::json>(content.read(record));
         for (const auto& [name, entry] : described.at("config").items()) {
-          // What was pickled has the sizes that its pickle says, which no reader of weights takes from here.
+          // A pickled tensor has its sizes in the pickle, and no reader of weights takes them from here.
           if (entry.value("use_pickle", false) || !entry.contains("tensor_meta") || entry.at("tensor_meta").is_null())
             continue;
           const std::string weight = folder + entry.at("path_name").get<std::string>();

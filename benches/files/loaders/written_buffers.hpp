@@ -1,5 +1,5 @@
-// Exported programs whose calls write to buffers, as a cache of keys and values: which buffers these are, and the same
-// program with them as inputs, since NativeRT gives no access to the buffers that it holds.
+// Exported programs that write to buffers, as a cache of keys and values. Finds these buffers, and makes them inputs of
+// the program, since NativeRT gives no access to its own.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +42,8 @@ namespace detail {
   return names;
 }
 
-/// Names of the running statistics that `node` writes to without a word of it in its schema: those of a normalisation
-/// in training.
+/// Names of the running statistics that `node` writes to although its schema does not say so. A normalisation in
+/// training does that.
 [[nodiscard]] inline std::vector<std::string> running_statistics(const nlohmann::json& node) {
   const auto target = node.at("target").get<std::string>();
   if (target != "torch.ops.aten.batch_norm.default" && target != "torch.ops.aten.instance_norm.default") return {};
@@ -160,7 +160,7 @@ inline void make_buffers_inputs(nlohmann::json& program, const std::vector<std::
     outputs.erase(i);
     graph.at("outputs").erase(i);
   }
-  // The number of leaves is what NativeRT compares with that of the inputs.
+  // NativeRT compares the number of leaves with the number of inputs.
   for (auto& call : module.at("module_call_graph")) {
     if (!call.at("fqn").get<std::string>().empty() || call.at("signature").is_null()) continue;
     auto spec = parse_json<nlohmann::json>(call.at("signature").at("in_spec").get<std::string>());
