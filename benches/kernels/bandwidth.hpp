@@ -20,9 +20,9 @@ struct Bandwidths {
   std::vector<std::string> missing = {};
 };
 
-/// The kernels of `report` for which `shown` returns true, in the order in which they run, one line for each time that
-/// one runs. If `compatible`, times are those of PyTorch's timer, and bytes are those of bytes_as_original();
-/// otherwise, times are Kernel::memory_time(), as in the table.
+/// The kernels of `report` that `shown` accepts, in the order of their runs, with one line for each run. If
+/// `compatible`, times come from PyTorch's timer, and bytes from bytes_as_original(). Otherwise, times are
+/// Kernel::memory_time(), as in the table.
 [[nodiscard]] inline Bandwidths bandwidths_of(const kernel::KernelReport& report,
                                               const benches::aot::PackageFacts& facts, bool compatible,
                                               const std::function<bool(const kernel::Kernel&)>& shown) {

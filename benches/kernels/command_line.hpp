@@ -22,7 +22,7 @@
 
 namespace pace::benches::kernels {
 
-/// PyTorch's program in its first form, in that of PyTorch 2.6, and in today's.
+/// PyTorch's program in its first form, in PyTorch 2.6's form, and in today's.
 enum class Generation { original, v2_6, newest };
 
 /// What Nsight Compute counts.
@@ -54,7 +54,7 @@ struct CommandLine {
   std::optional<std::string> profile_bandwidth;
   /// Whether PyTorch's profiler times each kernel, for the summary.
   bool bandwidth_by_profiler = false;
-  /// The file to which the summary is appended; empty: it is printed only.
+  /// The summary is appended to this file; empty: it is printed only.
   std::string bandwidth_output;
   /// Where traces, snapshots and reports of Nsight Compute go; empty: a new folder for temporary files.
   std::string output_directory;
@@ -236,7 +236,7 @@ inline constexpr const char* expected_filter =
 
 }  // namespace detail
 
-/// What the options are given goes into `line`, which must outlive what it returns.
+/// The options write their values into `line`, which must outlive the result.
 [[nodiscard]] inline args::Groups kernels_options(CommandLine& line) {
   return {detail::package_options(line), detail::kernel_options(line), detail::kernel_limits(line),
           detail::module_options(line), detail::result_options(line)};
@@ -244,7 +244,7 @@ inline constexpr const char* expected_filter =
 
 namespace detail {
 
-/// In which of its forms PyTorch's program has an option; none: it is pace's own.
+/// The first form of PyTorch's program that has the option; none: it is pace's own.
 [[nodiscard]] inline std::optional<Generation> since(std::string_view option) {
   if (option == "--cuda-memory-snapshot" || option == "--ncu") return Generation::v2_6;
   if (option == "--ncu-kernel-regex" || option == "--ncu-metrics" || option == "--times" || option == "--repeat")
@@ -254,14 +254,14 @@ namespace detail {
 
 }  // namespace detail
 
-/// With which of PyTorch's timers each kernel is timed; none: with pace's clocks alone.
+/// PyTorch's timer for the kernels; none: only pace's clocks time them.
 [[nodiscard]] inline std::optional<compat::CompatibleTimer> timer_of(const CommandLine& line) {
   if (!line.compat) return std::nullopt;
   if (line.bandwidth_by_profiler) return compat::CompatibleTimer::profiler;
   return line.as_of() == Generation::newest ? compat::CompatibleTimer::inductor : compat::CompatibleTimer::do_bench;
 }
 
-/// Throws InputError for what does not go together beside what the options say themselves.
+/// Throws InputError for combinations that the options do not refuse themselves.
 inline void check(const CommandLine& line) {
   const auto fail = [](const std::string& text) { throw InputError({}, text); };
   if (line.package.empty()) fail("expected --package FILE.pt2; --help lists all options");

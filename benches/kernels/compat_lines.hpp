@@ -18,11 +18,11 @@
 
 namespace pace::benches::kernels {
 
-/// What is printed where there is no kernel.
+/// The line for a package without kernels.
 inline constexpr const char* no_kernels =
     "No kernel with benchmark functionality found. Make sure you run inductor with config.benchmark_kernel being True";
 
-/// What Inductor kept of a kernel that it wrote itself; null: it is none of those.
+/// Inductor's record of a kernel that it wrote itself; null: it did not write this one.
 [[nodiscard]] inline const benches::aot::PackageKernel* written_by_inductor(const kernel::Kernel& kernel,
                                                                             const benches::aot::PackageFacts& facts) {
   const auto recorded = benches::kernels::recorded_of(kernel, facts);
@@ -31,8 +31,8 @@ inline constexpr const char* no_kernels =
   return own == recorded.end() ? nullptr : *own;
 }
 
-/// What one run of `kernel` moves as the original counts it: what Inductor has estimated or, where it has not, the
-/// bytes of the arguments. `recorded`: what is known of the kernel, or null.
+/// The bytes that one run of `kernel` moves, as the original counts them: Inductor's estimate, or else the bytes of the
+/// arguments. `recorded`: the record of the kernel, or null.
 [[nodiscard]] inline std::optional<double> bytes_as_original(const kernel::Kernel& kernel,
                                                              const benches::aot::PackageKernel* recorded) {
   if (kernel.bytes || recorded == nullptr || recorded->argument_bytes.empty()) return kernel.bytes;
@@ -49,10 +49,10 @@ inline void tell_launch(const std::optional<kernel::Launch>& launch, benches::ke
   info.shared_bytes = launch->shared_bytes();
 }
 
-/// A line for each kernel that Inductor wrote and that is `shown` (all, without it), once, in the order in which they
-/// run, with its time by the original's timer. Where that, or the bytes that a kernel moves, are not known,
-/// `complaints` says so instead. Returns how many lines there are; without one it prints what the original says then.
-/// With `all_configurations`, a line for each of a kernel's configurations instead of the kernel's own figures.
+/// Prints a line with the original's time for each kernel that Inductor wrote and that is `shown` (all, without it).
+/// Each kernel has one line, in the order of their runs. If its time or its bytes are unknown, `complaints` says so
+/// instead. Returns the number of lines. Without any, it prints the original's message for that. With
+/// `all_configurations`, a line for each of a kernel's configurations instead of the kernel's own figures.
 inline std::size_t print_kernel_lines(const kernel::KernelReport& report, const benches::aot::PackageFacts& facts,
                                       bool colour, bool all_configurations, std::ostream& out, std::ostream& complaints,
                                       const std::function<bool(const kernel::Kernel&)>& shown = {}) {

@@ -1,4 +1,4 @@
-// Compiles the packages that the tests of this folder list: what the build runs.
+// Compiles the packages that the tests of this folder list: the build runs it.
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -26,7 +26,7 @@ using pace::benches::aot::Definition;
 
 at::Tensor parameter(at::IntArrayRef sizes) { return at::randn(sizes).requires_grad_(); }
 
-/// A product that Inductor leaves to LibTorch, and what it fuses around it.
+/// A product that Inductor leaves to LibTorch, and operators that it fuses around it.
 Definition block() {
   constexpr std::int64_t rows = 256, size = 512;
   return {.name = "block",
@@ -54,7 +54,7 @@ Definition silent() {
           .forward = [](const Tensors& p, const Tensors& x) { return Tensors{at::relu(x[0] + p[0])}; }};
 }
 
-/// `DIRECTORY/NAME.pt2`, with what is kept beside it.
+/// `DIRECTORY/NAME.pt2`, with the files beside it.
 void compile(const Definition& definition, const pace::benches::aot::InductorOptions& inductor,
              const fs::path& directory) {
   auto options = pace::benches::aot::definition_package_options();

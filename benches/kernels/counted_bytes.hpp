@@ -71,8 +71,8 @@ inline constexpr std::array<const char*, 2> moved_bytes{"dram__bytes_read.sum", 
   return kernels;
 }
 
-/// Gives the report's kernels what was counted for the last run of them all, in their order. Returns what is wrong;
-/// empty if nothing is.
+/// Gives the report's kernels the counts of the last run that has all of them in order. Returns the error; empty if
+/// there is none.
 [[nodiscard]] inline std::string give_counts(kernel::KernelReport& report, const std::vector<CountedKernel>& counted) {
   auto& kernels = report.kernels;
   const auto last = std::ranges::find_end(counted, kernels, {}, &CountedKernel::symbol, &kernel::Kernel::symbol);

@@ -1,4 +1,4 @@
-// The kernels of a package that was compiled for the CPU: all of them are found, and they are what the package does.
+// The kernels of a package that was compiled for the CPU: all of them are found, and they make up the package's work.
 #include <algorithm>
 #include <iostream>
 
@@ -23,7 +23,7 @@ TEST_CASE("a CPU package's kernels explain its time, and their bandwidths are kn
       options, "block", [&](const std::vector<at::Tensor>&) { return package.run(); }, package.operands());
   pace::kernel::print_table(report, std::cout);
 
-  // As many as Inductor says that it made, and no more than a product with what can be fused around it.
+  // As many as Inductor says, and no more than a product and the operators fused around it.
   std::size_t known = 0;
   for (const auto& kernel : package.facts()->kernels) known += static_cast<std::size_t>(kernel.calls);
   CHECK(report.kernels.size() == known);
@@ -37,7 +37,7 @@ TEST_CASE("a CPU package's kernels explain its time, and their bandwidths are kn
     REQUIRE(kernel.bandwidth());
     CHECK(*kernel.bandwidth() > 0);
   }
-  // What is left is the package's own host code: microseconds of a call that takes milliseconds. On a machine that is
+  // The rest is the package's own host code: microseconds of a call that takes milliseconds. On a machine that is
   // shared recorded calls and others may differ by a tenth; without the smaller of the two large kernels it would be
   // 0.7.
   CHECK(report.explained() > 0.75);

@@ -1,4 +1,5 @@
-// What the kernels' bench cannot do itself: open packages, profile, reach a GPU, start programs. Tests supply fakes.
+// Services that the kernels' bench needs from outside: open packages, profile, reach a GPU, start programs. Tests
+// supply fakes.
 #pragma once
 
 #include <functional>
@@ -36,15 +37,14 @@ struct Dependencies {
   std::function<double()> peak_bytes = {};
   /// Runs `body` while memory's history is recorded, and writes it; not set in programs without CUDA.
   std::function<void(const std::function<void()>& body, const std::string& file)> snapshot = {};
-  /// Runs a program, whose lines go to `printed`, or without it to the standard error; what is wrong with it, or
-  /// nothing.
+  /// Runs a program. Its lines go to `printed`, or without it to standard error. Returns the error, or nothing.
   std::function<std::string(const std::vector<std::string>&, std::string* printed)> spawn;
   /// `20240131_235959`.
   std::function<std::string()> date;
   std::string program;
   std::string temporary_folder;
   bool colour = false;
-  /// Returns the pages of a program whose `--html` has this value.
+  /// Returns the pages of a program for this value of `--html`.
   std::function<Pages(const std::string& html)> pages = [](const std::string& html) { return Pages(html, "", ""); };
 };
 

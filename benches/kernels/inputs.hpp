@@ -1,4 +1,4 @@
-// What a package is called with.
+// The inputs of a package.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// NameFilter: a regular expression of kernels' names, bounded in what it may cost.
+// NameFilter: a regular expression of kernels' names, with bounded cost.
 #pragma once
 
 #include <algorithm>

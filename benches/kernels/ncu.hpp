@@ -27,7 +27,7 @@ namespace pace::benches::kernels {
   return words;
 }
 
-/// As wrapper_benchmark calls it, around `command`. `report` is what it writes. Caches are empty before each kernel,
+/// As wrapper_benchmark calls it, around `command`. `report` is its output file. Caches are empty before each kernel,
 /// which is Nsight Compute's default.
 [[nodiscard]] inline std::vector<std::string> ncu_command(const NcuOptions& options, const std::string& report,
                                                           const std::vector<std::string>& command) {

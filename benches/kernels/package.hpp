@@ -1,4 +1,5 @@
-// A package that the command line names: looked at before it is loaded, and called with what it was compiled for.
+// A package that the command line names: inspected before it is loaded, and called with inputs that it was compiled
+// for.
 #pragma once
 
 #include <array>
@@ -28,7 +29,7 @@
 
 namespace pace::benches::kernels {
 
-/// What is said of an exception, in one line.
+/// An exception's message, in one line.
 [[nodiscard]] inline std::string first_line(const std::exception& error) {
   const auto* const torch = dynamic_cast<const c10::Error*>(&error);
   const std::string text = torch != nullptr ? torch->what_without_backtrace() : error.what();

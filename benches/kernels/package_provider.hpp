@@ -1,4 +1,4 @@
-// A provider that knows of a package's kernels what Inductor knew when it compiled them.
+// A provider of Inductor's facts about a package's kernels, recorded when it compiled them.
 //
 //   const auto facts = pace::benches::aot::read_package_facts("model.pt2");
 //   if (facts) options.providers.push_back(pace::benches::kernels::package_provider(*facts));
@@ -27,7 +27,7 @@ namespace detail {
   return static_cast<kernel::Category>(found - kernel::category_names.begin());
 }
 
-/// Whether the driver's or the profiler's name is that of what is recorded.
+/// Whether the driver or the profiler calls the recorded kernel by this name.
 [[nodiscard]] inline bool is_called(const benches::aot::PackageKernel& recorded, std::string_view name) {
   return name == recorded.name || (!recorded.range.empty() && name == recorded.range);
 }
@@ -48,7 +48,7 @@ namespace detail {
   return builds;
 }
 
-/// What holds of all of them.
+/// The facts that all of them share.
 [[nodiscard]] inline kernel::Knowledge common_knowledge(
     const std::vector<const benches::aot::PackageKernel*>& kernels) {
   kernel::Knowledge knowledge{category_named(kernels.front()->category), kernels.front()->bytes};
@@ -62,9 +62,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// What is recorded of a kernel, found by its symbol or its name, whichever is recorded: of Inductor's own, and on the
-/// CPU, where LibTorch's operators are steps that have names, of those as well. Several calls of one operator are all
-/// found.
+/// Finds the records of a kernel by its symbol or its name, whichever is recorded. Inductor's own kernels have records.
+/// On the CPU, LibTorch's operators are named steps and have records, too. Returns all calls of one operator.
 [[nodiscard]] inline std::vector<const benches::aot::PackageKernel*> recorded_of(
     const kernel::Kernel& kernel, const benches::aot::PackageFacts& facts) {
   std::vector<const benches::aot::PackageKernel*> found;
@@ -81,7 +80,7 @@ namespace detail {
   return found;
 }
 
-/// Gives what recorded_of finds. What several calls of one operator do not have in common is left out.
+/// Provides the records of recorded_of(). Several calls of one operator give only the facts that they share.
 [[nodiscard]] inline kernel::Provider package_provider(benches::aot::PackageFacts facts) {
   return [facts = std::move(facts)](const kernel::Kernel& kernel) -> std::optional<kernel::Knowledge> {
     const auto found = recorded_of(kernel, facts);

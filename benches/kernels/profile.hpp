@@ -1,4 +1,4 @@
-// What a recording of LibTorch's profiler comes to: operators by name, and the device's or the CPU's kernels.
+// The summary of a recording of LibTorch's profiler: operators by name, and the device's or the CPU's kernels.
 #pragma once
 
 #include <algorithm>

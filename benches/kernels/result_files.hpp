@@ -36,8 +36,8 @@ class ResultFiles {
   /// Closes the file of the summary of bandwidths as it was found.
   void leave_bandwidth() { bandwidth_.reset(); }
 
-  /// Closes all, which reports what a network file system or a quota has not written, and makes the pages. Returns
-  /// whether there are those that were asked for.
+  /// Closes all files and makes the pages. Closing reports data that a network file system or a quota did not write.
+  /// Returns whether all requested pages exist.
   [[nodiscard]] bool finish(std::ostream& log) {
     for (auto* const file : {csv_.get(), json_.get(), json_of_pages_.get(), bandwidth_.get()})
       if (file != nullptr) file->close();
@@ -51,7 +51,7 @@ class ResultFiles {
   }
 
   Pages pages_;
-  /// The results of the pages: another file where that of --json is not one that can be read again.
+  /// The results of the pages: another file if the file of --json cannot be read again.
   std::string of_pages_;
   std::unique_ptr<OutputFile> csv_, json_, json_of_pages_, bandwidth_;
 };

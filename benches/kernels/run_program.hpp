@@ -95,7 +95,7 @@ class Bench {
     return 0;
   }
 
-  /// The command that repeats a listing whose limits do not hold.
+  /// Prints the command that repeats a listing after a failed limit.
   void print_repeat_command() const {
     std::vector<std::string> words;
     for (const auto& name : line_.given.given) {
@@ -202,12 +202,12 @@ class Bench {
     return true;
   }
 
-  /// What is wrong; empty if nothing is.
+  /// Returns the error; empty if there is none.
   std::string run_once_under_ncu(const NcuOptions& options, const std::string& report) {
     return dependencies_.spawn(ncu_command(options, report, once_command(dependencies_.program, line_)), nullptr);
   }
 
-  /// Whether it went well: what was measured is told in any case.
+  /// Whether it went well. The measured figures are printed in any case.
   bool count_bytes(kernel::KernelReport& report) {
     const std::string path = file("counted_bytes_" + dependencies_.date() + ".ncu-rep");
     std::string printed, problem = run_once_under_ncu(ncu_options_of_counters(), path);
@@ -223,8 +223,8 @@ class Bench {
     return problem.empty();
   }
 
-  /// Compiled code calls LibTorch past its dispatcher, so that without the option only what an operator calls inside
-  /// is seen, such as the copy_ of an addmm.
+  /// Compiled code calls LibTorch past its dispatcher. Without the option only inner calls of operators show, such as
+  /// the copy_ of an addmm.
   void note_silence(kernel::KernelReport& report) const {
     if (!report.by_ranges) return;
     for (const auto& kernel : report.kernels)
@@ -261,7 +261,7 @@ class Bench {
 
   int run_whole() {
     report_step({.what = "readings"});
-    // What the first call does once is no part of the time. The original has no such call.
+    // The time leaves out one-time work of the first call. The original has no such call.
     if (!line_.compat) package_.call();
     const bool on_gpu = package_.device != "cpu" && dependencies_.peak_bytes;
     if (on_gpu) dependencies_.reset_peak();
@@ -349,8 +349,8 @@ class Bench {
 
 }  // namespace detail
 
-/// `resolve` makes paths of what was typed, once all is read. Returns the exit code: 0 if all went well and every limit
-/// holds, 42 if all went well but for a limit, 1 otherwise, with what is wrong on `log`.
+/// `resolve` turns typed text into paths, once all is read. Returns the exit code. It is 0 if all went well and every
+/// limit holds, and 42 if only a limit failed. Otherwise it is 1, with the error on `log`.
 [[nodiscard]] inline int run_program(const std::vector<std::string>& words, Dependencies& dependencies,
                                      std::ostream& out, std::ostream& log,
                                      const std::function<void(CommandLine&)>& resolve = {}) {

@@ -21,8 +21,8 @@ namespace pace::benches::kernels {
 /// Sources of Triton kernels, as Inductor's code cache keeps them: a file of Python for each kernel.
 class KernelSources {
  public:
-  /// Reads all `*.py` of `folder` and of the folders in it. Throws InputError for what is no folder or has none, and
-  /// for a file that cannot be read.
+  /// Reads all `*.py` of `folder` and of the folders in it. Throws InputError if it is no folder or has none, and for a
+  /// file that cannot be read.
   explicit KernelSources(const std::filesystem::path& folder) {
     namespace fs = std::filesystem;
     std::error_code problem;

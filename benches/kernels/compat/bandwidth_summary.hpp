@@ -36,12 +36,12 @@ namespace detail {
   return info_line(kernel.info, "", " \t " + kernel.name, colour);
 }
 
-/// What is printed at the end. `file`: of the module.
+/// The lines at the end of the output. `file`: of the module.
 [[nodiscard]] inline std::string bandwidth_summary(const std::string& file, std::span<const KernelBandwidth> kernels) {
   return detail::bandwidth_totals(file, kernels);
 }
 
-/// What is appended to a file: all kernels, the slowest first, with their share of the time; then the summary.
+/// The text appended to a file: all kernels, the slowest first, with their share of the time; then the summary.
 inline void write_bandwidth_info(const std::string& file, std::span<const KernelBandwidth> kernels, std::ostream& out) {
   std::vector<KernelBandwidth> sorted(kernels.begin(), kernels.end());
   std::ranges::stable_sort(sorted, std::greater(), [](const auto& each) { return each.info.milliseconds; });

@@ -30,7 +30,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// What a line holds. `milliseconds` of 0 has no bandwidth.
+/// The fields of a line. `milliseconds` of 0 has no bandwidth.
 struct InfoLine {
   double milliseconds = 0, gigabytes = 0;
   /// Only told if all three are known.
@@ -39,8 +39,8 @@ struct InfoLine {
   [[nodiscard]] double gigabytes_per_second() const { return gigabytes / (milliseconds / 1e3); }
 };
 
-/// Longer than launching it takes, and still below a third of what memory can do: the original's rule, made for an
-/// A100.
+/// It takes longer than its launch, and reaches less than a third of the memory's bandwidth: the original's rule, made
+/// for an A100.
 [[nodiscard]] inline bool is_slow(const InfoLine& info) {
   return info.milliseconds > 0.012 && info.gigabytes_per_second() < 650;
 }
