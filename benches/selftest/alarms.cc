@@ -35,7 +35,7 @@ constexpr std::size_t rounds = 300;
 constexpr double alpha = 1e-3, suite_alpha = 0.01;
 constexpr std::size_t suite = 100;
 
-/// A gate of pace's, and what it must not say of identical code.
+/// A gate of pace's, and the wrong verdict on identical code.
 struct OwnGate {
   std::string name;
   pace::Expectation expectation;

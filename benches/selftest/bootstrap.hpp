@@ -40,7 +40,7 @@ inline void resample(std::span<const double> from, std::vector<double>& to, Spli
   for (auto& each : to) each = from[random.below(from.size())];
 }
 
-/// Two-sided p-value of Welch's t among those of resamples out of both samples together.
+/// Two-sided p-value of Welch's t among the t of resamples out of both samples together.
 [[nodiscard]] inline double bootstrap_t_test(std::span<const double> a, std::span<const double> b, SplitMix64& random) {
   std::vector<double> both(a.begin(), a.end());
   both.insert(both.end(), b.begin(), b.end());

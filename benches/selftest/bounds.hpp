@@ -1,4 +1,4 @@
-// What a count of events says of their rate, and what a rate allows as a count. Exact, by the binomial distribution.
+// Bounds of a rate by a count of events, and of a count by a rate. Exact, by the binomial distribution.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ inline constexpr double confidence_of_bounds = 0.95;
   return events == 0 ? 0 : 1 - upper_bound(tries - events, tries);
 }
 
-/// The fewest events that `tries`, each of which has one with probability `rate` at most given those before it, show
-/// with probability at most `error`: more than chance explains. At most tries + 1.
+/// The fewest events that chance does not explain: `tries` show them with probability at most `error`. Each try has an
+/// event with probability at most `rate`, given those before it. At most tries + 1.
 [[nodiscard]] inline std::size_t too_many(std::size_t tries, double rate, double error) {
   const boost::math::binomial_distribution<> chance(static_cast<double>(tries), rate);
   std::size_t events = 0;

@@ -1,4 +1,4 @@
-// Options of comparisons whose error rates are counted: a new order each time.
+// Options of comparisons for counting error rates: a new order each time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A row of the tables of unseen values: two implementations by the rounds, whose calls are repeated on the same values,
-// and by calls that have not seen theirs.
+// A row of the tables of unseen values: two implementations by the rounds, which repeat calls on the same values, and
+// by calls on unseen values.
 #pragma once
 
 #include <cstdio>
@@ -17,8 +17,8 @@ namespace pace::benches::selftest {
 /// Prints the head of the table.
 inline void print_unseen_values_head() { std::printf("%-36s %9s %9s\n", "pair", "rounds", "unseen values"); }
 
-/// Compares the two, which are right and honest, and prints the speed-up of the candidate in the rounds and on new
-/// values, with the number of pairs of samples behind the latter.
+/// Compares the two, which are right and honest. Prints the candidate's speed-up in the rounds and on unseen values,
+/// with the number of pairs behind the latter.
 template <class Baseline, class Candidate, class... Operands>
 void measure_on_unseen_values(const std::string& name, const Options& options, Baseline baseline, Candidate candidate,
                               const Operands&... operands) {

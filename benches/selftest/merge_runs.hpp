@@ -21,10 +21,10 @@
 
 namespace pace::benches::selftest {
 
-/// What one file says of every candidate's speed-up over the baseline of its own run. A candidate that was disturbed or
-/// not reached has a finding without a figure, so that its gate is open only if other processes have figures. Throws
-/// Error if an implementation computed something else, threw, crashed, hung or ran out of memory: no number of
-/// processes mends that.
+/// One file's speed-ups of every candidate over the baseline of its own run. A candidate that was disturbed or not
+/// reached has a finding without a figure, so that its gate is open only if other processes have figures. Throws Error
+/// if an implementation computed something else, threw, crashed, hung or ran out of memory: no number of processes
+/// mends that.
 [[nodiscard]] inline std::vector<gate::Finding> findings_of(const report::ResultsFile& file,
                                                             const Expectation& expectation) {
   const auto& demand = expectation.demand();

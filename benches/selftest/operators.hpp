@@ -31,7 +31,7 @@ struct TwinOperator {
   using Compare = Result (*)(const char* name, const at::Tensor& operand, const Options& options);
 
   const char* name;
-  /// Makes a new operand for which the operator returns so many bytes.
+  /// Makes a new operand. The operator returns that many bytes for it.
   Operand operand;
   Call call;
   /// Compares one function with itself.
@@ -95,7 +95,7 @@ struct LayerNorm : RowsOf1024 {
   static at::Tensor call(const at::Tensor& x) { return at::layer_norm(x, {1024}); }
 };
 
-/// Calls several operators, whose outputs the allocator gives to each other.
+/// Calls several operators. The allocator passes memory of one's outputs to the next.
 struct RmsNorm : RowsOf1024 {
   static constexpr const char* name = "RMS norm, by steps";
   static at::Tensor call(const at::Tensor& x) {

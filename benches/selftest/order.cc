@@ -45,7 +45,7 @@ struct Work final : pace::timing::Subject {
   }
 };
 
-/// Two rounds, in which the two sides swap buffers, but not places.
+/// Two rounds: the two sides swap buffers, but not places.
 constexpr std::array<Turn, 4> first_first{{{0, 0}, {1, 1}, {0, 1}, {1, 0}}};
 constexpr std::array<Turn, 4> second_first{{{1, 1}, {0, 0}, {1, 0}, {0, 1}}};
 

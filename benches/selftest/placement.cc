@@ -1,4 +1,4 @@
-// Placement bias: identical code, whose buffers lie elsewhere in every process.
+// Placement bias: identical code, with buffers elsewhere in every process.
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 
 using namespace pace::benches::selftest;
 
-/// What one process sees of ln(speed-up) of a candidate that is the baseline.
+/// One process's ln(speed-up) of a candidate that is the baseline.
 struct Bias {
   double value = 0;
   /// How far that may lie from the process's own centre by chance.
@@ -48,7 +48,7 @@ Bias bias(const std::string& subject) {
   return {pace::stats::median(ratios), error, interval.low, interval.high};
 }
 
-/// What a process of its own prints.
+/// The output of a process of its own.
 Bias bias_in_new_process(const char* subject, const char* operands) {
   // Files that Bazel expects are this process's to write.
   const std::string command = std::string("PACE_PLACEMENT_SUBJECT=") + subject +

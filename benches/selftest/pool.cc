@@ -42,7 +42,7 @@ void compare_with_itself(const Work& work, const at::Device& device, std::size_t
   auto comparison = pace::compare(name + '/' + std::to_string(repeat), at::randn(work.sizes, device));
   comparison.baseline("one", work.call).candidate("other", work.call);
   for (const double margin : margins)
-    // Which margins are undecided is what is asked.
+    // The question is which margins are undecided.
     comparison.expect(pace::NoSlowerThan(1 + margin).when_undecided(pace::WhenUndecided::let_through));
   CHECK_THAT(comparison.run(), pace::AsExpected());
 }

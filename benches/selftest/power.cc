@@ -1,4 +1,4 @@
-// Power: how often, and how soon, a gate finds real work that was added, and how near that is to what is possible.
+// Power: how often, and how soon, a gate finds added work, and how near that is to the optimum.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -36,7 +36,7 @@ struct Line {
 constexpr std::array<Line, 8> lines{
     {{0, 1.02}, {0.005, 1.00}, {0.005, 1.02}, {0.01, 1.00}, {0.01, 1.02}, {0.02, 1.00}, {0.05, 1.00}, {0.05, 1.02}}};
 
-/// What one subject's gates saw, to compare with what any test must pay.
+/// The counts of one subject's gates, to compare with the least cost of any test.
 struct Seen {
   std::vector<double> log_ratios;
   double cycles = 0, gates = 0;

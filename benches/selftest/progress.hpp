@@ -13,7 +13,7 @@
 
 namespace pace::benches::selftest {
 
-/// While the object lives, it takes the place of the display of single comparisons, of which there are hundreds.
+/// While it lives, it replaces the display of the hundreds of single comparisons.
 class Progress {
  public:
   Progress(std::string what, std::size_t all)
@@ -25,7 +25,7 @@ class Progress {
     pace::progress() = of_comparisons_;
   }
 
-  /// `done` of all; `remark` is what has been seen so far. On a terminal every second, in a file every minute.
+  /// `done` of all; `remark`: the findings so far. On a terminal every second, in a file every minute.
   void show(std::size_t done, const std::string& remark = {}) {
     const auto now = std::chrono::steady_clock::now();
     if (done == 0 || (now - last_ < (terminal_ ? std::chrono::seconds(1) : std::chrono::seconds(60)))) return;

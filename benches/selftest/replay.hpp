@@ -1,4 +1,4 @@
-// Replay: when a gate would have ended its rounds, and with which verdict, found out from the cycles of longer ones.
+// Replay: when a gate would have ended its rounds, and its verdict, from the cycles of longer rounds.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct Replay {
   std::size_t cycles = 0;
 };
 
-/// What gate::Panel and gate::decide would have done cycle by cycle, with this expectation alone, at these rates, which
-/// are those of the median: log ratios say nothing of the mean.
+/// Does as gate::Panel and gate::decide would cycle by cycle, with this expectation alone. The rates are the median's,
+/// since log ratios say nothing of the mean.
 [[nodiscard]] inline Replay replay(const Expectation& expectation, std::span<const double> log_ratios,
                                    const gate::Rates& rates = {}) {
   const gate::Demand& demand = expectation.demand();

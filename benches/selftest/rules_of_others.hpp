@@ -17,7 +17,7 @@ namespace pace::benches::selftest {
 
 enum class Claim { none, slower, faster };
 
-/// Times of both sides, in the order in which they were taken.
+/// Times of both sides, in the order of measuring.
 struct TwoSamples {
   std::span<const double> baseline, candidate;
 };

@@ -1,4 +1,4 @@
-// What the self-test is asked for on its command line, and how long its parts may run.
+// The self-test's command line, and how long its parts may run.
 #pragma once
 
 #include <chrono>

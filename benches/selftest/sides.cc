@@ -1,4 +1,4 @@
-// What --isolate sides costs and what it biases: the same comparisons in one process and in a process for each side.
+// The cost and the bias of --isolate sides: the same comparisons in one process and in a process for each side.
 #include <algorithm>
 #include <array>
 #include <chrono>

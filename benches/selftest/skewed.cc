@@ -1,8 +1,7 @@
 // Skewed noise: how often gates are wrong where the two sides are noisy in different ways, by simulated times.
 //
-// The median of the log ratios of cycles, which a gate is about, is exactly that of the gate's factor, so that no
-// verdict has a proof to rest on. Real machines do not keep to such a factor, so that the times are drawn instead of
-// measured.
+// A gate judges the median of the log ratios of cycles. Here it lies exactly at the gate's factor, so no verdict can be
+// proven. Real machines do not keep to such a factor, so the times are drawn instead of measured.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -112,7 +111,7 @@ std::array<std::vector<Nanoseconds>, 2> draw(const Kind& kind, double factor, st
   return times;
 }
 
-/// Returns the factor of the candidate's times by which the median of log ratios is 0, to 0.003 % of a quiet side.
+/// Returns the factor of the candidate's times that makes the median of log ratios 0, to 0.003 % of a quiet side.
 double equal_medians(const Kind& kind) {
   Generator random(1);
   const auto times = draw(kind, 1, 200'000, random);

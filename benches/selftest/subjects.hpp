@@ -15,7 +15,7 @@ namespace pace::benches::selftest {
 /// Kinds of work of 100 to 200 us: arithmetic, a product, a copy.
 inline constexpr std::size_t subjects = 3;
 
-/// What is compared with a "baseline" that does a subject's work once.
+/// Candidates for a "baseline" that does a subject's work once.
 struct Candidate {
   const char* name = "candidate";
   /// The share of that work which is done once more; what comes out does not depend on it. Both sides are the same
@@ -24,7 +24,7 @@ struct Candidate {
   std::optional<Expectation> expectation = std::nullopt;
 };
 
-/// Runs a comparison of the subject of kind `which` modulo `subjects`, whose name the result has.
+/// Runs a comparison of the subject of kind `which` modulo `subjects`. The result has its name.
 [[nodiscard]] Result compare_subject(std::size_t which, const Options& options, const Candidate& candidate = {});
 
 /// One function at several places in the code: that at the first is the baseline; the others are named by their

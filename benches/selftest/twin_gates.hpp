@@ -14,7 +14,7 @@
 
 namespace pace::benches::selftest {
 
-/// What the gates NoSlowerThan(1.00) and NoSlowerThan(1.01), stated in this order, found of some twins.
+/// The verdicts of NoSlowerThan(1.00) and NoSlowerThan(1.01), stated in this order, on some twins.
 struct TwinGates {
   std::size_t run = 0, failed = 0, failed_at_1_percent = 0;
   /// ln of the speed-up of each comparison.

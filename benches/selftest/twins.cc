@@ -1,4 +1,4 @@
-// Twins: ordinary operators that return tensors, each gated against itself, by the size of what it returns.
+// Twins: ordinary operators that return tensors, each gated against itself, by the size of its result.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -52,7 +52,7 @@ std::vector<Line> lines_of_table() {
   return lines;
 }
 
-/// Returns the sum over all lines, or over those of one size if that is given.
+/// Returns the sum over all lines, or over the lines of one size if given.
 TwinGates sum_of(const std::vector<Line>& lines, std::size_t of_sides, const Size* size = nullptr) {
   TwinGates sum;
   for (const Line& line : lines)

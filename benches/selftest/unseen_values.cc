@@ -1,5 +1,5 @@
-// Unseen values: pairs of honest implementations by the rounds, whose calls are repeated on the same values, and by
-// calls that have not seen theirs.
+// Unseen values: pairs of honest implementations by the rounds, which repeat calls on the same values, and by calls on
+// unseen values.
 #include <algorithm>
 #include <cstdint>
 #include <string>
