@@ -1,4 +1,4 @@
-// The models whose operator inputs are shipped: small enough that an operator takes tens of microseconds to a few
+// The models that we ship operator inputs of: small enough that an operator takes tens of microseconds to a few
 // milliseconds on two cores.
 #pragma once
 

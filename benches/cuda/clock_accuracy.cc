@@ -1,5 +1,5 @@
-// How true each clock is on this GPU: errors against CUPTI's durations, coldness, and what a sample costs the host.
-// With the argument `hits`, only kernels for a profiler to count the L2's hits of: see run_for_hit_counters.
+// How true each clock is on this GPU: errors against CUPTI's durations, coldness, and a sample's cost on the host. With
+// the argument `hits`, only kernels for a profiler to count the L2's hits of: see run_for_hit_counters.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -95,7 +95,8 @@ void measure_subject(Clocks& clocks, Subject& subject, Times& times) {
   add("Inductor, profiler", compatible::profiler_benchmark(device, call));
 }
 
-/// What the clocks add, by the middle one of five short kernels that are none of the subjects, measured as they are.
+/// Finds the time that the clocks add: the median of five short kernels. They are no subjects, but are measured like
+/// them.
 void calibrate(Clocks& clocks) {
   std::vector<double> in_graph, in_cold;
   for (const auto& make : calibration_subjects()) {

@@ -30,9 +30,9 @@ namespace pace::benches::accuracy {
   return subject;
 }
 
-/// How much of a working set is still in the cache after a flush of so many times the L2. What a sum of 3/4 of the L2
-/// takes longer than one of 1/4, by the profiler, is the time of half an L2 of bytes, whatever a call costs besides:
-/// d(hot) if all of them hit, d(8) after a flush of eight times the L2. In between, the share of hits is
+/// How much of a working set is still in the cache after a flush of so many times the L2. The profiler times a sum of
+/// 3/4 of the L2 and one of 1/4. Their difference d is the time of half an L2 of bytes, whatever a call costs besides.
+/// It is d(hot) if all of them hit, and d(8) after a flush of eight times the L2. In between, the share of hits is
 /// (d(8) - d) / (d(8) - d(hot)). Times are means of the middle half of many calls: CUPTI's stamps step by 32 ns.
 inline void show_residual_hits(cuda::CudaDevice& device) {
   const auto l2 = static_cast<std::int64_t>(device.l2_bytes());
@@ -60,7 +60,7 @@ inline void show_residual_hits(cuda::CudaDevice& device) {
   }
 }
 
-/// For a profiler that counts what the L2 answers: element-wise kernels over working sets from a sixteenth of the L2 to
+/// For a profiler that counts hits of the L2: element-wise kernels over working sets from a sixteenth of the L2 to
 /// twice the L2, each twice hot and then twice after the cold clock's flush, in this order.
 inline void run_for_hit_counters(cuda::CudaDevice& device) {
   const double flush = gpu::GraphClockOptions{}.flush;

@@ -1,4 +1,5 @@
-// Gates on a GPU: how often identical code is told apart, how near its two sides come, and what is found of added work.
+// Gates on a GPU: how often identical code is told apart, how near its two sides come, and how much added work is
+// found.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -104,7 +105,7 @@ TEST_CASE("a whole comparison of two kernels of 100 us, with all four figures", 
   needs_gpu();
   const at::Tensor x = at::randn({1 << 18}, at::TensorOptions(at::kCUDA));
   const Subject subject{.trips = 10000};
-  for (int repeat = 0; repeat < 2; ++repeat) {  // the first one also measures what the GPU can do at most
+  for (int repeat = 0; repeat < 2; ++repeat) {  // the first one also measures the GPU's peak
     const auto start = std::chrono::steady_clock::now();
     const auto result = pace::compare("100 us", x)
                             .baseline("one", subject)

@@ -1,4 +1,4 @@
-// What a bench on a GPU begins with.
+// The beginning of a bench on a GPU.
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,4 @@
-// What the accuracy bench times: LibTorch's kernels from 2 us to 10 ms.
+// The subjects of the accuracy bench: LibTorch's kernels from 2 us to 10 ms.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -118,7 +118,7 @@ struct Subject final : timing::Subject {
           {[x = random({rows, columns}), out = random({rows})]() mutable { at::mean_out(out, x, {1}); }}};
 }
 
-/// What a graph adds is calibrated by these.
+/// These calibrate the time that a graph adds.
 [[nodiscard]] inline std::vector<std::function<Subject()>> calibration_subjects() {
   std::vector<std::function<Subject()>> subjects;
   for (const std::int64_t mi : {1, 3, 5})

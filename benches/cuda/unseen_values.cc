@@ -1,5 +1,5 @@
-// Unseen values on a GPU: pairs of honest implementations by the rounds, whose calls are repeated on the same values,
-// and by samples whose calls have not seen theirs, by size of the operand and by clock.
+// Unseen values on a GPU: pairs of honest implementations by size of the operand and by clock. The rounds repeat calls
+// on the same values; the other samples have unseen ones.
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// The beginning of what a user wrote, for messages.
+// The beginning of a user's text, for messages.
 #pragma once
 
 #include <cstddef>

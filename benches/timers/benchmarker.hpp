@@ -36,8 +36,8 @@ class Benchmarker {
  public:
   using Timer = std::function<Milliseconds(const std::function<void()>&)>;
 
-  /// `cpu` is for the device type "cpu", `gpu` for every other one without a timer of its own. `name`: that of the
-  /// original's class in the names of counters, such as `InductorBenchmarker`.
+  /// `cpu` is for the device type "cpu", `gpu` for every other one without a timer of its own. `name`: the original's
+  /// class in the names of counters, such as `InductorBenchmarker`.
   Benchmarker(Timer cpu, Timer gpu, std::string name = "Benchmarker")
       : cpu_(std::move(cpu)), gpu_(std::move(gpu)), name_(std::move(name)) {}
 
@@ -48,8 +48,8 @@ class Benchmarker {
     registered_[device_type] = std::move(timer);
   }
 
-  /// `devices` are those of all tensors among the arguments, such as "cpu" or "cuda:0". Throws InputError if there are
-  /// none, or several.
+  /// `devices`: of all tensors among the arguments, such as "cpu" or "cuda:0". Throws InputError if there are none, or
+  /// several.
   [[nodiscard]] static std::string infer_device(std::span<const std::string> devices) {
     if (devices.empty())
       throw InputError({}, "no tensor among the arguments to tell the device by; expected one, or a device's name");

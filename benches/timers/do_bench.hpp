@@ -110,7 +110,7 @@ template <gpu::Device D, class F>
   return summarise(do_bench_times(device, function, options), statistic);
 }
 
-/// One time per launch of a graph of many calls: that of the launch, divided by the number of calls. No flush.
+/// One time per launch of a graph of many calls: the launch's time, divided by the number of calls. No flush.
 template <gpu::Device D, class F>
 [[nodiscard]] std::vector<Milliseconds> do_bench_cudagraph_times(D& device, F&& function,
                                                                  const DoBenchCudaGraph& options = {}) {

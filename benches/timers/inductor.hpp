@@ -22,7 +22,7 @@ struct InductorBenchmark {
 };
 
 struct InductorTimes {
-  /// The least of both phases: what the original returns unless it is asked for all.
+  /// The least of both phases: the original returns it unless asked for all.
   Milliseconds least{};
   /// The times of the second phase.
   std::vector<Milliseconds> all;

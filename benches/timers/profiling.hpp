@@ -16,14 +16,14 @@ namespace pace::benches::timers {
 
 namespace detail {
 
-/// What each call did, without the flush before it. The flush is what the host queued first, and calls end where the
-/// host queued an activity of that name again (the original asks which range of the host an activity's correlation id
-/// lies in). Where calls do the same as the flush, too, they must have equally many activities. Throws Error for
-/// activities that cannot be told apart by either.
+/// The activities of each call, without the flush before it. The host queues the flush first, and a call ends at the
+/// next activity of that name. (The original looks up an activity's correlation id in the ranges of the host.) If calls
+/// have activities like the flush, too, all must have equally many. Throws Error for activities that cannot be told
+/// apart by either.
 [[nodiscard]] inline std::vector<std::vector<gpu::Activity>> split_calls(std::vector<gpu::Activity> activities,
                                                                          std::int64_t calls) {
   const auto count = static_cast<std::size_t>(calls);
-  // Streams run side by side, so that the order of start times need not be that of the host.
+  // Streams run side by side, so start times may have another order than on the host.
   std::ranges::stable_sort(activities, {}, &gpu::Activity::correlation);
   const auto flushes =
       activities.empty()
@@ -63,7 +63,7 @@ template <gpu::TracesActivities D, class F>
 }  // namespace detail
 
 /// do_bench_using_profiling of torch._inductor.utils: the sum of the durations, divided by the number of calls. Throws
-/// Error if it is not known what belongs to which call.
+/// Error if activities cannot be assigned to calls.
 template <gpu::TracesActivities D, class F>
 [[nodiscard]] Milliseconds do_bench_using_profiling(D& device, F&& function, const DoBench& options = {}) {
   const auto flushed = detail::warm_up(device, function, options);
@@ -79,8 +79,8 @@ struct ProfilerBenchmark {
   Milliseconds longest{25};
 };
 
-/// TorchProfilerBenchmarker: from the start of the first activity of a call to the end of its last, which is what a
-/// range around the call comes to on the device; the mean of all calls.
+/// TorchProfilerBenchmarker: the mean time of a call, from the start of its first activity to the end of its last. A
+/// range around the call has that time on the device.
 template <gpu::TracesActivities D, class F>
 [[nodiscard]] Milliseconds profiler_benchmark(D& device, F&& function, const ProfilerBenchmark& options = {}) {
   device.synchronise();

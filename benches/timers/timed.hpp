@@ -38,7 +38,7 @@ template <class C, class F>
 
 struct PrintPerformance {
   int times = 10, repeat = 10;
-  /// Seconds that count as 1 in what is printed.
+  /// Seconds that count as 1 in printed figures.
   double baseline = 1;
   std::function<void()> set_seed = {}, synchronise = {};
 };

@@ -22,9 +22,8 @@ enum class LastCall {
 };
 
 /// These timers choose themselves how often they call. So a sample is their figure for one call, times the iterations,
-/// and takes as long as they please: at least some 100 ms. All calls of a sample are on the same operands: where calls
-/// write to them, each finds what the one before has left, and only LastCall::anew ends with outputs that can be
-/// compared.
+/// and takes as long as they please: at least some 100 ms. All calls of a sample are on the same operands: if calls
+/// write to them, each finds the values left by the one before. Then only LastCall::anew ends with comparable outputs.
 ///
 /// `D` needs now(), and synchronise() if calls do not end before they return: a device, or a clock of the host.
 template <class D>
@@ -32,7 +31,7 @@ class TimerClock final : public timing::Clock {
  public:
   using Timer = std::function<Milliseconds(D&, const std::function<void()>&)>;
 
-  /// `resolution`: of what the timer reads; the default is what is documented of events.
+  /// `resolution`: of the timer's source. The default is the documented one of events.
   TimerClock(D& device, std::string name, Timer timer, Nanoseconds resolution = Nanoseconds(500),
              LastCall last_call = LastCall::timed)
       : device_(device),

@@ -1,4 +1,4 @@
-// Documents of YAML, with the lines of what they hold for messages.
+// Documents of YAML, with lines for messages.
 #pragma once
 
 #include <yaml-cpp/eventhandler.h>
@@ -20,7 +20,7 @@ namespace pace::benches {
   return {file, mark.is_null() ? 0 : static_cast<std::size_t>(mark.line) + 1};
 }
 
-/// What a node is, for messages: the beginning of its text, or `a map`, `a list`, `nothing`.
+/// Describes a node, for messages: the beginning of its text, or `a map`, `a list`, `nothing`.
 [[nodiscard]] inline std::string kind_of(const YAML::Node& node) {
   if (!node.IsDefined()) return "nothing";
   if (node.IsScalar()) return '\'' + beginning(node.Scalar()) + '\'';
