@@ -1,4 +1,4 @@
-// Attempts for one kernel, whose failures must not prevent the measurement of the others.
+// Attempts for one kernel. Their failures must not prevent the measurement of the others.
 #pragma once
 
 #include <exception>

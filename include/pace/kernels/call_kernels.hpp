@@ -33,7 +33,7 @@ namespace pace::kernel::detail {
 /// Times of each kernel over several calls, which must all run the same ones.
 class KernelTimes {
  public:
-  /// Adds the times of one call. Throws Unsupported if its kernels differ from those of the first call.
+  /// Adds the times of one call. Throws Unsupported if its kernels differ from the first call's.
   void add(const std::string& name, RangesOfCall call) {
     if (calls_++ == 0) {
       for (const auto& each : call.kernels) kernels_.push_back({each.symbol, {}});

@@ -39,7 +39,7 @@
 
 namespace pace::kernel::detail {
 
-/// What is captured into a graph, and what must be restored around it.
+/// The call to capture into a graph, and the operands to restore around it.
 struct CapturedCall {
   const std::function<void()>& call;
   const std::function<void()>& restore_operands;  ///< restores the values of the operands
@@ -79,11 +79,11 @@ class KernelCapture {
  private:
   using Graph = gpu::Owned<cuda::CudaDevice, cuda::CudaDevice::Graph>;
 
-  /// What is known of a kernel beside its row in the report.
+  /// Facts of a kernel beside its row in the report.
   struct Listed {
     std::size_t place = 0;                   ///< which node it is
     const cuda::KernelNode* node = nullptr;  ///< null: it cannot be launched alone
-    std::vector<Build> builds = {};          ///< what its tuner chose from
+    std::vector<Build> builds = {};          ///< the choices of its tuner
   };
 
   /// How a kernel is launched alone, see Replayer::time().
@@ -91,7 +91,7 @@ class KernelCapture {
     std::function<void()> prepare;        ///< restores memory, and runs the nodes before the kernel
     std::function<void()> help;           ///< queues the copies and fills before it; empty: there are none
     std::function<void()> launch;         ///< queues the kernel
-    std::function<void()> put_back = {};  ///< restores what the kernel works on in place; empty: nothing
+    std::function<void()> put_back = {};  ///< restores memory that the kernel works on in place; empty: none
   };
 
   [[nodiscard]] Graph captured_after_two_calls() {
@@ -110,7 +110,7 @@ class KernelCapture {
     return graph;
   }
 
-  /// Restores what the call changes.
+  /// Restores memory that the call changes.
   void restore() {
     what_.restore_operands();
     held_.restore();
@@ -175,9 +175,9 @@ class KernelCapture {
     report_.kernels.push_back(std::move(kernel));
   }
 
-  /// Returns what the graph has that keeps its parts from being launched; null: nothing. The driver allows one instance
-  /// of a graph of the first two kinds at a time, and no nesting in other graphs. A launch of a part of a graph with
-  /// clusters has lost the device (H100, driver 580.159.04).
+  /// Returns why parts of the graph cannot be launched; null: they can. The driver allows one instance of a graph of
+  /// the first two kinds at a time, and no nesting in other graphs. A launch of a part of a graph with clusters has
+  /// lost the device (H100, driver 580.159.04).
   [[nodiscard]] const char* why_whole_alone() const {
     if (report_.conditionals > 0) return "conditional nodes";
     if (allocates_) return "allocations of memory";
@@ -246,7 +246,7 @@ class KernelCapture {
             }};
   }
 
-  /// Adds a note for what is not known of a kernel that may work on what its own last launch left.
+  /// Adds a note if it is unknown whether a kernel works on memory that its own last launch left.
   void note_doubts(const std::string& name, const KernelState& state) {
     if (!state.why_unknown.empty())
       report_.notes.push_back(name +
@@ -309,7 +309,7 @@ class KernelCapture {
 };
 
 /// Returns the kernels of `call()` on a GPU, each timed alone. `restore_operands()` restores the values of the
-/// operands, whose tensors are `tensors`.
+/// operands; `tensors` are their tensors.
 [[nodiscard]] inline KernelReport capture_kernels(const KernelsOptions& options, std::string name,
                                                   const std::function<void()>& call,
                                                   const std::function<void()>& restore_operands,

@@ -91,8 +91,9 @@ namespace pace::kernel::detail {
 
 inline constexpr std::size_t profiled_launches = 11;
 
-/// Returns the activities of that many launches, each after `restore()` if that is not empty. Where those of
-/// `restore()` cannot be told from the others, all launches but the first work on what the one before has left.
+/// Returns the activities of that many launches, each after `restore()` if that is not empty. If the activities of
+/// `restore()` look like the others, it runs only once. Then later launches work on memory that the one before has
+/// left.
 [[nodiscard]] inline std::vector<gpu::Activity> profiled_activities(cuda::CudaDevice& device,
                                                                     const std::function<void()>& launch,
                                                                     const std::function<void()>& restore) {
@@ -123,8 +124,8 @@ inline constexpr std::size_t profiled_launches = 11;
 /// Finds the state of kernels of a graph, see find_state().
 class StateFinder {
  public:
-  /// For kernels of a graph on `device` whose memory comes from `pool`; both must outlive the object. Kernels also
-  /// write to `tensors`.
+  /// For kernels of a graph on `device` with memory from `pool`; both must outlive the object. Kernels also write to
+  /// `tensors`.
   StateFinder(cuda::CudaDevice& device, const cuda::CapturePool& pool, const std::vector<at::Tensor>& tensors)
       : device_(device), pool_(pool) {
     // Memory that LibTorch's allocator may not know.
@@ -156,8 +157,8 @@ class StateFinder {
   std::string why_not_;
 };
 
-/// Gives the kernels of a report, whose names are `names`, their times in `activities` of the launches that
-/// profiled_activities() makes, and adds rows for those in the bodies of conditional nodes.
+/// Gives the kernels of a report their times in `activities`, which come from profiled_activities(). `names` are the
+/// kernels' names. Adds rows for kernels in the bodies of conditional nodes.
 inline void give_profiled(KernelReport& report, const std::vector<std::string>& names,
                           const std::vector<gpu::Activity>& activities) {
   const auto times = match_activities(names, activities, profiled_launches);

@@ -43,7 +43,7 @@ inline constexpr std::array<std::string_view, 7> category_names{
   return Category::unknown;
 }
 
-/// Returns the categories for which `@triton_heuristics.NAME` occurs in the source of a Triton kernel, each once.
+/// Returns the categories that occur as `@triton_heuristics.NAME` in the source of a Triton kernel, each once.
 [[nodiscard]] constexpr std::vector<Category> heuristics_in(std::string_view source) {
   constexpr std::string_view decorator = "@triton_heuristics.";
   std::vector<Category> found;

@@ -48,8 +48,8 @@ class CategoryPatterns {
 
 }  // namespace detail
 
-/// Registers a category for kernels whose name or source contains `pattern`, for the rest of the process. A pattern
-/// that is registered twice for one category counts once. Throws Error if it is empty.
+/// Registers a category for kernels with `pattern` in their name or source, for the rest of the process. A pattern that
+/// is registered twice for one category counts once. Throws Error if it is empty.
 inline void register_category_pattern(std::string pattern, Category category) {
   detail::CategoryPatterns::all().add(std::move(pattern), category);
 }

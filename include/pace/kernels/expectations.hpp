@@ -63,7 +63,7 @@ enum class Count {
   fills,      ///< fills of memory; only for calls on a GPU
   registers,  ///< registers of each thread of each kernel
   spills,  ///< words of four bytes for each thread of each kernel that are no registers: spilled ones, and arrays that
-           ///< are indexed by what is not known when compiling
+           ///< have an index that is unknown when compiling
 };
 
 namespace detail {

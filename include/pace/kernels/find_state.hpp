@@ -1,4 +1,5 @@
-// find_state: whether a kernel works on what its own last launch left in memory, and copies of what it must find.
+// find_state: whether a kernel works on memory that its own last launch left, and copies of the memory that it must
+// find.
 #pragma once
 
 #include <cstddef>
@@ -53,7 +54,7 @@ struct MemoryChanges {
   return once == result();
 }
 
-/// What a kernel must find in memory before each of its launches.
+/// The memory that a kernel must find before each of its launches.
 struct KernelState {
   std::optional<KeptBytes> kept;  ///< copies that must be restored before each launch; absent: none
   std::string why_unknown;        ///< the reason if this is unknown, as a clause; else empty

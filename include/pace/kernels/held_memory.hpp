@@ -1,4 +1,4 @@
-// HeldMemory: copies the memory that tensors hold on a GPU, and restores it once the kernels are timed.
+// HeldMemory: restores memory that a call changes beside its operands, once the kernels are timed.
 #pragma once
 
 #ifdef PACE_CUDA
@@ -54,11 +54,11 @@ class HeldMemory {
     }
   }
 
-  /// To be called after the first calls: keeps the copies of what they have changed.
+  /// Call this after the first calls: it keeps the copies of memory that they changed.
   void keep_changed() {
     drop_if_it_fails([&] { copies_->keep_changed(cuda::held_memory(device_.index())); });
   }
-  /// To be called after the last call: leaves out what the calls have released.
+  /// Call this after the last call: it leaves out memory that the calls released.
   void keep_held() {
     drop_if_it_fails([&] {
       if (const auto gone = copies_->keep_held(cuda::held_memory(device_.index())); gone > 0)
@@ -67,8 +67,7 @@ class HeldMemory {
                          "values again");
     });
   }
-  /// Whether the calls have changed memory that tensors held before, that of operands included; true if that is not
-  /// known.
+  /// Whether the calls have changed memory that tensors held before, operands included; true if unknown.
   [[nodiscard]] bool changes() const { return !copies_ || copies_->bytes() > 0; }
   /// Queues copies back. To be called after keep_held() alone.
   void restore() const {

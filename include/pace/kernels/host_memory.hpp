@@ -57,8 +57,8 @@ namespace detail {
   return most > 0 ? most : usual;
 }
 
-/// Measures the bandwidths by LibTorch's own loops, on as many threads as it uses, with three arrays of together four
-/// times `cache` bytes (at least 192 MiB, at most 1.5 GiB). `clock.time(body)` must return the time of `body()`.
+/// Measures the bandwidths by LibTorch's own loops, on as many threads as it uses. Three arrays have four times `cache`
+/// bytes together (at least 192 MiB, at most 1.5 GiB). `clock.time(body)` must return the time of `body()`.
 template <class Clock>
 [[nodiscard]] HostMemory measure_host_memory(Clock& clock, std::int64_t cache = last_level_cache_bytes()) {
   constexpr std::int64_t least = std::int64_t{64} << 20, most = std::int64_t{512} << 20;

@@ -45,7 +45,7 @@ class KeptBytes {
     copies_ = std::move(moved);
   }
 
-  /// Drops the copies of all regions but those for which `keep(region)` is true.
+  /// Keeps only the copies of regions that `keep(region)` accepts.
   template <class Keep>
   void keep_if(const Keep& keep) {
     std::size_t kept = 0;

@@ -30,7 +30,7 @@ struct Launch {
   /// Other attributes of the launch that are not the driver's defaults, such as `priority`, by name, as text.
   std::vector<std::pair<std::string, std::string>> attributes = {};
   /// Whether the kernel may begin before the one before it has ended (programmatic launch). Alone it cannot overlap
-  /// with anything, so that its time alone is longer than what it adds to the call.
+  /// with anything, so it takes longer than the time that it adds to the call.
   bool overlaps = false;
 
   /// Static and dynamic shared memory of a block, in bytes.
@@ -63,7 +63,7 @@ struct Configuration {
   std::optional<Nanoseconds> compatible = {};  ///< by the timer of KernelsOptions::compatible
   std::string why_not = {};                    ///< reason why it was not timed; empty if it was
 
-  /// The median time with an empty cache, by which tuners compare, or else with a hot one; nothing if it was not timed.
+  /// The median time with an empty cache, as tuners compare, or else with a hot one; nothing if it was not timed.
   [[nodiscard]] std::optional<Nanoseconds> time() const {
     const auto& times = cold ? cold : hot;
     return times ? std::optional(times->median) : std::nullopt;
@@ -73,7 +73,7 @@ struct Configuration {
 /// The time of one launch while the profiler records, by the profiler and by the clock of all other times.
 struct UnderProfiler {
   Nanoseconds by_profiler{};  ///< median by the profiler
-  Nanoseconds by_clock{};     ///< median by events, without what the clock adds
+  Nanoseconds by_clock{};     ///< median by events, without the clock's own time
 };
 
 /// One kernel of a call.
@@ -92,7 +92,7 @@ struct Kernel {
   std::optional<Nanoseconds> compatible;  ///< alone, by the timer of KernelsOptions::compatible
   /// Bytes that are restored before each launch alone, since the kernel works on them in place; 0 for most kernels.
   std::size_t restored_bytes = 0;
-  Nanoseconds restoring{};      ///< time in which they are restored, which no time of the kernel includes
+  Nanoseconds restoring{};      ///< time of restoring them, which no time of the kernel includes
   std::string why_not_alone;    ///< reason why it was not replayed alone; empty if it was
   std::optional<double> bytes;  ///< least number of bytes that it must read and write; absent: unknown
   /// Bytes that memory moved for one run with an empty cache, by the GPU's counters; bytes that were written last and

@@ -48,7 +48,7 @@ PACE_INLINE KernelReport list_kernels(const KernelsOptions& options, std::string
     }
 #endif
     held.observe(call);
-    // Restoring what was not changed would only put other things into the caches.
+    // Restoring unchanged memory would only put other data into the caches.
     bool changes = held.size() > 0;
     for (std::size_t i = 0; i < tensors.size(); ++i) changes = changes || !detail::same_values(tensors[i], copies[i]);
     auto report =

@@ -69,9 +69,9 @@ struct UnlistedKernel {
   return unlisted;
 }
 
-/// Adds rows for the kernels `seen` in the bodies of a graph's conditional nodes to a report, whose kernels have the
-/// times that match_activities() returns. Where a listed kernel has fewer records than launches, records were lost or
-/// its name is not the profiler's: then there are no rows, `bodies_profiled` stays false, and a note has the reason.
+/// Adds rows to a report for the kernels `seen` in the bodies of a graph's conditional nodes. The report's kernels have
+/// the times that match_activities() returns. Where a listed kernel has fewer records than launches, records were lost
+/// or its name is not the profiler's: then there are no rows, `bodies_profiled` stays false, and a note has the reason.
 inline void add_kernels_of_bodies(KernelReport& report, const std::vector<UnlistedKernel>& seen) {
   const auto lacks_records = [&](const Kernel& kernel) {
     // A kernel that also runs in a body has too many records, and no time, either.

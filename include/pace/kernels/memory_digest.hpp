@@ -33,9 +33,9 @@ using gpu::MemoryRegion;
 
 /// Digests of memory on one device, a number for each piece of at most `piece_bytes` bytes, all computed on the device.
 ///
-/// The digest of a piece is the sum of its 64-bit words, each times an odd number of its own, modulo 2^64, so that any
-/// change of one word changes it. Memory is read in whole aligned words: a region also counts the bytes that share a
-/// word with its first or its last one.
+/// The digest of a piece is the sum of its 64-bit words modulo 2^64, each times an odd number of its own. So any change
+/// of one word changes it. Memory is read in whole aligned words: a region also counts the bytes that share a word with
+/// its first or its last one.
 class MemoryDigest {
  public:
   /// Size of a piece.
@@ -59,8 +59,8 @@ class MemoryDigest {
     products_ = at::empty({rows, words}, options.device(device));
   }
 
-  /// Sets the memory that is digested, without what the object itself writes to. It must stay allocated until the next
-  /// call of this function.
+  /// Sets the memory to digest, without the memory that the object itself writes to. It must stay allocated until the
+  /// next call of this function.
   void watch(std::vector<MemoryRegion> regions) {
     for (const auto& own : own_memory()) regions = gpu::without(regions, own);
     regions_.clear();
@@ -107,7 +107,7 @@ class MemoryDigest {
     return {begin, begin + digests.numel()};
   }
 
-  /// Returns the memory of the pieces by which two results of take() differ. Where that are many places, pieces between
+  /// Returns the memory of the pieces where two results of take() differ. Where that are many places, pieces between
   /// them are returned, too, so that few regions are left; none is larger than a watched one.
   [[nodiscard]] std::vector<MemoryRegion> changed(const std::vector<std::int64_t>& before,
                                                   const std::vector<std::int64_t>& after) const {

@@ -9,8 +9,8 @@
 namespace pace::kernel::detail {
 
 /// Returns why the nodes before the kernel at `place` cannot run without those from `place` on, or an empty text if
-/// they can. `nested` has a value for each node in the order in which they run: whether it is a kernel, a copy or a
-/// fill that belongs to a nested graph. CUDA cannot disable such a node, so that any launch of the graph runs it.
+/// they can. `nested` has a value for each node in the order of their runs: whether it is a kernel, a copy or a fill
+/// that belongs to a nested graph. CUDA cannot disable such a node, so that any launch of the graph runs it.
 [[nodiscard]] inline std::string why_not_prepared(const std::vector<bool>& nested, std::size_t place) {
   if (nested.at(place))
     return "it is in a nested graph, which CUDA runs as a whole: alone, it would find what the nested graph leaves in "

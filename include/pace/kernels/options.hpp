@@ -28,7 +28,7 @@ struct KernelsOptions {
   std::function<Nanoseconds(const std::function<void()>& launch)> compatible = {};
   /// Whether the memory's peak bandwidth is measured. Takes a tenth of a second, or half a second on the CPU.
   bool peak_bandwidth = true;
-  /// On the CPU, the time for which the call is repeated. Half of the calls are recorded.
+  /// On the CPU, how long the call is repeated. Half of the calls are recorded.
   Nanoseconds budget = std::chrono::milliseconds(400);
   std::size_t least_calls = 10;  ///< on the CPU, the least number of calls
   std::size_t most_calls = 400;  ///< on the CPU, the largest number of calls

@@ -36,7 +36,7 @@ struct KernelRange {
 
 /// The kernels of one call.
 struct RangesOfCall {
-  std::vector<KernelRange> kernels;  ///< in the order in which they began
+  std::vector<KernelRange> kernels;  ///< in the order of their beginnings
   std::size_t ranges = 0;            ///< number of all ranges of the call
 };
 
@@ -60,7 +60,7 @@ struct RangesOfCall {
 
 namespace detail {
 
-/// Whether the range is a kernel, to which all ranges inside it belong.
+/// Whether the range is a kernel. All ranges inside it belong to it.
 [[nodiscard]] inline bool is_kernel(std::string_view name) {
   return is_compiled(name) || is_call_of_libtorch(name) || name.find("::") != std::string_view::npos;
 }

@@ -23,15 +23,15 @@ namespace pace::kernel {
 
 /// Options of Replayer.
 struct ReplayOptions {
-  /// Approximate time of all launches of one sample. The first launch runs on a device that has been idle and takes
-  /// some 5 us longer than the others on an H200, so that a sample must have many launches.
+  /// Approximate time of all launches of one sample. The first launch runs on a device that was idle, and takes some 5
+  /// us longer than the others on an H200. So a sample must have many launches.
   Nanoseconds sample = std::chrono::milliseconds(1);
   std::int64_t least_launches = 8;   ///< least number of launches of one sample
   std::int64_t most_launches = 256;  ///< largest number of launches of one sample
   /// Number of samples of each kind. The median of the distribution lies outside of the range of eight samples with a
   /// probability of 0.8 %.
   std::size_t samples = 8;
-  /// Number of launches with an empty cache, each of which is a sample; 0: none.
+  /// Number of launches with an empty cache, each a sample; 0: none.
   std::int64_t cold_launches = 8;
 };
 
@@ -41,7 +41,7 @@ struct ReplayTimes {
   std::optional<KernelTime> cold;               ///< with an empty cache; absent: not measured
   std::optional<UnderProfiler> under_profiler;  ///< by two clocks at a time; absent: the profiler missed launches
   Nanoseconds help{};                           ///< subtracted time of copies and fills before each launch
-  Nanoseconds restoring{};                      ///< subtracted time in which memory was restored before each launch
+  Nanoseconds restoring{};                      ///< subtracted time of restoring memory before each launch
 };
 
 /// Whether a kernel does less work `alone` than `in_its_place`: its time and 300 ns are less than half. A kernel may
@@ -301,7 +301,7 @@ class Replayer {
   }
 
   /// Times launches by both clocks, by `hot_` with the gaps after them; hot_sample() must have captured them. Each
-  /// launch has at least `nodes` activities, of which the kernel is the last.
+  /// launch has at least `nodes` activities, the kernel last.
   [[nodiscard]] std::optional<UnderProfiler> profiled_sample(std::function<void()>& launch, std::int64_t launches,
                                                              std::size_t nodes) {
     UnderProfiler seen;

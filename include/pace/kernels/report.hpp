@@ -19,19 +19,19 @@ struct KernelReport {
   /// Whether the call ran on the CPU, where kernels are timed in their place, by the ranges that LibTorch's profiler
   /// receives, and the call by the wall clock. There are no copies, fills or gaps then; unlisted() is the rest.
   bool by_ranges = false;
-  std::vector<Kernel> kernels = {};  ///< in the order in which they run
+  std::vector<Kernel> kernels = {};  ///< in the order of their runs
   std::size_t copies = 0;            ///< copies among the nodes of the graph
   std::size_t fills = 0;             ///< fills among the nodes of the graph
-  /// Conditional nodes of the graph, whose bodies run depending on a value on the device.
+  /// Conditional nodes of the graph. Their bodies run depending on a value on the device.
   std::size_t conditionals = 0;
   /// Whether the kernels that ran in the bodies of conditional nodes are listed, behind all others, as a profiler saw
   /// them. Kernels of bodies that did not run are not listed.
   bool bodies_profiled = false;
-  /// Other nodes of the graph that do something, by what one of them is, such as `host function`, `event record` or
-  /// `memory allocation`.
+  /// Other nodes of the graph that do something, by their kind: `host function`, `event record`, `memory allocation`
+  /// and others.
   std::map<std::string, std::size_t> other_nodes = {};
   /// How often host functions of the graph ran for this report at least, all of them together: replaying a kernel needs
-  /// a launch of the graph before it, in which host functions cannot be left out.
+  /// a launch of the graph before it, and that cannot leave out host functions.
   std::size_t host_function_runs = 0;
   std::vector<std::string> notes = {};  ///< facts that could not be determined, in sentences
   Nanoseconds copying{};                ///< time that copies and fills add to the kernels that follow them

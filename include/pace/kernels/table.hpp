@@ -55,7 +55,7 @@ namespace detail {
   return text;
 }
 
-/// Returns what is remarkable about the launches of a kernel, in predicates without its name.
+/// Returns remarks on the launches of a kernel, as predicates without its name.
 [[nodiscard]] inline std::vector<std::string> remarks_on(const Kernel& kernel) {
   std::vector<std::string> remarks;
   if (kernel.restored_bytes > 0)
@@ -146,13 +146,13 @@ inline void print_range_totals(const KernelReport& report, std::ostream& out) {
 
 }  // namespace detail
 
-/// Prints a line of totals, and one line for each kernel in the order in which they run: its times, its share, GB/s and
-/// the share of the measured peak (above 100 % is possible for data in a cache) by `bytes` or else by `counted_bytes`,
-/// and its launch.
+/// Prints a line of totals, and one line for each kernel in the order of their runs. It has the times, the share, GB/s,
+/// the share of the measured peak, and the launch. GB/s are by `bytes` or else by `counted_bytes`. Data in a cache may
+/// exceed 100 % of the peak.
 ///
-/// With `colour`, kernels for which is_slow() is true are red. Names are cut to `longest_name` bytes. With `shown`,
-/// only the lines of kernels for which it returns true are printed; totals and shares are always of all kernels.
-/// Without it, on the CPU, a last line has KernelReport::unlisted(), so that shares sum to 100 %.
+/// With `colour`, slow kernels are red (is_slow()). Names are cut to `longest_name` bytes. With `shown`, prints only
+/// the lines of kernels that it accepts. Totals and shares are always of all kernels. Without it, on the CPU, a last
+/// line has KernelReport::unlisted(), so that shares sum to 100 %.
 inline void print_table(const KernelReport& report, std::ostream& out, bool colour = false,
                         std::size_t longest_name = 60, const std::function<bool(const Kernel&)>& shown = {}) {
   using report::Cell;

@@ -107,8 +107,8 @@ inline void add_times(report::CsvRow& row, const std::optional<KernelTime>& time
   return row.line();
 }
 
-/// Returns the report as JSON, with the kernels for which `shown` returns true, or all without `shown`; shares are
-/// always of all kernels. Unknown values are null.
+/// Returns the report as JSON, with the kernels that `shown` accepts, or all without `shown`. Shares are always of all
+/// kernels. Unknown values are null.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const KernelReport& report,
                                                     const std::function<bool(const Kernel&)>& shown = {}) {
   using Json = nlohmann::ordered_json;

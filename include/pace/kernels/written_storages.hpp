@@ -25,8 +25,8 @@ namespace pace::kernel {
   return (alias != nullptr && alias->isWrite()) || std::string_view(argument.name()).starts_with("running_");
 }
 
-/// Copies of the memory that operators of a call write to and that outlives the call, such as that of a buffer or a
-/// counter that a callable holds. Memory that is written otherwise than by an operator is not noticed.
+/// Copies of memory that operators of a call write to and that outlives the call, such as a buffer or a counter of a
+/// callable. Memory that is written otherwise than by an operator is not noticed.
 class WrittenStorages {
  public:
   /// Runs `call()`, and copies each storage on the CPU before an operator of this thread first writes to it. Keeps the
@@ -43,7 +43,7 @@ class WrittenStorages {
     });
   }
 
-  /// Writes the kept values back. Those of a storage that has another size by now are left out.
+  /// Writes the kept values back. Leaves out a storage that has another size by now.
   void restore() const {
     for (const Kept& each : kept_)
       if (each.storage.nbytes() == each.size)
