@@ -14,7 +14,7 @@ struct BaselineOptions {
   std::string save;  ///< results file to write; empty: none
   /// Factor on the stored time; an implementation that is proven to take longer fails. None: 1.05.
   std::optional<double> margin;
-  /// Days for which the saved file may be used; none: report::default_days.
+  /// How many days the saved file may be used; none: report::default_days.
   std::optional<double> days;
   /// Standard deviation of times between processes, if it is known: 0.01 is 1 %.
   std::optional<double> spread;

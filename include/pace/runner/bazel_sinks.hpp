@@ -1,4 +1,4 @@
-// Sinks for the files by which Bazel learns more of a test than its exit code.
+// Sinks for the files that tell Bazel more of a test than its exit code.
 #pragma once
 
 #include <cstddef>

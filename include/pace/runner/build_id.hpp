@@ -79,8 +79,8 @@ inline int add_object(dl_phdr_info* object, std::size_t, void* objects) {
   return digest.text();
 }
 
-/// Returns a digest of the linker's build IDs of the program and of its libraries, without those of the system (below
-/// /usr and /lib): equal on machines that run one build, though their systems have other versions.
+/// Returns a digest of the linker's build IDs of the program and its libraries. Leaves out the system's (below /usr and
+/// /lib), so machines that run one build agree, though their systems have other versions.
 [[nodiscard]] inline std::string code_id() {
   Digest digest;
   for (const auto& object : detail::loaded_objects())

@@ -17,8 +17,8 @@ namespace pace::runner {
 
 /// A comparison that a dry run lists.
 struct ListedCase {
-  PlannedCase plan;      ///< what is known of it
-  bool is_kept = false;  ///< whether its result is that of an earlier run (`--resume`)
+  PlannedCase plan;      ///< the known facts
+  bool is_kept = false;  ///< whether its result is an earlier run's (`--resume`)
 };
 
 /// The selection of a run by its options.
@@ -47,7 +47,7 @@ class ChosenCases final : public CaseSelection {
     return "a dry run measures nothing, so that it has no figures";
   }
 
-  /// Returns what a dry run would have measured, in the order in which the comparisons came.
+  /// Returns the comparisons that a dry run would have measured, in their order.
   [[nodiscard]] const std::vector<ListedCase>& planned() const { return planned_; }
 
   /// Returns the names that were asked for and that no comparison has.

@@ -1,4 +1,4 @@
-// Catch2's session: what its options choose, and its tests, listened to.
+// Catch2's session: the choices of its options, and listeners to its tests.
 #pragma once
 
 #include <catch2/catch_session.hpp>
@@ -59,7 +59,7 @@ inline void choose_colours_of_catch2(Catch::ConfigData& config) {
   if (wish == ColourWish::always) config.defaultColourMode = Catch::ColourMode::ANSI;
 }
 
-/// Returns the test cases that the command line chooses, in the order in which they run.
+/// Returns the test cases that the command line chooses, in the order of their runs.
 [[nodiscard]] inline std::vector<std::string> chosen_tests(Catch::Session& session) {
   const auto& config = session.config();
   std::vector<std::string> names;
@@ -99,7 +99,7 @@ class PartsOfTests : public Catch::EventListenerBase {
   std::size_t number_ = 0;
 };
 
-/// Keeps Catch2's totals, of which its session returns an exit code only.
+/// Keeps Catch2's totals, since its session returns only an exit code.
 class TotalsListener : public Catch::EventListenerBase {
  public:
   using EventListenerBase::EventListenerBase;

@@ -12,7 +12,7 @@ namespace pace::runner {
 /// would be `1,5` in messages, in names of expectations and in shapes of operands, which runs in another language would
 /// not have. Everything else of the locale, such as its characters, stays.
 inline void use_classic_numbers() {
-  // A global locale of C++ that has a name replaces that of C as a whole.
+  // A global locale of C++ that has a name replaces C's locale as a whole.
   const char* const given = std::setlocale(LC_ALL, nullptr);
   const std::string of_c = given == nullptr ? "C" : given;
   std::locale::global(std::locale(std::locale(), std::locale::classic(), std::locale::numeric));

@@ -47,17 +47,17 @@ inline constexpr const char* supervised_variable = "PACE_SUPERVISED_PROCESS";
 }
 
 /// Returns whether this process keeps ignoring the signal, since it inherited it as ignored. A background job of a
-/// shell script inherits SIGINT so, and it still ends the run; but not one process of a run of several alone, whose
-/// first process ignores it.
+/// shell script inherits SIGINT so, and SIGINT still ends the run. In a run of several processes, the first one ignores
+/// it, and the others must not end alone.
 [[nodiscard]] inline bool stays_ignored(int number) {
   return inherited_signals.ignores(number) && (number == SIGHUP || is_replicate());
 }
 
 /// Lets a run outlive its process, which may end before its tests do: a CUDA context cannot be restored after a kernel
 /// that did something illegal or does not end, and an implementation may crash. The program then runs again with the
-/// same command line. Its tests run from the first one on, but a comparison whose result is known is not measured
-/// again: the known result is published and judged as before, so that every file and the exit code are those of one
-/// run. The comparison that ended a process is known as well, so each new process gets further, and the run ends.
+/// same command line. Its tests run from the first one on, but a comparison with a known result is not measured again.
+/// The known result is published and judged as before. So every file and the exit code are as after one run. The
+/// comparison that ended a process is known as well, so each new process gets further, and the run ends.
 class Continuation : public RunContext::Checkpoint {
  public:
   /// Reads the file that the environment variable names, if it is set for this process. `arguments` are argv. Throws
@@ -69,7 +69,7 @@ class Continuation : public RunContext::Checkpoint {
     if (!path.empty() && !for_another) take_over(path);
     supervised_ = names_this_process(supervised_variable);
     run_context().recollection = this;
-    // What is measured from now on comes after all that earlier processes have judged, in whatever order tests run.
+    // New measurements come after all judgements of earlier processes, in whatever order tests run.
     if (const auto& suite = run_context().suite_budget)
       for (const auto& result : known_) suite->gated = std::max(suite->gated, result.gate_number);
   }
@@ -89,12 +89,12 @@ class Continuation : public RunContext::Checkpoint {
     known_.push_back(std::move(result));
   }
 
-  /// Calls `use` for each result that will be recalled, in the order in which they were found.
+  /// Calls `use` for each result to recall, oldest first.
   void for_each_known(const std::function<void(const Result&)>& use) const {
     for (const auto& each : known_) use(each);
   }
 
-  // What a file holds has names in UTF-8 (Result::make_names_valid()).
+  // Names in files are UTF-8 (Result::make_names_valid()).
   [[nodiscard]] bool knows(const std::string& raw_name) const override {
     const std::string name = valid_utf8(raw_name);
     for (const auto& each : known_)

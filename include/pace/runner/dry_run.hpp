@@ -22,7 +22,7 @@
 
 namespace pace::runner {
 
-/// What a dry run found beside the comparisons.
+/// The findings of a dry run beside the comparisons.
 struct DryRunFindings {
   std::vector<std::string> notes;     ///< what the list cannot show
   std::vector<std::string> problems;  ///< failures that the run would have as well
@@ -39,7 +39,7 @@ class DryRunReporter final : public Catch::StreamingReporterBase {
 
   /// Findings of the run.
   static inline DryRunFindings found;
-  /// What a PassedOver exception said since the last assertion.
+  /// The message of a PassedOver exception since the last assertion.
   static inline std::string passed_over;
 
   /// Begins to count what the test case lists.
@@ -81,7 +81,7 @@ class DryRunReporter final : public Catch::StreamingReporterBase {
   }
 
  private:
-  /// Returns what an assertion examined, and its message.
+  /// Returns the examined expression of an assertion, and its message.
   [[nodiscard]] static std::string text_of(const Catch::AssertionResult& assertion) {
     const std::string message(assertion.getMessage());
     if (!assertion.hasExpression()) return report::printable(message);
@@ -104,8 +104,8 @@ class DryRunReporter final : public Catch::StreamingReporterBase {
   std::size_t listed_before_ = 0, open_ = 0;
 };
 
-/// Prints what a dry run found: the comparisons in their order, with their implementations, the time by their budgets,
-/// the level of their audit and their operands, and the `files` that the run would write. `width` is that of a line.
+/// Prints the findings of a dry run. Each comparison has its implementations, the time by their budgets, the level of
+/// the audit and the operands. Then come the `files` that the run would write. A line has `width` columns.
 inline void print_dry_run(const std::vector<ListedCase>& planned, const DryRunFindings& found,
                           const std::vector<std::string>& files, const std::string& limits, std::size_t width,
                           bool use_colour, std::ostream& out) {

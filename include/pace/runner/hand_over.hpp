@@ -62,8 +62,8 @@ namespace pace::runner {
   return "/tmp";
 }
 
-/// Returns the descriptor of a new file whose name is removed, so that the file is gone once the processes that have it
-/// open have ended. If there can be no file, the descriptor is below 0, and `trouble` gets the reason.
+/// Returns the descriptor of a new file without a name. The file is gone once all processes that have it open have
+/// ended. If there can be no file, the descriptor is below 0, and `trouble` gets the reason.
 [[nodiscard]] inline int open_unnamed_file(std::string& trouble) {
   std::string path = temporary_folder() + "/pace-XXXXXX";
   const int descriptor = ::mkstemp(path.data());
@@ -85,7 +85,7 @@ namespace pace::runner {
   return {};
 }
 
-/// Returns all of a file, whose position is at its end afterwards. Throws Error if the file cannot be read.
+/// Returns all of a file, and leaves its position at the end. Throws Error if the file cannot be read.
 [[nodiscard]] inline std::string read_all(int descriptor) {
   std::string text;
   struct stat info{};

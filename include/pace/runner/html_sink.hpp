@@ -58,7 +58,7 @@ class HtmlSink final : public report::Sink {
     std::string program;  ///< result of pace::report_program()
     /// The results file that another sink has finished before this one is; empty: this sink writes one.
     std::string results = {};
-    /// Whether that file could not be written, so that what it holds is not of this run.
+    /// Whether that file could not be written, so that its content is not of this run.
     std::function<bool(const std::string& results)> lost = {};
     /// Called in place of throwing, for a page that was not asked for.
     Warn warn = {};

@@ -70,7 +70,7 @@ namespace pace::runner::detail {
   return chosen.chose_nothing();
 }
 
-/// Prints what a list or a dry run lacks, such as lines of inputs that could not be read. Returns its exit code, which
+/// Prints the gaps of a list or a dry run, such as lines of inputs that could not be read. Returns its exit code, which
 /// is `code` if it lacks nothing.
 [[nodiscard]] inline int code_of_plan(int code, const SessionConfig& config, std::ostream& errors) {
   const std::string complaint = config.complaint ? config.complaint() : "";
@@ -79,8 +79,8 @@ namespace pace::runner::detail {
   return code == 0 ? exit_error : code;
 }
 
-/// Runs the tests, of which each comparison is listed in place of being measured, and prints the list. Returns the exit
-/// code: 0 if nothing failed that does not depend on figures.
+/// Runs the tests, but lists each comparison instead of measuring it. Prints the list. Returns the exit code: 0 if
+/// nothing failed that does not depend on figures.
 [[nodiscard]] inline int run_dry(SessionCall& call, const ChosenCases& chosen, const RepeatedRun& repeated,
                                  RunOutput& output) {
   Catch::Session& session = call.session;

@@ -35,7 +35,7 @@
 
 namespace pace::runner::detail {
 
-/// What a run that measures is made of.
+/// The parts of a run that measures.
 struct RunParts {
   SessionCall& call;
   const RepeatedRun& repeated;
@@ -124,7 +124,7 @@ class MeasuringRun {
     });
   }
 
-  /// Prints what is wrong with the run as a whole. Returns whether anything is.
+  /// Prints the errors of the run as a whole. Returns whether anything is.
   [[nodiscard]] bool print_complaints() {
     const SessionConfig& config = parts_.call.config;
     bool complained = false;
@@ -139,7 +139,7 @@ class MeasuringRun {
     return complained;
   }
 
-  /// Prints the gates of the stored baseline that closed, by which the run fails.
+  /// Prints the closed gates of the stored baseline. One of them makes the run fail.
   void print_closed_gates() {
     for (const auto& closed : parts_.baseline.closed_gates()) {
       parts_.output.complain(report::printable_lines(closed));

@@ -31,15 +31,14 @@ class UnnamedFile {
     if (!descriptor_) throw Error("no file for what another process prints: " + trouble);
   }
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
-  /// Path by which this process, and those that it starts, can open the file.
+  /// Path that opens the file in this process, and in those that it starts.
   [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor()); }
 
  private:
   FileDescriptor descriptor_;
 };
 
-/// Returns the variables of this process, without those by which Bazel learns from a test how it went, and without
-/// `others`.
+/// Returns the variables of this process, without `others` and without those that tell Bazel how a test went.
 [[nodiscard]] inline std::vector<std::string> environment_beside_test(std::initializer_list<std::string_view> others) {
   static constexpr std::array<std::string_view, 6> of_test{
       "XML_OUTPUT_FILE",           "TEST_UNDECLARED_OUTPUTS_ANNOTATIONS_DIR", "TEST_PREMATURE_EXIT_FILE",

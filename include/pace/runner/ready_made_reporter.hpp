@@ -1,4 +1,5 @@
-// ReadyMadeReporter: Catch2's reporter of programs whose user wrote no test, and so knows no source file.
+// ReadyMadeReporter: Catch2's reporter for programs with ready-made tests. Their user wrote none, and so knows no
+// source file.
 #pragma once
 
 #include <catch2/catch_test_case_info.hpp>

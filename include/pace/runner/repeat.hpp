@@ -46,10 +46,10 @@ struct FailedCase {
   std::string inputs = {};       ///< Result::inputs, where the name alone is ambiguous in the run
 };
 
-/// The run of which a case is repeated.
+/// The run that had the case to repeat.
 struct RepeatedRun {
   const args::Groups& groups;                ///< pace's options and the program's own
-  const args::Arguments& given;              ///< what the command line gave
+  const args::Arguments& given;              ///< the arguments of the command line
   const std::vector<std::string>& left_out;  ///< names of options that are not repeated
   std::vector<std::string> filters;          ///< filters of Catch2 that the run was given; empty: all but hidden tests
   std::uint64_t seed = 0;                    ///< value of `--seed`
@@ -71,8 +71,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Returns the words that repeat a case: its names, its seeds, and the options that were given, without those that
-/// choose cases, name files to write, choose what is shown, or are left out.
+/// Returns the words that repeat a case: its names, its seeds, and the given options. Leaves out options that choose
+/// cases, name files to write, steer the display, or are in `left_out`.
 [[nodiscard]] inline std::vector<std::string> words_to_repeat(const FailedCase& failed, const RepeatedRun& run) {
   const auto& given = run.given;
   std::vector<std::string> words;
@@ -124,7 +124,7 @@ class FailedCases : public Catch::EventListenerBase {
  public:
   using EventListenerBase::EventListenerBase;
 
-  /// Notes to which test case the results that follow belong.
+  /// Notes the test case of the results that follow.
   void testCaseStarting(const Catch::TestCaseInfo& info) override { current() = info.name; }
   /// Begins one run of the test case, such as with one value of a generator.
   void testCasePartialStarting(const Catch::TestCaseInfo& /*info*/, std::uint64_t /*run*/) override {
@@ -167,14 +167,14 @@ class FailedCases : public Catch::EventListenerBase {
     if (fails) add_once(found);
   }
 
-  /// Returns what failed, in the order in which it did, with inputs where the run had a name with several.
+  /// Returns the failed cases, in the order of their failures. A case has inputs if its name had several in the run.
   [[nodiscard]] static std::vector<FailedCase> to_repeat() {
     std::vector<FailedCase> found = all();
     for (auto& each : found)
       if (inputs_of()[each.name].size() < 2) each.inputs.clear();
     return found;
   }
-  /// Returns what failed, in the order in which it did.
+  /// Returns the failed cases, in the order of their failures.
   [[nodiscard]] static std::vector<FailedCase>& all() {
     static std::vector<FailedCase> found;
     return found;
@@ -196,7 +196,7 @@ class FailedCases : public Catch::EventListenerBase {
     std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
     return text;
   }
-  /// Returns the name of a comparison without that of a phase, which is repeated with the whole.
+  /// Returns the name of a comparison without its phase. A phase is repeated with the whole.
   [[nodiscard]] static std::string name_of_whole(const Result& result) {
     const std::string end = '/' + result.phase;
     std::string name = result.name;

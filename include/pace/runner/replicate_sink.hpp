@@ -150,8 +150,8 @@ struct Schema<runner::detail::Line> {
 
 namespace pace::runner {
 
-/// In a process that is one of several: writes as lines of JSON every judgement on a speed-up; what was measured or
-/// not reached; and what is undecided for want of figures.
+/// In a process that is one of several: writes lines of JSON. They hold every judgement on a speed-up, which
+/// implementations were measured or not reached, and gates that are undecided for want of figures.
 class ReplicateSink final : public report::Sink {
  public:
   /// Opens the file. Throws Error if it cannot be written.

@@ -110,7 +110,7 @@ PACE_INLINE std::vector<std::string> environment_for_replicates(const std::strin
   return kept;
 }
 
-/// Runs the processes of a ReplicatedRun, and judges what they found.
+/// Runs the processes of a ReplicatedRun, and judges their findings.
 class ReplicateProcesses {
  public:
   /// `run` must outlive it. The files under the given names serve as locks: another run or option with such a name is
@@ -161,7 +161,7 @@ class ReplicateProcesses {
     return code;
   }
 
-  /// Takes what a process left in `found`. Returns the exit code of the run if it ends with this process.
+  /// Takes the findings that a process left in `found`. Returns the exit code of the run if it ends with this process.
   [[nodiscard]] std::optional<int> take(std::size_t process, int code, const UnnamedFile& found,
                                         const UnnamedFile& output) {
     const auto complain = [&](const std::string& what) {

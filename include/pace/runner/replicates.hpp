@@ -49,7 +49,7 @@ namespace detail {
                                                            std::size_t process, std::uint64_t seed, Nanoseconds left);
 
 /// Returns the environment of one of several processes, without the variables for files that Bazel expects of its
-/// parent. Both processes have the folder of undeclared outputs, to which relative paths refer.
+/// parent. Both processes have the folder of undeclared outputs, since relative paths refer to it.
 [[nodiscard]] std::vector<std::string> environment_for_replicates(const std::string& file, std::size_t process);
 
 /// Collects the rows and open questions of all processes, which are not findings on a speed-up.
@@ -63,8 +63,8 @@ class Rest {
     }
   }
 
-  /// Adds to `account` all implementations, as unreached if no process measured them, the `gates`, and the gates for
-  /// which no process has figures. Returns whether all of the latter are open.
+  /// Adds all implementations, the `gates`, and the gates without figures to `account`. An implementation that no
+  /// process measured is unreached. Returns whether all gates without figures are open.
   [[nodiscard]] bool tell(RunAccount& account, const std::vector<gate::ReplicatedGate>& gates) const {
     for (const auto& [name, measured] : rows_) account.add_outcome(measured ? Outcome::measured : Outcome::unreached);
     const auto add = [&](const std::string& comparison, const std::string& implementation, const Judgement& judgement) {

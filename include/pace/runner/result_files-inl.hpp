@@ -62,11 +62,11 @@ struct BazelSinks {
   InfrastructureSink* infrastructure = nullptr;
 };
 
-/// Adds the sinks of a run's files, each of which opens its file. Pages read results files, so this object must live
-/// until the sinks are finished.
+/// Adds the sinks of a run's files. Each opens its file. Pages read results files, so this object must live until the
+/// sinks are finished.
 class ResultFiles {
  public:
-  /// What all files of results begin with.
+  /// The beginning of all files of results.
   struct Beginning {
     report::ResultsHeader header;
     std::vector<Result> earlier;  ///< results of an earlier process or run
@@ -81,7 +81,7 @@ class ResultFiles {
   ResultFiles(const ResultFiles&) = delete;
   ResultFiles& operator=(const ResultFiles&) = delete;
 
-  /// Adds the files that options name, those of Bazel's undeclared outputs, and the program's own sinks.
+  /// Adds the files that options name, Bazel's undeclared outputs, and the program's own sinks.
   void add_results() {
     std::set<std::string> csv, json;
     if (!options_.csv.empty()) csv.insert(output_path(options_.csv));

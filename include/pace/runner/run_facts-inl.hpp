@@ -1,4 +1,4 @@
-// What a run depends on and begins with: its environment, its configuration, results of an earlier run.
+// The conditions and the beginning of a run: its environment, its configuration, results of an earlier run.
 #pragma once
 
 #include <locale>
@@ -33,7 +33,7 @@ namespace pace::runner::detail {
   return environment;
 }
 
-/// Returns the options and the facts of the machine on which a run's figures depend.
+/// Returns the options and the facts of the machine that a run's figures depend on.
 [[nodiscard]] inline Configuration configuration_of(const SessionConfig& config, const SessionOptions& session,
                                                     const report::Environment& environment) {
   Configuration all;

@@ -26,7 +26,7 @@
 namespace pace::runner::detail {
 
 /// A second stream to the buffer of a standard one. Catch2 replaces the buffer of std::cout by one that keeps the text
-/// of tests until they end (for JUnit); through this stream rows appear as they come, and are not lost in a crash.
+/// of tests until they end (for JUnit). Through this stream, rows appear as they come, and a crash loses none.
 class DirectStream {
  public:
   explicit DirectStream(std::ostream& standard) : stream_(standard.rdbuf()) { stream_.imbue(std::locale::classic()); }

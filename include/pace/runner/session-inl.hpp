@@ -71,7 +71,7 @@ namespace detail {
 #endif
 }
 
-/// The message of a comparison without figures, in which a test has looked for them.
+/// The message of a comparison without figures, for a test that looked for them.
 [[nodiscard]] inline std::string text_of_passed_over(const PassedOver& over) {
   DryRunReporter::passed_over = over.what;
   return over.what;
@@ -106,7 +106,7 @@ inline void apply_options(SessionCall& call) {
   if (!at::hasCUDA()) refuse_options_for_gpu(options, "there is no GPU that this program can use");
 }
 
-/// Prints the names of what would be measured. Returns the exit code.
+/// Prints the names of the measurements. Returns the exit code.
 [[nodiscard]] inline int print_list(SessionCall& call) {
   const SessionConfig& config = call.config;
   if (complain_of_filters(call.session, std::cerr)) return catch2_unmatched_filter;
@@ -127,8 +127,8 @@ inline void take_suite_budget(SessionCall& call) {
       SuiteBudget{.alpha = *call.options.suite_alpha / call.session.config().shardCount()});
 }
 
-/// Goes on from an earlier run if the options want that. Returns what must be equal for a later run to go on from this
-/// one; empty: it cannot.
+/// Goes on from an earlier run if the options want that. Returns the facts that must be equal for a later run to go on
+/// from this one; empty: it cannot.
 [[nodiscard]] inline Configuration go_on(Continuation& continuation, const SessionCall& call,
                                          const report::Environment& environment, RunOutput& output) {
   Configuration configuration;
@@ -150,7 +150,7 @@ inline void take_suite_budget(SessionCall& call) {
   return header;
 }
 
-/// Measures in this process, or lists what it would measure. Returns the exit code.
+/// Measures in this process, or lists the measurements. Returns the exit code.
 [[nodiscard]] inline int run_here(SessionCall& call, FrameworkXml& xml, const RepeatedRun& repeated) {
   const SessionOptions& options = call.options;
   const SessionConfig& config = call.config;

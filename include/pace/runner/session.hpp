@@ -7,8 +7,8 @@
 namespace pace::runner {
 
 /// Runs the tests of this program, and shows and stores every result that `run_context()` publishes meanwhile. Returns
-/// the exit code: 0 only if every test passed, every filter matched, every result was written, something was measured,
-/// and no guard was let through undecided; 1 for a command line that is refused.
+/// the exit code. It is 0 only if every test passed, every filter matched, every result was written and something was
+/// measured. No guard may have been let through undecided, either. It is 1 for a command line that is refused.
 int main(int argc, char** argv, const SessionConfig& config = {});
 
 }  // namespace pace::runner

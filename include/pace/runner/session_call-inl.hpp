@@ -39,8 +39,8 @@ inline void refuse_beside_suite_alpha(const SessionOptions& options) {
   if (options.resume) refuse("--resume", "since the earlier run may have spent any part of that rate");
 }
 
-/// Throws InputError for options that are at odds with a list or a dry run; those of `replaced` are the program's own,
-/// and mean something else.
+/// Throws InputError for options that are at odds with a list or a dry run. Options in `replaced` are the program's
+/// own, and mean something else.
 inline void refuse_beside_plans(const SessionOptions& options, const std::vector<std::string>& replaced,
                                 const Catch::ConfigData& config) {
   const std::string plan = options.list ? "--list" : "--dry-run";
@@ -63,7 +63,7 @@ inline void refuse_beside_plans(const SessionOptions& options, const std::vector
     throw InputError({}, plan + ": does not go with Catch2's --reporter and --out, since no assertion is reported");
 }
 
-/// Throws InputError for options that are at odds with the processes in which tests run.
+/// Throws InputError for options that are at odds with the processes of the tests.
 inline void refuse_beside_isolation(const SessionOptions& options) {
   if (options.call_timeout && !options.isolation)
     throw InputError(
@@ -123,7 +123,7 @@ struct SessionCall {
       data.reporterSpecifications = {Catch::ReporterSpec(ReadyMadeReporter::name, {}, {}, {})};
   }
 
-  /// Returns what a command that repeats one case needs. It refers to this object.
+  /// Returns the data for commands that repeat one case. It refers to this object.
   [[nodiscard]] RepeatedRun repeated() {
     return {.groups = groups,
             .given = options.given,

@@ -21,7 +21,7 @@ struct SessionConfig {
   Options options;
   /// The program's own options, which stand before pace's in the help.
   args::Groups own_options = {};
-  /// Names of pace's options whose place the program's own options of these names take.
+  /// Names of pace's options that the program's own options of the same names replace.
   std::vector<std::string> replaced = {};
   /// Accepts `--seqLength` for `--seq-length`.
   bool camel_case = false;
@@ -38,17 +38,17 @@ struct SessionConfig {
   /// Runs the tests in a process of their own. An implementation that crashes or hangs becomes a row, and a fresh
   /// process goes on. The option --isolation replaces this value.
   bool isolated = false;
-  /// The clock by which a call counts as hung after the call timeout; tests replace it.
+  /// The clock of the call timeout, after which a call counts as hung; tests replace it.
   std::function<Nanoseconds()> now = [] { return timing::WallClock().now(); };
-  /// Returns what must be equal, beside pace's own options, for --resume to continue from an earlier run's file. It is
-  /// called after `after_parse`. None: the program's runs cannot be resumed.
+  /// Returns the facts that must be equal, beside pace's own options, for --resume to continue from an earlier run's
+  /// file. It is called after `after_parse`. None: the program's runs cannot be resumed.
   std::function<report::Configuration()> configuration;
-  /// Prints what would be measured, one name a line, for --list. It is called after `prepare`. None: the names of the
+  /// Prints the names of the measurements, one a line, for --list. It is called after `prepare`. None: the names of the
   /// test cases are printed. With it, failures name these cases, and no place in the program's code, which its user did
   /// not write.
   std::function<void(std::ostream& out)> list;
-  /// What the program itself reports as parts of the run (Progress::part), in the plural, such as `samples`; empty: the
-  /// test cases are the parts.
+  /// The word for the parts of the run that the program itself reports (Progress::part), in the plural, such as
+  /// `samples`; empty: the test cases are the parts.
   std::string progress_parts = {};
   /// Options of the program that a command to repeat one case leaves out.
   std::vector<std::string> not_repeated = {};

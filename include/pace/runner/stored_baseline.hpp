@@ -33,7 +33,7 @@ inline void validate(const BaselineOptions& options) {
 /// Judges results against stored ones, and collects why gates close.
 class BaselineGate {
  public:
-  /// Reads the stored results; `environment` is that of this process. Throws InputError if a file cannot be read.
+  /// Reads the stored results; `environment` describes this process. Throws InputError if a file cannot be read.
   BaselineGate(const BaselineOptions& options, const Options& measuring, const report::Environment& environment) {
     if (options.compare_with.empty()) return;
     std::vector<report::ResultsFile> files;
@@ -61,7 +61,7 @@ class BaselineGate {
     if (!any_) return "nothing was measured that could be compared with the stored baseline";
     return "";
   }
-  /// Returns a message for each of its gates that closed, with the reason, and a last one with their number; none if no
+  /// Returns a message with the reason for each of its gates that closed, and a last one with their number. None if no
   /// gate closed, or the baseline could not be used.
   [[nodiscard]] std::vector<std::string> closed_gates() const {
     if (closed_.empty() || !complaint().empty()) return {};
@@ -90,7 +90,7 @@ inline void refuse_overwriting(const BaselineOptions& options,
 }
 
 /// Writes the file of --save-baseline. --baseline finds stored figures by the names of comparison and implementation,
-/// and refuses those that a file has twice; the run that saves them is the one that can still be corrected.
+/// and refuses names that a file has twice. You can still correct them in the run that saves them.
 class BaselineSink final : public report::Sink {
  public:
   /// Opens the file. Throws Error if that fails.

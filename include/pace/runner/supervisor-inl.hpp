@@ -201,7 +201,7 @@ class Supervisor {
       const std::uint64_t found = __atomic_load_n(&shared_->beats, __ATOMIC_RELAXED);
       if (found != std::exchange(beats, found) || !__atomic_load_n(&shared_->watched, __ATOMIC_RELAXED)) since = now_();
       if (now_() - since > call_timeout_ && !std::exchange(hung_, true)) ::kill(child, SIGKILL);
-      // It wakes once a second, so as not to disturb what is timed.
+      // It wakes once a second, so as not to disturb the timing.
       pollfd waiting{handle, POLLIN, 0};
       ::poll(&waiting, handle >= 0 ? 1 : 0, 1000);
     }
@@ -234,9 +234,9 @@ class Supervisor {
   }
 
   /// Removes a line that the process had not completed when it died, and adds `line`. Returns why that failed; empty:
-  /// it did not. It fails if `line` is the last one already: that process has added nothing to what the one before had
-  /// found, and the next one would end in the same way. After a result, equal failures belong to another comparison of
-  /// the same name.
+  /// it did not. It fails if `line` is the last one already: that process has added no finding to the earlier ones, and
+  /// the next one would end in the same way. After a result, equal failures belong to another comparison of the same
+  /// name.
   [[nodiscard]] std::string keep(const std::string& line) const {
     try {
       const std::string text = read_all(file_);
@@ -255,7 +255,7 @@ class Supervisor {
     return signal_exit + end_wanted;
   }
 
-  /// Returns the clause about what was measured before the run ended; empty if no file keeps it.
+  /// Returns the clause about the results before the run ended; empty if no file keeps them.
   [[nodiscard]] const char* where_results_are() const {
     return has_files_ ? "; what was measured so far is in the result files" : "";
   }

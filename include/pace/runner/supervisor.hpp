@@ -30,7 +30,7 @@ inline constexpr const char* activity_variable = "PACE_ACTIVITY_FILE";
 /// for the results, it returns none in this process, without a supervisor, and writes a message to `errors`. A
 /// comparison that begins no call for `call_timeout`, by `now`, has hung. `memory_limit` is in bytes of memory that the
 /// watched process may use, so that its allocations fail before the machine runs out; none: there is no limit.
-/// `has_files`: whether result files keep what was measured when a signal ends the run.
+/// `has_files`: whether result files keep the results when a signal ends the run.
 [[nodiscard]] std::optional<int> supervise(Nanoseconds call_timeout, std::optional<std::int64_t> memory_limit,
                                            bool has_files, std::function<Nanoseconds()> now, std::ostream& errors);
 
