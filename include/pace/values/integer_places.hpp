@@ -1,5 +1,5 @@
 // Integer places: the dimension along which integers and bools of an operand may change places. Many may not: they are
-// indices, offsets, markers or masks, of which few others are valid.
+// indices, offsets, markers or masks, and few others of those are valid.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace pace::detail {
 
-/// Whether LibTorch computes with integers or bools of this type. It makes and copies those of UInt16, UInt32 and
-/// UInt64, and little more, so their values stay as they are given.
+/// Whether LibTorch computes with integers or bools of this type. For UInt16, UInt32 and UInt64, it does little more
+/// than make and copy tensors, so their values stay as given.
 [[nodiscard]] inline bool is_computed_integral(at::ScalarType type) {
   return c10::isIntegralType(type, /*includeBool=*/true) && type != at::kUInt16 && type != at::kUInt32 &&
          type != at::kUInt64;

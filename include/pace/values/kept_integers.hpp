@@ -27,7 +27,7 @@ struct KeptIntegers {
   bool one_hot = false;
   /// Whether each names another one (is_successors()).
   bool successors = false;
-  /// The segments in which they ascend (ascending_segments()).
+  /// Their ascending segments (ascending_segments()).
   std::optional<at::Tensor> segments = {};
   bool keeps_sum = false, keeps_largest = false;
   /// The value of padding, which others do not take, and whether rows change places with their padding.
@@ -71,7 +71,8 @@ inline void move_along(std::int64_t dim, at::Tensor& values, const KeptIntegers&
   if (kept.keeps_largest) values.copy_(before.where(before.eq(before.max()), values));
 }
 
-/// Gives integers or bools that have a dimension to change places along others that keep what is `kept`.
+/// Gives new values to integers or bools that have a dimension to change places along. The new ones keep the properties
+/// `kept`.
 inline void move_integers(at::Tensor& values, const KeptIntegers& kept, SplitMix64 random, bool replace) {
   if (kept.successors) return rename_successors(values, draw_order(values.numel(), random, values.device()));
   if (kept.segments) {

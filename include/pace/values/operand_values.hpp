@@ -1,4 +1,4 @@
-// Operand values: what a draw of unseen values has to know of each operand. We look at the given values once.
+// Operand values: the facts of each operand that a draw of unseen values needs. We look at the given values once.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ struct OperandValues {
   bool special = false;
   /// Whether values may change their signs.
   bool signs = false;
-  /// Whether integers stay, since those of another tensor follow from them (follows_from()), or since they describe its
-  /// padding (relation_to_padding()).
+  /// Whether integers stay: another tensor's follow from them (follows_from()), or they describe its padding
+  /// (relation_to_padding()).
   bool related = false;
   KeptIntegers integers = {};
   /// Index of the first tensor with the same values.
@@ -49,7 +49,7 @@ struct OperandValues {
   }
 };
 
-/// What the values of one tensor say, without those of others.
+/// Looks at the values of one tensor, without any others.
 [[nodiscard]] inline OperandValues look_at(const at::Tensor& given) {
   OperandValues found;
   found.quantized = is_changeable_quantized(given);
@@ -96,7 +96,7 @@ inline void keep_padding(const std::vector<at::Tensor>& given, std::size_t i, st
   }
 }
 
-/// What the given values say of themselves, of each other and of `known` sizes.
+/// Looks at the given values alone, together, and beside `known` sizes.
 [[nodiscard]] inline std::vector<OperandValues> look_at_all(const std::vector<at::Tensor>& given,
                                                             const KnownSizes& known) {
   std::vector<OperandValues> found;

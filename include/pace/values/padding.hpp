@@ -61,7 +61,7 @@ struct Padding {
   return std::nullopt;
 }
 
-/// What an operand says of the padding of another one.
+/// How an operand relates to the padding of another one.
 enum class PaddingRelation {
   none,
   /// It has one value where that one has padding, and other elements, as labels do.
@@ -79,7 +79,7 @@ enum class PaddingRelation {
     return PaddingRelation::none;
   const auto all = [](const at::Tensor& condition) { return condition.all().item<bool>(); };
   const auto in_float64 = [](const at::Tensor& of) { return of.to(at::kCPU, at::kDouble); };
-  // Dimensions of one element broadcast to others, as those of heads do.
+  // Dimensions of one element broadcast to others, as heads do.
   const at::Tensor given = check::detail::distinct_values_of(tensor).squeeze(), places = padding.places.squeeze();
   const std::int64_t rows = padding.lengths.numel(), width = padding.places.size(-1);
   if (given.numel() == rows || (given.dim() == 1 && given.numel() == rows + 1)) {

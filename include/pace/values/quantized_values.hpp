@@ -16,7 +16,7 @@
 
 namespace pace::detail {
 
-/// The type of the integers that a quantized dtype stores; nothing for those of which several share a byte.
+/// The type of the integers that a quantized dtype stores; nothing if several share a byte.
 [[nodiscard]] inline std::optional<at::ScalarType> stored_type_of(at::ScalarType type) {
   switch (type) {
     case at::kQInt8:

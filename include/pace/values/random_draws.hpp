@@ -85,7 +85,7 @@ inline void turn_each(at::Tensor values, SplitMix64& random) {
   return drawn;
 }
 
-/// Returns `count` bools of which about one in eight, and at least one, is true.
+/// Returns `count` bools. About one in eight is true, and at least one.
 [[nodiscard]] inline at::Tensor choose_eighth(std::int64_t count, SplitMix64& random, at::Device device) {
   const auto options = at::TensorOptions().device(device).dtype(at::kBool);
   at::Tensor chosen = at::empty({count}, options);

@@ -63,7 +63,7 @@ inline void write_diagonals(at::Tensor& values, const at::Tensor& diagonals) {
   if (holds_for_all(steps.ge(0)) || holds_for_all(steps.le(0))) {
     vary_steps(diagonals, random);
   } else {
-    // Those of a circulant matrix repeat each other.
+    // The diagonals of a circulant matrix repeat each other.
     const at::Tensor lower = diagonals.narrow(-1, 0, width - 1);
     const bool circulant = values.size(-2) == width && holds_for_all(lower.eq(diagonals.narrow(-1, width, width - 1)));
     multiply_each(diagonals.view({-1}), random, /*signs=*/false);
@@ -73,10 +73,10 @@ inline void write_diagonals(at::Tensor& values, const at::Tensor& diagonals) {
   return true;
 }
 
-/// Multiplies the diagonals of symmetric Toeplitz matrices by factors in (0, 1). Positive definite ones stay such,
-/// since the factors are a positive definite function of the distance from the main diagonal, and the product of such
-/// matrices by elements is positive definite (Schur). The function is a mixture of exp(c (cos t - 1)) for c in [1/2,
-/// 1). The angle t is a whole turn for all n diagonals, so that circulant matrices stay such.
+/// Multiplies the diagonals of symmetric Toeplitz matrices by factors in (0, 1). Positive definite ones stay such. The
+/// factors are a positive definite function of the distance from the main diagonal, and the product of such matrices by
+/// elements is positive definite (Schur). The function is a mixture of exp(c (cos t - 1)) for c in [1/2, 1). The angle
+/// t is a whole turn for all n diagonals, so that circulant matrices stay such.
 inline void vary_by_distance(at::Tensor& values, double factor, SplitMix64& random) {
   constexpr int terms = 4;
   constexpr double full_turn = 6.283185307179586;

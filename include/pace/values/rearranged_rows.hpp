@@ -1,4 +1,4 @@
-// Rearranged rows: other rows that keep what a function may rely on in a row: its order, its length or its sum.
+// Rearranged rows: other rows that keep what a function may rely on: the order, the length or the sum of a row.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ inline void vary_steps(const at::Tensor& rows, SplitMix64& random) {
     return structure.unit_sums ? rows.sum(-1, true) : rows.square().sum(-1, true).sqrt();
   };
   const at::Tensor others = varied(given, random);
-  // Rows of zeros stay what they are.
+  // Rows of zeros stay as they are.
   values.copy_(others.mul(size_of(given).div(size_of(others)).nan_to_num(1, 1, 1)));
   return true;
 }

@@ -32,7 +32,7 @@ struct Renewal {
   };
   using enum Family;
 
-  /// How integers and bools change. They may be indices, offsets or masks, of which few others are valid.
+  /// How integers and bools change. They may be indices, offsets or masks, and few others of those are valid.
   enum class Integers {
     stay,
     /// They roll along place_free_dim() by a random number of places.
@@ -47,7 +47,7 @@ struct Renewal {
 
   Family family;
   /// One value in eight of a real tensor gets the other sign, and complex values turn by random angles. Tensors with
-  /// special values, and those of one sign, stay as they are.
+  /// special values, or with one sign, stay as they are.
   bool signs;
   Integers integers;
 

@@ -1,4 +1,4 @@
-// Repeated draws: finds drawn values that are those of an earlier draw, or the ones given.
+// Repeated draws: finds drawn values that equal an earlier draw, or the given ones.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class RepeatedDraws {
     seen.push_back(hash);
   }
 
-  /// Returns the tensor whose values were drawn a second time, once; nothing if there is none.
+  /// Returns, once, the tensor whose values were drawn a second time; nothing if there is none.
   [[nodiscard]] std::optional<std::size_t> take() {
     if (!repeated_ || taken_) return std::nullopt;
     taken_ = true;

@@ -63,7 +63,7 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
     resample_slices(values, dim, random);
 }
 
-/// Whether resample_values() may replace whole numbers or bools along `dim` without a loss of structure. They stay
+/// Whether resample_values() may replace whole numbers or bools along `dim` without a loss of structure. They stay:
 ///
 /// - where none occurs twice in a line along `dim`, as in a permutation;
 /// - where the few numbers of a slice, such as the ends of an edge, occur together once only;

@@ -1,5 +1,5 @@
-// Special values: others for operands of which a draw keeps a property, such as constants, factors of a product, and
-// integers that stay in their places.
+// Special values: new ones for operands with a property that a draw keeps. Examples are constants, factors of a
+// product, and integers that stay in their places.
 #pragma once
 
 #include <algorithm>
@@ -58,10 +58,9 @@ namespace pace::detail {
   return !is_constant(values);
 }
 
-/// Gives the whole or often repeated numbers of `values` other than zero each other's places, so that rows which are
-/// multiples of each other, as in a product of a column and a row, are so no more. Leaves those with another structure,
-/// and those which occur once in each line or whose lines have one sum (see may_replace()). Returns whether any has
-/// changed.
+/// Gives the whole or often repeated numbers of `values` each other's places, except zeros. Then rows are no longer
+/// multiples of each other, as in a product of a column and a row. Leaves values with another structure. Also leaves
+/// numbers that occur once in each line, and lines with one sum (see may_replace()). Returns whether any has changed.
 [[nodiscard]] inline bool mix_elements(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
   constexpr std::int64_t most_elements = 1 << 22;
   if (values.is_complex() || values.dim() < 2 || values.numel() > most_elements || is_constant(values)) return false;
@@ -79,9 +78,9 @@ namespace pace::detail {
   return !holds_for_all(values.eq(given));
 }
 
-/// Gives rows that are all equal, of length 1, with the sum 1 or of log-probabilities, values of their own that have
-/// that property, in order if the rows are; and rows of one value each different ones in order. Returns whether
-/// `values` were such rows.
+/// Gives each row values of its own that keep the rows' property. Rows may be all equal, of length 1, with the sum 1,
+/// or log-probabilities. Values are in order if the rows are. Rows of one value each get different values in order.
+/// Returns whether `values` were such rows.
 [[nodiscard]] inline bool make_rows_unlike(at::Tensor& values, const ValueStructure& structure, SplitMix64& random) {
   if (values.is_complex() || values.dim() < 2 || values.size(-1) < 2 || structure.infinite || structure.zeros ||
       structure.whole || structure.symmetric || is_constant(values) || is_toeplitz(values))

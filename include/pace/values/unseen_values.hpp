@@ -80,8 +80,8 @@ class UnseenValues {
   }
   /// Whether integers or bools of tensor `i` may change places.
   [[nodiscard]] bool moves(std::size_t i) const { return operands_[i].integers.dim.has_value(); }
-  /// Whether the integers of tensor `i` stay, since those of another tensor follow from them, or since they describe
-  /// its padding.
+  /// Whether the integers of tensor `i` stay. They do if another tensor's integers follow from them, or if they
+  /// describe its padding.
   [[nodiscard]] bool is_related(std::size_t i) const { return operands_[i].related; }
   /// Whether other integers or bools of tensor `i` must have the sum, or the largest number, of those given.
   [[nodiscard]] bool keeps_sum(std::size_t i) const { return operands_[i].integers.keeps_sum; }
@@ -93,9 +93,9 @@ class UnseenValues {
   /// Returns a seed that nobody can foresee either.
   [[nodiscard]] std::uint64_t draw_seed() { return random_(); }
 
-  /// Writes values into `tensors`, which are like the given ones. They differ from those of all earlier draws; given
-  /// ones that are equal stay equal. Tensors of the indices `kept` are not touched, not even read. Throws c10::Error
-  /// for dtypes that have no arithmetic.
+  /// Writes values into `tensors`, which are like the given ones. They differ from all earlier draws; given ones that
+  /// are equal stay equal. Tensors of the indices `kept` are not touched, not even read. Throws c10::Error for dtypes
+  /// that have no arithmetic.
   void draw(Renewal renewal, const std::vector<at::Tensor>& tensors, std::span<const std::size_t> kept = {}) {
     const c10::NoGradGuard no_grad;
     const auto stays = [&](std::size_t i) { return std::ranges::find(kept, i) != kept.end(); };
@@ -121,8 +121,8 @@ class UnseenValues {
         });
   }
 
-  /// Returns a tensor whose values were drawn a second time, or stayed as they are given, once: something has changed
-  /// the operators that draw them. Nothing if there is none.
+  /// Returns, once, a tensor whose values were drawn a second time, or stayed as given. Then something has changed the
+  /// operators that draw them. Nothing if there is none.
   [[nodiscard]] std::optional<std::size_t> take_repeated_draw() { return drawn_.take(); }
 
   /// Changes values by a few units in their last places, as rounding does. Way 0 does so by halves of a tensor. Any
@@ -163,7 +163,7 @@ class UnseenValues {
     return has([](const auto& each) { return each.integers.dim.has_value(); });
   }
 
-  /// `memory` is that of `tensor`, which is at position `i`.
+  /// `memory` belongs to `tensor`, which is at position `i`.
   void change(const Draw& draw, std::size_t i, const at::Tensor& tensor, at::Tensor& memory) {
     switch (draw.renewal.family) {
       case Renewal::none:

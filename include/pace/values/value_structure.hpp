@@ -22,7 +22,7 @@ namespace pace::detail {
   return holds_for_all(values.eq(values.flatten().narrow(0, 0, 1)));
 }
 
-/// What is special about the values of an operand, so that other values must have it, too.
+/// Special properties of an operand's values, which other values must have, too.
 struct ValueStructure {
   bool unit_range = false;  ///< all lie in [-1, 1], as probabilities and cosines do
   bool whole = false;       ///< all are whole numbers, as flags, counts and one-hot rows are
@@ -72,15 +72,15 @@ struct ValueStructure {
   return values;
 }
 
-/// Returns a few roundings of a number of the size 1 in `type`, float32 or float64: what is smaller counts as zero.
+/// Returns a few roundings of a number of the size 1 in `type`, float32 or float64: smaller values count as zero.
 [[nodiscard]] inline double roundings_of(at::ScalarType type) {
   constexpr double roundings = 16;
   return roundings *
          (type == at::kFloat ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon());
 }
 
-/// Whether real square matrices, such as those of correlations, are equal to their transposes but for a few roundings
-/// of their largest value. A product of a matrix and its transpose is often no more symmetric than that.
+/// Whether real square matrices, such as correlations, equal their transposes but for a few roundings of the largest
+/// value. A product of a matrix and its transpose is often no more symmetric than that.
 [[nodiscard]] inline bool is_symmetric_but_for_rounding(const at::Tensor& matrices) {
   if (matrices.scalar_type() != at::kFloat && matrices.scalar_type() != at::kDouble) return false;
   const double largest = matrices.abs().max().item<double>();
@@ -88,8 +88,8 @@ struct ValueStructure {
   return std::isfinite(largest) && apart <= roundings_of(matrices.scalar_type()) * largest;
 }
 
-/// Whether dimension `dim` may be that of the coordinates of points or boxes, each of which has a meaning of its own:
-/// the last one of several, with up to four elements.
+/// Whether dimension `dim` may hold the coordinates of points or boxes, where each has a meaning of its own: the last
+/// one of several, with up to four elements.
 [[nodiscard]] inline bool has_coordinates(const at::Tensor& values, std::int64_t dim) {
   constexpr std::int64_t most = 4;
   return values.dim() > 1 && dim == values.dim() - 1 && values.size(dim) <= most && values.size(dim) < values.numel();
@@ -113,15 +113,16 @@ struct ValueStructure {
 /// Whether real values have the sum 0 along `dim` but for rounding, and so many signs that others may have it as well.
 [[nodiscard]] inline bool sums_to_zero(const at::Tensor& values, std::int64_t dim) {
   const at::Tensor wide = values.to(at::kDouble);
-  // Other means would move zeros, as of differences, and the signs of rates, one of which has all others' sum.
+  // Another mean would move zeros of differences. It would also change signs of rates, where one has the sum of all
+  // others.
   const bool has_free_signs = holds_for_all(values.ne(0)) &&
                               values.gt(0).sum(dim).ge(2).logical_and(values.lt(0).sum(dim).ge(2)).any().item<bool>();
   return has_free_signs &&
          holds_for_all(wide.sum(dim).abs().le(wide.abs().sum(dim).mul(roundings_of(values.scalar_type()))));
 }
 
-/// Returns the structure of the values of a floating-point or complex tensor. That of large ones is looked for in their
-/// first rows, except for zeros and symmetry. Throws c10::Error for dtypes that have no arithmetic.
+/// Returns the structure of the values of a floating-point or complex tensor. Looks only at the first rows of large
+/// ones, except for zeros and symmetry. Throws c10::Error for dtypes that have no arithmetic.
 [[nodiscard]] inline ValueStructure structure_of(const at::Tensor& tensor) {
   constexpr std::int64_t most_elements = 1 << 18, most_for_ties = 1024, fewest_for_ties = 16;
   constexpr double sum_tolerance = 1e-2;  // of rows in float16
