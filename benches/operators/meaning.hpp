@@ -14,7 +14,7 @@ namespace pace::benches::operators {
 
 namespace detail {
 
-/// Options, with blanks between them, and why they are refused in each mode; empty: they have a meaning there.
+/// Options, with commas between them, and why they are refused in each mode; empty: they have a meaning there.
 struct Meaningless {
   std::string_view options;
   std::string_view compat = {}, execution_times = {}, counts = {}, accuracy = {}, gradients = {}, timer = {};
@@ -45,7 +45,7 @@ inline constexpr auto meaningless = std::to_array<Meaningless>({
      .compat = "the original compares eager with Inductor; --inductor-config and --measure-nvfuser add to them"},
     {.options = "--category", .compat = "the original knows no categories; expected --op"},
     {.options = "--tag", .compat = "the original replays recorded inputs alone"},
-    {.options = "--bwd --fwd-bwd", .compat = "the original measures no backward passes", .counts = forward_alone},
+    {.options = "--bwd,--fwd-bwd", .compat = "the original measures no backward passes", .counts = forward_alone},
     {.options = "--no-slower-than",
      .compat = original_judges_nothing,
      .execution_times = original_judges_nothing,
@@ -65,8 +65,8 @@ inline constexpr auto meaningless = std::to_array<Meaningless>({
     {.options = "--inductor-config", .execution_times = two_modes, .gradients = "packages have no backward pass"},
     {.options = "--measure-nvfuser", .execution_times = two_modes},
     {.options = "--output-dir", .execution_times = "nothing is written there; expected --json or --csv"},
-    {.options = "--save-baseline --baseline --baseline-margin --baseline-expires --process-spread --alpha "
-                "--suite-alpha --beta --stop --max-interference --least-duration",
+    {.options = "--save-baseline,--baseline,--baseline-margin,--baseline-expires,--process-spread,--alpha,"
+                "--suite-alpha,--beta,--stop,--max-interference,--least-duration",
      .compat = original_judges_nothing,
      .execution_times = original_judges_nothing,
      .counts = nothing_timed},
