@@ -14,7 +14,6 @@ The samples, statistics, checks and verdicts are those of the C++ library; this 
 
 from __future__ import annotations
 
-
 from pace._native import native as _pace
 from pace.comparison import Comparison, compare
 from pace.result import Result, Row, write_results

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Callable, Sequence
+from typing import Any, Sequence
 
 import torch
 from torch.utils import _pytree as pytree
@@ -28,8 +28,6 @@ class Arguments:
     def describe(self) -> str:
         """Types and sizes of tensors, and other values, as pace writes inputs."""
         return ", ".join(_describe(leaf) for leaf in self._leaves)
-
-
 
 
 def _is_dataclass(value: Any) -> bool:
@@ -88,5 +86,3 @@ def _describe(leaf: Any) -> str:
     name = _NAMES.get(leaf.dtype, str(leaf.dtype).removeprefix("torch."))
     text = f"{name}{list(leaf.shape)}"
     return text if leaf.device.type == "cpu" else f"{text} on {leaf.device.type}"
-
-
