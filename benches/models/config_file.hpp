@@ -195,10 +195,4 @@ class ConfigReader {
   return config;
 }
 
-/// As parse_config, of a file. Throws InputError if it cannot be read.
-[[nodiscard]] inline Config read_config(const std::string& file, const std::set<std::string, std::less<>>& models,
-                                        const Warn& warn) {
-  return parse_config(read_file(file, "a YAML file of models"), file, models, warn);
-}
-
 }  // namespace pace::benches::models

@@ -67,10 +67,6 @@ class Benchmarker {
     return infer_device(devices);
   }
 
-  /// Times `function`, which is called without arguments, on the device of `arguments`.
-  [[nodiscard]] Milliseconds benchmark_with(const std::function<void()>& function, const c10::IValue& arguments) {
-    return benchmark(function, infer_device_of(arguments));
-  }
   [[nodiscard]] Milliseconds benchmark(const std::function<void()>& function, std::span<const std::string> devices) {
     return benchmark(function, infer_device(devices));
   }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,19 +36,6 @@ enum class Statistic { min, max, mean, median };
   if (times.empty()) throw Error("a median of no times; expected one or more");
   std::ranges::sort(times);
   return (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
-}
-
-/// torch.quantile: linear between neighbours, in float32.
-[[nodiscard]] inline Milliseconds linear_quantile(std::vector<Milliseconds> times, double q) {
-  if (times.empty() || !(q >= 0 && q <= 1))
-    throw Error("quantile " + std::to_string(q) + " of " + std::to_string(times.size()) +
-                " times; expected one between 0 and 1, of one time or more");
-  std::ranges::sort(times);
-  const float rank = static_cast<float>(q) * static_cast<float>(times.size() - 1);
-  const auto below = static_cast<std::size_t>(rank);
-  const auto above = std::min(below + 1, times.size() - 1);
-  const auto low = static_cast<float>(times[below].count()), high = static_cast<float>(times[above].count());
-  return Milliseconds(std::lerp(low, high, rank - std::floor(rank)));
 }
 
 [[nodiscard]] inline Milliseconds summarise(std::span<const Milliseconds> times, Statistic statistic) {

@@ -217,7 +217,6 @@ TEST_CASE("compiled forwards and backwards do what autograd does", "[aot][traini
   // Compiled code trusts its operands, so others must not reach it.
   auto package = pace::benches::aot::TrainingPackage::open(store, traced[0]);
   const auto& mlp = definitions[0];
-  REQUIRE(package.expected_gradients().at(0).sizes == std::vector<std::int64_t>{4, 8});
   REQUIRE_THAT(
       why([&] { (void)package.forward(mlp.parameters, {at::randn({5, 16})}); }),
       ContainsSubstring("the compiled forward of mlp was compiled for float32[4, 16] with strides [16, 1] on cpu as "

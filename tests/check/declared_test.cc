@@ -36,16 +36,6 @@ CheckOptions by(Method method) {
 
 }  // namespace
 
-TEST_CASE("rows are sorted by their first element, then the second, NaN last") {
-  const auto sorted = pace::check::with_sorted_rows(longs({3, 1, 2, 9, 1, 5, 2, 1}).view({4, 2}));
-  CHECK(sorted.equal(longs({1, 5, 2, 1, 2, 9, 3, 1}).view({4, 2})));
-  const auto values = pace::check::with_sorted_rows(doubles({not_a_number, inf, -1, 0}));
-  CHECK(values.narrow(0, 0, 3).equal(doubles({-1, 0, inf})));
-  CHECK(values.isnan()[3].item<bool>());
-  CHECK(pace::check::with_sorted_rows(at::zeros({0, 3})).numel() == 0);
-  CHECK_THROWS_WITH(pace::check::with_sorted_rows(floats({1}).squeeze()), ContainsSubstring("scalar"));
-}
-
 TEST_CASE("in any order, equal multisets match, and others do not") {
   CHECK(outputs_match(floats({1, 2, 2}), floats({2, 1, 2}), by(Method::order_free)).correct);
   CHECK_FALSE(outputs_match(floats({1, 2, 2}), floats({1, 1, 2}), by(Method::order_free)).correct);

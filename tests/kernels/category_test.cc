@@ -1,6 +1,8 @@
 #include "pace/kernels/category.hpp"
 #include "pace/kernels/category_patterns.hpp"
 
+#include <vector>
+
 #include <catch2/catch_test_macros.hpp>
 
 #include <string>
@@ -34,19 +36,18 @@ TEST_CASE("by the name that Inductor gave") {
   CHECK(category_of_name("my_triton_poi_fused") == Category::unknown);
 }
 
-TEST_CASE("by the source: exactly one heuristic") {
-  CHECK(category_of_source("import x\n@triton_heuristics.pointwise(\n  size_hints=[1])\n@triton.jit") ==
-        Category::pointwise);
+TEST_CASE("by the heuristics in a kernel's source, each once") {
+  const std::vector pointwise{Category::pointwise};
+  CHECK(heuristics_in("import x\n@triton_heuristics.pointwise(\n  size_hints=[1])\n@triton.jit") == pointwise);
   // Not a reduction as well: the name follows the dot.
-  CHECK(category_of_source("@triton_heuristics.persistent_reduction(") == Category::persistent_reduction);
-  CHECK(category_of_source("@triton_heuristics.reduction(") == Category::reduction);
-  CHECK(category_of_source("@triton_heuristics.split_scan(") == Category::split_scan);
-  CHECK(category_of_source("@triton_heuristics.foreach(") == Category::foreach);
-  CHECK(category_of_source("@triton_heuristics.template(") == Category::template_);
-  // Twice the same is one.
-  CHECK(category_of_source("@triton_heuristics.template(\n@triton_heuristics.template(") == Category::template_);
-  CHECK(category_of_source("@triton_heuristics.pointwise(\n@triton_heuristics.reduction(") == Category::unknown);
-  CHECK(category_of_source("def f(): pass") == Category::unknown);
+  CHECK(heuristics_in("@triton_heuristics.persistent_reduction(") == std::vector{Category::persistent_reduction});
+  CHECK(heuristics_in("@triton_heuristics.reduction(") == std::vector{Category::reduction});
+  CHECK(heuristics_in("@triton_heuristics.split_scan(") == std::vector{Category::split_scan});
+  CHECK(heuristics_in("@triton_heuristics.foreach(") == std::vector{Category::foreach});
+  CHECK(heuristics_in("@triton_heuristics.template(\n@triton_heuristics.template(") ==
+        std::vector{Category::template_});
+  CHECK(heuristics_in("@triton_heuristics.pointwise(\n@triton_heuristics.reduction(").size() == 2);
+  CHECK(heuristics_in("def f(): pass").empty());
 }
 
 TEST_CASE("by a registered part of a name, where Inductor names no category") {

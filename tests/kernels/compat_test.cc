@@ -45,7 +45,6 @@ TEST_CASE("the bandwidth line, with registers only where all is known") {
   CHECK(info_line(info, "a ", " b") == "a 0.010ms    \t0.012 GB \t 1217.82GB/s b");
   info.shared_bytes = 2048;
   CHECK(info_line(info) == "0.010ms    \t0.012 GB \t 1217.82GB/s   32 regs    0 spills      2048 shared mem");
-  CHECK(standalone_line({.milliseconds = 1.5, .gigabytes = 3}) == "1.500ms    3.000GB    2000.00GB/s");
 }
 
 TEST_CASE("a line is red from 0.012 ms on, below 650 GB/s") {

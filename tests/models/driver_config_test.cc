@@ -5,8 +5,6 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <sys/stat.h>
-
 #include <cstddef>
 #include <map>
 #include <set>
@@ -16,7 +14,7 @@
 
 #include "benches/models/config_file.hpp"
 #include "pace/base/error.hpp"
-#include "tests/support/scratch.hpp"
+#include "pace/os/read_file.hpp"
 
 namespace {
 
@@ -221,24 +219,13 @@ TEST_CASE("aliases that multiply, and lists without end, are refused with their 
 
 TEST_CASE("the project's own file is read without a word") {
   std::vector<std::string> warnings;
-  const auto config =
-      read_config("benches/models/models.yaml", {}, [&](const std::string& warning) { warnings.push_back(warning); });
+  const std::string file = "benches/models/models.yaml";
+  const auto config = parse_config(pace::read_file(file, "a YAML file"), file, {},
+                                   [&](const std::string& warning) { warnings.push_back(warning); });
   // At most for models that are not there: this test links none.
   for (const auto& warning : warnings) CHECK_THAT(warning, ContainsSubstring("no model is called"));
   for (const auto& [model, modes] : config.expected)
     for (const auto& [mode, expected] : modes) CHECK_FALSE(expected.reason.empty());
-}
-
-TEST_CASE("a file that is not there") {
-  CHECK_THROWS_MATCHES(read_config("/nowhere/m.yaml", known, [](const std::string&) {}), pace::InputError,
-                       Message("/nowhere/m.yaml: cannot be read: No such file or directory; expected a YAML file of "
-                               "models"));
-  CHECK_THROWS_AS(read_config("/tmp", known, [](const std::string&) {}), pace::InputError);
-  const pace::test::Scratch scratch;
-  REQUIRE(::mkfifo((scratch / "fifo").c_str(), 0600) == 0);
-  CHECK_THROWS_MATCHES(
-      read_config(scratch / "fifo", known, [](const std::string&) {}), pace::InputError,
-      Message((scratch / "fifo") + ": is a pipe that no program writes to; expected a YAML file of models"));
 }
 
 }  // namespace

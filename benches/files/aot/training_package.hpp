@@ -218,7 +218,7 @@ class TrainingPackage {
   }
 
   /// `saved`: a forward's result; if moved in, it is freed on the way. `gradients`: one for each differentiated output,
-  /// of the metadata that `expected_gradients` gives (`Error` otherwise). Returns the gradients of the parameters; an
+  /// of the metadata that the backward was compiled for (`Error` otherwise). Returns the gradients of the parameters; an
   /// undefined tensor for one that has none. They share memory with nothing.
   [[nodiscard]] std::vector<at::Tensor> backward(std::vector<at::Tensor> saved,
                                                  const std::vector<at::Tensor>& gradients) {
@@ -241,8 +241,6 @@ class TrainingPackage {
     return gradients;
   }
 
-  /// In the order of the differentiated outputs' positions.
-  [[nodiscard]] const std::vector<TensorMetadata>& expected_gradients() const noexcept { return layout_.gradients_in; }
   [[nodiscard]] const PackageCosts& costs() const noexcept { return costs_; }
 
  private:

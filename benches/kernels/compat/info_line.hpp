@@ -65,11 +65,6 @@ struct InfoLine {
          std::string(key.substr(0, 10));
 }
 
-/// As a kernel's file prints it when it is run alone.
-[[nodiscard]] inline std::string standalone_line(const InfoLine& info) {
-  return detail::print("%.3fms    %.3fGB    %.2fGB/s", info.milliseconds, info.gigabytes, info.gigabytes_per_second());
-}
-
 /// The line of one configuration among all of a kernel; `printed`: as Triton prints it. One that was not run takes
 /// infinitely long.
 [[nodiscard]] inline std::string configuration_line(const InfoLine& info, const std::string& printed,

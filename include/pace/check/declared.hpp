@@ -165,18 +165,6 @@ class JointRows {
   return expected.to(at::kDouble).mul(actual.to(at::kDouble)).sum(dim == -1 ? -2 : -1);
 }
 
-}  // namespace detail
-
-/// Returns a copy of `tensor` with its rows (slices of the first dimension) in ascending order. Throws Error for a
-/// scalar, which has no order, and for complex numbers.
-[[nodiscard]] inline at::Tensor with_sorted_rows(const at::Tensor& tensor) {
-  detail::JointRows rows;
-  rows.add(tensor);
-  return detail::rows_of(tensor, rows.ascending());
-}
-
-namespace detail {
-
 /// Correlation of `size` numbers with those `lag` places later, from their mean and variance.
 [[nodiscard]] inline double correlation_at(const double* x, std::int64_t size, std::int64_t lag, double mean,
                                            double variance) {

@@ -39,8 +39,6 @@
 #include "pace/os/steady_memory.hpp"
 #include "pace/result/progress.hpp"
 #include "pace/result/run_context.hpp"
-#include "pace/stats/quantile.hpp"
-#include "pace/stats/sorted.hpp"
 #include "pace/subject/prepare.hpp"
 #include "pace/subject/random_state.hpp"
 #include "pace/subject/time_left.hpp"

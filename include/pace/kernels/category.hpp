@@ -56,11 +56,4 @@ inline constexpr std::array<std::string_view, 7> category_names{
   return found;
 }
 
-/// Returns the category by the source of a Triton kernel, which must contain `@triton_heuristics.NAME` for exactly one
-/// name; otherwise unknown.
-[[nodiscard]] constexpr Category category_of_source(std::string_view source) {
-  const auto found = heuristics_in(source);
-  return found.size() == 1 ? found.front() : Category::unknown;
-}
-
 }  // namespace pace::kernel

@@ -24,8 +24,6 @@ class RunSummary {
 
   /// Returns the number of implementations with this outcome.
   [[nodiscard]] std::size_t count(Outcome outcome) const { return outcomes_[static_cast<std::size_t>(outcome)]; }
-  /// Returns the number of expectations that closed their gate.
-  [[nodiscard]] std::size_t unmet_expectations() const { return unmet_; }
 
   /// Returns the totals as lines of text; none if there were no cases.
   [[nodiscard]] std::vector<std::string> lines() const;

@@ -40,17 +40,6 @@ struct MachineLimits {
 /// Share of the measured peak above which a time counts as impossible. The peak itself varies by a few per cent.
 inline constexpr double impossible_share = 1.05;
 
-/// Returns the share of the measured bandwidth, as text, if a call that moves `bytes` bytes cannot have taken `time`;
-/// nothing if it can. Operands must be cold or larger than the L2 cache, whose bandwidth is larger than the memory's.
-[[nodiscard]] inline std::optional<std::string> impossible_bandwidth(double bytes, Nanoseconds time,
-                                                                     const MachineLimits& limits) {
-  if (!(limits.memory() > 0) || !(time.count() > 0)) return std::nullopt;
-  const double share = bytes / time.count() * 1e9 / limits.memory();
-  if (share <= impossible_share) return std::nullopt;
-  return format_percent(share) + " of the memory bandwidth that was measured on this machine (" +
-         std::to_string(static_cast<int>(limits.memory() * 1e-9)) + " GB/s)";
-}
-
 namespace detail {
 
 /// The least time of a call in several bursts of `calls` calls, which are too short for the power limit to apply.
