@@ -218,8 +218,8 @@ class TrainingPackage {
   }
 
   /// `saved`: a forward's result; if moved in, it is freed on the way. `gradients`: one for each differentiated output,
-  /// of the metadata that the backward was compiled for (`Error` otherwise). Returns the gradients of the parameters; an
-  /// undefined tensor for one that has none. They share memory with nothing.
+  /// of the metadata that the backward was compiled for (`Error` otherwise). Returns the gradients of the parameters;
+  /// an undefined tensor for one that has none. They share memory with nothing.
   [[nodiscard]] std::vector<at::Tensor> backward(std::vector<at::Tensor> saved,
                                                  const std::vector<at::Tensor>& gradients) {
     saved.insert(saved.end(), gradients.begin(), gradients.end());

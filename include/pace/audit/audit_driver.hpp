@@ -57,7 +57,7 @@ class AuditDriver final : public CandidateAudit {
   void repair(std::size_t set) override { context_.repair(set); }
   void learn(const BaselineCalls& calls) override;
   void examine(Implementation& implementation, Nanoseconds took, Examination& found) override;
-  [[nodiscard]] timing::LeastTraffic before_candidates(const Options& options) override;
+  [[nodiscard]] timing::LeastTraffic before_candidates() override;
 
   // The rounds.
 
@@ -90,8 +90,7 @@ class AuditDriver final : public CandidateAudit {
   }
   [[nodiscard]] bool draws_anew() const override { return context_.draws_anew(); }
   [[nodiscard]] std::vector<Repetitions> repetitions_of(std::size_t index) const override {
-    const auto& timed = context_.schedule.timed();
-    return repeated_numbers_.of(static_cast<std::size_t>(std::ranges::find(timed, index) - timed.begin()));
+    return repeated_numbers_.of(place_of(index, context_.schedule.timed()));
   }
 
  private:
@@ -109,9 +108,8 @@ class AuditDriver final : public CandidateAudit {
   RepeatedNumbers repeated_numbers_;
   /// Absent before learn().
   std::optional<FirstChecks> first_checks_;
-  /// The longest first call of all implementations, and the options that limit timed calls.
+  /// The longest first call of all implementations.
   Nanoseconds longest_call_{};
-  Options options_ = {};
   /// The implementation whose last output an audit after the last cycle has taken.
   std::optional<std::size_t> audited_last_;
 };
@@ -171,8 +169,7 @@ inline std::string AuditDriver::find_fault_in_calls(Implementation& implementati
   return context_.take_disturbance();
 }
 
-inline timing::LeastTraffic AuditDriver::before_candidates(const Options& options) {
-  options_ = options;
+inline timing::LeastTraffic AuditDriver::before_candidates() {
   const auto& answers = *context_.answers;
   timing::LeastTraffic traffic;
   // A baseline may need special values.
@@ -183,11 +180,11 @@ inline timing::LeastTraffic AuditDriver::before_candidates(const Options& option
                                  answers.given.output, context_.options);
     repair(0);
   }
-  if (context_.is_strict()) learn_unseen_norm(context_, options, norm_);
+  if (context_.is_strict()) learn_unseen_norm(context_, norm_);
   norm_.time_untouched_by([this](const UnseenRequest& request, Nanoseconds longest) {
     return untouched_.time_on_unseen_values(request, longest);
   });
-  untouched_.before_candidates(context_.clock, context_.prepared, options, answers.given.output);
+  untouched_.before_candidates(context_.clock, context_.prepared, answers.given.output);
   return traffic;
 }
 
@@ -261,8 +258,8 @@ inline AuditFindings AuditDriver::check(RoundFigures figures) {
   AuditFindings findings{.baseline_cores = untouched_.cores()};
   findings.max_abs_errors.resize(context_.prepared.implementations.size());
   if (findings.take(context_.schedule.take_fault())) return findings;
-  findings.slowed_baseline = untouched_.after_rounds(context_.clock, context_.prepared, options_,
-                                                     context_.schedule.timed(), context_.in_rounds.baseline);
+  findings.slowed_baseline = untouched_.after_rounds(context_.clock, context_.prepared, context_.schedule.timed(),
+                                                     context_.in_rounds.baseline);
   context_.operands.kept_call.reset();
   context_.operands.round_seed.reset();
   look_at_operands();

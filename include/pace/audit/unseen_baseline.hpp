@@ -35,22 +35,23 @@ namespace pace::detail {
 }
 
 /// Learns how much longer the baseline's calls take on unseen values than repeated ones. Call it after
-/// AuditContext::learn() and before any candidate. `options` limit its samples.
+/// AuditContext::learn() and before any candidate.
 ///
 /// Takes a hundredth of the budget, or one sample. If calls are too long, those on unseen values count as repeated
 /// ones. Does not call the user's function, which may have only as many values as there are rounds.
-inline void learn_unseen_norm(AuditContext& context, const Options& options, UnseenNorm& norm) {
+inline void learn_unseen_norm(AuditContext& context, UnseenNorm& norm) {
   constexpr double share = 0.01, most_iterations = 1 << 10;
   constexpr int most_samples = 5;
   if (context.clock.modes() != nullptr || context.prepared.renew) return;
   if (!context.answers || !context.answers->checks() || !context.answers->takes_unseen()) return;
   // The time decides how many samples there are, but must not decide what --check-seed repeats.
-  SplitMix64 random(~context.options.check_seed);
+  const Options& options = context.options;
+  SplitMix64 random(~options.check_seed);
   UnseenValues source = context.source->with_seed(random());
   try {
     (void)timing::take_sample(context.clock, context.baseline(), 0, 1);
     const Nanoseconds took = timing::take_sample(context.clock, context.baseline(), 0, 1),
-                      most = share * context.options.budget;
+                      most = share * options.budget;
     if (took.count() <= 0) return;
     const double limit = options.max_iterations > 0 ? static_cast<double>(options.max_iterations) : most_iterations;
     const Nanoseconds wanted =

@@ -59,9 +59,9 @@ class LoneBaseline {
     expected_ = expected_of(baseline, *prepared_.operands, plan.options.seed);
     baseline.expect_outputs_like(expected_.output);
     bytes_of_outputs_ = bytes_of_each(expected_.output);
-    Verified verified{.participants = prepared_.participants, .result = prepared_.result, .options = prepared_.options};
-    start_calls_alike(prepared_, expected_, verified);
-    (void)time_alone(clock, baseline, prepared_.operands->sets.size(), verified.options);
+    std::vector<std::string> notes;
+    start_calls_alike(prepared_, expected_, notes);
+    (void)time_alone(clock, baseline, prepared_.operands->sets.size(), prepared_.options);
   }
 
   [[nodiscard]] Nanoseconds time(const Burst& burst) {
@@ -112,11 +112,10 @@ class UntouchedBaseline {
   }
 
   /// Times the baseline alone before any candidate is called. `output`: one of its outputs.
-  void before_candidates(timing::Clock& clock, const Prepared& prepared, const Options& options,
-                         const c10::IValue& output) {
+  void before_candidates(timing::Clock& clock, const Prepared& prepared, const c10::IValue& output) {
     if (!able_ || !of_rounds_) return;
     bytes_of_outputs_ = bytes_of_each(output);
-    before_ = time_steadily(clock, prepared, options);
+    before_ = time_steadily(clock, prepared);
   }
 
   /// CPU seconds that the baseline alone used in a second; 0: unknown.
@@ -130,15 +129,15 @@ class UntouchedBaseline {
   }
 
   /// After the rounds of `timed`, with the median `in_rounds` of the baseline: returns why that is not its own time.
-  [[nodiscard]] SlowedBaseline after_rounds(timing::Clock& clock, const Prepared& prepared, const Options& options,
+  [[nodiscard]] SlowedBaseline after_rounds(timing::Clock& clock, const Prepared& prepared,
                                             const std::vector<std::size_t>& timed, Nanoseconds in_rounds) {
     if (!before_) return {};
     if (untouched_ && untouched_->was_ended())
       return {.by_others =
                   "the process in which no candidate was called has been ended from outside, so that nothing shows how "
                   "long the baseline takes there"};
-    const auto pairs = beside_untouched(clock, prepared, options, in_rounds);
-    auto slowed = pairs ? slowed_beside_untouched(*pairs) : slowed_since_before(clock, prepared, options, in_rounds);
+    const auto pairs = beside_untouched(clock, prepared, in_rounds);
+    auto slowed = pairs ? slowed_beside_untouched(*pairs) : slowed_since_before(clock, prepared, in_rounds);
     if (slowed.by_candidate.empty()) return slowed;
     std::string names;
     for (const std::size_t index : timed)
@@ -170,8 +169,7 @@ class UntouchedBaseline {
 
   /// Times the baseline alone, `tries` times and for at least `duration`. Returns the last times; nothing once it is as
   /// fast as before but for `share`, or if it cannot be timed so often.
-  [[nodiscard]] std::optional<AloneTimes> time_while_slow(timing::Clock& clock, const Prepared& prepared,
-                                                          const Options& options, double share,
+  [[nodiscard]] std::optional<AloneTimes> time_while_slow(timing::Clock& clock, const Prepared& prepared, double share,
                                                           Nanoseconds duration = {}) const {
     // A slow moment, and the place of outputs in the heap, are no candidate's fault.
     constexpr int outputs_apart = 32;
@@ -179,7 +177,7 @@ class UntouchedBaseline {
     std::optional<AloneTimes> slow;
     for (int i = 0; i < tries || clock.now() - began < duration; ++i) {
       const auto taken = take_memory(bytes_of_outputs_, i * outputs_apart);
-      const auto now = time_now(clock, prepared, options);
+      const auto now = time_now(clock, prepared);
       if (!now && i < tries) return std::nullopt;
       if (!now) break;  // no time is left, or it throws: earlier times count
       if (now->fastest.low <= most_time(share)) return std::nullopt;
@@ -190,10 +188,10 @@ class UntouchedBaseline {
 
   /// Without the other process: the slow-down since before any candidate.
   [[nodiscard]] SlowedBaseline slowed_since_before(timing::Clock& clock, const Prepared& prepared,
-                                                   const Options& options, Nanoseconds in_rounds) const {
+                                                   Nanoseconds in_rounds) const {
     if (in_rounds.count() <= most_time(slowed_share_without_process)) return {};
     const auto counters_before = clock.timed_counters();
-    const auto now = time_while_slow(clock, prepared, options, slowed_share_without_process, time_to_know_others);
+    const auto now = time_while_slow(clock, prepared, slowed_share_without_process, time_to_know_others);
     const auto counters_after = clock.timed_counters();
     const double not_slow = (1 + slowed_share_without_process) * before_->slowest.high;
     if (!now || now->fastest.low <= not_slow) return {};
@@ -225,13 +223,13 @@ class UntouchedBaseline {
   /// If the baseline seems slower, times it here and in the untouched process, in turn and on one CPU, since other
   /// threads load CPUs differently. Returns nothing without such a process, or an answer.
   [[nodiscard]] std::optional<std::vector<TimePair>> beside_untouched(timing::Clock& clock, const Prepared& prepared,
-                                                                      const Options& options, Nanoseconds in_rounds) {
+                                                                      Nanoseconds in_rounds) {
     if (!untouched_) return std::nullopt;
-    if (in_rounds.count() <= most_time(slowed_share) || !time_while_slow(clock, prepared, options, slowed_share))
+    if (in_rounds.count() <= most_time(slowed_share) || !time_while_slow(clock, prepared, slowed_share))
       return std::vector<TimePair>();
     constexpr double most_samples = 5;
     const Nanoseconds of_each = 2 * static_cast<double>(pairs_of_decision) * Burst::states * before_->of_sample;
-    const double samples = most_alone_share * options.budget / of_each - 1;  // one of them warms up
+    const double samples = most_alone_share * prepared.options.budget / of_each - 1;  // one of them warms up
     Burst burst{.iterations = before_->iterations, .samples = static_cast<int>(std::clamp(samples, 1.0, most_samples))};
     const auto here = [&]() -> std::optional<Nanoseconds> {
       try {
@@ -256,8 +254,8 @@ class UntouchedBaseline {
     return pairs.empty() ? std::nullopt : std::optional(std::move(pairs));
   }
 
-  [[nodiscard]] static std::optional<AloneTimes> time_now(timing::Clock& clock, const Prepared& prepared,
-                                                          Options options) {
+  [[nodiscard]] static std::optional<AloneTimes> time_now(timing::Clock& clock, const Prepared& prepared) {
+    Options options = prepared.options;
     options.budget = std::min(options.budget, time_left(clock));
     if (options.budget.count() <= 0) return std::nullopt;
     try {
@@ -268,11 +266,10 @@ class UntouchedBaseline {
   }
 
   /// The best of some tries, until intervals are narrow.
-  [[nodiscard]] static std::optional<AloneTimes> time_steadily(timing::Clock& clock, const Prepared& prepared,
-                                                               const Options& options) {
-    auto best = time_now(clock, prepared, options);
+  [[nodiscard]] static std::optional<AloneTimes> time_steadily(timing::Clock& clock, const Prepared& prepared) {
+    auto best = time_now(clock, prepared);
     for (int i = 1; i < tries && best && best->slowest.high > (1 + steady_share) * best->fastest.low; ++i) {
-      const auto again = time_now(clock, prepared, options);
+      const auto again = time_now(clock, prepared);
       if (again && again->slowest.high < best->slowest.high) best = again;
     }
     return best;

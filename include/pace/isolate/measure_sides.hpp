@@ -17,6 +17,7 @@
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
 #include "pace/base/random.hpp"
+#include "pace/isolate/answers.hpp"
 #include "pace/isolate/clock.hpp"
 #include "pace/isolate/process.hpp"
 #include "pace/isolate/remote.hpp"
@@ -26,6 +27,7 @@
 #include "pace/judge/summarize.hpp"
 #include "pace/measure/audit_schedule.hpp"
 #include "pace/measure/calibrate.hpp"
+#include "pace/measure/gated_rounds.hpp"
 #include "pace/measure/rounds.hpp"
 #include "pace/os/exit_guard.hpp"
 #include "pace/stats/quantile.hpp"
@@ -152,7 +154,7 @@ class SideAudits final : public Auditor {
 
   /// After the rounds: returns the findings of all sides. Dropped ones may have taken time from all, so the rest is
   /// measured again. `figures`: see CandidateAudit::check().
-  [[nodiscard]] AuditFindings check(const RoundFigures& figures) {
+  [[nodiscard]] AuditFindings check(RoundFigures figures) override {
     AuditFindings findings;
     findings.max_abs_errors.resize(prepared_.implementations.size());
     if (findings.take(schedule_.take_fault())) return findings;
@@ -167,19 +169,17 @@ class SideAudits final : public Auditor {
                                        .shortest_of_baseline = schedule_.shortest_of(baseline),
                                        .median_of_baseline = figures.baseline,
                                        .speedup = figures.speedups.at(index)});
-      problems.push_back(answer.read<std::string>());
-      answer >> findings.max_abs_errors[index];
-      const auto notes = answer.read<std::vector<std::string>>();
-      findings.notes.insert(findings.notes.end(), notes.begin(), notes.end());
-      if (answer.read<bool>()) findings.keeps.push_back(index);
-      Objection objection;
-      answer >> objection;
-      if (!objection.why.empty()) findings.objections.push_back({index, std::move(objection)});
-      if (const auto on_unseen_values = answer.read<SpeedupSummary>(); on_unseen_values.observations > 0)
-        findings.on_unseen_values.push_back({index, on_unseen_values});
-      repetitions.push_back(answer.read<std::vector<Repetitions>>());
+      ChecksOfSide found;
+      found.pass(answer);
+      problems.push_back(std::move(found.problem));
+      findings.max_abs_errors[index] = found.max_abs_error;
+      findings.notes.insert(findings.notes.end(), found.notes.begin(), found.notes.end());
+      if (found.keeps) findings.keeps.push_back(index);
+      if (!found.objection.why.empty()) findings.objections.push_back({index, std::move(found.objection)});
+      if (found.on_unseen_values.observations > 0) findings.on_unseen_values.push_back({index, found.on_unseen_values});
+      repetitions.push_back(std::move(found.repetitions));
     }
-    const auto place_of_baseline = static_cast<std::size_t>(std::ranges::find(timed, baseline) - timed.begin());
+    const std::size_t place_of_baseline = place_of(baseline, timed);
     for (std::size_t place = 0; place < timed.size(); ++place) {
       auto& problem = problems[place];
       if (problem.empty() && place != place_of_baseline)
@@ -200,25 +200,21 @@ class SideAudits final : public Auditor {
 
 /// Makes the first calls in an implementation's process, and enters the answer. Throws Error if the clock shows
 /// different times in the two processes.
-inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t index, int& cpu, Verified& verified) {
+inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t index, int& cpu, Options& options,
+                        Verified& verified) {
   const Nanoseconds before = clock.now();
   auto answer = side.ask({.kind = SideRequest::Kind::verify, .cpu = cpu});
-  auto& row = verified.result.implementations[index];
-  std::vector<std::string> notes;
-  std::vector<Objection> objections;
-  std::int64_t most_calls = 0;
-  timing::LeastTraffic traffic;
-  answer >> cpu >> row.outcome >> row.message >> row.checked >> row.uncompared >> row.max_abs_error >> row.first_call >>
-      row.counts >> row.why_uncounted >> row.context.repeats_outputs >> row.context.keeps >> objections >>
-      row.context.beyond_tolerance >> notes >> most_calls >> traffic;
-  if (const auto there = answer.read<Nanoseconds>(); there < before || there > clock.now())
+  FirstCallsOfSide found{.row = verified.result.implementations[index]};
+  found.pass(answer);
+  if (found.now < before || found.now > clock.now())
     throw Error("comparison '" + verified.result.name + "': --isolate sides: the " + clock.name() +
                 " clock shows another time in another process; expected the wall clock");
-  for (auto& each : objections) row.context.enter(std::move(each));
-  for (const auto& note : notes) add_once(verified.result.notes, note);
-  auto& most = verified.options.max_iterations;
-  if (most_calls > 0) most = most > 0 ? std::min(most, most_calls) : most_calls;
-  if (index == verified.participants.baseline()) verified.traffic = traffic;
+  cpu = found.cpu;
+  auto& row = verified.result.implementations[index] = std::move(found.row);
+  for (const auto& note : found.notes) add_once(verified.result.notes, note);
+  auto& most = options.max_iterations;
+  if (found.max_iterations > 0) most = most > 0 ? std::min(most, found.max_iterations) : found.max_iterations;
+  if (index == verified.participants.baseline()) verified.traffic = found.traffic;
   if (row.outcome == Outcome::measured)
     verified.participants.admit(index);
   else
@@ -227,9 +223,9 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
 
 /// Makes the first calls of each side, one after the other, the baseline first. The clock's thread then leaves the
 /// sides' CPU.
-[[nodiscard]] inline Verified verify_sides(timing::Clock& clock, const Prepared& prepared, const Sides& sides,
+[[nodiscard]] inline Verified verify_sides(timing::Clock& clock, Prepared& prepared, const Sides& sides,
                                            const OffCpu& clocks_place) {
-  Verified verified{.participants = prepared.participants, .result = prepared.result, .options = prepared.options};
+  Verified verified{.participants = prepared.participants, .result = prepared.result};
   auto& participants = verified.participants;
   const std::size_t baseline = participants.baseline();
   std::vector<std::size_t> order{baseline};
@@ -244,7 +240,7 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
       participants.drop(index, Outcome::unreached, deadline_reason());
     } else {
       try {
-        verify_side(clock, sides[index], index, cpu, verified);
+        verify_side(clock, sides[index], index, cpu, prepared.options, verified);
       } catch (const ImplementationThrew& thrown) {
         participants.drop_failed(index, thrown.failure);
       }
@@ -286,10 +282,9 @@ inline constexpr double largest_handshake_share = 0.01;
          "--processes 12 for a limit that close.";
 }
 
-/// One pass over the remaining sides, like Passes::next() within one process.
-[[nodiscard]] inline Measurement measure_sides_once(timing::Clock& clock, std::span<const gate::Stated> stated,
-                                                    const gate::Rates& rates, const Prepared& prepared,
-                                                    const Sides& sides, Verified& verified, Participants left) {
+/// One pass over the remaining sides, as Passes::next() within one process.
+[[nodiscard]] inline Measurement measure_sides_once(timing::Clock& clock, Prepared& prepared, const Gates& gates,
+                                                    const Sides& sides, Participants left) {
   Measurement pass{.participants = std::move(left)};
   auto& participants = pass.participants;
   const auto timed = participants.remaining();
@@ -301,27 +296,14 @@ inline constexpr double largest_handshake_share = 0.01;
       subjects.push_back(prepared.implementations[index].get());
     }
     const Nanoseconds handshake = time_handshake(clock, subjects);
-    auto& shortest = verified.options.min_sample;
+    auto& shortest = prepared.options.min_sample;
     shortest = std::max<Nanoseconds>(shortest, handshake / largest_handshake_share);
 
-    auto& gated = pass.gate;
-    auto panels = watch_expectations(prepared, parts_of_iteration(prepared), timed, stated, rates);
-    const auto cycles = fewest_cycles(panels, timed.size() - 1, prepared.options.confidence, rates);
-    gated.calibration = calibrate(clock, prepared, verified, timed, cycles, /*gated=*/!panels.empty());
-    if (gated.calibration.iterations == 0) return participants.run_out_of_time(deadline_reason()), pass;
     SideAudits audits(clock, prepared, sides);
-    gated.samples = take_samples(clock, prepared, gated.calibration, std::move(panels), audits, nullptr);
-    gated.baseline_cores = cores_in_rounds(gated.samples, participants.baseline());
-
-    auto findings = audits.check(audits.found() ? RoundFigures() : figures_of(gated.samples, prepared));
-    participants.drop(findings.dropped);
-    pass.notes = std::move(findings.notes);
-    pass.notes.push_back(note_on_sides(handshake, gated.samples));
-    pass.keeps = std::move(findings.keeps);
-    pass.objections = std::move(findings.objections);
-    gated.on_unseen_values = std::move(findings.on_unseen_values);
-    pass.max_abs_errors = std::move(findings.max_abs_errors);
-    pass.again = findings.measure_again && !participants.empty();
+    pass.gate = run_gated_rounds(clock, prepared, {timed, parts_of_iteration(prepared)}, gates, audits);
+    if (!pass.gate.ran()) return participants.run_out_of_time(deadline_reason()), pass;
+    pass.gate.findings.notes.push_back(note_on_sides(handshake, pass.gate.samples));
+    pass.drop(pass.gate.findings);
   } catch (...) {
     enter_exception(clock, participants);
     pass.again = !participants.empty();
@@ -330,11 +312,10 @@ inline constexpr double largest_handshake_share = 0.01;
   return pass;
 }
 
-/// Runs all stages of a comparison for Isolate::sides. `own_clock` and `given`: see run_comparison(); `family_alpha`
-/// and `rates`: see measure(). Throws Error as refuse_for_sides() does.
+/// Runs all stages of a comparison for Isolate::sides. `own_clock` and `given`: see run_comparison(); `gates` and
+/// `family_alpha`: see measure(). Throws Error as refuse_for_sides() does.
 [[nodiscard]] inline Measured measure_sides(timing::Clock& own_clock, const ComparisonPlan& given,
-                                            StartAudit start_audit, std::span<const gate::Stated> stated,
-                                            double family_alpha, const gate::Rates& rates) {
+                                            StartAudit start_audit, const Gates& gates, double family_alpha) {
   refuse_for_sides(own_clock, given);
   const ExitGuard no_exit("inside the comparison '" + given.name + "'");
   ComparisonPlan plan = given;
@@ -359,11 +340,10 @@ inline constexpr double largest_handshake_share = 0.01;
     prepared.operands->sets.resize(std::max<std::size_t>(sides.all().size(), 1));
 
   const OffCpu clocks_place;
-  Verified verified = verify_sides(clock, prepared, sides, clocks_place);
+  const Verified verified = verify_sides(clock, prepared, sides, clocks_place);
   Measurement measurement{.participants = verified.participants, .again = !verified.participants.empty()};
   while (measurement.again)
-    measurement =
-        measure_sides_once(clock, stated, rates, prepared, sides, verified, std::move(measurement.participants));
+    measurement = measure_sides_once(clock, prepared, gates, sides, std::move(measurement.participants));
   return {summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels),
           verified.traffic};
 }

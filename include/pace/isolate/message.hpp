@@ -42,6 +42,12 @@ class MessageWriter {
     return *this;
   }
 
+  /// Appends each of `values`.
+  template <class... T>
+  void pass(const T&... values) {
+    (*this << ... << values);
+  }
+
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
 
  private:
@@ -73,6 +79,11 @@ class MessageReader {
     values.clear();
     for (std::size_t i = 0; i < size; ++i) *this >> values.emplace_back();
     return *this;
+  }
+  /// Reads each of `values`.
+  template <class... T>
+  void pass(T&... values) {
+    (*this >> ... >> values);
   }
   template <class T>
   [[nodiscard]] T read() {

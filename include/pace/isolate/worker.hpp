@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/isolate/answers.hpp"
 #include "pace/isolate/message.hpp"
 #include "pace/isolate/process.hpp"
 #include "pace/measure/calibrate.hpp"
@@ -152,14 +153,15 @@ class SideWorker {
     audit_ = pending_audit_->begin(*prepared_);
     first_calls_.emplace(clock_, *prepared_, *audit_, plan_.check);
     const Verified verified = first_calls_->make();
-    verified_options_ = verified.options;
     Result result = verified.result;
     verified.participants.enter(result);
-    const auto& row = result.implementations[own_];
-    answer << stays_on << row.outcome << row.message << row.checked << row.uncompared << row.max_abs_error
-           << row.first_call << row.counts << row.why_uncounted << row.context.repeats_outputs << row.context.keeps
-           << row.context.objections << row.context.beyond_tolerance << result.notes << verified.options.max_iterations
-           << verified.traffic << clock_.now();
+    FirstCallsOfSide{.cpu = stays_on,
+                     .row = std::move(result.implementations[own_]),
+                     .notes = std::move(result.notes),
+                     .max_iterations = prepared_->options.max_iterations,
+                     .traffic = verified.traffic,
+                     .now = clock_.now()}
+        .pass(answer);
   }
 
   /// A candidate's process has a second operand set, for the baseline. More memory is slower, so the baseline's process
@@ -174,7 +176,7 @@ class SideWorker {
 
   void begin_pass() {
     audit_->begin_pass();
-    Calibration own{.subjects = {&implementation()}, .options = verified_options_};
+    Calibration own{.subjects = {&implementation()}, .options = prepared_->options};
     touch_spares(*prepared_->operands, own);
   }
 
@@ -195,15 +197,17 @@ class SideWorker {
     figures.speedups.at(own_) = request.speedup;
     figures.of_phases.resize(prepared_->implementations.size());
     const AuditFindings findings = audit_->check(std::move(figures));
-    std::string problem;
+    ChecksOfSide checks{
+        .max_abs_error = findings.max_abs_errors.at(own_), .notes = findings.notes, .keeps = !findings.keeps.empty()};
     for (const auto& each : findings.dropped)
-      if (problem.empty() || each.index == own_)
-        problem = each.index == own_ ? each.message : "in its process the baseline is not what it was: " + each.message;
-    const auto found = std::ranges::find(findings.objections, own_, &RowObjection::index);
-    answer << problem << findings.max_abs_errors.at(own_) << findings.notes << !findings.keeps.empty()
-           << (found != findings.objections.end() ? found->objection : Objection())
-           << (findings.on_unseen_values.empty() ? SpeedupSummary() : findings.on_unseen_values.front().speedup)
-           << (audit_->draws_anew() ? audit_->repetitions_of(own_) : std::vector<Repetitions>());
+      if (checks.problem.empty() || each.index == own_)
+        checks.problem =
+            each.index == own_ ? each.message : "in its process the baseline is not what it was: " + each.message;
+    for (const auto& [index, objection] : findings.objections)
+      if (index == own_ && checks.objection.why.empty()) checks.objection = objection;
+    if (!findings.on_unseen_values.empty()) checks.on_unseen_values = findings.on_unseen_values.front().speedup;
+    if (audit_->draws_anew()) checks.repetitions = audit_->repetitions_of(own_);
+    checks.pass(answer);
   }
 
   void take_sample(const SideRequest& request) {
@@ -245,7 +249,6 @@ class SideWorker {
   std::optional<Prepared> prepared_;
   std::unique_ptr<CandidateAudit> audit_;
   std::optional<FirstCalls> first_calls_;
-  Options verified_options_ = {};
 };
 
 }  // namespace pace::detail

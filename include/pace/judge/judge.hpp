@@ -9,6 +9,7 @@
 
 #include "pace/gate/panel.hpp"
 #include "pace/judge/memory_limits.hpp"
+#include "pace/measure/gated_rounds.hpp"
 #include "pace/result/result.hpp"
 #include "pace/subject/plan.hpp"
 #include "pace/timing/clock.hpp"
@@ -44,12 +45,10 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
   for (auto& phase : result.phases) enter(phase);
 }
 
-/// Adds the declared bytes and operations, and judges all expectations. Holds times against the GPU's peak, and against
-/// the memory for `traffic`, the least of every correct call. The verdicts of each part together err as often as
-/// `rates` say. `panels` watched the rounds of `result` by `stated`.
-inline void judge(timing::Clock& clock, const ComparisonPlan& plan, std::span<const gate::Stated> stated,
-                  const gate::Rates& rates, std::span<const gate::Panel> panels, const timing::LeastTraffic& traffic,
-                  Result& result) {
+/// Adds the declared bytes and operations. Holds times against the GPU's peak, and against the memory for `traffic`,
+/// the least of every correct call.
+inline void hold_against_peaks(timing::Clock& clock, const ComparisonPlan& plan, const timing::LeastTraffic& traffic,
+                               Result& result) {
   auto* const modes = result.lost_device.empty() ? clock.modes() : nullptr;
   bool held = true;
   for (auto& row : result.implementations) {
@@ -58,13 +57,16 @@ inline void judge(timing::Clock& clock, const ComparisonPlan& plan, std::span<co
     if (modes != nullptr && row.time && (plan.bytes || plan.flops)) held = modes->hold_against_limits(row) && held;
   }
   if (!held)
-    result.notes.push_back(
-        "The times are not held against what this GPU can do at most: there was no memory left to "
-        "measure that.");
+    result.notes.push_back("There was no memory left to measure the peak of this GPU, so no time is held against it.");
   hold_against_memory(clock, traffic, result);
+}
+
+/// Judges everything that is stated of `result`. The verdicts of each part together err as often as the rates of
+/// `gates` say. `panels` watched the rounds.
+inline void judge(const ComparisonPlan& plan, const Gates& gates, std::span<const gate::Panel> panels, Result& result) {
   note_hidden_inputs(plan, result);
-  gate::judge_all(result, stated, rates, panels);
-  for (auto& phase : result.phases) gate::judge_all(phase, stated, rates, panels);
+  gate::judge_all(result, gates.stated, gates.rates, panels);
+  for (auto& phase : result.phases) gate::judge_all(phase, gates.stated, gates.rates, panels);
 }
 
 }  // namespace pace::detail

@@ -37,8 +37,7 @@ namespace pace::detail {
                                                    Result& result) {
   const Samples& samples = gated.samples;
   auto& found = result.conditions.disturbances;
-  const auto place =
-      static_cast<std::size_t>(std::find(samples.timed.begin(), samples.timed.end(), baseline) - samples.timed.begin());
+  const std::size_t place = place_of(baseline, samples.timed);
   const auto own = sides_that_disturb(result.conditions, place, tolerated);
   found = find_disturbances(result.conditions, result.elapsed, tolerated);
   const std::size_t of_all = found.size();
@@ -54,7 +53,7 @@ namespace pace::detail {
   if (!result.controls.empty()) result.notes.push_back(describe_controls(result.controls));
   if (auto alarm = control_alarm(result.controls); !alarm.empty()) found.push_back(std::move(alarm));
   // Whatever is tolerated: if the baseline alone may have been slowed, no verdict holds.
-  if (std::string slowed = gated.slowed_baseline.by_others; !slowed.empty()) {
+  if (std::string slowed = gated.findings.slowed_baseline.by_others; !slowed.empty()) {
     slowed.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(slowed.front())));
     found.push_back(slowed + '.');
   }
@@ -188,11 +187,12 @@ inline void add_once(std::vector<std::string>& notes, const std::string& note) {
 /// Returns why the times at `place` of `gated.samples` cannot be true; empty if they may be.
 [[nodiscard]] inline std::string find_impossible(const GatedRounds& gated, std::size_t place, bool is_baseline,
                                                  const std::vector<std::string>& names) {
-  if (const auto& slowed = gated.slowed_baseline.by_candidate; !slowed.empty()) return slowed;
+  if (const auto& slowed = gated.findings.slowed_baseline.by_candidate; !slowed.empty()) return slowed;
   const auto& sides = gated.samples.conditions.sides;
   if (auto uneven = find_uneven_clock(gated.samples.conditions, names); !uneven.empty()) return uneven;
-  if (is_baseline || gated.baseline_cores <= 0 || place >= sides.size()) return {};
-  return find_more_threads(sides[place], gated.baseline_cores, at::get_num_threads());
+  const double baseline_cores = gated.findings.baseline_cores;
+  if (is_baseline || baseline_cores <= 0 || place >= sides.size()) return {};
+  return find_more_threads(sides[place], baseline_cores, at::get_num_threads());
 }
 
 /// Options::max_interference, or its default for the number of threads.
@@ -260,7 +260,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   add_calibration(rounds, result);
   add_rounds(rounds, prepared, /*several_clocks=*/true, result);
   add_times(rounds.samples, 0, participants, prepared.options, result);
-  add_speeds_on_unseen_values(rounds.on_unseen_values, result);
+  add_speeds_on_unseen_values(rounds.findings.on_unseen_values, result);
   const bool no_time = result.stop_reason == StopReason::deadline;
   for (const std::size_t index : participants.remaining()) {
     auto& row = result.implementations[index];
@@ -284,6 +284,21 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   return result;
 }
 
+/// Adds what the audit found, but for the speed-ups on unseen values.
+inline void add_findings(const AuditFindings& findings, Result& result) {
+  // The first calls may have left the same note.
+  for (const auto& note : findings.notes) add_once(result.notes, note);
+  for (const std::size_t index : findings.keeps) result.implementations[index].context.keeps = true;
+  for (const auto& [index, objection] : findings.objections) {
+    auto& context = result.implementations[index].context;
+    if (!context.has(objection.severity)) context.enter(objection);
+  }
+  for (std::size_t index = 0; index < findings.max_abs_errors.size(); ++index) {
+    auto& error = result.implementations[index].max_abs_error;
+    error = std::max(error, findings.max_abs_errors[index]);
+  }
+}
+
 /// Combines the results of all stages, without judgements.
 [[nodiscard]] inline Result summarize(timing::Clock& clock, const Prepared& prepared, const Verified& verified,
                                       const Measurement& measurement) {
@@ -292,17 +307,8 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   Result result = verified.result;
   participants.enter(result);
   add_calibration(measurement.gate, result);
-  // The first calls may have left the same note.
-  for (const auto& note : measurement.notes) add_once(result.notes, note);
-  for (const std::size_t index : measurement.keeps) result.implementations[index].context.keeps = true;
-  for (const auto& [index, objection] : measurement.objections) {
-    auto& context = result.implementations[index].context;
-    if (!context.has(objection.severity)) context.enter(objection);
-  }
-  for (std::size_t index = 0; index < measurement.max_abs_errors.size(); ++index) {
-    auto& error = result.implementations[index].max_abs_error;
-    error = std::max(error, measurement.max_abs_errors[index]);
-  }
+  add_findings(measurement.gate.findings, result);
+  if (measurement.host) add_findings(measurement.host->findings, result);
   if (samples.timed.empty()) {
     if (measurement.host) result.phases.push_back(result_of_host(*measurement.host, prepared, participants, result));
     return result;
@@ -316,7 +322,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
       result.phases.push_back(std::move(phase));
     }
   add_times(samples, 0, participants, prepared.options, result);
-  add_speeds_on_unseen_values(measurement.gate.on_unseen_values, result);
+  add_speeds_on_unseen_values(measurement.gate.findings.on_unseen_values, result);
   add_modes(measurement.other, participants, result);
   if (measurement.host) result.phases.push_back(result_of_host(*measurement.host, prepared, participants, result));
   return result;

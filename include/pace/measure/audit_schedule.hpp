@@ -86,9 +86,7 @@ class AuditSchedule {
   [[nodiscard]] Nanoseconds took() const { return took_; }
   [[nodiscard]] Nanoseconds elapsed() const { return elapsed_; }
   /// Shortest time of a call in a sample, for the implementation `index`, which must be timed.
-  [[nodiscard]] Nanoseconds shortest_of(std::size_t index) const {
-    return shortest_[static_cast<std::size_t>(std::find(timed_.begin(), timed_.end(), index) - timed_.begin())];
-  }
+  [[nodiscard]] Nanoseconds shortest_of(std::size_t index) const { return shortest_[place_of(index, timed_)]; }
   /// For rounds that another process timed: `elapsed` in all, `shortest` times of a call for each of timed().
   void take_times(Nanoseconds elapsed, std::vector<Nanoseconds> shortest) {
     elapsed_ = elapsed;

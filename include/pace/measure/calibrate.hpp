@@ -16,7 +16,6 @@
 #include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"
 #include "pace/timing/warm_up.hpp"
-#include "pace/verify/verified.hpp"
 
 namespace pace::detail {
 
@@ -80,23 +79,23 @@ inline void warm_all_up(timing::Clock& clock, const Prepared& prepared, Calibrat
 }
 
 /// For rounds of `timed` with at least `fewest_cycles`. Throws ImplementationThrew.
-[[nodiscard]] inline Calibration calibrate(timing::Clock& clock, const Prepared& prepared, const Verified& verified,
+[[nodiscard]] inline Calibration calibrate(timing::Clock& clock, const Prepared& prepared,
                                            const std::vector<std::size_t>& timed, std::size_t fewest_cycles,
                                            bool gated) {
-  Calibration calibration{.timed = timed, .fewest_cycles = fewest_cycles, .options = verified.options};
+  Calibration calibration{.timed = timed, .fewest_cycles = fewest_cycles, .options = prepared.options};
   for (const std::size_t index : timed) calibration.subjects.push_back(prepared.implementations[index].get());
   touch_spares(*prepared.operands, calibration);
   warm_all_up(clock, prepared, calibration);
 
   Options& options = calibration.options;
-  if (!limit_to_time_left(clock, verified.options, gated, options)) return calibration;
+  if (!limit_to_time_left(clock, prepared.options, gated, options)) return calibration;
   // So that the budget holds the fewest cycles for an interval or a verdict.
   const Nanoseconds longest = options.budget / static_cast<double>(fewest_cycles * timed.size() * timed.size());
   std::vector<Nanoseconds> estimates;
   for (const auto& warmed : calibration.warm_ups) estimates.push_back(warmed.estimate);
   const auto found =
       timing::calibrate(clock, calibration.subjects, estimates, prepared.operands->sets.size(), longest, options);
-  if (!limit_to_time_left(clock, verified.options, gated, options)) return calibration;
+  if (!limit_to_time_left(clock, prepared.options, gated, options)) return calibration;
   calibration.iterations = found.iterations;
   if (!found.reached_target && found.iterations != options.max_iterations)
     calibration.notes.push_back(

@@ -25,7 +25,7 @@ namespace pace::detail {
 class RoundValues final : public timing::RoundObserver {
  public:
   /// All must outlive it, and `prepared.renew` must not be null.
-  RoundValues(timing::Clock& clock, const Prepared& prepared, CandidateAudit& audit)
+  RoundValues(timing::Clock& clock, const Prepared& prepared, Auditor& audit)
       : clock_(clock), prepared_(prepared), operands_(*prepared.operands), audit_(audit) {}
 
   /// Throws what the user's function throws, and Error if it makes tensors of other shapes, strides or types.
@@ -75,7 +75,7 @@ class RoundValues final : public timing::RoundObserver {
   timing::Clock& clock_;
   const Prepared& prepared_;
   OperandSets& operands_;
-  CandidateAudit& audit_;
+  Auditor& audit_;
   /// Values of the round, in memory that no implementation can reach.
   std::unique_ptr<OperandSet> own_;
   std::optional<UnseenValuesInUse> other_;

@@ -7,12 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "pace/gate/evidence.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/measure/calibrate.hpp"
 #include "pace/measure/controls.hpp"
@@ -20,8 +17,6 @@
 #include "pace/result/conditions.hpp"
 #include "pace/result/progress.hpp"
 #include "pace/stats/cycle.hpp"
-#include "pace/stats/median_interval.hpp"
-#include "pace/stats/multiplicity.hpp"
 #include "pace/stats/quantile.hpp"
 #include "pace/stats/sorted.hpp"
 #include "pace/subject/prepare.hpp"
@@ -30,7 +25,6 @@
 #include "pace/timing/schedule.hpp"
 #include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/round_figures.hpp"
-#include "pace/verify/verified.hpp"
 
 namespace pace::detail {
 
@@ -61,14 +55,13 @@ struct Samples {
 /// CPU seconds per second of the samples of implementation `index`; 0: unknown.
 [[nodiscard]] inline double cores_in_rounds(const Samples& samples, std::size_t index) {
   const auto& sides = samples.conditions.sides;
-  const auto place = static_cast<std::size_t>(std::ranges::find(samples.timed, index) - samples.timed.begin());
+  const std::size_t place = place_of(index, samples.timed);
   return place < sides.size() ? sides[place].cores() : 0;
 }
 
 /// Returns the medians of the rounds.
 [[nodiscard]] inline RoundFigures figures_of(const Samples& samples, const Prepared& prepared) {
-  const auto baseline = static_cast<std::size_t>(std::ranges::find(samples.timed, prepared.participants.baseline()) -
-                                                 samples.timed.begin());
+  const std::size_t baseline = place_of(prepared.participants.baseline(), samples.timed);
   const auto median_speedup = [&](std::size_t place, std::size_t part) {
     auto log_ratios =
         stats::paired_log_ratios(samples.of(baseline, part), samples.of(place, part), samples.rounds_per_cycle());
@@ -93,38 +86,6 @@ struct Samples {
   for (std::size_t i = 0; phases != nullptr && i < phases->names().size(); ++i)
     found.baseline_phases.push_back(median_time_of_baseline(i + 1));
   return found;
-}
-
-/// Parts of a sample by the comparison's clock: the whole and each phase, in order.
-[[nodiscard]] inline std::vector<std::string> parts_of_iteration(const Prepared& prepared) {
-  std::vector<std::string> parts{""};
-  if (const auto* phases = prepared.baseline().phases())
-    parts.insert(parts.end(), phases->names().begin(), phases->names().end());
-  return parts;
-}
-
-/// Returns a panel for each of `parts` (the whole and phases), if rounds of `timed` can decide something stated of it.
-[[nodiscard]] inline std::vector<gate::Panel> watch_expectations(const Prepared& prepared,
-                                                                 const std::vector<std::string>& parts,
-                                                                 const std::vector<std::size_t>& timed,
-                                                                 std::span<const gate::Stated> stated,
-                                                                 const gate::Rates& rates) {
-  std::vector<gate::Panel> panels;
-  for (std::size_t part = 0; part < parts.size(); ++part) {
-    auto panel = gate::watch_all(prepared.result, timed, stated, rates, parts[part], part * timed.size());
-    if (!panel.empty()) panels.push_back(std::move(panel));
-  }
-  return panels;
-}
-
-/// Returns the fewest cycles that give each median an interval and each panel a verdict.
-[[nodiscard]] inline std::size_t fewest_cycles(const std::vector<gate::Panel>& panels, std::size_t candidates,
-                                               double confidence, const gate::Rates& rates) {
-  std::size_t fewest = stats::fewest_for_median_interval(stats::simultaneous_confidence(confidence, candidates));
-  for (const auto& panel : panels)
-    fewest = std::max(fewest,
-                      gate::fewest_for_verdict(std::min(rates.alpha, rates.beta) / static_cast<double>(panel.size())));
-  return fewest;
 }
 
 /// Ends the rounds when all cycles so far decide every panel, but not before the least duration. Without expectations,

@@ -115,8 +115,9 @@ struct OtherTimings {
 };
 
 /// Adds timings of those among `remaining` that the selected mode can time.
-inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const Options& asked,
-                      const std::vector<std::size_t>& remaining, ModeTimings& timings) {
+inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const std::vector<std::size_t>& remaining,
+                      ModeTimings& timings) {
+  Options options = prepared.options;
   std::vector<std::size_t> able = remaining;
   for (const auto& [index, failure] : find_untimeable(clock, prepared, remaining)) {
     std::erase(able, index);
@@ -130,9 +131,9 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
     estimates.push_back(timing::take_sample(clock, *subjects.back(), 0, 1));
   }
   const std::size_t sets = prepared.operands->sets.size();
-  const double confidence = stats::simultaneous_confidence(asked.confidence, std::max<std::size_t>(2, able.size()) - 1);
+  const double confidence =
+      stats::simultaneous_confidence(options.confidence, std::max<std::size_t>(2, able.size()) - 1);
   const std::size_t fewest = stats::fewest_for_median_interval(confidence);
-  Options options = asked;
   options.budget = std::min(options.mode_share * options.budget, time_left(clock));
   if (options.budget.count() <= 0) return;
   // Half for the samples, half for the work between them, which is larger with a cold cache.
@@ -163,10 +164,10 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
 /// measured: `of_gate`, and with `host_gated` the host. Then counts one call on the device, if the options say so. If
 /// an implementation throws, `participants` gets its fault, and the rest goes on without it. Nothing follows on a lost
 /// device.
-[[nodiscard]] inline OtherTimings time_other_modes(timing::Clock& clock, const Prepared& prepared,
-                                                   const Options& options, ClockChoice of_gate, bool host_gated,
-                                                   Participants& participants) {
+[[nodiscard]] inline OtherTimings time_other_modes(timing::Clock& clock, const Prepared& prepared, ClockChoice of_gate,
+                                                   bool host_gated, Participants& participants) {
   OtherTimings found;
+  const Options& options = prepared.options;
   auto* const modes = clock.modes();
   if (modes == nullptr) return found;
   std::vector<std::size_t> remaining = participants.remaining();
@@ -184,7 +185,7 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
     bool timed = timings.of_gate || options.mode_share <= 0;
     while (!timed && !remaining.empty()) {
       try {
-        time_mode(*modes, prepared, options, remaining, timings);
+        time_mode(*modes, prepared, remaining, timings);
         timed = true;
       } catch (...) {
         // The time by the gate's mode stays valid.

@@ -15,6 +15,11 @@
 
 namespace pace::detail {
 
+/// Returns the place of implementation `index` among those `timed`, whose number stands for none.
+[[nodiscard]] inline std::size_t place_of(std::size_t index, const std::vector<std::size_t>& timed) {
+  return static_cast<std::size_t>(std::ranges::find(timed, index) - timed.begin());
+}
+
 /// An implementation that leaves the comparison, with the reason.
 struct Drop {
   std::size_t index = 0;

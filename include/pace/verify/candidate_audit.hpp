@@ -115,6 +115,12 @@ class Auditor : public timing::RoundObserver {
   virtual void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations) = 0;
   /// Whether an audit found a fault, which ends the rounds.
   [[nodiscard]] virtual bool found() const = 0;
+  /// Checks all sets for changed operands that the baseline leaves alone. They must hold the round's values, or else
+  /// their first ones. Then restores the first values.
+  virtual void look_at_operands() {}
+  /// After the rounds. Checks that each implementation was right in them, and stays right and as fast where it expects
+  /// no check. `figures` come from these rounds; empty if a fault ended them.
+  [[nodiscard]] virtual AuditFindings check(RoundFigures figures) = 0;
 };
 
 /// Follows one comparison from the first call to the checks after the rounds. The room `audit` derives from it, and so
@@ -134,21 +140,14 @@ class CandidateAudit : public Auditor {
   /// Makes further calls of an implementation whose first calls were correct. `took`: time of a checked call. Enters
   /// into `found` what it finds as it goes, so that this is there also if a call throws.
   virtual void examine(Implementation& implementation, Nanoseconds took, Examination& found) = 0;
-  /// Before the first call of a candidate. `options` limit timed calls. Returns the least traffic of every correct
-  /// call.
-  virtual timing::LeastTraffic before_candidates(const Options& /*options*/) { return {}; }
+  /// Before the first call of a candidate. Returns the least traffic of every correct call.
+  virtual timing::LeastTraffic before_candidates() { return {}; }
 
   // The rounds.
 
   /// Before each pass of measuring. Gives all operands their first values, and forgets what earlier passes found: an
   /// implementation may have left since.
   virtual void begin_pass() = 0;
-  /// Checks all sets for changed operands that the baseline leaves alone. They must hold the round's values, or else
-  /// their first ones. Then restores the first values.
-  virtual void look_at_operands() = 0;
-  /// After the rounds. Checks that each implementation was right in them, and stays right and as fast where it expects
-  /// no check. `figures` come from these rounds.
-  [[nodiscard]] virtual AuditFindings check(RoundFigures figures) = 0;
 
   // In one side's process, while another process times the rounds (Isolate::sides).
 

@@ -45,15 +45,15 @@ class FirstCalls {
 
   /// Makes the first calls, and frees the reference after those of the baseline.
   [[nodiscard]] Verified make() {
-    Verified verified{.participants = prepared_.participants, .result = prepared_.result, .options = prepared_.options};
+    Verified verified{.participants = prepared_.participants, .result = prepared_.result};
     auto& participants = verified.participants;
     const std::size_t baseline = participants.baseline();
     try {
       if (participants.pending(baseline)) make(baseline, verified);
       prepared_.reference.reset();
       if (participants.remains(baseline)) {
-        start_calls_alike(prepared_, expected_, verified);
-        verified.traffic = audit_.before_candidates(verified.options);
+        start_calls_alike(prepared_, expected_, verified.result.notes);
+        verified.traffic = audit_.before_candidates();
         audit_.finish();
       }
       for (std::size_t index = 0; index < prepared_.implementations.size(); ++index) {

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "pace/base/format.hpp"
-#include "pace/result/options.hpp"
 #include "pace/result/result.hpp"
 #include "pace/subject/operands.hpp"
 #include "pace/subject/participants.hpp"
@@ -23,8 +23,6 @@ struct Verified {
   Participants participants;
   /// Rows with the first call, agreement, counts and memory of each implementation.
   Result result;
-  /// Options of Prepared, with a limit on the calls of a sample.
-  Options options;
   /// The least that every correct call reads and writes; empty if the clock knows no bandwidths of the machine.
   timing::LeastTraffic traffic = {};
 };
@@ -37,21 +35,20 @@ inline constexpr double most_calls_on_spares = 256;
 inline constexpr double most_calls_on_gpu_spares = 16;
 
 /// Makes every timed call start from the same state. If the baseline writes to operands, each call of a sample gets its
-/// own copy. If it draws random numbers, the generators are reset. Both happen before each sample, untimed, and notes
-/// say so.
-inline void start_calls_alike(const Prepared& prepared, const Expected& expected, Verified& verified) {
+/// own copy, which limits the calls of a sample. If it draws random numbers, the generators are reset. Both happen
+/// before each sample, untimed. Adds notes that say so.
+inline void start_calls_alike(Prepared& prepared, const Expected& expected, std::vector<std::string>& notes) {
   OperandSets& operands = *prepared.operands;
   operands.random = expected.random;
   operands.seed = prepared.options.seed;
   if (operands.random)
-    verified.result.notes.push_back(
-        "The baseline draws random numbers, so the generators are reset before each sample, untimed.");
+    notes.push_back("The baseline draws random numbers, so the generators are reset before each sample, untimed.");
   if (operands.mutated.empty()) return;
   const double bytes = std::max(1.0, bytes_of(operands.pristine));
   const bool on_gpu = operands.pristine.front().is_cuda();
   const double most_calls = on_gpu ? most_calls_on_gpu_spares : most_calls_on_spares;
   const auto calls = static_cast<std::int64_t>(std::clamp(most_spare_bytes / bytes, 1.0, most_calls));
-  auto& most = verified.options.max_iterations;
+  auto& most = prepared.options.max_iterations;
   most = most > 0 ? std::min(most, calls) : calls;
   operands.spares.resize(operands.sets.size());
   operands.spare_tensors.resize(operands.sets.size());
@@ -60,9 +57,9 @@ inline void start_calls_alike(const Prepared& prepared, const Expected& expected
       operands.spares[set].push_back(prepared.given->clone());
       operands.spare_tensors[set].push_back(operands.spares[set].back()->tensors());
     }
-  verified.result.notes.push_back("The baseline writes to operand tensor " + listed(operands.mutated) +
-                                  " (counted from 0), so each call of a sample (" + std::to_string(most) +
-                                  " at most) has a copy of its own, restored before the sample, untimed.");
+  notes.push_back("The baseline writes to operand tensor " + listed(operands.mutated) +
+                  " (counted from 0), so each call of a sample (" + std::to_string(most) +
+                  " at most) has a copy of its own, restored before the sample, untimed.");
 }
 
 }  // namespace pace::detail
