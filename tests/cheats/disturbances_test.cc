@@ -38,7 +38,7 @@
 #include <torch/library.h>
 #include <catch2/generators/catch_generators_range.hpp>
 
-#include "pace/audit/process_settings.hpp"
+#include "pace/settings/process_settings.hpp"
 #include "pace/subject/background.hpp"
 #include "pace/values/repeated_draws.hpp"
 #include "pace/values/unseen_values.hpp"

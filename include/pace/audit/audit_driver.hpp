@@ -12,7 +12,6 @@
 
 #include "pace/audit/checks_after_rounds.hpp"
 #include "pace/audit/context.hpp"
-#include "pace/audit/first_checks.hpp"
 #include "pace/audit/least_traffic.hpp"
 #include "pace/audit/less_on_seen_values.hpp"
 #include "pace/audit/reused_outputs.hpp"
@@ -29,7 +28,8 @@
 #include "pace/timing/clock.hpp"
 #include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/rounds.hpp"
-#include "pace/verify/answers.hpp"
+#include "pace/unseen/answers.hpp"
+#include "pace/unseen/first_checks.hpp"
 #include "pace/verify/call_counts.hpp"
 #include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/observed_call.hpp"

@@ -20,7 +20,7 @@
 #include "pace/subject/operands.hpp"
 #include "pace/subject/prepare.hpp"
 #include "pace/subject/time_left.hpp"
-#include "pace/verify/check.hpp"
+#include "pace/unseen/check.hpp"
 
 namespace pace::detail {
 

@@ -14,7 +14,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "pace/audit/process_watch.hpp"
 #include "pace/base/format.hpp"
 #include "pace/base/message_parts.hpp"
 #include "pace/base/random.hpp"
@@ -23,19 +22,20 @@
 #include "pace/measure/audit_schedule.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/result/options.hpp"
+#include "pace/settings/process_watch.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
 #include "pace/subject/prepare.hpp"
 #include "pace/subject/time_left.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/unseen/answers.hpp"
+#include "pace/unseen/rounding.hpp"
 #include "pace/values/unseen_values.hpp"
-#include "pace/verify/answers.hpp"
 #include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
 #include "pace/verify/one_timed_call.hpp"
 #include "pace/verify/round_figures.hpp"
-#include "pace/verify/rounding.hpp"
 #include "pace/verify/sensitivity.hpp"
 
 namespace pace::detail {

@@ -13,7 +13,7 @@
 #include "pace/audit/context.hpp"
 #include "pace/base/function_ref.hpp"
 #include "pace/check/outputs.hpp"
-#include "pace/verify/answers.hpp"
+#include "pace/unseen/answers.hpp"
 
 namespace pace::detail {
 

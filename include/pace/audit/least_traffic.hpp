@@ -20,10 +20,10 @@
 #include "pace/subject/operands.hpp"
 #include "pace/subject/random_state.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/unseen/answers.hpp"
 #include "pace/values/changed_memory.hpp"
 #include "pace/values/renewal.hpp"
 #include "pace/values/unseen_values.hpp"
-#include "pace/verify/answers.hpp"
 #include "pace/verify/observed_call.hpp"
 
 namespace pace::detail {

@@ -12,7 +12,7 @@
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/time_left.hpp"
 #include "pace/timing/clock.hpp"
-#include "pace/verify/check.hpp"
+#include "pace/unseen/check.hpp"
 
 namespace pace::detail {
 

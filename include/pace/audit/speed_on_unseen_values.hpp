@@ -21,8 +21,8 @@
 #include "pace/subject/operands.hpp"
 #include "pace/subject/time_left.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/unseen/check.hpp"
 #include "pace/values/unseen_values.hpp"
-#include "pace/verify/check.hpp"
 
 namespace pace::detail {
 

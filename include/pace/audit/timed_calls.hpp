@@ -16,7 +16,7 @@
 #include "pace/subject/random_state.hpp"
 #include "pace/subject/write_values.hpp"
 #include "pace/timing/clock.hpp"
-#include "pace/verify/answers.hpp"
+#include "pace/unseen/answers.hpp"
 #include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"

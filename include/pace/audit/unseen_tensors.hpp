@@ -19,7 +19,7 @@
 #include "pace/subject/time_left.hpp"
 #include "pace/subject/write_values.hpp"
 #include "pace/timing/clock.hpp"
-#include "pace/verify/check.hpp"
+#include "pace/unseen/check.hpp"
 
 namespace pace::detail {
 

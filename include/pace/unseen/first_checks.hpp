@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "pace/audit/each_operand.hpp"
 #include "pace/base/random.hpp"
 #include "pace/base/units.hpp"
 #include "pace/check/tolerance.hpp"
@@ -21,13 +20,14 @@
 #include "pace/subject/operands.hpp"
 #include "pace/subject/prepare.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/unseen/check.hpp"
+#include "pace/unseen/drawn_anew.hpp"
+#include "pace/unseen/drawn_in_a_row.hpp"
+#include "pace/unseen/each_operand.hpp"
+#include "pace/unseen/edge_values.hpp"
+#include "pace/unseen/gradients.hpp"
 #include "pace/verify/candidate_audit.hpp"
-#include "pace/verify/check.hpp"
-#include "pace/verify/drawn_anew.hpp"
-#include "pace/verify/drawn_in_a_row.hpp"
-#include "pace/verify/edge_values.hpp"
 #include "pace/verify/expected.hpp"
-#include "pace/verify/gradients.hpp"
 
 namespace pace::detail {
 

@@ -14,8 +14,6 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/GradMode.h>
 
-#include "pace/audit/alike_operands.hpp"
-#include "pace/audit/value_changes.hpp"
 #include "pace/base/format.hpp"
 #include "pace/base/random.hpp"
 #include "pace/check/check_options.hpp"
@@ -24,14 +22,16 @@
 #include "pace/check/restore.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
+#include "pace/unseen/alike_operands.hpp"
+#include "pace/unseen/answers.hpp"
+#include "pace/unseen/check.hpp"
+#include "pace/unseen/rounding.hpp"
+#include "pace/unseen/value_changes.hpp"
 #include "pace/values/changed_memory.hpp"
 #include "pace/values/renewal.hpp"
 #include "pace/values/unseen_values.hpp"
-#include "pace/verify/answers.hpp"
-#include "pace/verify/check.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
-#include "pace/verify/rounding.hpp"
 #include "pace/verify/sensitivity.hpp"
 
 namespace pace::detail {

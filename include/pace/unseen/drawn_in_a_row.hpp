@@ -13,8 +13,8 @@
 #include "pace/check/outputs.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/random_state.hpp"
-#include "pace/verify/answers.hpp"
-#include "pace/verify/check.hpp"
+#include "pace/unseen/answers.hpp"
+#include "pace/unseen/check.hpp"
 #include "pace/verify/expected.hpp"
 
 namespace pace::detail {

@@ -7,9 +7,9 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "pace/audit/value_changes.hpp"
 #include "pace/check/raw_memory.hpp"
 #include "pace/subject/implementation.hpp"
+#include "pace/unseen/value_changes.hpp"
 #include "pace/values/quantized_values.hpp"
 #include "pace/values/unseen_values.hpp"
 

@@ -27,8 +27,8 @@
 #include "pace/subject/operands.hpp"
 #include "pace/subject/random_state.hpp"
 #include "pace/subject/write_values.hpp"
+#include "pace/unseen/check.hpp"
 #include "pace/values/value_structure.hpp"
-#include "pace/verify/check.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/sensitivity.hpp"
 

@@ -23,12 +23,12 @@
 #include "pace/os/activity.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
+#include "pace/unseen/rounding.hpp"
 #include "pace/values/changed_memory.hpp"
 #include "pace/values/renewal.hpp"
 #include "pace/values/unseen_values.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
-#include "pace/verify/rounding.hpp"
 #include "pace/verify/shortcuts.hpp"
 
 namespace pace::detail {

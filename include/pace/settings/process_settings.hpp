@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "pace/audit/dispatcher_settings.hpp"
-#include "pace/audit/kernel_settings.hpp"
-#include "pace/audit/libtorch_settings.hpp"
 #include "pace/check/text.hpp"
+#include "pace/settings/dispatcher_settings.hpp"
+#include "pace/settings/kernel_settings.hpp"
+#include "pace/settings/libtorch_settings.hpp"
 
 namespace at {
 // Declared in <ATen/Parallel.h> and <ATen/Context.h>, which would cost a second each to include.

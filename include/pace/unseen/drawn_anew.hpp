@@ -17,7 +17,7 @@
 #include "pace/check/text.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/random_state.hpp"
-#include "pace/verify/check.hpp"
+#include "pace/unseen/check.hpp"
 
 namespace pace::detail {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "pace/audit/called_operators.hpp"
-#include "pace/audit/process_settings.hpp"
+#include "pace/settings/called_operators.hpp"
+#include "pace/settings/process_settings.hpp"
 #include "pace/subject/background.hpp"
 
 namespace pace::detail {

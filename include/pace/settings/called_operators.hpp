@@ -13,7 +13,7 @@
 
 #include <ATen/core/operator_name.h>
 
-#include "pace/audit/dispatcher_settings.hpp"
+#include "pace/settings/dispatcher_settings.hpp"
 
 namespace pace::detail {
 
