@@ -32,7 +32,7 @@ struct CommandLine {
   /// Whether files without input tensors are declared to compute from their own content.
   bool captures = false;
   /// Numbers of operand tensors, counted from 0: workspaces, and those that stay the same between calls.
-  std::vector<std::size_t> scratch, keeps;
+  std::vector<std::size_t> scratch, constant;
   /// All options that were given, pace's among them.
   args::Arguments given;
 };
@@ -114,10 +114,10 @@ namespace detail {
         "this operand tensor is a workspace, which is not compared: input tensors count from 0, and behind them the "
         "buffers that calls write to; again for another",
         operands(line.scratch)},
-       {"--keeps",
+       {"--constant",
         "this operand tensor, counted from 0 in the same way, stays the same between calls, as a weight; again for "
         "another",
-        operands(line.keeps)},
+        operands(line.constant)},
        {"--captures", "files without input tensors compute from what they hold, so that claims may pass",
         args::flag(line.captures)},
        Option("--rtol", "relative tolerance of outputs, in the place of that of their type", tolerance(line.check.rtol))
@@ -155,8 +155,9 @@ inline void require_meaning(const CommandLine& line) {
   if (has_no_tolerance && (line.check.rtol || line.check.atol))
     refuse("--rtol and --atol have no meaning with --check cosine, bitwise or random; expected one of them");
   for (const auto operand : line.scratch)
-    if (std::ranges::find(line.keeps, operand) != line.keeps.end())
-      refuse("--scratch " + std::to_string(operand) + " does not go together with --keeps " + std::to_string(operand) +
+    if (std::ranges::find(line.constant, operand) != line.constant.end())
+      refuse("--scratch " + std::to_string(operand) + " does not go together with --constant " +
+             std::to_string(operand) +
              ": calls may overwrite a workspace, so that nothing of it stays; expected one "
              "of them");
   for (const auto& each : line.backends)

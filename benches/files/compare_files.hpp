@@ -155,7 +155,7 @@ class FileComparison {
     if (line_.reuses_outputs) comparison.reuses_outputs();
     if (line_.captures) comparison.captures();
     for (const auto operand : line_.scratch) comparison.scratch(operand);
-    for (const auto operand : line_.keeps) comparison.keeps(operand);
+    for (const auto operand : line_.constant) comparison.constant(operand);
     for (std::size_t i = 0; i < state.size(); ++i)
       comparison.note("Operand tensor " + std::to_string(inputs.tensors().size() + i) +
                       " (counted from 0) is the buffer '" + state[i].name + "' of " + names_[0] +

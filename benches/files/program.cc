@@ -215,7 +215,7 @@ pace::report::Configuration configuration() {
     take(name);
   };
   operands("--scratch", line.scratch);
-  operands("--keeps", line.keeps);
+  operands("--constant", line.constant);
   text << line.captures;
   take("--captures");
   return all;

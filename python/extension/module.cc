@@ -369,13 +369,14 @@ PYBIND11_MODULE(_pace, module) {
       .def("expect", [](Self& of, const std::string& name, const Expectation& what) { of.plan().expect(name, what); })
       .def("options", &Self::set_options)
       .def("check", &Self::set_check_options)
-      .def("check_by",
+      .def("compare_outputs",
            [](Self& of, const py::object& function) {
-             of.plan().check([function](const c10::IValue& expected, const c10::IValue& actual) -> std::string {
-               const auto to_python = [](const c10::IValue& value) -> py::object { return to_object(value); };
-               const py::object problem = function(to_python(expected), to_python(actual));
-               return problem.is_none() ? std::string() : std::string(py::str(problem));
-             });
+             of.plan().compare_outputs(
+                 [function](const c10::IValue& expected, const c10::IValue& actual) -> std::string {
+                   const auto to_python = [](const c10::IValue& value) -> py::object { return to_object(value); };
+                   const py::object problem = function(to_python(expected), to_python(actual));
+                   return problem.is_none() ? std::string() : std::string(py::str(problem));
+                 });
            })
       .def("order_free", [](Self& of) { of.plan().order_free(); })
       .def("sign_free", [](Self& of) { of.plan().sign_free(); })
@@ -383,7 +384,7 @@ PYBIND11_MODULE(_pace, module) {
       .def("ties", [](Self& of, std::int64_t dim, std::size_t operand) { of.plan().ties(dim, operand); })
       .def("random", [](Self& of) { of.plan().random(); })
       .def("scratch", [](Self& of, std::size_t operand) { of.plan().scratch(operand); })
-      .def("keeps", [](Self& of, std::size_t operand) { of.plan().keeps(operand); })
+      .def("constant", [](Self& of, std::size_t operand) { of.plan().constant(operand); })
       .def("captures", [](Self& of) { of.plan().captures(); })
       .def("reuses_outputs",
            [](Self& of, const std::string& name) {

@@ -64,14 +64,15 @@ class Comparison:
         self._native.options(options)
         return self
 
-    def check(self, function: Callable[[Any, Any], str | None] | None = None, **options: Any) -> Comparison:
+    def check(self, **options: Any) -> Comparison:
         """Sets how outputs are compared: `rtol`, `atol`, `method` ("allclose", "cosine", "bitwise", "none"),
-        `reduction_length`, `equal_nan`, `edge_values`, `autograd`, `unseen_values`. Or `function(expected, actual)`,
-        which returns the fault as text, or None."""
-        if options:
-            self._native.check(options)
-        if function is not None:
-            self._native.check_by(function)
+        `reduction_length`, `equal_nan`, `edge_values`, `autograd`, `unseen_values`."""
+        self._native.check(options)
+        return self
+
+    def compare_outputs(self, function: Callable[[Any, Any], str | None]) -> Comparison:
+        """Compares outputs by `function(expected, actual)`, which returns the fault as text, or None."""
+        self._native.compare_outputs(function)
         return self
 
     def order_free(self) -> Comparison:
@@ -102,9 +103,9 @@ class Comparison:
         self._native.scratch(tensor)
         return self
 
-    def keeps(self, tensor: int) -> Comparison:
+    def constant(self, tensor: int) -> Comparison:
         """Tensor argument `tensor`, counted from 0, stays the same between calls, as weights do."""
-        self._native.keeps(tensor)
+        self._native.constant(tensor)
         return self
 
     def captures(self) -> Comparison:

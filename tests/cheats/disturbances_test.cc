@@ -312,7 +312,7 @@ TEST_CASE("a draw that leaves the values as they are is found in memory") {
   library.impl("mul_.Tensor", &left_alone);
   const std::vector<at::Tensor> given{at::randn({32})};
   pace::detail::UnseenValues source(given, 1);
-  source.draw(pace::detail::Renewal::vary, {given[0].clone()});
+  source.draw(pace::detail::UnseenKind::vary, {given[0].clone()});
   CHECK(source.take_repeated_draw() == 0);
 }
 
@@ -326,7 +326,7 @@ TEST_CASE("operands that share memory, or keep their values, are not taken for v
   const at::Tensor part = memory.narrow(0, 512, 512);
   const std::vector<std::size_t> kept{0};
   for (int draw = 0; draw < 3; ++draw)
-    source.draw(pace::detail::Renewal::vary, {same_twice ? memory : part, memory},
+    source.draw(pace::detail::UnseenKind::vary, {same_twice ? memory : part, memory},
                 same_twice ? std::span<const std::size_t>(kept) : std::span<const std::size_t>());
   CHECK_FALSE(source.take_repeated_draw().has_value());
 }

@@ -805,7 +805,7 @@ TEST_CASE("one place for packed weights is enough, declared or not") {
       .baseline("eager", cheats::costing(clock, 25'000, times))
       .candidate("packed", packed)
       .expect(pace::SpeedupAtLeast(1.1));
-  if (declared) comparison.keeps(1);
+  if (declared) comparison.constant(1);
   const auto result = comparison.run(clock);
   const auto& row = result["packed"];
   INFO(row.message << row.judgements.at(0).message);
@@ -1142,10 +1142,10 @@ TEST_CASE("what is derived from an operand makes calls more than ten times as fa
     require_rejected(
         comparison.run(clock),
         "it keeps what it derives from operand tensor 1; try: declare an operand that stays the same between "
-        "calls where the code is used, such as packed weights, counted from 0: .keeps(operand)");
+        "calls where the code is used, such as packed weights, counted from 0: .constant(operand)");
     return;
   }
-  const auto result = comparison.keeps(1).run(clock);
+  const auto result = comparison.constant(1).run(clock);
   CHECK(result["cheat"].outcome == pace::Outcome::measured);
   CHECK(result["cheat"].acceptable());
   CHECK_THAT(result.notes,

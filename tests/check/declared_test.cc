@@ -242,5 +242,6 @@ TEST_CASE("a declaration about numbers is refused for types that hold only bits,
   for (const auto method : {Method::order_free, Method::sign_free, Method::random})
     CHECK_THROWS_WITH(
         pace::check::validate_outputs(by(method), output, {}),
-        ContainsSubstring("expected real numbers, got float4_e2m1fn_x2; try: compare others by check(function)"));
+        ContainsSubstring(
+            "expected real numbers, got float4_e2m1fn_x2; try: compare others by compare_outputs(function)"));
 }

@@ -593,8 +593,8 @@ TEST_CASE("an ill-formed comparison is an error, before anything runs") {
   // Results files would have one name for both.
   CHECK_THROWS_AS(pace::compare("x").baseline("\xfe", nothing).candidate("\xff", nothing).run(), pace::Error);
   const auto ignores = [](const at::Tensor&) {};
-  CHECK_THROWS_WITH(pace::compare("x", at::ones({2})).baseline("a", ignores).scratch(0).keeps(0).run(),
-                    ContainsSubstring("declares operand tensor 0 by both scratch() and keeps(); why: "));
+  CHECK_THROWS_WITH(pace::compare("x", at::ones({2})).baseline("a", ignores).scratch(0).constant(0).run(),
+                    ContainsSubstring("declares operand tensor 0 by both scratch() and constant(); why: "));
   CHECK_THROWS_MATCHES(
       pace::compare("x").candidate("a", nothing).run(), pace::Error,
       Message("comparison 'x': needs exactly one baseline, and has none; try: call .baseline(name, function) once"));

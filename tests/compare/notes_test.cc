@@ -94,7 +94,7 @@ std::string of_declarations() {
   };
   pace::detail::ComparisonPlan plan;
   plan.scratch = {1};
-  plan.keeps = {2, 3};
+  plan.constant = {2, 3};
   plan.reuses_outputs = true;
   plan.renew = [](pace::detail::OperandSet&) {};
   Result result;
@@ -213,7 +213,7 @@ std::string of_refusals() {
          wrong("a sparse operand", [&] { pace::compare("case", at::eye(3).to_sparse()).baseline("a", takes).run(); }) +
          wrong("no such operand", [&] { pace::compare("case", at::ones(3)).baseline("a", takes).scratch(1).run(); }) +
          wrong("a workspace that is kept",
-               [&] { pace::compare("case", at::ones(3)).baseline("a", takes).scratch(0).keeps(0).run(); }) +
+               [&] { pace::compare("case", at::ones(3)).baseline("a", takes).scratch(0).constant(0).run(); }) +
          wrong("two methods",
                [&] { pace::compare("case", at::ones(3)).baseline("a", takes).order_free().sign_free().run(); }) +
          wrong("an unknown candidate",
@@ -264,12 +264,12 @@ Indices are compared by the values that they select from operand tensor 0 (count
 as declared (ties).
 Outputs are random numbers, as declared (random): their means, variances, shares of zeros and correlations are
 compared, not their values.
-Outputs are compared by the function given to check().
+Outputs are compared by the function given to compare_outputs().
 
 # what calls may do
 The values that calls leave in operand tensor 1 (counted from 0) are not compared, as declared (scratch).
 What implementations derive from operand tensor 2, 3 (counted from 0) may be kept between calls, as declared
-(keeps): these values stay the same while times are taken.
+(constant): these values stay the same while times are taken.
 Later calls may overwrite the outputs of earlier ones, as declared (reuses_outputs).
 Every round has unseen values, equal for all implementations; writing them is not timed.
 
@@ -381,7 +381,7 @@ tensor of its own
 comparison 'case': declares operand tensor 1 (counted from 0) as scratch; expected 0
 
 # a workspace that is kept
-comparison 'case': declares operand tensor 0 by both scratch() and keeps(); why: calls may overwrite a
+comparison 'case': declares operand tensor 0 by both scratch() and constant(); why: calls may overwrite a
 workspace, so that nothing of it stays; try: one of them
 
 # two methods

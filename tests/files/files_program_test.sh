@@ -163,13 +163,13 @@ compares --trust --baseline $files/cache.pt2 --candidate op:aten::relu --inputs 
 ends_with 42; shows "cache.pt2 writes to its buffer 'cache', and op:aten::relu does not; why: calls of both"
 
 case="operands are declared by their numbers, and one that is not there is named"
-compares --trust --baseline $files/cache.pt --candidate $files/cache.pt2 --inputs $files/cache.inputs.pt --scratch 1 --keeps 0 --verbose
+compares --trust --baseline $files/cache.pt --candidate $files/cache.pt2 --inputs $files/cache.inputs.pt --scratch 1 --constant 0 --verbose
 ends_with 0; shows "that calls leave in operand tensor 1 (counted from 0) are not compared, as declared (scratch)"
-shows "operand tensor 0 (counted from 0) may be kept between calls, as declared (keeps)"
+shows "operand tensor 0 (counted from 0) may be kept between calls, as declared (constant)"
 compares --trust --baseline $files/cache.pt --candidate $files/cache.pt2 --inputs $files/cache.inputs.pt --scratch 3
 ends_with 42; shows "declares operand tensor 3 (counted from 0) as scratch"
-compares --trust --baseline $files/cache.pt --candidate $files/cache.pt2 --inputs $files/cache.inputs.pt --keeps x
-refuses "--keeps: invalid value 'x'; expected the number of an operand tensor, counted from 0"
+compares --trust --baseline $files/cache.pt --candidate $files/cache.pt2 --inputs $files/cache.inputs.pt --constant x
+refuses "--constant: invalid value 'x'; expected the number of an operand tensor, counted from 0"
 
 case="rows in any order are compared by --check order_free"
 compares --baseline op:aten::relu --candidate op:aten::relu --inputs "(T([8], f32),)" --check order_free; ends_with 0
@@ -404,7 +404,7 @@ compares --trust --baseline $pair.pt2 --inputs $inputs --inductor-config warp; r
 compares "${good[@]}" --speedup-at-least nan; refuses "--speedup-at-least: invalid value 'nan'"
 compares "${good[@]}" --rtol -1; refuses "--rtol: invalid value '-1'"
 compares "${good[@]}" --rtol 1 --check bitwise; refuses "--rtol and --atol have no meaning"
-compares "${good[@]}" --scratch 0 --scratch 1 --keeps 1; refuses "--scratch 1 does not go together with --keeps 1"
+compares "${good[@]}" --scratch 0 --scratch 1 --constant 1; refuses "--scratch 1 does not go together with --constant 1"
 compares "${good[@]}" --sweep b=1:2:x2; refuses "--sweep b has no effect"
 compares "${good[@]}" --sweep b=1:2; refuses "--sweep 'b=1:2'"
 compares "${good[@]}" --device warp; refuses "--device: expected cpu, cuda"

@@ -261,7 +261,7 @@ failed: 'fused' is 1.50x as fast as the baseline [1.50x, 1.50x] at 98.9 %, but o
 as fast as the baseline, which does not meet 1.20x
 why: either it keeps something from call to call, or the code or the processor know the values of the rounds
 try: if it derives something from an operand that stays the same where the code is used, declare that operand,
-counted from 0: .keeps(operand) (//benches/files: --keeps OPERAND); if it is made for values of a kind, let
+counted from 0: .constant(operand) (//benches/files: --constant OPERAND); if it is made for values of a kind, let
 each round have others of that kind: .renew_each_round(function)
 
 # no count

@@ -54,7 +54,7 @@ LeastTraffic traffic_of(Function function) {
   pace::detail::OperandSets sets;
   sets.sets.push_back(given.clone());
   sets.tensors.push_back(sets.sets[0]->tensors());
-  sets.pristine = given.tensors();
+  sets.given = given.tensors();
   pace::detail::CallableImplementation<Function, at::Tensor, at::Tensor> baseline(std::move(function), sets);
   const auto expected = pace::detail::expected_of(baseline, sets, 1);
   sets.random = expected.random;

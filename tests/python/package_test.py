@@ -54,10 +54,10 @@ class Verdicts(unittest.TestCase):
             pace.at_most("calls", 1)
 
     def test_a_function_of_the_user_compares(self):
-        result = compared(lambda x: x.mul(3)).check(lambda expected, actual: None).run()
+        result = compared(lambda x: x.mul(3)).compare_outputs(lambda expected, actual: None).run()
         self.assertEqual(result["mine"].outcome, "measured")
         like = lambda expected, actual: None if torch.equal(expected, actual) else "not like this"
-        result = compared(lambda x: x.mul(3)).check(like).run()
+        result = compared(lambda x: x.mul(3)).compare_outputs(like).run()
         self.assertIn("not like this", result["mine"].message)
 
 

@@ -27,39 +27,39 @@
 
 #include "pace/values/padding.hpp"
 #include "pace/values/rearranged_matrices.hpp"
-#include "pace/values/renewal.hpp"
+#include "pace/values/unseen_kind.hpp"
 #include "pace/values/value_structure.hpp"
 #include "tests/support/fake_clock.hpp"
 
 namespace {
 
 using pace::Nanoseconds;
-using pace::detail::Renewal;
+using pace::detail::UnseenKind;
 using pace::detail::UnseenValues;
 
-constexpr Renewal rearrange_signs{Renewal::rearrange, /*of_signs=*/true};
-constexpr Renewal vary_signs{Renewal::vary, /*of_signs=*/true};
-constexpr Renewal rearrange_all{Renewal::rearrange, /*of_signs=*/false, Renewal::Integers::move};
-constexpr Renewal replace_all{Renewal::rearrange, /*of_signs=*/false, Renewal::Integers::replace};
-constexpr Renewal replace_all_signs{Renewal::rearrange, /*of_signs=*/true, Renewal::Integers::replace};
+constexpr UnseenKind rearrange_signs{UnseenKind::rearrange, /*of_signs=*/true};
+constexpr UnseenKind vary_signs{UnseenKind::vary, /*of_signs=*/true};
+constexpr UnseenKind rearrange_all{UnseenKind::rearrange, /*of_signs=*/false, UnseenKind::Integers::move};
+constexpr UnseenKind replace_all{UnseenKind::rearrange, /*of_signs=*/false, UnseenKind::Integers::replace};
+constexpr UnseenKind replace_all_signs{UnseenKind::rearrange, /*of_signs=*/true, UnseenKind::Integers::replace};
 
 at::Tensor numbers(std::initializer_list<double> values) { return at::tensor(std::vector<double>(values)); }
 
 bool has_special_values(const at::Tensor& values) { return pace::detail::structure_of(values).needs_common_factor(); }
 
 /// `given` after one draw.
-std::vector<at::Tensor> drawn(Renewal renewal, const std::vector<at::Tensor>& given, std::uint64_t seed = 1) {
+std::vector<at::Tensor> drawn(UnseenKind kind, const std::vector<at::Tensor>& given, std::uint64_t seed = 1) {
   UnseenValues source(given, seed);
   std::vector<at::Tensor> values;
   for (const auto& each : given) values.push_back(each.defined() ? pace::check::clone_input(each) : each);
-  source.draw(renewal, values);
+  source.draw(kind, values);
   return values;
 }
 
 TEST_CASE("varied: factors of their own in [1/2, 1); integers, bools and what is not there stay") {
   const std::vector<at::Tensor> given{numbers({1.5, -3.25, 0, 0.1}), at::arange(4), at::ones({2}, at::kBool),
                                       at::Tensor(), at::ones({0})};
-  const auto values = drawn(Renewal::vary, given);
+  const auto values = drawn(UnseenKind::vary, given);
   const at::Tensor factors = values[0].div(given[0]);
   CHECK(values[0][2].item<double>() == 0);
   for (const int i : {0, 1, 3}) {
@@ -74,7 +74,7 @@ TEST_CASE("varied: factors of their own in [1/2, 1); integers, bools and what is
 TEST_CASE("varied: no two parts of a long operand share their factors, nor a ratio of them") {
   const std::int64_t period = 65521, count = 2 * period + 1000;
   const auto given = at::rand({count}, at::kDouble).sub(3);
-  const auto ratios = drawn(Renewal::vary, {given})[0].div(given);
+  const auto ratios = drawn(UnseenKind::vary, {given})[0].div(given);
   CHECK(ratios.ge(0.5).logical_and(ratios.lt(1)).all().item<bool>());
   const auto first = ratios.narrow(0, 0, 1000);
   for (const std::int64_t later : {period, 2 * period}) {
@@ -89,14 +89,14 @@ TEST_CASE("signs: one in eight of values of both signs, and angles of complex on
   const auto flipped = [](const at::Tensor& now, const at::Tensor& given) {
     return now.mul(given).lt(0).sum().item<std::int64_t>();
   };
-  for (const auto renewal : {rearrange_signs, vary_signs, replace_all_signs}) {
-    const auto now = drawn(renewal, {x})[0];
+  for (const auto kind : {rearrange_signs, vary_signs, replace_all_signs}) {
+    const auto now = drawn(kind, {x})[0];
     CHECK(flipped(now, x) > 60);
     CHECK(flipped(now, x) < 250);
     const auto sizes = now.div(x).abs();
     CHECK(sizes.ge(0.5).logical_and(sizes.lt(1)).all().item<bool>());
   }
-  CHECK(flipped(drawn(Renewal::rearrange, {x})[0], x) == 0);
+  CHECK(flipped(drawn(UnseenKind::rearrange, {x})[0], x) == 0);
   CHECK(flipped(drawn(rearrange_signs, {x.abs()})[0], x.abs()) == 0);
   const auto in_order = std::get<0>(x.sort());
   CHECK(drawn(rearrange_signs, {in_order})[0].diff().ge(0).all().item<bool>());
@@ -106,22 +106,22 @@ TEST_CASE("signs: one in eight of values of both signs, and angles of complex on
   const auto angles = turned.angle();
   for (const double quarter : {-3.0, -1.5, 0.0, 1.5})
     CHECK(angles.gt(quarter).logical_and(angles.lt(quarter + 1.5)).sum().item<std::int64_t>() > 150);
-  CHECK(drawn(Renewal::vary, {complex})[0].div(complex).angle().abs().lt(1e-9).all().item<bool>());
+  CHECK(drawn(UnseenKind::vary, {complex})[0].div(complex).angle().abs().lt(1e-9).all().item<bool>());
   CHECK(UnseenValues({x}, 1).any(rearrange_signs));
   CHECK_FALSE(UnseenValues({x.abs(), in_order}, 1).any(rearrange_signs));
 }
 
 TEST_CASE("each draw has values of its own, which the seed repeats") {
   const std::vector<at::Tensor> given{numbers({1.5, -3.25, 0.1})};
-  CHECK(at::equal(drawn(Renewal::vary, given, 7)[0], drawn(Renewal::vary, given, 7)[0]));
-  CHECK_FALSE(at::equal(drawn(Renewal::vary, given, 7)[0], drawn(Renewal::vary, given, 8)[0]));
+  CHECK(at::equal(drawn(UnseenKind::vary, given, 7)[0], drawn(UnseenKind::vary, given, 7)[0]));
+  CHECK_FALSE(at::equal(drawn(UnseenKind::vary, given, 7)[0], drawn(UnseenKind::vary, given, 8)[0]));
   UnseenValues source(given, 7);
   const std::vector<at::Tensor> first{at::empty_like(given[0])}, second{at::empty_like(given[0])};
-  source.draw(Renewal::vary, first);
-  source.draw(Renewal::vary, second);
+  source.draw(UnseenKind::vary, first);
+  source.draw(UnseenKind::vary, second);
   CHECK_FALSE(at::equal(first[0], second[0]));
   const auto before = second[0].clone();
-  source.draw(Renewal::vary, second, /*kept=*/std::vector<std::size_t>{0});
+  source.draw(UnseenKind::vary, second, /*kept=*/std::vector<std::size_t>{0});
   CHECK(at::equal(second[0], before));
 }
 
@@ -131,9 +131,9 @@ TEST_CASE("a source with another seed has other values, and leaves those of the 
   UnseenValues other = one.with_seed(2);
   const at::Tensor of_one = at::empty_like(given[0]), of_same = at::empty_like(given[0]),
                    of_other = at::empty_like(given[0]);
-  other.draw(Renewal::vary, {of_other});
-  one.draw(Renewal::vary, {of_one});
-  same.draw(Renewal::vary, {of_same});
+  other.draw(UnseenKind::vary, {of_other});
+  one.draw(UnseenKind::vary, {of_one});
+  same.draw(UnseenKind::vary, {of_same});
   CHECK(at::equal(of_one, of_same));
   CHECK_FALSE(at::equal(of_one, of_other));
 }
@@ -153,13 +153,13 @@ TEST_CASE("values with a property that a function may rely on are scaled as a wh
   CHECK_FALSE(has_special_values(wide.mm(wide.t()).mul(at::rand({8, 8}).mul(1e-4).add(1))));
   CHECK_FALSE(has_special_values(at::randn({64}).to(at::kBFloat16)));  // ties of the type
   const auto symmetric = noise.add(noise.t());
-  const auto values = drawn(Renewal::vary, {symmetric})[0];
+  const auto values = drawn(UnseenKind::vary, {symmetric})[0];
   CHECK(at::equal(values, values.t()));
 }
 
 /// `given` after one draw that keeps structure.
-at::Tensor rearranged(const at::Tensor& given, Renewal renewal = Renewal::rearrange) {
-  return drawn(renewal, {given}, 5)[0];
+at::Tensor rearranged(const at::Tensor& given, UnseenKind kind = UnseenKind::rearrange) {
+  return drawn(kind, {given}, 5)[0];
 }
 at::Tensor sorted(const at::Tensor& values) { return std::get<0>(values.flatten().sort()); }
 
@@ -181,11 +181,11 @@ TEST_CASE("rearranged: ties and whole numbers are the same values in other place
 
 TEST_CASE("resampled: whole numbers take each other's values, so that even a sort has another answer") {
   const auto counts = at::arange(64.0).roll(5);
-  const auto values = rearranged(counts, Renewal::resample);
+  const auto values = rearranged(counts, UnseenKind::resample);
   CHECK_FALSE(at::equal(sorted(values), sorted(counts)));
   CHECK(values.unsqueeze(1).eq(counts).any(1).all().item<bool>());
   const auto one_hot = at::eye(5, at::kDouble).index_select(0, at::tensor({3, 1, 1, 0, 4, 2, 2}));
-  CHECK(at::equal(rearranged(one_hot, Renewal::resample).sum(1), at::ones({7}, at::kDouble)));
+  CHECK(at::equal(rearranged(one_hot, UnseenKind::resample).sum(1), at::ones({7}, at::kDouble)));
 }
 
 TEST_CASE("rearranged: rows in order stay so, between the same ends, and so do ties among them") {
@@ -387,7 +387,7 @@ TEST_CASE("rearranged, integers too: the same ones in other places, unless their
   const std::vector<at::Tensor> given{longs({3, 0, 7, 7, 1}), longs({4, 0, 8, 8, 1})};
   const auto both = drawn(rearrange_all, given);
   CHECK(at::equal(both[0].argmin(), both[1].argmin()));
-  CHECK(at::equal(drawn(Renewal::rearrange, given)[0], given[0]));
+  CHECK(at::equal(drawn(UnseenKind::rearrange, given)[0], given[0]));
 }
 
 /// Random integers from 2 to 99 with padding at the end of rows, or at their beginning, beside `lengths`.
@@ -407,15 +407,15 @@ TEST_CASE("padding stays where it is, or changes places with its row, and no oth
       CAPTURE(value, at_end);
       bool replaced = false;
       for (std::uint64_t seed = 1; seed < 6; ++seed)
-        for (const auto renewal : {rearrange_all, replace_all}) {
-          const auto alone = drawn(renewal, {given}, seed)[0], padding = alone.eq(value);
+        for (const auto kind : {rearrange_all, replace_all}) {
+          const auto alone = drawn(kind, {given}, seed)[0], padding = alone.eq(value);
           CHECK_FALSE(at::equal(padding, places));
           CHECK(at::equal(counts(padding), counts(places)));
           CHECK(padding.to(at::kLong).diff().mul(at_end ? 1 : -1).ge(0).all().item<bool>());
           replaced = replaced || !at::equal(sorted(alone), sorted(given));
           // What says where the padding is stays, and so does the padding.
           for (const auto& said : {places, places.logical_not(), lengths}) {
-            const auto both = drawn(renewal, {said, given}, seed);
+            const auto both = drawn(kind, {said, given}, seed);
             CHECK(at::equal(both[0], said));
             CHECK(at::equal(both[1].eq(value), places));
             CHECK_FALSE(at::equal(both[1], given));
@@ -434,9 +434,9 @@ TEST_CASE("what describes padding stays: masks of any dtype and shape, and lengt
         additive.view({8, 1, 1, 16}), mask.unsqueeze(1).logical_and(at::ones({16, 16}, at::kBool).tril()).unsqueeze(1),
         additive.unsqueeze(1).repeat({1, 16, 1}), lengths.to(at::kInt), lengths.to(at::kFloat), lengths.neg().add(16),
         lengths.unsqueeze(1)})
-    for (const auto renewal :
-         {replace_all_signs, rearrange_all, Renewal(Renewal::rearrange), Renewal(Renewal::scale)}) {
-      const auto both = drawn(renewal, {given, said}, 3);
+    for (const auto kind :
+         {replace_all_signs, rearrange_all, UnseenKind(UnseenKind::rearrange), UnseenKind(UnseenKind::scale)}) {
+      const auto both = drawn(kind, {given, said}, 3);
       CHECK(at::equal(both[1], said));
       CHECK(at::equal(both[0].ne(0), mask));
     }
@@ -511,14 +511,14 @@ TEST_CASE("replaced: whole numbers by others that occur, and bools by the other 
 
 TEST_CASE("operands that are equal stay equal, and have their own values otherwise") {
   const auto x = numbers({1.5, -3.25, 0.1});
-  const auto values = drawn(Renewal::vary, {x, x.clone(), x.mul(2)});
+  const auto values = drawn(UnseenKind::vary, {x, x.clone(), x.mul(2)});
   CHECK(at::equal(values[0], values[1]));
   CHECK_FALSE(at::equal(values[2], values[0].mul(2)));
 }
 
 TEST_CASE("scaled: by one factor for all, which keeps order, ties and ratios") {
   const std::vector<at::Tensor> given{numbers({1, -3, 0}), numbers({1, 2})};
-  const auto values = drawn(Renewal::scale, given);
+  const auto values = drawn(UnseenKind::scale, given);
   const double factor = values[0][0].item<double>();
   CHECK(factor >= 0.5);
   CHECK(factor < 1);
@@ -530,28 +530,28 @@ TEST_CASE("memory that several operands share, or one element several times, is 
   const auto whole = numbers({2, 4, 6, 8});
   std::vector<at::Tensor> values{whole.clone()};
   values.push_back(values[0].narrow(0, 1, 2));
-  UnseenValues({whole, whole.narrow(0, 1, 2)}, 1).draw(Renewal::scale, values);
+  UnseenValues({whole, whole.narrow(0, 1, 2)}, 1).draw(UnseenKind::scale, values);
   CHECK(values[0][0].item<double>() * 4 == values[0][3].item<double>());
   CHECK(at::equal(values[0].narrow(0, 1, 2), values[1]));
   CHECK(values[0][0].item<double>() >= 1);
-  const auto expanded = drawn(Renewal::scale, {numbers({2, 4}).unsqueeze(0).expand({3, 2})})[0];
+  const auto expanded = drawn(UnseenKind::scale, {numbers({2, 4}).unsqueeze(0).expand({3, 2})})[0];
   CHECK(expanded[0][0].item<double>() >= 1);
   CHECK(at::equal(expanded[0], expanded[2]));
 }
 
 TEST_CASE("scaled each: by powers of two that differ from tensor to tensor") {
-  const auto values = drawn(Renewal::scale_each, {numbers({8}), numbers({8}), numbers({8}), numbers({8})});
+  const auto values = drawn(UnseenKind::scale_each, {numbers({8}), numbers({8}), numbers({8}), numbers({8})});
   CHECK(at::equal(values[0], values[3]));
   CHECK(values[0].item<double>() + values[1].item<double>() + values[2].item<double>() == 7);  // 4, 2 and 1
 }
 
 TEST_CASE("rotated: the same values in other places, but not what lies in the gaps of a view") {
   const auto x = numbers({1, 2, 3, 4, 5});
-  const auto values = drawn(Renewal::rotate, {x})[0];
+  const auto values = drawn(UnseenKind::rotate, {x})[0];
   CHECK_FALSE(at::equal(values, x));
   CHECK(at::equal(std::get<0>(values.sort()), x));
   const auto memory = numbers({1, 9, 2, 9, 3});
-  CHECK(at::equal(drawn(Renewal::rotate, {memory.slice(0, 0, 5, 2)})[0], memory.slice(0, 0, 5, 2)));
+  CHECK(at::equal(drawn(UnseenKind::rotate, {memory.slice(0, 0, 5, 2)})[0], memory.slice(0, 0, 5, 2)));
 }
 
 TEST_CASE("perturbed: by a few units in the last place, in several ways") {

@@ -61,7 +61,7 @@ class ChecksAfterRounds {
 inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& outcome) {
   auto& implementation = *context_.prepared.implementations[index];
   constexpr double copies = 12;
-  if (are_large(context_.operands.pristine) && !copies_fit(context_.clock, context_.prepared, copies)) {
+  if (are_large(context_.operands.given) && !copies_fit(context_.clock, context_.prepared, copies)) {
     context_.leave_out(index,
                        "further after the rounds, since " + format_significant(copies) +
                            " copies of its operands would not fit into memory",

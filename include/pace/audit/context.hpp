@@ -102,8 +102,8 @@ struct AuditContext {
     const UnseenValuesInUse in_use = values != nullptr ? unseen_in_use() : UnseenValuesInUse();
     return observe_call(implementation, operands, values, seed_of(values != nullptr), answers->given.output);
   }
-  [[nodiscard]] std::uint64_t seed_of(bool renewed) const {
-    return renewed && answers->takes_unseen() ? answers->unseen().seed : options.seed;
+  [[nodiscard]] std::uint64_t seed_of(bool unseen) const {
+    return unseen && answers->takes_unseen() ? answers->unseen().seed : options.seed;
   }
   /// Keep the result alive during calls on unseen values.
   [[nodiscard]] UnseenValuesInUse unseen_in_use() const {
@@ -123,14 +123,14 @@ struct AuditContext {
   /// values, though the options allow them.
   [[nodiscard]] bool lacks_unseen_values() const {
     return answers->options.method == check::CheckOptions::Method::random && !answers->takes_unseen() &&
-           answers->options.unseen_values != check::CheckOptions::UnseenValues::none && bytes_of(operands.pristine) > 0;
+           answers->options.unseen_values != check::CheckOptions::UnseenValues::none && bytes_of(operands.given) > 0;
   }
 
   // Faults.
 
   [[nodiscard]] std::string judge_unseen(const ObservedCall& made, std::size_t set);
   [[nodiscard]] bool rounding_explains(const c10::IValue& output, const Expected& expected,
-                                       const std::vector<at::Tensor>& values, bool renewed);
+                                       const std::vector<at::Tensor>& values, bool unseen);
   /// Settings changed since ProcessWatch::start(), which it restores.
   [[nodiscard]] std::string settings_changed() { return process.take_settings(repeated_draw()); }
   /// The same, with exchanged kernels of operators and threads that go on.
@@ -144,7 +144,7 @@ struct AuditContext {
   }
   [[nodiscard]] static std::string keeps_hint() {
     return "; try: declare an operand that stays the same between calls where the code is used, such as packed "
-           "weights, counted from 0: .keeps(operand) (//benches/files: --keeps OPERAND)";
+           "weights, counted from 0: .constant(operand) (//benches/files: --constant OPERAND)";
   }
   [[nodiscard]] std::string note_on_kept_operands(const Implementation& implementation,
                                                   const std::vector<std::size_t>& kept) const {
@@ -225,12 +225,11 @@ inline AuditContext::AuditContext(timing::Clock& its_clock, const Prepared& its_
 inline void AuditContext::learn(Implementation& of_baseline, const Expected& expected, const check::CheckOptions& check,
                                 const AddReference& complete) {
   UnseenAnswers unseen;
-  source.emplace(operands.pristine, random(),
-                 KnownSizes(operands.pristine, expected.output, prepared.given->numbers()));
+  source.emplace(operands.given, random(), KnownSizes(operands.given, expected.output, prepared.given->numbers()));
   const bool wanted = check.unseen_values != check::CheckOptions::UnseenValues::none &&
                       check.method != check::CheckOptions::Method::none;
   constexpr int copies = 4;
-  if (wanted && are_large(operands.pristine) && !copies_fit(clock, prepared, copies))
+  if (wanted && are_large(operands.given) && !copies_fit(clock, prepared, copies))
     notes.push_back("No call was made on unseen values: " + std::to_string(copies) +
                     " more copies of the operands would not fit into memory.");
   else if (wanted)
@@ -264,7 +263,7 @@ inline std::string AuditContext::judge_unseen(const ObservedCall& made, std::siz
   auto problem = answers->judge(made, true, set);
   const auto& unseen = answers->unseen();
   if (!problem.empty() && answers->only_output_differs(made, set) &&
-      rounding_explains(made.at_return, unseen.expected, unseen.values, /*renewed=*/true))
+      rounding_explains(made.at_return, unseen.expected, unseen.values, /*unseen=*/true))
     problem.clear();
   return problem;
 }
@@ -273,19 +272,19 @@ inline std::string AuditContext::judge_unseen(const ObservedCall& made, std::siz
 /// values: earlier ones belong to elements that were other numbers. So they allow the baseline's own errors at the
 /// wrong places, as of a vectorised erf where gelu is nearly zero.
 inline bool AuditContext::rounding_explains(const c10::IValue& output, const Expected& expected,
-                                            const std::vector<at::Tensor>& values, bool renewed) {
+                                            const std::vector<at::Tensor>& values, bool unseen) {
   const auto& of_check = answers->options;
   if (!may_be_rounding(output, of_check)) return false;
   Expected here = expected;
-  if (renewed && !expected.learned.empty()) {
+  if (unseen && !expected.learned.empty()) {
     const auto set = prepared.given->clone();
     const auto tensors = set->tensors();
     for (std::size_t i = 0; i < tensors.size(); ++i) check::restore_tensor(values[i], tensors[i]);
     const at::ScalarType number_dtype = of_check.number_dtype.value_or(check::detail::widest_floating_type(values));
-    Sensitivity(baseline(), operands, *set, seed_of(renewed), of_check.reduction_length, number_dtype).learn(here, {});
+    Sensitivity(baseline(), operands, *set, seed_of(unseen), of_check.reduction_length, number_dtype).learn(here, {});
     if (here.learned.empty()) here.learned = expected.learned;
   }
-  const bool explains = detail::rounding_explains(output, {values, here, seed_of(renewed)}, baseline(), operands,
+  const bool explains = detail::rounding_explains(output, {values, here, seed_of(unseen)}, baseline(), operands,
                                                   *prepared.given, *source, of_check);
   repair(0);
   return explains;

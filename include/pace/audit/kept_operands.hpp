@@ -24,7 +24,7 @@ namespace pace::detail {
   for (const bool again : {false, true}) {
     const auto values = context.answers->unseen().operands->clone();
     auto tensors = values->tensors();
-    context.source->draw(context.answers->unseen().renewal, tensors, kept);
+    context.source->draw(context.answers->unseen().kind, tensors, kept);
     auto answered = context.answers->baseline_output_for(context.baseline(), tensors, context.answers->unseen().seed);
     context.repair(0);
     if (!answered) return true;
@@ -50,14 +50,15 @@ namespace pace::detail {
   constexpr std::size_t most_tried = 8;
   std::vector<std::size_t> undeclared;
   for (const std::size_t each : context.source->positions())
-    if (std::ranges::find(context.operands.keeps, each) == context.operands.keeps.end()) undeclared.push_back(each);
+    if (std::ranges::find(context.operands.constant, each) == context.operands.constant.end())
+      undeclared.push_back(each);
   // Operands that calls write to change with each call.
   const auto may_stay = [&](std::vector<std::size_t> of) {
     std::erase_if(of, [&](std::size_t each) { return context.operands.may_change(each); });
     return of;
   };
   const auto shows_with = [&](std::vector<std::size_t> kept) {
-    kept.insert(kept.end(), context.operands.keeps.begin(), context.operands.keeps.end());
+    kept.insert(kept.end(), context.operands.constant.begin(), context.operands.constant.end());
     return effect_with(kept);
   };
   const auto all_but = [](std::vector<std::size_t> of, std::size_t one) {

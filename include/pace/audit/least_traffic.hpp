@@ -22,7 +22,7 @@
 #include "pace/timing/clock.hpp"
 #include "pace/unseen/answers.hpp"
 #include "pace/values/changed_memory.hpp"
-#include "pace/values/renewal.hpp"
+#include "pace/values/unseen_kind.hpp"
 #include "pace/values/unseen_values.hpp"
 #include "pace/verify/observed_call.hpp"
 
@@ -54,7 +54,7 @@ class TrafficProbe {
     const auto& tensors = operands_.tensors[0];
     if (std::none_of(tensors.begin(), tensors.end(), is_changeable)) return found;
     const Nanoseconds start = clock_.now();
-    const c10::IValue output = call_on(operands_.pristine);
+    const c10::IValue output = call_on(operands_.given);
     const auto outputs = check::tensors_of(output);
     const auto own = [&](const at::Tensor& each) { return plain(each) && !overlaps_any(each, tensors); };
     if (!std::all_of(outputs.begin(), outputs.end(), own)) return found;
@@ -109,7 +109,7 @@ class TrafficProbe {
 
   [[nodiscard]] double written_to_outputs(const std::vector<at::Tensor>& outputs, const OperandSet& given) {
     const auto values = given.clone();
-    UnseenValues(operands_.pristine, seed_).draw(Renewal::rotate, values->tensors());
+    UnseenValues(operands_.given, seed_).draw(UnseenKind::rotate, values->tensors());
     const auto later = check::tensors_of(call_on(values->tensors()));
     // Of outputs that share memory, the largest counts.
     std::map<const void*, double> by_memory;
@@ -133,8 +133,7 @@ class TrafficProbe {
     double sum = 0;
     for (const std::size_t i : operands_.mutated) {
       const auto& tensor = operands_.tensors[0][i];
-      if (plain(tensor) && tensor.const_data_ptr() == places[i])
-        sum += bytes_that_differ(operands_.pristine[i], tensor);
+      if (plain(tensor) && tensor.const_data_ptr() == places[i]) sum += bytes_that_differ(operands_.given[i], tensor);
     }
     return sum;
   }
@@ -198,7 +197,7 @@ inline constexpr double traffic_share = 0.05;
 [[nodiscard]] inline timing::LeastTraffic find_least_traffic(timing::Clock& clock, Implementation& baseline,
                                                              const OperandSets& operands, const OperandSet& given,
                                                              const c10::IValue& output, const Options& options) {
-  double bytes = bytes_of(operands.pristine);
+  double bytes = bytes_of(operands.given);
   for (const auto& tensor : check::tensors_of(output))
     if (tensor.defined() && tensor.layout() == at::kStrided)
       bytes = std::max(bytes, static_cast<double>(tensor.nbytes()));

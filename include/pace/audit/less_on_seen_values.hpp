@@ -33,7 +33,7 @@ inline void find_less_on_seen_values(AuditContext& context, Implementation& impl
     constexpr int trials = 3, calls_after = 4;
     for (int trial = 0; trial < trials; ++trial) {
       for (std::size_t between = context.random.below(5); between > 0; --between) (void)counts_of_call(kept);
-      context.source->draw(context.answers->unseen().renewal, tensors, kept);
+      context.source->draw(context.answers->unseen().kind, tensors, kept);
       first = counts_of_call(kept);
       for (int after = 0; after < calls_after; ++after) {
         second = counts_of_call(kept);
@@ -43,7 +43,7 @@ inline void find_less_on_seen_values(AuditContext& context, Implementation& impl
     }
     return true;
   };
-  if (!does_less_with(context.operands.keeps)) return;
+  if (!does_less_with(context.operands.constant)) return;
   const std::string on_both =
       " (" + describe(first) + " on unseen values, " + describe(second) + " on the same ones again)";
   if (const auto kept = find_kept_operands(context, does_less_with); !kept.empty()) {

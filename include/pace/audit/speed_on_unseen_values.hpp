@@ -67,7 +67,7 @@ inline std::string SpeedOnUnseenValues::find_fault(Implementation& implementatio
   if (context_.prepared.reuses_outputs(implementation.index) || !context_.reused_by_baseline.empty())
     samples.let_outputs_be_overwritten();
   const UnseenValuesInUse in_use =
-      context_.prepared.renew ? UnseenValuesInUse(renewed_values, remedy_of_renewed_values) : context_.unseen_in_use();
+      context_.prepared.renew ? UnseenValuesInUse(round_values, remedy_of_round_values) : context_.unseen_in_use();
   if (context_.clock.modes() != nullptr)
     for (Implementation* const each : {&implementation, &context_.baseline()}) samples.touch(*each);
   UnseenPairs pairs(context_, norm_, implementation, samples, context_.most_time_of_short_check());
@@ -98,7 +98,7 @@ inline std::string SpeedOnUnseenValues::find_slow_calls(Implementation& implemen
   for (int trial = 0; trial < trials; ++trial) {
     samples.hold_calls_to(1);
     const Nanoseconds start = context_.clock.now();
-    const auto pair = pairs.take(context_.operands.keeps);
+    const auto pair = pairs.take(context_.operands.constant);
     if (!pair) return pairs.wrong();
     const Nanoseconds own = pair->own.on_unseen, of_baseline = pair->baseline.on_unseen;
     if (trial == 0) samples.hold_calls_to(std::min(most_calls, calls_of_unseen_sample(context_, own + of_baseline)));
@@ -118,7 +118,7 @@ inline std::string SpeedOnUnseenValues::judge(Implementation& implementation, Un
   const auto exceeds = [&](const UnseenSpeed& speed) {
     return is_exceeded_by(speed, in_rounds, context_.in_rounds.of_phases.at(index));
   };
-  auto found = pairs.measure(context_.operands.keeps);
+  auto found = pairs.measure(context_.operands.constant);
   bool open = !found;
   if (!pairs.wrong().empty()) return pairs.wrong();
   if (pairs.work_afterwards() > most_work_afterwards)

@@ -45,7 +45,7 @@ class TimedCalls {
 /// and stay during further calls. Nothing is kept before the judged calls, so they look like timed ones.
 inline std::string TimedCalls::find_fault(Implementation& implementation) {
   const std::size_t set = context_.random.below(context_.operands.sets.size());
-  const bool renewed = context_.answers->takes_unseen();
+  const bool unseen = context_.answers->takes_unseen();
   const auto run_some = [&] {
     const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, context_.iterations));
     const auto calls = context_.calls_add_up() ? 1 : 1 + static_cast<std::int64_t>(context_.random.below(most));
@@ -60,7 +60,7 @@ inline std::string TimedCalls::find_fault(Implementation& implementation) {
   context_.repair(set);
   implementation.prepare(set);
   run_some();
-  if (auto problem = changed_operand(context_.operands, context_.operands.pristine, set); !problem.empty())
+  if (auto problem = changed_operand(context_.operands, context_.operands.given, set); !problem.empty())
     return AuditContext::in_timed_call(problem);
   implementation.prepare(set);
   try {
@@ -69,13 +69,13 @@ inline std::string TimedCalls::find_fault(Implementation& implementation) {
     context_.repair(set);
     return AuditContext::in_timed_call(std::string("it changes what an operand is: ") + error.what());
   }
-  reset_random_state(context_.seed_of(renewed));
+  reset_random_state(context_.seed_of(unseen));
   {
     const UnseenValuesInUse in_use = context_.unseen_in_use();
     run_some();
   }
   const auto last = ObservedCall::of(implementation.take_output());
-  auto problem = renewed ? context_.judge_unseen(last, set) : context_.answers->judge(last, false, set);
+  auto problem = unseen ? context_.judge_unseen(last, set) : context_.answers->judge(last, false, set);
   context_.repair(set);
   if (problem.empty() && reuse_.applies(implementation)) {
     // Several buffers may take turns in runs of one call.
@@ -85,7 +85,7 @@ inline std::string TimedCalls::find_fault(Implementation& implementation) {
       run_some();
     }
     problem = reuse_.find_fault(last, set);
-    if (problem.empty()) problem = changed_operand(context_.operands, context_.operands.pristine, set);
+    if (problem.empty()) problem = changed_operand(context_.operands, context_.operands.given, set);
     context_.repair(set);
   }
   if (problem.empty()) problem = context_.settings_changed();
@@ -115,7 +115,7 @@ inline std::string TimedCalls::find_fault_of_output(const c10::IValue& output) {
   // On changed operands, all outputs are wrong. AuditDriver::check() finds who changed them.
   for (std::size_t set = 0; set < context_.operands.sets.size(); ++set) context_.notice_changed_operands(set);
   if (!context_.changed_operands.empty() ||
-      context_.rounding_explains(output, context_.answers->given, context_.operands.pristine, /*renewed=*/false))
+      context_.rounding_explains(output, context_.answers->given, context_.operands.given, /*unseen=*/false))
     return {};
   return AuditContext::in_timed_call(agreement.message);
 }
@@ -138,7 +138,7 @@ inline void TimedCalls::check_last_outputs(const std::optional<std::size_t>& aud
     findings.max_abs_errors[index] = agreement.max_abs_error;
     if (agreement.correct ||
         (!context_.calls_add_up() &&
-         context_.rounding_explains(output, context_.answers->given, context_.operands.pristine, /*renewed=*/false)))
+         context_.rounding_explains(output, context_.answers->given, context_.operands.given, /*unseen=*/false)))
       continue;
     findings.dropped.push_back(
         {index, Outcome::wrong, "correct at first, but not in the last timed call: " + agreement.message});

@@ -30,7 +30,7 @@ namespace pace::detail {
   // A training step has no spare operands.
   if (context.baseline().phases() != nullptr) return 1;
   const double affordable = AuditContext::audit_share * context.options.budget / (samples * pairs * usual);
-  const double fitting = most_bytes / std::max(1.0, bytes_of(context.operands.pristine));
+  const double fitting = most_bytes / std::max(1.0, bytes_of(context.operands.given));
   return static_cast<std::size_t>(std::max(1.0, std::min({affordable, fitting, most_calls})));
 }
 
@@ -68,10 +68,10 @@ inline void learn_unseen_norm(AuditContext& context, UnseenNorm& norm) {
       const UnseenValuesInUse in_use = context.unseen_in_use();
       for (const Nanoseconds start = context.clock.now();
            samples < most_samples && (samples == 0 || context.clock.now() - start < most); ++samples) {
-        taken.draw_unseen(context.operands.keeps, [&](OperandSet&, const std::vector<at::Tensor>& tensors) {
-          source.draw(context.answers->unseen().renewal, tensors, context.operands.keeps);
+        taken.draw_unseen(context.operands.constant, [&](OperandSet&, const std::vector<at::Tensor>& tensors) {
+          source.draw(context.answers->unseen().kind, tensors, context.operands.constant);
         });
-        on_unseen = std::min(on_unseen, taken.take_unseen(context.baseline(), context.operands.keeps).on_unseen);
+        on_unseen = std::min(on_unseen, taken.take_unseen(context.baseline(), context.operands.constant).on_unseen);
       }
     }
     context.repair(0);

@@ -35,9 +35,9 @@ namespace pace::detail {
 /// Draws unseen values for `samples`, with the user's function if it writes those of rounds. May throw what that does.
 inline void draw_unseen(AuditContext& context, UnseenSamples& samples, std::span<const std::size_t> keeping) {
   samples.draw_unseen(keeping, [&](OperandSet& operands, const std::vector<at::Tensor>& tensors) {
-    if (!context.prepared.renew) return context.source->draw(context.answers->unseen().renewal, tensors, keeping);
+    if (!context.prepared.renew) return context.source->draw(context.answers->unseen().kind, tensors, keeping);
     const RandomStateKept generators;
-    write_values(context.operands.pristine, tensors);
+    write_values(context.operands.given, tensors);
     reset_random_state(context.random());
     context.prepared.renew(operands);
   });
@@ -235,7 +235,7 @@ inline std::string UnseenPairs::find_fault_of_sample() {
   if (!answered) return {};
   const auto problem = answers.judge_output(output, samples_.operands_after(), *answered);
   if (problem.empty() || (answers.operands_agree(samples_.operands_after(), *answered) &&
-                          context_.rounding_explains(output, answered->expected, samples_.values(), /*renewed=*/true)))
+                          context_.rounding_explains(output, answered->expected, samples_.values(), /*unseen=*/true)))
     return {};
   return AuditContext::in_timed_call(problem);
 }

@@ -97,7 +97,7 @@ class UnseenSamples {
       draw(*values_[i].operands, values_[i].tensors);
       // The user's function may assign other tensors.
       values_[i].tensors = values_[i].operands->tensors();
-      for (const std::size_t each : kept) check::restore_tensor(operands_.pristine[each], values_[i].tensors[each]);
+      for (const std::size_t each : kept) check::restore_tensor(operands_.given[each], values_[i].tensors[each]);
       // A device's sample restores operands from one set of values.
       if (clock_.modes() == nullptr) continue;
       for (const std::size_t each : operands_.mutated)
@@ -111,7 +111,7 @@ class UnseenSamples {
   [[nodiscard]] bool takes_given() const {
     constexpr double most_bytes = 1 << 20;
     if (clock_.modes() != nullptr) return clock_.modes()->selected() != ClockChoice::host;
-    return bytes_of(operands_.pristine) > most_bytes;
+    return bytes_of(operands_.given) > most_bytes;
   }
 
   /// Times calls on the values of draw_unseen(), and keeps a random output for take_output(). Calls on the values given
@@ -140,7 +140,7 @@ class UnseenSamples {
 
  private:
   [[nodiscard]] auto given_of_call() const {
-    return [this](std::size_t) -> auto& { return operands_.pristine; };
+    return [this](std::size_t) -> auto& { return operands_.given; };
   }
   [[nodiscard]] auto new_of_call() const {
     return [this](std::size_t i) -> auto& { return values_[i].tensors; };
@@ -186,8 +186,8 @@ class UnseenSamples {
       const RestoredFrom values(operands_, restored);
       return timing::take_sample(clock_, implementation, 0, static_cast<std::int64_t>(drawn_));
     };
-    (void)sample_on(given_of_call(), operands_.pristine);
-    if (takes_given()) times.on_given = sample_on(given_of_call(), operands_.pristine);
+    (void)sample_on(given_of_call(), operands_.given);
+    if (takes_given()) times.on_given = sample_on(given_of_call(), operands_.given);
     times.on_unseen = sample_on(new_of_call(), values_[0].tensors);
     last_ = drawn_ - 1;
     times.afterwards = copy_output(implementation.take_output());
@@ -197,10 +197,10 @@ class UnseenSamples {
   class RestoredFrom {
    public:
     RestoredFrom(OperandSets& operands, const std::vector<at::Tensor>& values)
-        : operands_(operands), before_(std::exchange(operands.renewed, values)) {}
+        : operands_(operands), before_(std::exchange(operands.of_round, values)) {}
     RestoredFrom(const RestoredFrom&) = delete;
     RestoredFrom& operator=(const RestoredFrom&) = delete;
-    ~RestoredFrom() { operands_.renewed = std::move(before_); }
+    ~RestoredFrom() { operands_.of_round = std::move(before_); }
 
    private:
     OperandSets& operands_;
@@ -211,7 +211,7 @@ class UnseenSamples {
   void keep_given(std::span<const std::size_t> kept) const {
     for (const std::size_t each : kept)
       for (const auto& tensors : {operands_.tensors[0], values_[0].tensors})
-        write_values({operands_.pristine[each]}, {tensors[each]});
+        write_values({operands_.given[each]}, {tensors[each]});
   }
 
   /// Copies an output. Returns the time of its first reading beyond a second one; 0 on a device.

@@ -120,9 +120,9 @@ inline std::string UnseenTensors::find_fault(Implementation& implementation) {
   const Nanoseconds usual = context_.shortest_of(implementation.index) + context_.shortest_of(context_.baseline_index);
   // On the values given, only unseen tensors would make kept state again. A training step has its tensors from the
   // model.
-  if (context_.clock.modes() != nullptr || !context_.operands.keeps.empty() || context_.prepared.renew ||
-      !context_.answers->takes_unseen() || context_.operands.pristine.empty() ||
-      bytes_of(context_.operands.pristine) > most_bytes || implementation.phases() != nullptr ||
+  if (context_.clock.modes() != nullptr || !context_.operands.constant.empty() || context_.prepared.renew ||
+      !context_.answers->takes_unseen() || context_.operands.given.empty() ||
+      bytes_of(context_.operands.given) > most_bytes || implementation.phases() != nullptr ||
       4 * usual > AuditContext::audit_share * context_.options.budget)
     return {};
   const Nanoseconds start = context_.clock.now(), slack = slack_in_resolutions * context_.clock.resolution();
@@ -132,7 +132,7 @@ inline std::string UnseenTensors::find_fault(Implementation& implementation) {
     const UnseenValuesInUse in_use = context_.unseen_in_use();
     UnseenTensorTimes times(context_.clock, context_.operands, *context_.prepared.given,
                             [&](const std::vector<at::Tensor>& tensors) {
-                              context_.source->draw(context_.answers->unseen().renewal, tensors, {});
+                              context_.source->draw(context_.answers->unseen().kind, tensors, {});
                             });
     for (int i = 0; i < tries && slower >= i - (tries - for_all_but_one); ++i) {
       // Work on unseen tensors alone may have taken the time.

@@ -166,7 +166,7 @@ inline void validate(const CheckOptions& options) {
              "correlations "
              "are compared, not their values.";
     case Method::custom:
-      return "Outputs are compared by the function given to check().";
+      return "Outputs are compared by the function given to compare_outputs().";
     default:
       return {};
   }

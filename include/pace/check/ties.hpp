@@ -123,7 +123,7 @@ inline void validate_outputs(const CheckOptions& options, const c10::IValue& out
   for (const auto& tensor : tensors)
     require(!real_numbers_only || !(tensor.is_complex() || detail::holds_only_bits(tensor.scalar_type())),
             "a declared comparison of outputs expected real numbers, got " + detail::dtype_text(tensor.scalar_type()) +
-                "; try: compare others by check(function)");
+                "; try: compare others by compare_outputs(function)");
   if (options.method == Method::order_free) {
     require(!tensors.empty(), "order_free() expected tensors as outputs, got " + detail::kind_text(output));
     for (const auto& tensor : tensors)

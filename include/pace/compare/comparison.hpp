@@ -94,10 +94,10 @@ class Comparison {
   /// Compares outputs by `function`. It takes the baseline's and an implementation's output, and returns the fault as
   /// text, or an empty text. It does not see what calls write to operands. Throws Error if it is null, or if another
   /// way to compare is declared.
-  Comparison& check(check::CheckOptions::Function function) {
-    if (function == nullptr) detail::complain_of_null(plan_, "the function of check()");
+  Comparison& compare_outputs(check::CheckOptions::Function function) {
+    if (function == nullptr) detail::complain_of_null(plan_, "the function of compare_outputs()");
     plan_.check.function = std::move(function);
-    return declare(check::CheckOptions::Method::custom, "check(function)");
+    return declare(check::CheckOptions::Method::custom, "compare_outputs(function)");
   }
   /// Declares that outputs' rows (elements in one dimension) may come in any order; they are sorted before comparing.
   /// Outputs with equally many rows share one order, like keys and values. run() throws Error if an output is a scalar.
@@ -139,8 +139,8 @@ class Comparison {
   /// Implementations may keep what they derive from it, such as packed weights, while its version
   /// (at::Tensor::_version) and address stay. Undeclared, this is a note in the result by Audit::strict. It is a fault
   /// if calls take over ten times as long when all operands change. run() throws Error if there is no such tensor.
-  Comparison& keeps(std::size_t operand) {
-    plan_.keeps.push_back(operand);
+  Comparison& constant(std::size_t operand) {
+    plan_.constant.push_back(operand);
     return *this;
   }
 

@@ -72,7 +72,7 @@ namespace pace::detail {
   const auto audit = pending_audit->begin(prepared);
   FirstCalls first_calls(clock, prepared, *audit, plan.check);
   const Verified verified = first_calls.make();
-  if (are_large(prepared.operands->pristine)) return_freed_memory();
+  if (are_large(prepared.operands->given)) return_freed_memory();
   Measurement measurement = Passes(clock, prepared, gates, *audit).measure(verified.participants);
   Measured measured{summarize(clock, prepared, verified, measurement), std::move(measurement.gate.samples.panels),
                     verified.traffic};

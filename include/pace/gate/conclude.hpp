@@ -141,14 +141,14 @@ struct Ground {
   if (const auto* const found = context.find(Severity::too_brief))
     return made(Verdict::undecided, ", on which no verdict may rest yet", *found);
   if (!unseen.at_best.empty() && judgement.verdict != Verdict::failed)
-    return made(Verdict::failed,
-                ", but on unseen values " + unseen.at_best + ", which does not meet " + demand.limit_text(),
-                {.why = "either it keeps something from call to call, or the code or the processor know the values of "
-                        "the rounds",
-                 .remedy = "if it derives something from an operand that stays the same where the code is used, "
-                           "declare that operand, counted from 0: .keeps(operand) (//benches/files: --keeps OPERAND); "
-                           "if it is made for values of a kind, let each round have others of that kind: "
-                           ".renew_each_round(function)"});
+    return made(
+        Verdict::failed, ", but on unseen values " + unseen.at_best + ", which does not meet " + demand.limit_text(),
+        {.why = "either it keeps something from call to call, or the code or the processor know the values of "
+                "the rounds",
+         .remedy = "if it derives something from an operand that stays the same where the code is used, "
+                   "declare that operand, counted from 0: .constant(operand) (//benches/files: --constant OPERAND); "
+                   "if it is made for values of a kind, let each round have others of that kind: "
+                   ".renew_each_round(function)"});
   const auto* const unchecked = context.find(Severity::unchecked);
   if (unseen.doubtful && judgement.verdict == Verdict::passed) {
     const Objection few{.why = "the samples there are too few or too different",

@@ -34,16 +34,16 @@ class RoundValues final : public timing::RoundObserver {
     if (!own_)
       own_ = prepared_.given->clone();
     else
-      give(operands_.pristine, own_->tensors());
+      give(operands_.given, own_->tensors());
     {
       const RandomStateKept kept;
       // Implementations cannot know this seed, so none can draw the values beforehand.
       reset_random_state(SplitMix64(prepared_.options.check_seed + round)());
       prepared_.renew(*own_);
     }
-    operands_.renewed = own_->tensors();
-    give_all(operands_.renewed);
-    other_.emplace(renewed_values, remedy_of_renewed_values);
+    operands_.of_round = own_->tensors();
+    give_all(operands_.of_round);
+    other_.emplace(round_values, remedy_of_round_values);
     took_ += clock_.now() - start;
   }
 
@@ -60,8 +60,8 @@ class RoundValues final : public timing::RoundObserver {
  private:
   void put_back() {
     other_.reset();
-    operands_.renewed.clear();
-    give_all(operands_.pristine);
+    operands_.of_round.clear();
+    give_all(operands_.given);
   }
   static void give(const std::vector<at::Tensor>& values, const std::vector<at::Tensor>& to) {
     write_values(values, to);

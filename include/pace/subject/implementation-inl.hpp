@@ -58,9 +58,7 @@ PACE_INLINE void OperandSets::restore(std::size_t set) const {
     for (const std::size_t i : mutated) check::restore_tensor(values()[i], spare[i]);
 }
 
-PACE_INLINE void OperandSets::restore_all(const std::vector<at::Tensor>& of_set) const {
-  write_values(pristine, of_set);
-}
+PACE_INLINE void OperandSets::restore_all(const std::vector<at::Tensor>& of_set) const { write_values(given, of_set); }
 
 PACE_INLINE std::string current_message() {
   // Messages become parts of sentences.

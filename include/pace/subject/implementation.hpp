@@ -19,20 +19,20 @@
 
 namespace pace::detail {
 
-/// Operands that all implementations of one comparison share. `sets` are the buffers, `pristine` their first values.
+/// Operands that all implementations of one comparison share. `sets` are the buffers, `given` their first values.
 struct OperandSets {
   std::vector<std::unique_ptr<OperandSet>> sets;
-  /// Tensors of each set; `tensors[set][i]` corresponds to `pristine[i]`.
+  /// Tensors of each set; `tensors[set][i]` corresponds to `given[i]`.
   std::vector<std::vector<at::Tensor>> tensors;
-  std::vector<at::Tensor> pristine;
+  std::vector<at::Tensor> given;
   /// Values in this round, if rounds have their own (see RoundValues); empty: the first values.
-  std::vector<at::Tensor> renewed;
+  std::vector<at::Tensor> of_round;
   /// Indices of the tensors that the baseline writes to. They are outputs too, and are restored before each run.
   std::vector<std::size_t> mutated;
   /// Indices of declared workspaces; nobody compares what a call leaves there.
   std::vector<std::size_t> scratch;
-  /// Indices of the tensors from which implementations may keep something, as declared, such as packed weights.
-  std::vector<std::size_t> keeps;
+  /// Indices of the tensors that are declared to stay the same between calls in real use, such as weights.
+  std::vector<std::size_t> constant;
   /// Copies of each set, with their tensors, for further calls of a sample. Each call then starts from the first
   /// values. Empty unless the baseline writes to operands.
   std::vector<std::vector<std::unique_ptr<OperandSet>>> spares;
@@ -53,7 +53,7 @@ struct OperandSets {
   /// Whether `tensor` shares memory with an operand.
   [[nodiscard]] bool aliases(const at::Tensor& tensor) const;
   /// Values from which calls on all sets start in this round.
-  [[nodiscard]] const std::vector<at::Tensor>& values() const { return renewed.empty() ? pristine : renewed; }
+  [[nodiscard]] const std::vector<at::Tensor>& values() const { return of_round.empty() ? given : of_round; }
   /// Restores from values() the operands of a set and its spares that the baseline writes to.
   void restore(std::size_t set) const;
   /// Restores the first values of all operands of a set.

@@ -62,13 +62,13 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
                  check::detail::numbers_below(tensors.size()));
   };
   declares(plan.scratch, "scratch");
-  declares(plan.keeps, "one that implementations may keep something of (keeps)");
+  declares(plan.constant, "one that implementations may keep something of (constant)");
   for (const std::size_t i : plan.scratch)
-    if (std::ranges::find(plan.keeps, i) != plan.keeps.end())
-      complain(
-          "declares operand tensor " + std::to_string(i) +
-          " by both scratch() and keeps(); why: calls may overwrite a workspace, so that nothing of it stays; try: one "
-          "of them");
+    if (std::ranges::find(plan.constant, i) != plan.constant.end())
+      complain("declares operand tensor " + std::to_string(i) +
+               " by both scratch() and constant(); why: calls may overwrite a workspace, so that nothing of it stays; "
+               "try: one "
+               "of them");
   check::validate(plan.check);
   if (const auto baselines = std::ranges::count_if(plan.implementations, &Planned::is_baseline); baselines != 1)
     complain("needs exactly one baseline, and has " + (baselines == 0 ? "none" : std::to_string(baselines)) +

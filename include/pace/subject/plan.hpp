@@ -55,7 +55,7 @@ struct ComparisonPlan {
   /// Operand tensors that are workspaces, counted from 0.
   std::vector<std::size_t> scratch = {};
   /// Operand tensors from which implementations may keep what they derive, counted from 0.
-  std::vector<std::size_t> keeps = {};
+  std::vector<std::size_t> constant = {};
   /// Whether functions are declared to compute from tensors that they hold themselves.
   bool captures = false;
   /// Whether all implementations' outputs are declared to be read before the next call; if not, which implementations'

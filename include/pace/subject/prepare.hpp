@@ -27,8 +27,8 @@
 namespace pace::detail {
 
 /// UnseenValuesInUse says this of values that the user's function wrote.
-inline constexpr std::string_view renewed_values = "the function of .renew_each_round() wrote them",
-                                  remedy_of_renewed_values = "let that function write values that have it";
+inline constexpr std::string_view round_values = "the function of .renew_each_round() wrote them",
+                                  remedy_of_round_values = "let that function write values that have it";
 
 /// Input of all later stages. After this stage, only the operands' memory and the members of `operands` change.
 struct Prepared {
@@ -82,12 +82,12 @@ inline void copy_operands(Prepared& prepared, std::optional<std::int64_t> availa
                                              [](const auto& each) { return each != nullptr; }));
   OperandSets& operands = *prepared.operands;
   std::size_t sets = prepared.options.operands == OperandPolicy::shared ? 1 : std::max<std::size_t>(able, 1);
-  operands.pristine = prepared.given->tensors();
-  const double bytes = bytes_of(operands.pristine);
+  operands.given = prepared.given->tensors();
+  const double bytes = bytes_of(operands.given);
   // Half of the free memory. Outputs and implementations need the rest.
   const bool fits = !available || bytes * static_cast<double>(sets) <= 0.5 * static_cast<double>(*available);
   constexpr std::size_t most_large_sets = 3;
-  const bool few = sets <= most_large_sets || prepared.options.audit == Audit::strict || !are_large(operands.pristine);
+  const bool few = sets <= most_large_sets || prepared.options.audit == Audit::strict || !are_large(operands.given);
   if (sets > 1 && !(fits && few)) {
     prepared.result.notes.push_back(
         "All implementations share one set of operands: " +
@@ -120,7 +120,7 @@ inline void repair(const Prepared& prepared, std::size_t set) {
 /// The same for all sets and spares. Forgets a round's values.
 inline void repair_all(const Prepared& prepared) {
   OperandSets& operands = *prepared.operands;
-  operands.renewed.clear();
+  operands.of_round.clear();
   for (std::size_t set = 0; set < operands.sets.size(); ++set) {
     repair(prepared, set);
     if (operands.spares.empty()) continue;
@@ -133,7 +133,7 @@ inline void repair_all(const Prepared& prepared) {
 [[nodiscard]] inline bool copies_fit(timing::Clock& clock, const Prepared& prepared, double copies) {
   const auto* const modes = clock.modes();
   const auto available = modes != nullptr ? modes->available_memory() : available_memory();
-  return !available || copies * bytes_of(prepared.operands->pristine) <= 0.5 * static_cast<double>(*available);
+  return !available || copies * bytes_of(prepared.operands->given) <= 0.5 * static_cast<double>(*available);
 }
 
 /// What would take less memory than this plan does, as a clause; empty if nothing would.
@@ -162,7 +162,7 @@ inline void repair_all(const Prepared& prepared) {
                     .participants = Participants(std::move(names), baseline, remedy_for_memory(plan))};
   if (prepared.options.check_seed == 0) prepared.options.check_seed = draw_seed();
   prepared.operands->scratch = plan.scratch;
-  prepared.operands->keeps = plan.keeps;
+  prepared.operands->constant = plan.constant;
   prepared.options.device_counts = plan.options.device_counts ||
                                    std::any_of(plan.stated.begin(), plan.stated.end(),
                                                [](const auto& each) { return each.expectation.needs_device_counts(); });
@@ -221,11 +221,11 @@ inline void note_declarations(const ComparisonPlan& plan, Result& result) {
   if (!plan.scratch.empty())
     result.notes.push_back("The values that calls leave in operand tensor " + listed(plan.scratch) +
                            " (counted from 0) are not compared, as declared (scratch).");
-  if (!plan.keeps.empty())
-    result.notes.push_back(
-        "What implementations derive from operand tensor " + listed(plan.keeps) +
-        " (counted from 0) may be kept between calls, as declared (keeps): these values stay the same while times are "
-        "taken.");
+  if (!plan.constant.empty())
+    result.notes.push_back("What implementations derive from operand tensor " + listed(plan.constant) +
+                           " (counted from 0) may be kept between calls, as declared (constant): these values stay the "
+                           "same while times are "
+                           "taken.");
   if (plan.reuses_outputs)
     result.notes.push_back("Later calls may overwrite the outputs of earlier ones, as declared (reuses_outputs).");
   if (plan.renew)

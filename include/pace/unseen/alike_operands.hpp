@@ -23,7 +23,7 @@ class AlikeOperands {
 
   /// The groups of operands that may change. All integers are one group.
   [[nodiscard]] std::vector<std::vector<std::size_t>> find_groups() const {
-    const auto& tensors = operands_.pristine;
+    const auto& tensors = operands_.given;
     std::vector<std::vector<std::size_t>> groups;
     const auto belong_together = [&](std::size_t one, std::size_t other) {
       return (value_changes_.is_integer(one) && value_changes_.is_integer(other)) || are_alike(one, other);

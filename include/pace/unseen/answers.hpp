@@ -25,7 +25,7 @@
 #include "pace/subject/operands.hpp"
 #include "pace/unseen/rounding.hpp"
 #include "pace/values/changed_memory.hpp"
-#include "pace/values/renewal.hpp"
+#include "pace/values/unseen_kind.hpp"
 #include "pace/values/unseen_values.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
@@ -48,7 +48,7 @@ inline constexpr const char* remedy_for_edge_values =
 
 /// The baseline's outputs on unseen values; nothing if it takes none.
 struct UnseenAnswers {
-  Renewal renewal = Renewal::none;
+  UnseenKind kind = UnseenKind::none;
   std::shared_ptr<OperandSet> operands = {};
   /// Those in `operands`.
   std::vector<at::Tensor> values = {};
@@ -66,8 +66,8 @@ struct UnseenAnswers {
   [[nodiscard]] UnseenValuesInUse in_use() const { return {which, remedy}; }
 };
 /// Describes the values that a draw of this kind gives to operands, as a clause.
-[[nodiscard]] inline std::string describe_draw(const UnseenValues& source, Renewal renewal) {
-  return "pace drew those of operand tensor " + listed(source.changed_by(renewal)) + " (" + to_string(renewal) + ')';
+[[nodiscard]] inline std::string describe_draw(const UnseenValues& source, UnseenKind kind) {
+  return "pace drew those of operand tensor " + listed(source.changed_by(kind)) + " (" + to_string(kind) + ')';
 }
 
 /// Returns the number of elements of all floating-point tensors in a value that are finite, or not.
@@ -141,24 +141,24 @@ struct UnseenAnswers {
   };
   UnseenAnswers unchanged;
   std::int64_t calls = 0;
-  for (const Renewal renewal : renewals) {
-    if (!source.any(renewal) || (renewal.varies() && check.unseen_values != check::CheckOptions::UnseenValues::varied))
+  for (const UnseenKind kind : unseen_kinds) {
+    if (!source.any(kind) || (kind.varies() && check.unseen_values != check::CheckOptions::UnseenValues::varied))
       continue;
     // Few values that were replaced may change an output, or not.
-    const int draws = renewal.integers == Renewal::Integers::replace ? 3 : 1;
+    const int draws = kind.integers == UnseenKind::Integers::replace ? 3 : 1;
     for (int i = 0; i < draws; ++i) {
-      UnseenAnswers unseen{.renewal = renewal, .which = describe_draw(source, renewal)};
+      UnseenAnswers unseen{.kind = kind, .which = describe_draw(source, kind)};
       unseen.operands = given.clone();
       unseen.values = unseen.operands->tensors();
       unseen.seed = source.draw_seed();
       try {
-        source.draw(unseen.renewal, unseen.values);
+        source.draw(unseen.kind, unseen.values);
         ++calls;
         if (!answer_unseen_values(baseline, operands, given_expected, unseen)) break;
         if (!changes(unseen)) {
           // A sort has the same output for other places, and what has kept an order has not.
-          const bool counts = check.method == check::CheckOptions::Method::random || source.changes_places(renewal);
-          if (counts && unchanged.renewal == Renewal::none) unchanged = std::move(unseen);
+          const bool counts = check.method == check::CheckOptions::Method::random || source.changes_places(kind);
+          if (counts && unchanged.kind == UnseenKind::none) unchanged = std::move(unseen);
           continue;
         }
         add_reference(unseen.expected, *unseen.operands);
@@ -171,7 +171,7 @@ struct UnseenAnswers {
       }
     }
   }
-  if (unchanged.renewal != Renewal::none) add_reference(unchanged.expected, *unchanged.operands);
+  if (unchanged.kind != UnseenKind::none) add_reference(unchanged.expected, *unchanged.operands);
   unchanged.calls = calls;
   return unchanged;
 }
@@ -195,7 +195,7 @@ class Answers {
 
   [[nodiscard]] bool checks() const { return options.method != check::CheckOptions::Method::none; }
   /// Whether there are unseen values that the baseline takes.
-  [[nodiscard]] bool takes_unseen() const { return unseen_.renewal != Renewal::none; }
+  [[nodiscard]] bool takes_unseen() const { return unseen_.kind != UnseenKind::none; }
   /// Those of the last draw. Null: there are none.
   [[nodiscard]] const std::vector<at::Tensor>* unseen_values() const {
     return takes_unseen() ? &unseen_.values : nullptr;
@@ -214,13 +214,13 @@ class Answers {
     const bool in_place = are_large(unseen_.values);
     const int attempts = in_place ? 3 : 1;
     for (int attempt = 0; attempt < attempts; ++attempt) {
-      UnseenAnswers next{.renewal = unseen_.renewal,
+      UnseenAnswers next{.kind = unseen_.kind,
                          .operands = in_place ? unseen_.operands : unseen_.operands->clone(),
                          .seed = source.draw_seed(),
                          .which = unseen_.which};
       next.values = next.operands->tensors();
       try {
-        source.draw(next.renewal, next.values);
+        source.draw(next.kind, next.values);
       } catch (...) {
         if (current_failure().device != Failure::Device::fine) throw;
         continue;  // as where it does not take them
@@ -237,7 +237,7 @@ class Answers {
   [[nodiscard]] std::optional<UnseenAnswers> baseline_output_for(Implementation& baseline,
                                                                  const std::vector<at::Tensor>& values,
                                                                  std::uint64_t seed) const {
-    UnseenAnswers unseen{.renewal = unseen_.renewal, .values = values, .seed = seed, .which = unseen_.which};
+    UnseenAnswers unseen{.kind = unseen_.kind, .values = values, .seed = seed, .which = unseen_.which};
     return compute(baseline, unseen) ? std::optional<UnseenAnswers>(std::move(unseen)) : std::nullopt;
   }
 
@@ -255,7 +255,7 @@ class Answers {
   [[nodiscard]] std::string judge_output(const c10::IValue& output, const std::vector<at::Tensor>& tensors,
                                          const UnseenAnswers& unseen) const {
     const Agreement agreement = agree_with(unseen.expected, output, operands_, &tensors, options);
-    return agreement.correct ? std::string() : explain(agreement, output, unseen.renewal);
+    return agreement.correct ? std::string() : explain(agreement, output, unseen.kind);
   }
 
   /// Whether `tensors`, the operands of a call on the values of `unseen`, are right after it.
@@ -263,15 +263,15 @@ class Answers {
     return agree_with(unseen.expected, unseen.expected.output, operands_, &tensors, without_reference(options)).correct;
   }
 
-  /// What is wrong with a call on set `set`, made on the given values or, if `renewed`, on the unseen ones; empty if
+  /// What is wrong with a call on set `set`, made on the given values or, if `unseen`, on the unseen ones; empty if
   /// nothing is.
-  [[nodiscard]] std::string judge(const ObservedCall& made, bool renewed, std::size_t set = 0) const {
-    const Expected& expected = renewed ? unseen_.expected : given;
+  [[nodiscard]] std::string judge(const ObservedCall& made, bool unseen, std::size_t set = 0) const {
+    const Expected& expected = unseen ? unseen_.expected : given;
     const Agreement agreement = agree(expected, made.at_return, operands_, set, options);
     if (!agreement.correct) {
       // This is reported first, since a changed operand makes the outputs of later calls wrong.
       if (auto problem = changed_operand(operands_, expected.operands, set); !problem.empty()) return problem;
-      return renewed ? explain(agreement, made.at_return, unseen_.renewal) : agreement.message;
+      return unseen ? explain(agreement, made.at_return, unseen_.kind) : agreement.message;
     }
     const auto shortcuts = shortcuts_of_each(made, operands_.tensors[set]);
     if (auto problem = describe_shortcuts(shortcuts_, shortcuts, options); !problem.empty()) return problem;
@@ -297,15 +297,14 @@ class Answers {
     return true;
   }
 
-  /// What is wrong with an output on renewed values that does not agree with the baseline's; empty if it may differ.
-  [[nodiscard]] std::string explain(const Agreement& agreement, const c10::IValue& output, Renewal renewal) const {
+  /// What is wrong with an output on unseen values that does not agree with the baseline's; empty if it may differ.
+  [[nodiscard]] std::string explain(const Agreement& agreement, const c10::IValue& output, UnseenKind kind) const {
     const bool stale =
         !output.isNone() && check::outputs_match(given.output, output, without_reference(options)).correct;
     // These may take away what an implementation rightly relies on.
-    const bool usual = renewal.family >= Renewal::scale;
+    const bool usual = kind.family >= UnseenKind::scale;
     if (!usual && !stale) return {};
-    const std::string changed =
-        std::string("unseen values in the same memory (the operands ") + to_string(renewal) + ")";
+    const std::string changed = std::string("unseen values in the same memory (the operands ") + to_string(kind) + ")";
     if (stale)
       return "it returned the answer for values that had been overwritten by " + changed +
              ", so the answer was kept, not computed: " + agreement.message;

@@ -28,7 +28,7 @@
 #include "pace/unseen/rounding.hpp"
 #include "pace/unseen/value_changes.hpp"
 #include "pace/values/changed_memory.hpp"
-#include "pace/values/renewal.hpp"
+#include "pace/values/unseen_kind.hpp"
 #include "pace/values/unseen_values.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
@@ -61,7 +61,7 @@ class EachOperand final : public Check {
         original_(original),
         given_(given),
         options_(options),
-        source_(operands.pristine, seed, KnownSizes(operands.pristine, given.output, original.numbers())),
+        source_(operands.given, seed, KnownSizes(operands.given, given.output, original.numbers())),
         seed_of_calls_(seed_of_calls),
         learn_tolerances_(std::move(learn)) {}
 
@@ -151,11 +151,11 @@ class EachOperand final : public Check {
     calls_left_ -= unseen_.calls;
     operands_.restore_all(0);
     const auto groups = alike_.find_groups();
-    const bool draws = unseen_.renewal.varies();
+    const bool draws = unseen_.kind.varies();
     // The draw for the only group was seen to matter.
     const bool matters = groups.size() == 1 && draws && differs(given_, unseen_.expected);
     // The baseline may take only a common factor.
-    const bool tries = !matters && (draws || unseen_.renewal == Renewal::none);
+    const bool tries = !matters && (draws || unseen_.kind == UnseenKind::none);
     constexpr std::size_t most_groups = 8;
     for (std::size_t i = 0; i < groups.size() && tries; ++i) {
       if (i < most_groups && calls_left_ > 0)
@@ -202,7 +202,7 @@ class EachOperand final : public Check {
   void learn_special(const std::vector<std::size_t>& operands) {
     for (const Way way : {Way::zero_some, Way::make_unequal, Way::unlike_rows, Way::lower, Way::mix}) {
       if (!learn_change({operands, Others::given, way}) &&
-          (!unseen_.renewal.varies() || !learn_change({operands, Others::unseen, way})))
+          (!unseen_.kind.varies() || !learn_change({operands, Others::unseen, way})))
         continue;
       for (const std::size_t i : operands) {
         std::erase(without_effect_, i);
@@ -219,7 +219,7 @@ class EachOperand final : public Check {
     if (!tried) return false;
     Expected before = given_;
     if (change.others != Others::given) {
-      UnseenAnswers answers{.renewal = unseen_.renewal,
+      UnseenAnswers answers{.kind = unseen_.kind,
                             .values = tried->before,
                             .seed = seed_of_calls_,
                             .which = tried->after.which,
@@ -261,13 +261,13 @@ class EachOperand final : public Check {
   /// Returns a change's values; nothing if the baseline takes none.
   [[nodiscard]] std::optional<Tried> make(const Change& change) {
     Tried tried;
-    tried.before = operands_.pristine;
+    tried.before = operands_.given;
     if (change.others != Others::given) {
       tried.before_operands = original_.clone();
       tried.before = tried.before_operands->tensors();
     }
     auto& after = tried.after;
-    after = {.renewal = unseen_.renewal, .operands = original_.clone(), .seed = seed_of_calls_};
+    after = {.kind = unseen_.kind, .operands = original_.clone(), .seed = seed_of_calls_};
     after.values = after.operands->tensors();
     const auto in_group = [&](std::size_t i) { return std::ranges::find(change.group, i) != change.group.end(); };
     const c10::NoGradGuard no_grad;
@@ -284,10 +284,10 @@ class EachOperand final : public Check {
       std::vector<std::size_t> kept;
       for (std::size_t i = 0; i < tried.before.size(); ++i)
         if (!in_group(i)) kept.push_back(i);
-      source_.draw(unseen_.renewal, after.values, kept);
+      source_.draw(unseen_.kind, after.values, kept);
       bool changes =
           change.way == Way::draw && std::any_of(change.group.begin(), change.group.end(),
-                                                 [&](std::size_t i) { return source_.changes(unseen_.renewal, i); });
+                                                 [&](std::size_t i) { return source_.changes(unseen_.kind, i); });
       const std::uint64_t seed = random_();
       // Operands that are equal stay so.
       for (const std::size_t i : change.group)
@@ -364,7 +364,7 @@ class EachOperand final : public Check {
   }
 
   [[nodiscard]] std::string how_changed(Way way) const {
-    const std::string drawn = unseen_.renewal.varies() && way < Way::zero_some ? to_string(unseen_.renewal) : "";
+    const std::string drawn = unseen_.kind.varies() && way < Way::zero_some ? to_string(unseen_.kind) : "";
     const std::string by_way = describe(way);
     return drawn + (drawn.empty() || by_way.empty() ? "" : ", and ") + by_way;
   }
@@ -375,7 +375,7 @@ class EachOperand final : public Check {
   const Expected& given_;
   const check::CheckOptions& options_;
   UnseenValues source_;
-  ValueChanges value_changes_{operands_.pristine, source_};
+  ValueChanges value_changes_{operands_.given, source_};
   AlikeOperands alike_{operands_, source_, value_changes_};
   std::uint64_t seed_of_calls_;
   Learn learn_tolerances_;

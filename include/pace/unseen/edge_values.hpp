@@ -70,7 +70,7 @@ class EdgeValues final : public Check {
     const c10::NoGradGuard no_grad;
     learn_tolerances_ = learn;
     baseline_ = &baseline;
-    source_.emplace(operands_.pristine, seed_, KnownSizes(operands_.pristine, given.output, original.numbers()));
+    source_.emplace(operands_.given, seed_, KnownSizes(operands_.given, given.output, original.numbers()));
     const bool stated = options_.rtol.has_value() || options_.atol.has_value();
     for (const bool both_signs : {true, false})
       for (const double factor : {64.0, 8.0})
@@ -116,7 +116,7 @@ class EdgeValues final : public Check {
                  .write = [=, this](const auto& tensors) { return fill_masks(tensors, *source_, value); },
                  .must_stay_finite = true,
                  .compares_indices = false});
-    for (std::size_t i = 0; i < operands_.pristine.size(); ++i)
+    for (std::size_t i = 0; i < operands_.given.size(); ++i)
       if (options_.large_integers && is_arithmetic_in(baseline, original, i))
         (void)add(baseline, given, original,
                   {.description = "large integers (up to 2^40 in operand tensor " + std::to_string(i) + ')',
@@ -205,7 +205,7 @@ class EdgeValues final : public Check {
   /// Whether the baseline's outputs are linear in the integers of operand `i`, which are then no indices, lengths or
   /// counts. Tries three values of the operand in two places.
   [[nodiscard]] bool is_arithmetic_in(Implementation& baseline, const OperandSet& original, std::size_t i) {
-    const at::Tensor& given = operands_.pristine[i];
+    const at::Tensor& given = operands_.given[i];
     if (!given.defined() || !check::detail::is_plain(given) || given.scalar_type() != at::kLong || given.numel() < 2 ||
         operands_.may_change(i))
       return false;

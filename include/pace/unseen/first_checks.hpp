@@ -63,7 +63,7 @@ class FirstChecks {
         check_(calls.check),
         learn_tolerances_(calls.learn_tolerances),
         took_(calls.took),
-        bytes_(bytes_of(prepared.operands->pristine)) {}
+        bytes_(bytes_of(prepared.operands->given)) {}
 
   /// Calls the baseline. Adds to `notes` what cannot be checked. Returns whether there is any check.
   [[nodiscard]] bool learn(Implementation& baseline, std::vector<std::string>& notes) {
@@ -91,7 +91,7 @@ class FirstChecks {
     constexpr int copies = 20;
     if (!allowed_by(limits_of_edge_values) || !EdgeValues::applies(check_)) return;
     const bool strict = options_.audit == Audit::strict;
-    if (are_large(operands_.pristine) && (!strict || !copies_fit(clock_, prepared_, copies))) {
+    if (are_large(operands_.given) && (!strict || !copies_fit(clock_, prepared_, copies))) {
       notes.push_back("Edge values were not tried: that takes " + std::to_string(copies) + " copies of the operands" +
                       (strict ? ", for which too little memory is left." : "; try: --audit strict, which tries them."));
       return;
@@ -172,8 +172,7 @@ class FirstChecksAgain final : public Check {
       : prepared_(prepared), find_lost_graph_(calls.find_lost_graph), first_(first), longest_call_(longest_call) {}
 
   [[nodiscard]] std::string find_fault(Implementation& candidate) override {
-    if (!limits_of_repetition.allow(prepared_.options, longest_call_, bytes_of(prepared_.operands->pristine)))
-      return {};
+    if (!limits_of_repetition.allow(prepared_.options, longest_call_, bytes_of(prepared_.operands->given))) return {};
     auto problem = find_lost_graph_(candidate);
     if (problem.empty()) problem = first_.find_fault(candidate);
     return problem.empty() ? problem : "correct at first, but not after the rounds: " + problem;

@@ -26,9 +26,9 @@
 #include "pace/values/random_draws.hpp"
 #include "pace/values/rearranged_values.hpp"
 #include "pace/values/related_integers.hpp"
-#include "pace/values/renewal.hpp"
 #include "pace/values/repeated_draws.hpp"
 #include "pace/values/replaced_values.hpp"
+#include "pace/values/unseen_kind.hpp"
 #include "pace/values/value_structure.hpp"
 
 namespace pace::detail {
@@ -48,34 +48,34 @@ class UnseenValues {
   }
 
   /// Whether values of this kind change anything that simpler kinds leave.
-  [[nodiscard]] bool any(Renewal renewal) const {
-    if (renewal.signs && !has(&OperandValues::signs)) return false;
-    if (renewal.integers == Renewal::Integers::replace)
+  [[nodiscard]] bool any(UnseenKind kind) const {
+    if (kind.signs && !has(&OperandValues::signs)) return false;
+    if (kind.integers == UnseenKind::Integers::replace)
       return has([](const auto& each) { return each.integers.replace_dim.has_value(); });
-    if (renewal.integers == Renewal::Integers::move) return may_move_integers();
-    if (renewal == Renewal::resample)
+    if (kind.integers == UnseenKind::Integers::move) return may_move_integers();
+    if (kind == UnseenKind::resample)
       return has([](const auto& each) { return each.changeable && may_repeat(each.structure); });
     // Without special values each of these is another one of the kinds.
-    if (renewal == Renewal::rearrange || renewal == Renewal(Renewal::vary, /*of_signs=*/true))
+    if (kind == UnseenKind::rearrange || kind == UnseenKind(UnseenKind::vary, /*of_signs=*/true))
       return has(&OperandValues::special);
     return has(&OperandValues::changeable);
   }
   /// Whether values of this kind are in other places than the given ones. They may be unseen then though no output
   /// shows it.
-  [[nodiscard]] bool changes_places(Renewal renewal) const {
-    return (renewal.moves_integers() && may_move_integers()) || (renewal.rearranges() && has(&OperandValues::special));
+  [[nodiscard]] bool changes_places(UnseenKind kind) const {
+    return (kind.moves_integers() && may_move_integers()) || (kind.rearranges() && has(&OperandValues::special));
   }
   /// Positions of the tensors that the last draw has changed.
   [[nodiscard]] std::vector<std::size_t> positions() const { return changed_by(last_); }
   /// Whether values of this kind change tensor `i`.
-  [[nodiscard]] bool changes(Renewal renewal, std::size_t i) const {
-    return operands_[i].changeable || (renewal.moves_integers() && moves(i));
+  [[nodiscard]] bool changes(UnseenKind kind, std::size_t i) const {
+    return operands_[i].changeable || (kind.moves_integers() && moves(i));
   }
   /// Positions of the tensors that a draw of this kind changes.
-  [[nodiscard]] std::vector<std::size_t> changed_by(Renewal renewal) const {
+  [[nodiscard]] std::vector<std::size_t> changed_by(UnseenKind kind) const {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < operands_.size(); ++i)
-      if (changes(renewal, i)) found.push_back(i);
+      if (changes(kind, i)) found.push_back(i);
     return found;
   }
   /// Whether integers or bools of tensor `i` may change places.
@@ -96,28 +96,28 @@ class UnseenValues {
   /// Writes values into `tensors`, which are like the given ones. They differ from all earlier draws; given ones that
   /// are equal stay equal. Tensors of the indices `kept` are not touched, not even read. Throws c10::Error for dtypes
   /// that have no arithmetic.
-  void draw(Renewal renewal, const std::vector<at::Tensor>& tensors, std::span<const std::size_t> kept = {}) {
+  void draw(UnseenKind kind, const std::vector<at::Tensor>& tensors, std::span<const std::size_t> kept = {}) {
     const c10::NoGradGuard no_grad;
     const auto stays = [&](std::size_t i) { return std::ranges::find(kept, i) != kept.end(); };
     for (std::size_t i = 0; i < given_.size(); ++i)
       if (!stays(i)) check::restore_tensor(given_[i], tensors[i]);
-    last_ = renewal;
-    const Draw draw{renewal, draw_factor(random_), random_(), 2 + random_.below(1 << 16)};
-    if (renewal == Renewal::none) return;
+    last_ = kind;
+    const Draw draw{kind, draw_factor(random_), random_(), 2 + random_.below(1 << 16)};
+    if (kind == UnseenKind::none) return;
     change_each(tensors, [&](at::Tensor& memory, std::size_t i) {
       if (!stays(i) && operands_[i].changeable) change(draw, i, tensors[i], memory);
     });
     for (std::size_t i = 0; i < given_.size(); ++i)
       if (operands_[i].quantized && !stays(i))
         change_quantized(draw, tensors[i], SplitMix64(draw.seed + operands_[i].same_as));
-    if (!renewal.moves_integers()) return;
+    if (!kind.moves_integers()) return;
     change_each_if(
         tensors, [&](std::size_t i) { return !stays(i) && moves(i); },
         [&](std::size_t i) {
           at::Tensor values = check::detail::distinct_values_of(tensors[i]);
           // By as many places in all dimensions of one size, since lengths may belong to rows.
           move_integers(values, operands_[i].integers, SplitMix64(draw.seed),
-                        renewal.integers == Renewal::Integers::replace);
+                        kind.integers == UnseenKind::Integers::replace);
         });
   }
 
@@ -147,7 +147,7 @@ class UnseenValues {
  private:
   /// One draw: its kind, and the random numbers that all operands share.
   struct Draw {
-    Renewal renewal;
+    UnseenKind kind;
     double factor;
     std::uint64_t seed;
     std::size_t places;
@@ -165,17 +165,17 @@ class UnseenValues {
 
   /// `memory` belongs to `tensor`, which is at position `i`.
   void change(const Draw& draw, std::size_t i, const at::Tensor& tensor, at::Tensor& memory) {
-    switch (draw.renewal.family) {
-      case Renewal::none:
+    switch (draw.kind.family) {
+      case UnseenKind::none:
         return;
-      case Renewal::rotate:
+      case UnseenKind::rotate:
         // The gaps of a strided view hold no values.
         if (tensor.is_non_overlapping_and_dense()) memory.copy_(draw.rolled(memory));
         return;
-      case Renewal::scale_each:
+      case UnseenKind::scale_each:
         memory.mul_(1.0 / static_cast<double>(2 << ((i + draw.places) % 3)));
         return;
-      case Renewal::scale:
+      case UnseenKind::scale:
         memory.mul_(draw.factor);
         // A factor of fewer digits may come again: float32 has 2^23 of them.
         if (!operands_[i].special && tensor.scalar_type() == at::kDouble) drawn_.look_at(i, tensor);
@@ -189,7 +189,7 @@ class UnseenValues {
   }
 
   void vary(const Draw& draw, std::size_t i, const at::Tensor& tensor, at::Tensor& memory) {
-    const bool signs = draw.renewal.signs && operands_[i].signs;
+    const bool signs = draw.kind.signs && operands_[i].signs;
     SplitMix64 own(draw.seed + operands_[i].same_as);
     multiply_each(memory, own, signs && !memory.is_complex());
     if (signs && memory.is_complex()) turn_each(memory, own);
@@ -200,24 +200,24 @@ class UnseenValues {
                              at::Tensor& memory) {
     SplitMix64 own(draw.seed + given.same_as);
     at::Tensor values = check::detail::distinct_values_of(tensor);
-    if (!draw.renewal.rearranges() || !rearrange_values(values, given.structure, draw.factor, own)) {
+    if (!draw.kind.rearranges() || !rearrange_values(values, given.structure, draw.factor, own)) {
       memory.mul_(draw.factor);
       return;
     }
     const auto& dim = given.integers.replace_dim;
-    const bool replaces = draw.renewal.integers == Renewal::Integers::replace && dim;
-    const bool resamples = draw.renewal == Renewal::resample && may_repeat(given.structure);
+    const bool replaces = draw.kind.integers == UnseenKind::Integers::replace && dim;
+    const bool resamples = draw.kind == UnseenKind::resample && may_repeat(given.structure);
     if (replaces || resamples) resample_values(values, dim.value_or(longest_dim(values)), own);
   }
 
   static void change_quantized(const Draw& draw, const at::Tensor& tensor, SplitMix64 random) {
-    if (draw.renewal == Renewal::rotate) {
+    if (draw.kind == UnseenKind::rotate) {
       at::Tensor stored = stored_integers_of(tensor);
       stored.copy_(draw.rolled(stored));
       return;
     }
     const auto options = at::TensorOptions().dtype(at::kDouble).device(tensor.device());
-    if (!draw.renewal.varies()) return multiply_quantized(tensor, at::full({}, draw.factor, options));
+    if (!draw.kind.varies()) return multiply_quantized(tensor, at::full({}, draw.factor, options));
     const at::Tensor factors = at::ones(tensor.sizes(), options);
     multiply_each(factors.view({-1}), random, /*signs=*/false);
     multiply_quantized(tensor, factors);
@@ -240,7 +240,7 @@ class UnseenValues {
   SplitMix64 random_;
   RepeatedDraws drawn_;
   std::vector<OperandValues> operands_;
-  Renewal last_ = Renewal::none;
+  UnseenKind last_ = UnseenKind::none;
 };
 
 }  // namespace pace::detail

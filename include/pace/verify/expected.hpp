@@ -82,10 +82,10 @@ struct Expected {
   expected.output = checked_call(baseline, operands, 0, seed, expected.with_graph);
   expected.random = !unchanged(state_before, random_state());
   operands.mutated.clear();
-  for (std::size_t i = 0; i < operands.pristine.size(); ++i) {
-    const bool changed = !unchanged(operands.pristine[i], operands.tensors[0][i]);
+  for (std::size_t i = 0; i < operands.given.size(); ++i) {
+    const bool changed = !unchanged(operands.given[i], operands.tensors[0][i]);
     if (changed && !operands.is_scratch(i)) operands.mutated.push_back(i);
-    expected.operands.push_back(changed ? check::clone_input(operands.tensors[0][i]) : operands.pristine[i]);
+    expected.operands.push_back(changed ? check::clone_input(operands.tensors[0][i]) : operands.given[i]);
   }
   return expected;
 }

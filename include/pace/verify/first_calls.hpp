@@ -38,7 +38,7 @@ class FirstCalls {
   FirstCalls(timing::Clock& clock, Prepared& prepared, CandidateAudit& audit, const check::CheckOptions& check)
       : clock_(clock), prepared_(prepared), audit_(audit), check_(check) {
     if (prepared.options.audit == Audit::off) check_.unseen_values = check::CheckOptions::UnseenValues::none;
-    if (!check_.number_dtype) check_.number_dtype = check::detail::widest_floating_type(prepared.operands->pristine);
+    if (!check_.number_dtype) check_.number_dtype = check::detail::widest_floating_type(prepared.operands->given);
   }
   FirstCalls(const FirstCalls&) = delete;  // the audit refers to it
   FirstCalls& operator=(const FirstCalls&) = delete;
@@ -108,7 +108,7 @@ class FirstCalls {
     result.implementations[index].first_call = clock_.time([&] { (void)call(); });
     if (is_baseline) {
       expected_ = expected_of(implementation, *prepared_.operands, prepared_.options.seed);
-      check::validate_outputs(check_, expected_.output, prepared_.operands->pristine);
+      check::validate_outputs(check_, expected_.output, prepared_.operands->given);
       add_reference(expected_, *prepared_.given, result);
     }
     std::vector<bool> with_graph;

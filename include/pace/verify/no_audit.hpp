@@ -112,7 +112,7 @@ class NoAudit final : public CandidateAudit {
     };
     for (const std::size_t index : timed_) {
       (void)run_once(*prepared_.implementations[index]);
-      if (!changed_operand(*prepared_.operands, prepared_.operands->pristine, 0).empty()) drop(index, "");
+      if (!changed_operand(*prepared_.operands, prepared_.operands->given, 0).empty()) drop(index, "");
       repair(0);
     }
     const std::size_t baseline = prepared_.participants.baseline();

@@ -49,7 +49,7 @@ struct ObservedCall {
 
 /// Writes these values to the operands of a set; null: the original values.
 inline void write_values(const OperandSets& operands, const std::vector<at::Tensor>* values, std::size_t set) {
-  write_values(values == nullptr ? operands.pristine : *values, operands.tensors[set]);
+  write_values(values == nullptr ? operands.given : *values, operands.tensors[set]);
 }
 
 /// Makes one call on set 0 as it is, with poison in free and allocated memory. `like`: an output of the expected size.

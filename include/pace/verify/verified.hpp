@@ -44,8 +44,8 @@ inline void start_calls_alike(Prepared& prepared, const Expected& expected, std:
   if (operands.random)
     notes.push_back("The baseline draws random numbers, so the generators are reset before each sample, untimed.");
   if (operands.mutated.empty()) return;
-  const double bytes = std::max(1.0, bytes_of(operands.pristine));
-  const bool on_gpu = operands.pristine.front().is_cuda();
+  const double bytes = std::max(1.0, bytes_of(operands.given));
+  const bool on_gpu = operands.given.front().is_cuda();
   const double most_calls = on_gpu ? most_calls_on_gpu_spares : most_calls_on_spares;
   const auto calls = static_cast<std::int64_t>(std::clamp(most_spare_bytes / bytes, 1.0, most_calls));
   auto& most = prepared.options.max_iterations;

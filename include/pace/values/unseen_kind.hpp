@@ -1,4 +1,4 @@
-// Renewal: the kinds of unseen values, the order in which we try them, and their words.
+// UnseenKind: the kinds of unseen values, the order in which we try them, and their words.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 namespace pace::detail {
 
 /// A kind of unseen values: a family, which says how floating-point values change, and how much changes besides.
-struct Renewal {
+struct UnseenKind {
   /// From the fewest changes to the most.
   enum class Family {
     /// There is nothing to change, or no change shows in an output or a place.
@@ -42,7 +42,7 @@ struct Renewal {
     replace,
   };
 
-  constexpr Renewal(Family of_values = none, bool of_signs = false, Integers of_integers = Integers::stay)
+  constexpr UnseenKind(Family of_values = none, bool of_signs = false, Integers of_integers = Integers::stay)
       : family(of_values), signs(of_signs), integers(of_integers) {}
 
   Family family;
@@ -51,7 +51,7 @@ struct Renewal {
   bool signs;
   Integers integers;
 
-  friend constexpr bool operator==(const Renewal&, const Renewal&) = default;
+  friend constexpr bool operator==(const UnseenKind&, const UnseenKind&) = default;
 
   /// Whether values without a structure get factors of their own.
   [[nodiscard]] constexpr bool varies() const { return family >= vary; }
@@ -62,42 +62,42 @@ struct Renewal {
 
 /// All kinds in the order in which we try them. The first one that the baseline takes, and that changes an output, is
 /// used.
-inline constexpr Renewal renewals[] = {
-    {Renewal::rearrange, /*of_signs=*/true, Renewal::Integers::replace},
-    {Renewal::rearrange, /*of_signs=*/false, Renewal::Integers::replace},
-    {Renewal::rearrange, /*of_signs=*/true, Renewal::Integers::move},
-    {Renewal::rearrange, /*of_signs=*/false, Renewal::Integers::move},
-    {Renewal::rearrange, /*of_signs=*/true},
-    {Renewal::rearrange},
-    {Renewal::resample},
-    {Renewal::vary, /*of_signs=*/true},
-    {Renewal::vary},
-    {Renewal::scale},
-    {Renewal::scale_each},
-    {Renewal::rotate},
+inline constexpr UnseenKind unseen_kinds[] = {
+    {UnseenKind::rearrange, /*of_signs=*/true, UnseenKind::Integers::replace},
+    {UnseenKind::rearrange, /*of_signs=*/false, UnseenKind::Integers::replace},
+    {UnseenKind::rearrange, /*of_signs=*/true, UnseenKind::Integers::move},
+    {UnseenKind::rearrange, /*of_signs=*/false, UnseenKind::Integers::move},
+    {UnseenKind::rearrange, /*of_signs=*/true},
+    {UnseenKind::rearrange},
+    {UnseenKind::resample},
+    {UnseenKind::vary, /*of_signs=*/true},
+    {UnseenKind::vary},
+    {UnseenKind::scale},
+    {UnseenKind::scale_each},
+    {UnseenKind::rotate},
 };
 
-[[nodiscard]] inline std::string to_string(Renewal renewal) {
-  switch (renewal.family) {
-    case Renewal::none:
+[[nodiscard]] inline std::string to_string(UnseenKind kind) {
+  switch (kind.family) {
+    case UnseenKind::none:
       return "unchanged";
-    case Renewal::rotate:
+    case UnseenKind::rotate:
       return "in another order";
-    case Renewal::scale_each:
+    case UnseenKind::scale_each:
       return "each scaled by a power of two";
-    case Renewal::scale:
+    case UnseenKind::scale:
       return "scaled by a random factor";
     default:
       break;
   }
   std::string words = "varied at random";
-  if (renewal.rearranges()) words += " within their structure";
-  if (renewal.signs) words += ", signs too";
-  if (renewal.integers == Renewal::Integers::replace)
+  if (kind.rearranges()) words += " within their structure";
+  if (kind.signs) words += ", signs too";
+  if (kind.integers == UnseenKind::Integers::replace)
     words += ", some whole numbers replaced by others, and integers in other places";
-  else if (renewal.integers == Renewal::Integers::move)
+  else if (kind.integers == UnseenKind::Integers::move)
     words += ", and integers in other places";
-  else if (renewal.family == Renewal::resample)
+  else if (kind.family == UnseenKind::resample)
     words += ", and some whole numbers replaced by others";
   return words;
 }
