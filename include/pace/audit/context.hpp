@@ -29,6 +29,7 @@
 #include "pace/subject/time_left.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/unseen/answers.hpp"
+#include "pace/unseen/oracle.hpp"
 #include "pace/unseen/rounding.hpp"
 #include "pace/values/unseen_values.hpp"
 #include "pace/verify/candidate_audit.hpp"
@@ -225,7 +226,8 @@ inline AuditContext::AuditContext(timing::Clock& its_clock, const Prepared& its_
 inline void AuditContext::learn(Implementation& of_baseline, const Expected& expected, const check::CheckOptions& check,
                                 const AddReference& complete) {
   UnseenAnswers unseen;
-  source.emplace(operands.given, random(), KnownSizes(operands.given, expected.output, prepared.given->numbers()));
+  const Oracle oracle{of_baseline, operands, *prepared.given, expected, check};
+  source.emplace(oracle.unseen_values(random()));
   const bool wanted = check.unseen_values != check::CheckOptions::UnseenValues::none &&
                       check.method != check::CheckOptions::Method::none;
   constexpr int copies = 4;
@@ -233,7 +235,7 @@ inline void AuditContext::learn(Implementation& of_baseline, const Expected& exp
     notes.push_back("No call was made on unseen values: " + std::to_string(copies) +
                     " more copies of the operands would not fit into memory.");
   else if (wanted)
-    unseen = find_unseen_answers(of_baseline, operands, *prepared.given, expected, check, *source, complete);
+    unseen = find_unseen_answers(oracle, *source, complete);
   answers.emplace(operands, expected, std::move(unseen), check);
   CalledOperators called;
   answers->imitate(call(of_baseline, nullptr));
@@ -284,8 +286,9 @@ inline bool AuditContext::rounding_explains(const c10::IValue& output, const Exp
     Sensitivity(baseline(), operands, *set, seed_of(unseen), of_check.reduction_length, number_dtype).learn(here, {});
     if (here.learned.empty()) here.learned = expected.learned;
   }
-  const bool explains = detail::rounding_explains(output, {values, here, seed_of(unseen)}, baseline(), operands,
-                                                  *prepared.given, *source, of_check);
+  const bool explains =
+      detail::rounding_explains(output, {values, here, seed_of(unseen)},
+                                {baseline(), operands, *prepared.given, answers->given, of_check}, *source);
   repair(0);
   return explains;
 }

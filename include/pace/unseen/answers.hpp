@@ -23,6 +23,7 @@
 #include "pace/os/activity.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
+#include "pace/unseen/oracle.hpp"
 #include "pace/unseen/rounding.hpp"
 #include "pace/values/changed_memory.hpp"
 #include "pace/values/unseen_kind.hpp"
@@ -125,10 +126,9 @@ struct UnseenAnswers {
 /// Tries the kinds of unseen values in order. Takes the first that the baseline accepts and that changes its output. If
 /// none changes it, takes the first that moves places, or any for random outputs. Their distribution may be the same
 /// for all values, but numbers that were drawn ahead for some values are not.
-[[nodiscard]] inline UnseenAnswers find_unseen_answers(Implementation& baseline, const OperandSets& operands,
-                                                       const OperandSet& given, const Expected& given_expected,
-                                                       const check::CheckOptions& check, UnseenValues& source,
+[[nodiscard]] inline UnseenAnswers find_unseen_answers(const Oracle& oracle, UnseenValues& source,
                                                        const AddReference& add_reference) {
+  const auto& [baseline, operands, given, given_expected, check] = oracle;
   const auto options = without_reference(check);
   const auto differs = [&](const c10::IValue& before, const c10::IValue& now) {
     return !check::outputs_match(before, now, options).correct;

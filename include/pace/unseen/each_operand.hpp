@@ -25,6 +25,7 @@
 #include "pace/unseen/alike_operands.hpp"
 #include "pace/unseen/answers.hpp"
 #include "pace/unseen/check.hpp"
+#include "pace/unseen/oracle.hpp"
 #include "pace/unseen/rounding.hpp"
 #include "pace/unseen/value_changes.hpp"
 #include "pace/values/changed_memory.hpp"
@@ -52,16 +53,12 @@ class EachOperand final : public Check {
 
   using Learn = std::function<void(Expected&, const OperandSet&)>;
 
-  /// `seed` is for values, and `seed_of_calls` for calls that draw. `learn` adds tolerances for unseen values. All must
-  /// outlive it.
-  EachOperand(Implementation& baseline, OperandSets& operands, const OperandSet& original, const Expected& given,
-              const check::CheckOptions& options, std::uint64_t seed, std::uint64_t seed_of_calls, Learn learn)
-      : baseline_(baseline),
-        operands_(operands),
-        original_(original),
-        given_(given),
-        options_(options),
-        source_(operands.given, seed, KnownSizes(operands.given, given.output, original.numbers())),
+  /// `seed` is for values, and `seed_of_calls` for calls that draw. `learn` adds tolerances for unseen values.
+  EachOperand(const Oracle& oracle, std::uint64_t seed, std::uint64_t seed_of_calls, Learn learn)
+      : oracle_(oracle),
+        operands_(oracle.operands),
+        options_(oracle.check),
+        source_(oracle.unseen_values(seed)),
         seed_of_calls_(seed_of_calls),
         learn_tolerances_(std::move(learn)) {}
 
@@ -146,14 +143,13 @@ class EachOperand final : public Check {
   };
 
   void find_changes() {
-    unseen_ = find_unseen_answers(baseline_, operands_, original_, given_, options_, source_,
-                                  [](Expected&, const OperandSet&) {});
+    unseen_ = find_unseen_answers(oracle_, source_, [](Expected&, const OperandSet&) {});
     calls_left_ -= unseen_.calls;
     operands_.restore_all(0);
     const auto groups = alike_.find_groups();
     const bool draws = unseen_.kind.varies();
     // The draw for the only group was seen to matter.
-    const bool matters = groups.size() == 1 && draws && differs(given_, unseen_.expected);
+    const bool matters = groups.size() == 1 && draws && differs(oracle_.expected, unseen_.expected);
     // The baseline may take only a common factor.
     const bool tries = !matters && (draws || unseen_.kind == UnseenKind::none);
     constexpr std::size_t most_groups = 8;
@@ -217,7 +213,7 @@ class EachOperand final : public Check {
     if (calls_left_ <= 0) return false;
     const auto tried = make(change);
     if (!tried) return false;
-    Expected before = given_;
+    Expected before = oracle_.expected;
     if (change.others != Others::given) {
       UnseenAnswers answers{.kind = unseen_.kind,
                             .values = tried->before,
@@ -249,7 +245,7 @@ class EachOperand final : public Check {
     bool taken = false;
     try {
       const c10::AutoGradMode as_given(gradients_);
-      taken = answer_unseen_values(baseline_, operands_, given_, answers);
+      taken = answer_unseen_values(oracle_.baseline, operands_, oracle_.expected, answers);
     } catch (...) {
       const Failure failure = current_failure();
       if (failure.device != Failure::Device::fine || failure.out_of_memory) throw;
@@ -263,11 +259,11 @@ class EachOperand final : public Check {
     Tried tried;
     tried.before = operands_.given;
     if (change.others != Others::given) {
-      tried.before_operands = original_.clone();
+      tried.before_operands = oracle_.given.clone();
       tried.before = tried.before_operands->tensors();
     }
     auto& after = tried.after;
-    after = {.kind = unseen_.kind, .operands = original_.clone(), .seed = seed_of_calls_};
+    after = {.kind = unseen_.kind, .operands = oracle_.given.clone(), .seed = seed_of_calls_};
     after.values = after.operands->tensors();
     const auto in_group = [&](std::size_t i) { return std::ranges::find(change.group, i) != change.group.end(); };
     const c10::NoGradGuard no_grad;
@@ -304,7 +300,7 @@ class EachOperand final : public Check {
     if (change.way != Way::draw) after.remedy = remedy_for_edge_values;
     after.may_shrink = change.way == Way::lower;
     if (!answer(after)) return std::nullopt;
-    after.expected.learned = learned_for(after.expected, given_);
+    after.expected.learned = learned_for(after.expected, oracle_.expected);
     return tried;
   }
 
@@ -327,8 +323,8 @@ class EachOperand final : public Check {
     try {
       const c10::AutoGradMode as_given(gradients_);
       const UnseenValuesInUse in_use = tried.after.in_use();
-      before = observe_call(implementation, operands_, &tried.before, tried.after.seed, given_.output);
-      made = observe_call(implementation, operands_, &tried.after.values, tried.after.seed, given_.output);
+      before = observe_call(implementation, operands_, &tried.before, tried.after.seed, oracle_.expected.output);
+      made = observe_call(implementation, operands_, &tried.after.values, tried.after.seed, oracle_.expected.output);
     } catch (...) {
       const Failure failure = current_failure();
       if (failure.device != Failure::Device::fine || failure.out_of_memory) throw;
@@ -348,8 +344,7 @@ class EachOperand final : public Check {
       return agree_with(expected, expected.output, operands_, &tensors_after, without_reference(options_)).correct;
     };
     if (agreement.correct ||
-        (operands_agree() && rounding_explains(made.at_return, {after.values, expected, after.seed}, baseline_,
-                                               operands_, *after.operands, source_, options_)))
+        (operands_agree() && rounding_explains(made.at_return, {after.values, expected, after.seed}, oracle_, source_)))
       return {};
     const auto options = without_reference(options_);
     const bool stale =
@@ -369,10 +364,8 @@ class EachOperand final : public Check {
     return drawn + (drawn.empty() || by_way.empty() ? "" : ", and ") + by_way;
   }
 
-  Implementation& baseline_;
+  Oracle oracle_;
   OperandSets& operands_;
-  const OperandSet& original_;
-  const Expected& given_;
   const check::CheckOptions& options_;
   UnseenValues source_;
   ValueChanges value_changes_{operands_.given, source_};

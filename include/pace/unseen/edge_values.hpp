@@ -35,6 +35,7 @@
 #include "pace/unseen/answers.hpp"
 #include "pace/unseen/check.hpp"
 #include "pace/unseen/edge_kinds.hpp"
+#include "pace/unseen/oracle.hpp"
 #include "pace/unseen/rounding.hpp"
 #include "pace/values/related_integers.hpp"
 #include "pace/values/replaced_values.hpp"
@@ -56,27 +57,23 @@ class EdgeValues final : public Check {
            (options.method == Method::allclose || options.method == Method::bitwise || options.method == Method::ties);
   }
 
-  /// All must outlive it, and so must the baseline of learn(). Each answer comes from the last of `calls` calls in a
-  /// row.
-  EdgeValues(OperandSets& operands, std::uint64_t seed, std::int64_t calls, const check::CheckOptions& options)
-      : operands_(operands), seed_(seed), calls_(calls), options_(options) {}
+  /// Each answer comes from the last of `calls` calls in a row.
+  EdgeValues(const Oracle& oracle, std::uint64_t seed, std::int64_t calls)
+      : oracle_(oracle), operands_(oracle.operands), seed_(seed), calls_(calls), options_(oracle.check) {}
 
   using Learn = std::function<void(Expected&, const OperandSet&)>;
   using WriteSmaller = std::function<bool(const std::vector<at::Tensor>&, int)>;
 
   /// Calls the baseline on each kind of edge values, and keeps the kinds that it accepts. `learn` adds tolerances for
   /// such values, and is kept.
-  void learn(Implementation& baseline, const Expected& given, const OperandSet& original, const Learn& learn) {
+  void learn(const Learn& learn) {
     const c10::NoGradGuard no_grad;
     learn_tolerances_ = learn;
-    baseline_ = &baseline;
-    source_.emplace(operands_.given, seed_, KnownSizes(operands_.given, given.output, original.numbers()));
     const bool stated = options_.rtol.has_value() || options_.atol.has_value();
     for (const bool both_signs : {true, false})
       for (const double factor : {64.0, 8.0})
         if (!stated &&
-            add(baseline, given, original,
-                {.description = std::string("large values ") + (both_signs ? "" : "of one sign ") +
+            add({.description = std::string("large values ") + (both_signs ? "" : "of one sign ") +
                                 "(the operands times " + std::to_string(static_cast<int>(factor)) + ')',
                  .write = [=](const auto& tensors) { return scale(tensors, factor, both_signs); },
                  .must_stay_finite = true,
@@ -89,7 +86,6 @@ class EdgeValues final : public Check {
           break;
     if (!stated)
       (void)add(
-          baseline, given, original,
           {.description = "values far from zero (the largest operand plus 1024 standard deviations)",
            .write = [](const auto& tensors) { return shift(tensors, 1024); },
            .must_stay_finite = true,
@@ -98,28 +94,23 @@ class EdgeValues final : public Check {
            .write_smaller = [](const auto& tensors,
                                int sixteenths) { return shift(tensors, 1024 - 64 * sixteenths, sixteenths / 16.0); }});
     if (!stated)
-      (void)add(baseline, given, original,
-                {.description = "small values (the operands times 2^-10)",
+      (void)add({.description = "small values (the operands times 2^-10)",
                  .write = [](const auto& tensors) { return scale(tensors, 0x1p-10, /*both_signs=*/true); },
                  .must_stay_finite = true,
                  .elementwise_only = true});
-    (void)add(baseline, given, original,
-              {.description = "operands whose first row is zeros, and the second one denormal",
+    (void)add({.description = "operands whose first row is zeros, and the second one denormal",
                .write = empty_rows,
                .compares_indices = false});
-    (void)add(baseline, given, original,
-              {.description = "random values in an operand that was all zeros",
+    (void)add({.description = "random values in an operand that was all zeros",
                .write = [seed = seed_](const auto& tensors) { return fill_zeros(tensors, seed + 7); }});
     for (const bool value : {true, false})
-      (void)add(baseline, given, original,
-                {.description = std::string("a mask that is ") + (value ? "true" : "false") + " everywhere",
-                 .write = [=, this](const auto& tensors) { return fill_masks(tensors, *source_, value); },
+      (void)add({.description = std::string("a mask that is ") + (value ? "true" : "false") + " everywhere",
+                 .write = [=, this](const auto& tensors) { return fill_masks(tensors, source_, value); },
                  .must_stay_finite = true,
                  .compares_indices = false});
     for (std::size_t i = 0; i < operands_.given.size(); ++i)
-      if (options_.large_integers && is_arithmetic_in(baseline, original, i))
-        (void)add(baseline, given, original,
-                  {.description = "large integers (up to 2^40 in operand tensor " + std::to_string(i) + ')',
+      if (options_.large_integers && is_arithmetic_in(i))
+        (void)add({.description = "large integers (up to 2^40 in operand tensor " + std::to_string(i) + ')',
                    .write =
                        [=](const auto& tensors) {
                          enlarge(tensors[i]);
@@ -164,9 +155,8 @@ class EdgeValues final : public Check {
       operands_.restore_all(0);
       if (agreement.correct) continue;
       const auto values = each.values->tensors();
-      if (output_alone &&
-          rounding_explains(where_expected_is_finite(each.kind, each.expected, output), {values, each.expected, seed_},
-                            *baseline_, operands_, *each.values, *source_, options_))
+      if (output_alone && rounding_explains(where_expected_is_finite(each.kind, each.expected, output),
+                                            {values, each.expected, seed_}, oracle_, source_))
         continue;
       return "it is right for the operands given, but not for " + each.kind.description + ": " + agreement.message +
              hint;
@@ -204,7 +194,7 @@ class EdgeValues final : public Check {
 
   /// Whether the baseline's outputs are linear in the integers of operand `i`, which are then no indices, lengths or
   /// counts. Tries three values of the operand in two places.
-  [[nodiscard]] bool is_arithmetic_in(Implementation& baseline, const OperandSet& original, std::size_t i) {
+  [[nodiscard]] bool is_arithmetic_in(std::size_t i) {
     const at::Tensor& given = operands_.given[i];
     if (!given.defined() || !check::detail::is_plain(given) || given.scalar_type() != at::kLong || given.numel() < 2 ||
         operands_.may_change(i))
@@ -221,10 +211,11 @@ class EdgeValues final : public Check {
       for (const std::int64_t place : {std::int64_t{0}, values.numel() - 1}) {
         std::vector<std::vector<at::Tensor>> results;
         for (const std::int64_t value : {a, b, c}) {
-          const auto changed = original.clone();
+          const auto changed = oracle_.given.clone();
           auto memory = check::detail::distinct_values_of(changed->tensors().at(i));
           memory.masked_fill_(at::arange(memory.numel(), memory.options()).view(memory.sizes()).eq(place), value);
-          results.push_back(check::tensors_of(call(baseline, *changed, "single integers that occur in other places")));
+          results.push_back(
+              check::tensors_of(call(oracle_.baseline, *changed, "single integers that occur in other places")));
           operands_.restore_all(0);
         }
         if (!moves_linearly(results, b - a, c - b)) return false;
@@ -256,12 +247,12 @@ class EdgeValues final : public Check {
   }
 
   /// Whether a float64 call of the baseline has nearly the same outputs; false if none can be compared.
-  [[nodiscard]] bool is_accurate(Implementation& baseline, const c10::IValue& output, const OperandSet& values) {
+  [[nodiscard]] bool is_accurate(const c10::IValue& output, const OperandSet& values) {
     constexpr double most_error = 1e-3;
     std::vector<at::Tensor> exact;
     try {
       const c10::AutoGradMode as_given(gradients_);
-      exact = check::tensors_of(call_in_float64(baseline, operands_, values, seed_));
+      exact = check::tensors_of(call_in_float64(oracle_.baseline, operands_, values, seed_));
     } catch (...) {
       if (current_failure().device != Failure::Device::fine) throw;
       return false;
@@ -296,15 +287,15 @@ class EdgeValues final : public Check {
   /// implementation may access memory beyond its own. Clamped places are all equal, and wrapped ones lead to random
   /// elements. So nearly all outputs must depend on the values, and smoothly: two equal steps change them about
   /// equally.
-  [[nodiscard]] bool are_no_places(Implementation& baseline, const OperandSet& original, const Learned& made) {
+  [[nodiscard]] bool are_no_places(const Learned& made) {
     constexpr double most_equal = 0.1, most_of_step = 0.25, most_of_size = 0.02;
     std::vector<std::vector<at::Tensor>> results;
     results.push_back(check::tensors_of(made.expected.output));
     for (const std::size_t i : operands_.mutated) results.back().push_back(made.expected.operands[i]);
     for (const int sixteenths : {1, 2}) {
-      const auto smaller = original.clone();
+      const auto smaller = oracle_.given.clone();
       if (!made.kind.write_smaller(smaller->tensors(), sixteenths)) return false;
-      results.push_back(check::tensors_of(call(baseline, *smaller, made.kind.description)));
+      results.push_back(check::tensors_of(call(oracle_.baseline, *smaller, made.kind.description)));
       for (const std::size_t i : operands_.mutated)
         results.back().push_back(check::clone_input(operands_.tensors[0][i]));
       operands_.restore_all(0);
@@ -334,13 +325,14 @@ class EdgeValues final : public Check {
   }
 
   /// Tries values of this kind. Returns whether the baseline accepts them.
-  [[nodiscard]] bool add(Implementation& baseline, const Expected& given, const OperandSet& original, EdgeKind kind) {
+  [[nodiscard]] bool add(EdgeKind kind) {
+    const Expected& given = oracle_.expected;
     try {
-      Learned made{.kind = std::move(kind), .values = original.clone(), .expected = {}};
+      Learned made{.kind = std::move(kind), .values = oracle_.given.clone(), .expected = {}};
       if (!made.kind.write(made.values->tensors())) return false;
       Expected& expected = made.expected;
       expected.random = given.random;
-      expected.output = call(baseline, *made.values, made.kind.description);
+      expected.output = call(oracle_.baseline, *made.values, made.kind.description);
       const auto values = made.values->tensors();
       for (std::size_t i = 0; i < values.size(); ++i) {
         const auto& now = operands_.tensors[0][i];
@@ -352,8 +344,8 @@ class EdgeValues final : public Check {
       }
       if (made.kind.must_stay_finite && !as_finite(given.output, expected.output)) return false;
       if (made.kind.must_not_overflow && !below_overflow(expected.output)) return false;
-      if (made.kind.write_smaller != nullptr && !are_no_places(baseline, original, made)) return false;
-      if (made.kind.must_stay_accurate && !is_accurate(baseline, expected.output, *made.values)) return false;
+      if (made.kind.write_smaller != nullptr && !are_no_places(made)) return false;
+      if (made.kind.must_stay_accurate && !is_accurate(expected.output, *made.values)) return false;
       expected.learned = learned_for(expected, given);
       if (made.kind.elementwise_only) {
         const auto outputs = check::tensors_of(expected.output);
@@ -371,15 +363,15 @@ class EdgeValues final : public Check {
     }
   }
 
+  Oracle oracle_;
   OperandSets& operands_;
   std::uint64_t seed_;
   std::int64_t calls_;
   const check::CheckOptions& options_;
   bool gradients_ = c10::GradMode::is_enabled();
-  Implementation* baseline_ = nullptr;
   Learn learn_tolerances_ = {};
   /// Finds which operands are special.
-  std::optional<UnseenValues> source_ = {};
+  UnseenValues source_{oracle_.unseen_values(seed_)};
   std::vector<Learned> learned_ = {};
 };
 

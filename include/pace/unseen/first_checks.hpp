@@ -26,6 +26,7 @@
 #include "pace/unseen/each_operand.hpp"
 #include "pace/unseen/edge_values.hpp"
 #include "pace/unseen/gradients.hpp"
+#include "pace/unseen/oracle.hpp"
 #include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/expected.hpp"
 
@@ -61,6 +62,7 @@ class FirstChecks {
         options_(prepared.options),
         expected_(calls.expected),
         check_(calls.check),
+        oracle_{calls.baseline, operands_, *prepared.given, calls.expected, calls.check},
         learn_tolerances_(calls.learn_tolerances),
         took_(calls.took),
         bytes_(bytes_of(prepared.operands->given)) {}
@@ -69,9 +71,9 @@ class FirstChecks {
   [[nodiscard]] bool learn(Implementation& baseline, std::vector<std::string>& notes) {
     // A training step keeps changes of earlier ones, and takes its gradients itself.
     const bool is_step = baseline.phases() != nullptr;
-    if (!is_step) learn_edge_values(baseline, notes);
-    if (!is_step) learn_each_operand(baseline, notes);
-    if (!is_step) learn_gradients(baseline);
+    if (!is_step) learn_edge_values(notes);
+    if (!is_step) learn_each_operand(notes);
+    if (!is_step) learn_gradients();
     learn_draws(baseline);
     return !checks_.empty();
   }
@@ -87,7 +89,7 @@ class FirstChecks {
   [[nodiscard]] bool allowed_by(const CheckLimits& limits) const { return limits.allow(options_, took_, bytes_); }
 
   /// Not for a training step: the gradient of a tie is a convention.
-  void learn_edge_values(Implementation& baseline, std::vector<std::string>& notes) {
+  void learn_edge_values(std::vector<std::string>& notes) {
     constexpr int copies = 20;
     if (!allowed_by(limits_of_edge_values) || !EdgeValues::applies(check_)) return;
     const bool strict = options_.audit == Audit::strict;
@@ -96,29 +98,29 @@ class FirstChecks {
                       (strict ? ", for which too little memory is left." : "; try: --audit strict, which tries them."));
       return;
     }
-    auto check = std::make_unique<EdgeValues>(operands_, options_.seed, calls_in_a_row(), check_);
-    check->learn(baseline, expected_, *prepared_.given, learn_tolerances_);
+    auto check = std::make_unique<EdgeValues>(oracle_, options_.seed, calls_in_a_row());
+    check->learn(learn_tolerances_);
     checks_.push_back(std::move(check));
   }
 
-  void learn_each_operand(Implementation& baseline, std::vector<std::string>& notes) {
+  void learn_each_operand(std::vector<std::string>& notes) {
     constexpr double share_of_budget = 0.05, fewest_calls = 32, most_calls = 112;
     if (!allowed_by(limits_of_each_operand) || !EachOperand::applies(check_)) return;
-    auto check = std::make_unique<EachOperand>(baseline, operands_, *prepared_.given, expected_, check_,
-                                               SplitMix64(options_.check_seed + 1)(), options_.seed, learn_tolerances_);
+    auto check =
+        std::make_unique<EachOperand>(oracle_, SplitMix64(options_.check_seed + 1)(), options_.seed, learn_tolerances_);
     const double affordable = share_of_budget * options_.budget / std::max(took_, Nanoseconds(1));
     check->learn(static_cast<std::int64_t>(std::clamp(affordable, fewest_calls, most_calls)));
     if (auto note = check->note(); !note.empty()) notes.push_back(std::move(note));
     checks_.push_back(std::move(check));
   }
 
-  void learn_gradients(Implementation& baseline) {
+  void learn_gradients() {
     const auto& with_graph = expected_.with_graph;
     if (!allowed_by(limits_of_gradients) || !Gradients::applies(check_) ||
         std::ranges::find(with_graph, true) == with_graph.end())
       return;
-    auto check = std::make_unique<Gradients>(operands_, options_.seed, calls_in_a_row());
-    check->learn(baseline, *prepared_.given);
+    auto check = std::make_unique<Gradients>(oracle_, options_.seed, calls_in_a_row());
+    check->learn();
     checks_.push_back(std::move(check));
   }
 
@@ -156,6 +158,7 @@ class FirstChecks {
   const Options& options_;
   const Expected& expected_;
   const check::CheckOptions& check_;
+  Oracle oracle_;
   std::function<void(Expected&, const OperandSet&)> learn_tolerances_;
   Nanoseconds took_;  ///< by a call of the baseline
   double bytes_;

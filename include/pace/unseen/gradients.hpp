@@ -28,6 +28,7 @@
 #include "pace/subject/random_state.hpp"
 #include "pace/subject/write_values.hpp"
 #include "pace/unseen/check.hpp"
+#include "pace/unseen/oracle.hpp"
 #include "pace/values/value_structure.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/sensitivity.hpp"
@@ -48,16 +49,17 @@ class Gradients final : public Check {
                                       options.method == Method::float64_reference || options.method == Method::bitwise);
   }
 
-  /// `operands` must outlive it. A backward pass belongs to the last of `calls` calls in a row.
-  Gradients(OperandSets& operands, std::uint64_t seed, std::int64_t calls)
-      : operands_(operands), seed_(seed), calls_(calls) {}
+  /// A backward pass belongs to the last of `calls` calls in a row.
+  Gradients(const Oracle& oracle, std::uint64_t seed, std::int64_t calls)
+      : oracle_(oracle), operands_(oracle.operands), seed_(seed), calls_(calls) {}
 
-  /// Takes the baseline's gradients at unseen values, at the values of `original`, or at both. Learns nothing if the
+  /// Takes the baseline's gradients at unseen values, at the values given, or at both. Learns nothing if the
   /// backward pass throws, or if no graph leads to an operand that requires gradients.
-  void learn(Implementation& baseline, const OperandSet& original) {
+  void learn() {
+    Implementation& baseline = oracle_.baseline;
     try {
-      const auto given = original.clone();
-      const auto others = original.clone();
+      const auto given = oracle_.given.clone();
+      const auto others = oracle_.given.clone();
       const bool relied_on = move(others->tensors());
       learn_at(baseline, others, "unseen values of the operands");
       // A candidate may rely on special operands, and the values given may lie at a kink. Then being right at one of
@@ -304,6 +306,7 @@ class Gradients final : public Check {
     return {};
   }
 
+  Oracle oracle_;
   OperandSets& operands_;
   std::uint64_t seed_;
   std::int64_t calls_;

@@ -24,6 +24,7 @@
 #include "pace/check/tolerance.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
+#include "pace/unseen/oracle.hpp"
 #include "pace/values/unseen_values.hpp"
 #include "pace/verify/expected.hpp"
 #include "pace/verify/observed_call.hpp"
@@ -133,26 +134,24 @@ class WithoutRounding {
 }
 
 /// Whether rounding explains how `output` differs. Correct implementations differ where an output depends on the
-/// operands' last digits. `like` are operands of the same shapes, and `source` changes their last places. Leaves set 0
-/// with its first values. Throws if the device is lost, or if a comparison runs out of memory.
+/// operands' last digits. `source` changes their last places. Leaves set 0 with its first values. Throws if the device
+/// is lost, or if a comparison runs out of memory.
 [[nodiscard]] inline bool rounding_explains(const c10::IValue& output, const AnswerOnValues& known,
-                                            Implementation& baseline, const OperandSets& operands,
-                                            const OperandSet& like, const UnseenValues& source,
-                                            const check::CheckOptions& check) {
+                                            const Oracle& oracle, const UnseenValues& source) {
   // By chance, one change may leave a sum that cancels nearly as it is.
   constexpr std::uint32_t ways = 4;
-  const auto options = without_reference(check);
+  const auto options = without_reference(oracle.check);
   if (!may_be_rounding(output, options)) return false;
   const auto& expected = known.expected;
   std::vector<c10::IValue> moved;
   bool explains = false;
   try {
-    const auto changed = like.clone();
+    const auto changed = oracle.given.clone();
     const auto tensors = changed->tensors();
     for (std::uint32_t way = 0; way < ways && !explains; ++way) {
       for (std::size_t i = 0; i < tensors.size(); ++i) check::restore_tensor(known.values[i], tensors[i]);
       source.perturb(tensors, way);
-      moved.push_back(observe_call(baseline, operands, &tensors, known.seed, expected.output).at_return);
+      moved.push_back(observe_call(oracle.baseline, oracle.operands, &tensors, known.seed, expected.output).at_return);
       const c10::NoGradGuard no_grad;
       const auto adjusted = check::detail::with_clones(output, WithoutRounding(expected.output, output, moved));
       const auto learned = with_moves_of_numbers(expected.learned, expected.output, moved, options);
@@ -161,7 +160,7 @@ class WithoutRounding {
   } catch (...) {
     if (current_failure().device != Failure::Device::fine) throw;
   }
-  operands.restore_all(0);
+  oracle.operands.restore_all(0);
   return explains;
 }
 
