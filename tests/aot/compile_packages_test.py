@@ -14,7 +14,7 @@ from unittest import mock
 
 import compile_packages
 
-# Far longer than what is waited for takes on any machine; only a failing test waits for it.
+# Far longer than the awaited event takes on any machine. Only a failing test waits this long.
 A_LONG_TIME = 120
 
 

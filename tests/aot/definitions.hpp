@@ -81,9 +81,9 @@ inline pace::benches::aot::Definition convolution() {
           }};
 }
 
-/// Two outputs that gradients come for, of which one is a view of the other; outputs that are an input, a parameter,
-/// integers; a transposed input; a constant; an input that is written to when the backward still needs its old value; a
-/// parameter whose gradient is the one that comes in.
+/// Two outputs that receive gradients, one of them a view of the other; outputs that are an input, a parameter,
+/// integers. Further a transposed input, a constant, and an input that is overwritten while the backward still needs
+/// its old value. One parameter's gradient is the incoming one.
 inline pace::benches::aot::Definition odd() {
   const at::Tensor constant = at::arange(12, at::kFloat).reshape({3, 4});
   return {.name = "odd",

@@ -1,5 +1,5 @@
-// What is kept beside a package: files as they should be and as they should not, and, compiled by Inductor (about 40 s
-// on two cores), a package that announces what was recorded of it.
+// The files beside a package: good ones and broken ones. A package that Inductor compiles (about 40 s on two cores)
+// announces the facts recorded of it.
 #include "benches/files/aot/package_facts.hpp"
 
 #include <array>

@@ -190,7 +190,7 @@ TEST_CASE("compiled forwards and backwards do what autograd does", "[aot][traini
       why([&] { (void)inference.run(inputs); }),
       ContainsSubstring("the compiled inference of convolution was compiled for 7 operands, but called with 3"));
 
-  // What is kept of each model of a package.
+  // The facts kept for each model of a package.
   const auto described = store.find(traced[0], PackageKind::training);
   const auto forward_facts = pace::benches::aot::read_package_facts(described, "forward");
   const auto backward_facts = pace::benches::aot::read_package_facts(described, "backward");

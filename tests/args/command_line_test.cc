@@ -1,4 +1,4 @@
-// Command lines: every spelling, what is refused and how, the help.
+// Command lines: every spelling, the refusals and their messages, the help.
 #include "pace/args/command_line.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -379,7 +379,7 @@ TEST_CASE("what a candidate leaves behind when it throws is not held against tho
 
 TEST_CASE("an exception on values which pace made has the values and the remedy in its message") {
   FakeClock clock;
-  // The same in all runs of the test, since what is generated keeps that of the first one.
+  // The same in all runs of the test: the generated cases keep the tensor of the first run.
   const at::Tensor given = at::arange(16).sin().mul(2).view({4, 4});
   const auto add = [&](const at::Tensor& x) { return clock.advance(Nanoseconds(1000)), at::add(x, 1); };
   struct Case {

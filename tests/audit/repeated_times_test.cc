@@ -27,7 +27,7 @@ using pace::test::FakeClock;
 constexpr Nanoseconds us{1e3}, ms{1e6}, s{1e9};
 constexpr double share = 0.25;
 
-/// Pairs of which so many have the time `here`, and the others the time 51 us, as all have in the other process.
+/// Pairs where `slow` of `all` have the time `here`. The others have 51 us, as all have in the other process.
 std::vector<TimePair> pairs_with(std::size_t slow, Nanoseconds here, std::size_t all = 24) {
   std::vector<TimePair> pairs(all, {51 * us, 51 * us});
   for (std::size_t i = 0; i < slow; ++i) pairs[i].here = here;

@@ -169,7 +169,7 @@ TEST_CASE("what short calls take longer beside the rounds is the same for both s
   CHECK_THAT(speedup(1000, 2000, 500), WithinAbs(0.5, 1e-12));
   CHECK_THAT(speedup(1e6, 1e6 + 1e5, 5e5), WithinAbs(1e6 / 1.1e6, 1e-12));
   CHECK_THAT(speedup(1e5, 5e4, 5e4), WithinAbs(98.0 / 48, 1e-12));
-  // No call is taken to be shorter than in the rounds, by which it has no infinite speed.
+  // No call counts as shorter than in the rounds, so no speed is infinite.
   CHECK_THAT(speedup(3200, 2010, 1200, 200), WithinAbs(6, 1e-12));
   CHECK_THAT(speedup(3200, 1700, 1200, 200), WithinAbs(6, 1e-12));
   CHECK_THAT(speedup(5000, 1000, 1000, 1000), WithinAbs(5, 1e-12));

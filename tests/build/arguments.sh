@@ -19,7 +19,7 @@ _refuse_argument() {
 }
 
 # take_arguments WHAT PATTERN ARGUMENT...: ends the script with its usage for --help, and with 2 for an argument that
-# does not match the extended regular expression as a whole. WHAT says in words what is expected.
+# does not match the extended regular expression as a whole. WHAT says in words which arguments are expected.
 take_arguments() {
   local what=$1 pattern=$2 word
   shift 2

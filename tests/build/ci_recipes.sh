@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the scripts of examples/ci in a repository of its own, a copy of examples/first_gate, as a CI job would: gates
-# that pass and that fail, two commits of which one is slower. The files for CI systems are read as YAML, and call only
-# scripts and options that there are.
+# Runs the scripts of examples/ci as a CI job would, in a repository of its own, a copy of examples/first_gate. Gates
+# pass and fail, and one of two commits is slower. The files for CI systems are read as YAML, and call only scripts and
+# options that there are.
 #
 #   tests/build/ci_recipes.sh [BAZEL_ARGUMENT...]     such as --disk_cache=FOLDER
 set -uo pipefail
@@ -150,7 +150,7 @@ output=$(cd "$scratch/link" && env PACE="$scratch/stand-in" CODE=1 EVENTS= ARTIF
 code=$?
 ends_with 2 "a workspace behind a link"
 [[ $output == *"called: "*"cannot build //a at HEAD"* ]] || problem "a workspace behind a link: Bazel is not called in it"
-# The order of the processes, by a stand-in whose programs say of which side they are.
+# The order of the processes: stand-in programs print their side.
 mkdir -p "$scratch/order/third_party"
 cat >"$scratch/order/third_party/bazel" <<'CODE'
 #!/usr/bin/env bash

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# pace for a CMake project: examples/cmake with an installed pace, and with the lines of docs/build.md that fetch it;
-# what pace_add_test makes of a test, what it refuses, and which LibTorch is found. All of it in folders with blanks.
+# pace for a CMake project: examples/cmake with an installed pace, and with the lines of docs/build.md that fetch it.
+# Also the targets of pace_add_test, its refusals, and its choice of LibTorch. All of it in folders with blanks.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 # shellcheck source=tests/build/arguments.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds and tests with no CUDA toolkit and with a LibTorch that has no CUDA: the installed one seen through links,
-# without its CUDA libraries and without the two headers that a build without CUDA does not have. (Its other CUDA
-# headers are there in any LibTorch, so `__has_include` of those says nothing.)
+# Builds and tests with no CUDA toolkit and with a LibTorch that has no CUDA. Links show the installed LibTorch without
+# its CUDA libraries and without the two headers that only a CUDA build has. (Its other CUDA headers are there in any
+# LibTorch, so `__has_include` of those says nothing.)
 #
 #   tests/build/cpu_only.sh TARGET...        builds all, runs those that are tests
 set -euo pipefail

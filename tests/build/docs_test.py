@@ -3,7 +3,7 @@
 and C++ names. Each option that a program describes must be in its section of docs/command-line.md, and each one there
 must be described. What docs/coverage.md counts are its rows. Lines of prose have at most 120 columns.
 
-    tests/build/docs_test.py        prints `page:line: what is wrong`, a line each, and ends with 1 if there is any
+    tests/build/docs_test.py        prints `page:line: problem`, a line each, and ends with 1 if there is any
 """
 import os
 import re
@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# Plans, and histories, name what is not there.
+# Plans and histories name things that are not there.
 LINKS_ALONE = {"docs/architecture.md", "CHANGELOG.md"}
 # Options of Bazel and of Catch2; those with an underscore are Bazel's.
 OTHERS_OPTIONS = {"--config", "--jobs", "--list-tests", "--reporter"}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whether every C++ file is as clang-format would write it, every Python and shell script at least parses, and no line
-# of C++ and Python and no comment of shell scripts is longer than 120 columns. A line that is one word, such as an
+# Checks that clang-format would leave every C++ file as it is, and that every Python and shell script parses. No line
+# of C++ and Python and no comment of shell scripts may be longer than 120 columns. A line that is one word, such as an
 # address, cannot be split.
 #   tests/build/format_test.sh         prints the places that differ; exit code 1 if there are any
 #   tests/build/format_test.sh --fix   rewrites the files
@@ -15,7 +15,7 @@ command -v "$formatter" >/dev/null || {
   echo "format_test: $formatter is missing; PACE_CHECKS=1 third_party/bazel version installs it" >&2
   exit 1
 }
-# What is not added yet, too: a new file is looked at before it is committed.
+# Untracked files too: a new file is checked before it is committed.
 files() { git ls-files -z --cached --others --exclude-standard -- "$@"; }
 mapfile -d '' -t sources < <(files '*.hpp' '*.cc' '*.cu')
 ((${#sources[@]} > 0)) || { echo "format_test: no C++ file is under version control here" >&2; exit 1; }

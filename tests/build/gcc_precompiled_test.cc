@@ -1,5 +1,5 @@
-// GCC takes the header that was compiled ahead. If it does not like it, -Winvalid-pch makes that an error of this file;
-// if it lies where GCC does not look, or is not read first, that is said when this runs.
+// GCC takes the header that was compiled ahead. If GCC rejects it, -Winvalid-pch makes that an error of this file. If
+// GCC does not find it, or does not read it first, the test fails when it runs.
 #if defined(__clang__) || __has_include("benches/precompiled/nn.hpp.gch")
 constexpr bool lies_beside = true;
 #else

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whether pace compiles and gates with other versions of LibTorch: downloads the wheel of each, compiles all rooms of
-# the library and examples/cmake with its headers, and runs the gate with its libraries.
+# Checks that pace compiles and gates with other versions of LibTorch. It downloads the wheel of each, compiles all
+# rooms of the library and examples/cmake with its headers, and runs the gate with its libraries.
 #
 #   tests/build/libtorch_versions.sh VERSION...     such as 2.9.1 2.13.0; `newest` is the newest that pip can install
 #

@@ -49,7 +49,7 @@ TEST_CASE("a test knows the checkout that it was built in, and its commit") {
   REQUIRE(checkout != nullptr);
   CHECK(std::filesystem::exists(checkout + std::string("/WORKSPACE")));
   const auto commit = pace::report::read_environment().commit;
-  // What is no checkout, such as an unpacked archive, has none.
+  // A folder that is no checkout, such as an unpacked archive, has no commit.
   CHECK(commit == pace::report::commit_of(checkout));
   if (std::filesystem::exists(checkout + std::string("/.git"))) CHECK_FALSE(commit.empty());
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Rooms of benches use of each other what is public: no code names the namespace `detail` of another room, or includes
-a header behind the door of another one. Each room is in the table of docs/architecture.md. Bazel ignores the links that
-it leaves in the folders of examples."""
+"""Rooms of benches use only the public part of each other. No code names the namespace `detail` of another room, or
+includes a header behind another room's door. Each room is in the table of docs/architecture.md. Bazel ignores the links
+that it leaves in the folders of examples."""
 
 import re
 import subprocess
@@ -20,7 +20,7 @@ code = [path for path in listed if path.endswith((".hpp", ".cc")) and (ROOT / pa
 rooms = sorted({path.split("/")[1] for path in listed if path.count("/") == 2 and path.endswith("/BUILD")})
 assert len(code) > 200 and len(rooms) > 10, (code, rooms)
 
-# A name such as corpus::detail may be that of the library's room.
+# A name such as corpus::detail may belong to the library's room.
 own_names = [room for room in rooms if not (ROOT / "include/pace" / room).exists()]
 
 # Folders whose headers only their own room includes. The room's own headers are its door.

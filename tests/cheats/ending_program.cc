@@ -10,7 +10,7 @@
 
 namespace {
 
-/// A comparison whose candidate calls `end` the third time, and could never meet what is expected of it.
+/// A comparison whose candidate calls `end` the third time, and could never meet its expectation.
 template <class End>
 void compare(End end) {
   int calls = 0;

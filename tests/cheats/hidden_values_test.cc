@@ -317,7 +317,7 @@ TEST_CASE("the last bits of a timed output may be others, as everywhere") {
     comparison.check(check);
   };
   const auto third = [](Operand x) { return x.div(3).sin(); };
-  // A later call is by another formula, of which some last bits differ.
+  // A later call uses another formula, so some last bits differ.
   const auto later = [calls = 0](Operand x) mutable { return ++calls < 60 ? x.div(3).sin() : x.mul(1.0f / 3).sin(); };
   const auto x = at::randn({32, 64});
   REQUIRE_FALSE(third(x).equal(x.mul(1.0f / 3).sin()));
@@ -384,7 +384,7 @@ TEST_CASE("integers that keep a structure in unseen values are kept") {
   const at::Tensor order = at::randperm(32, at::kLong);
   require_rejected(run(gathered, with_fixed(gathered, order), input(), order),
                    "it is right for the operands given, but not for unseen values in the same memory");
-  // Lengths whose sum is that of the output's rows.
+  // Lengths whose sum is the number of the output's rows.
   const auto repeated = [](Operand x, Operand n) { return x.repeat_interleave(n, 0).sin(); };
   const at::Tensor lengths = at::tensor({3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4}, at::kLong);
   require_rejected(run(repeated, with_fixed(repeated, lengths), at::randn({20, 4}), lengths),
@@ -399,7 +399,7 @@ TEST_CASE("integers that keep a structure in unseen values are kept") {
   const auto kept = [=](Operand x, Operand, Operand by) { return product(x, columns, by); };
   require_rejected(run(product, kept, input(), columns, offsets),
                    "it is right for the operands given, but not for unseen values in the same memory");
-  // Bools of which as many are true as an output has elements.
+  // Bools: as many are true as an output has elements.
   const auto chosen = [](Operand x, Operand mask) { return x.masked_select(mask).sin(); };
   const at::Tensor mask = at::randperm(32, at::kLong).lt(11);
   require_rejected(run(chosen, with_fixed(chosen, mask), at::randn({32}), mask),

@@ -112,7 +112,7 @@ TEST_CASE("a walk along a list comes to its end") {
     require_accepted("list", baseline, until_the_end, at::randn({count}), list(count, end));
 }
 
-/// The sum of each run of rows, of which the lengths are given.
+/// The sum of each run of rows, with the given lengths.
 at::Tensor sums_of_runs(Operand x, Operand lengths) {
   at::Tensor out = at::zeros({lengths.numel()}, x.options());
   for (std::int64_t run = 0, row = 0; run < lengths.numel(); ++run)

@@ -419,7 +419,7 @@ std::vector<Variant> variants() {
       "an operand that is not used", {x, y}, [](Arguments& a) { return a[0].exp(); },
       [](Arguments& a) { return a[0].exp(); });
 
-  // Special operands, of which other ones have the same property.
+  // Special operands that pace replaces by others with the same property.
   add(
       "relying on a diagonal matrix, the identity", {at::eye(16), x}, [](Arguments& a) { return a[0].matmul(a[1]); },
       [](Arguments& a) { return a[1].mul(a[0].diagonal().unsqueeze(1)); });
@@ -501,7 +501,7 @@ std::vector<Variant> variants() {
         [=](Arguments& a) { return at_places(a[0], a[1].remainder(16)); },
         [=](Arguments& a) { return at_places(a[0], a[1]); });
   }
-  // Integers that follow from those of another operand, by which candidates find places.
+  // Integers derived from another operand's. Candidates find places by them.
   const auto experts = at::randint(0, 8, {64}, at::kLong);
   const auto tokens = experts.bincount({}, 8);
   const auto rows = at::randn({64, 8});
@@ -1089,7 +1089,7 @@ std::vector<Variant> variants() {
         return g;
       },
       [](Arguments& a) { return a[0].detach().mul(2); });
-  // What is derived from operands that stay is kept for their versions, from several of them as well.
+  // Values derived from operands that stay are kept for their versions, from several of them as well.
   const auto versions_of = [](const Arguments& a, std::size_t first) {
     std::vector<std::pair<const void*, std::int64_t>> found;
     for (std::size_t i = first; i < a.size(); ++i) found.emplace_back(a[i].const_data_ptr(), a[i]._version());

@@ -503,7 +503,7 @@ TEST_CASE("honest noise is as fast on unseen values, and its claim passes") {
 }
 
 TEST_CASE("random numbers of operands that have no other values leave a claim open, unless that is declared") {
-  // Integers in order, of which pace draws no others, and values that the baseline takes alone.
+  // Integers in order (pace draws no others), and values that the baseline takes alone.
   const at::Tensor given = GENERATE(at::arange(512), at::randn({32, 16}));
   const bool declared = GENERATE(false, true);
   CAPTURE(given.scalar_type(), declared);

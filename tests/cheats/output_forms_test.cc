@@ -1,5 +1,5 @@
-// Cheats by the form of an output: sparse and nested ones that share memory or are in no order, numbers
-// of less precision, and random numbers whose means lie in the wrong places.
+// Cheats by the form of an output: sparse and nested ones that share memory or are in no order, numbers of less
+// precision. Also random numbers whose means lie in the wrong places.
 #include <sys/mman.h>
 
 #include <cstddef>
@@ -200,7 +200,7 @@ TEST_CASE("random numbers of the same distributions from other generators") {
   const auto noise = [](const at::Tensor& t) { return t.add(at::empty_like(t).log_normal_()); };
   require_accepted(run_declared(
       by_random, noise, [=](const at::Tensor& t) { return t.add(at::empty_like(t).log_normal_(1, 2, own)); }, x));
-  // What is no random number differs by rounding.
+  // An element that is no random number differs by rounding.
   const auto masked = [](const at::Tensor& t) { return t.mul(0.1).div(3).mul(at::rand_like(t).lt(0.99)); };
   require_accepted(run_declared(
       by_random, masked,

@@ -1,4 +1,4 @@
-// Cheats that return the same memory from several calls, and spare that of an output for each.
+// Cheats that return the same memory from several calls, and save allocating an output for each.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -61,7 +61,7 @@ TEST_CASE("one output buffer for all calls, or a few in turn") {
 }
 
 TEST_CASE("... from a call on that lies in the rounds") {
-  // After the first calls, of which there are fewer.
+  // After the first calls, which are fewer.
   constexpr int first_calls = 500;
   require_rejected(run(honest, InTurn(1, first_calls), input()),
                    "not in a timed call: a later call overwrites output tensor 0");
@@ -171,7 +171,7 @@ TEST_CASE("a declaration does not spare a candidate the look at calls on unseen 
     return elsewhere >= 1 && elsewhere <= 3 ? out.zero_() : out;
   };
   const auto declare = [](auto& each) {
-    // Samples of five to ten calls on unseen values, of which the last one is none of those.
+    // Samples have five to ten calls on unseen values, so the last call is none of the wrong ones.
     auto options = short_run();
     options.check_seed = 1;
     options.budget = Nanoseconds(2e7);

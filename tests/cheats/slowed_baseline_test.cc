@@ -209,7 +209,7 @@ TEST_CASE("with threads there is no other process: a slowdown that a machine may
 
 namespace {
 
-/// Two threads on a machine of two cores, of which others take a share from the candidate's first call on, when the
+/// Two threads on a machine of two cores. Others take a share of it from the candidate's first call on, when the
 /// baseline begins to take 4 times as long.
 pace::Result compare_beside_others(FaultyMachine& machine, double others, const pace::Options& options = {}) {
   at::set_num_threads(2);
@@ -365,7 +365,7 @@ TEST_CASE("a baseline that is slow where its outputs happen to lie is not slowed
 }
 
 TEST_CASE("a candidate that keeps an answer and slows the baseline on all unseen values") {
-  // With two threads there is no other process, and what is slowed to twice its time is let through.
+  // With two threads there is no other process, and a baseline slowed to twice its time passes.
   const int threads = GENERATE(1, 2);
   CAPTURE(threads);
   at::set_num_threads(threads);

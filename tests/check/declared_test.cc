@@ -177,7 +177,7 @@ TEST_CASE("random numbers that repeat, or depend on each other, are another dist
   const auto pairs = at::randn({32, 64}).repeat_interleave(2, 0).add(at::randn({64, 64}).mul(1e-3));
   CHECK_THAT(distribution_problem(noise, pairs), ContainsSubstring("64 apart correlate"));
   CHECK_THAT(distribution_problem(noise, pairs.t()), ContainsSubstring("1 apart correlate"));
-  // What is common to both is no fault.
+  // An error common to both is no fault.
   const auto trend = at::arange(64.0).mul(0.1), one = at::randint(0, 8, {64, 64}, at::kLong);
   CHECK(distribution_problem(noise.add(trend), at::randn({64, 64}).add(trend)).empty());
   CHECK(distribution_problem(one, at::randint(0, 8, {64, 64}, at::kLong)).empty());

@@ -89,7 +89,7 @@ TEST_CASE("on a device: identical means the same bits") {
   // Other strides, the same values in their places.
   const at::Tensor matrix = doubles({1, 2, 3, 4, 5, 6}).view({2, 3});
   CHECK(detail::surely_identical(matrix.t(), matrix.t().contiguous()));
-  // What is not compared is neither identical nor different.
+  // Outputs that are not compared are neither identical nor different.
   CHECK(detail::identical_bits(x, x.clone()) == true);
   CHECK(detail::identical_bits(x, doubles({1, nan, inf})) == false);
   CHECK(detail::identical_bits(x, x.view({3, 1})) == false);

@@ -19,7 +19,7 @@ using Method = pace::check::CheckOptions::Method;
 
 namespace {
 
-/// pace's, of which a failing check prints the message.
+/// pace's match; a failing check prints its message.
 Match matched(const c10::IValue& expected, const c10::IValue& actual, const CheckOptions& options = {}) {
   Match match = pace::check::outputs_match(expected, actual, options);
   UNSCOPED_INFO(match.message);

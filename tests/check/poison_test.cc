@@ -127,7 +127,7 @@ TEST_CASE("under PoisonedAllocations every allocation is poison, and only then")
     const PoisonedAllocations poisoned;
     for (const auto dtype : every_dtype) CHECK(looks_poisoned(at::empty({5, 7}, dtype)));
     CHECK(looks_poisoned(at::empty({1 << 20}, at::kFloat)));  // beyond what malloc keeps
-    CHECK(at::zeros({100}).equal(at::zeros({100})));          // what is written is as written
+    CHECK(at::zeros({100}).equal(at::zeros({100})));          // written memory keeps its values
     CHECK(at::empty({0}).numel() == 0);
     CHECK((at::arange(10, at::kFloat) * 2).sum().item<float>() == 90);
   }

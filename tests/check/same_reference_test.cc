@@ -40,7 +40,7 @@ double multiplier(std::int64_t elements, const SameOptions& options, at::ScalarT
   return error_multiplier(dtype, elements, one_by_one, options);
 }
 
-/// Does a result pass whose error is `times` that of the reference? (Exact is 1, the reference 1.25 everywhere.)
+/// Does a result pass if its error is `times` the reference's? (Exact is 1, the reference 1.25 everywhere.)
 bool passes(std::vector<std::int64_t> shape, double times, const SameOptions& options = {}) {
   return run(at::full(shape, 1.25f), at::full(shape, 1 - 0.25 * times, at::kFloat), at::full(shape, 1.0, at::kDouble),
              options)
@@ -119,7 +119,7 @@ TEST_CASE("force_max_multiplier: 10 for every size") {
 }
 
 TEST_CASE("the bound is multiplier * reference error + tol / 10") {
-  // No reference error: what is left is tol / 10. allclose at 1e-4 fails on the first element alone, by 0.0625;
+  // No reference error: tol / 10 is left. allclose at 1e-4 fails on the first element alone, by 0.0625;
   // the root mean square over 1024 elements is 0.0625 / 32 = 0.001953125.
   auto res = at::zeros({1024}, at::kFloat);
   res[0] = 0.0625;

@@ -503,7 +503,7 @@ TEST_CASE("a claim passes on nothing of which outputs were not compared, with th
                             .run(clock);
   CHECK_FALSE(declared["new"].uncompared);
   CHECK(declared["new"].judgements.at(0).verdict == pace::Verdict::passed);
-  // Outputs that are NaN in places, those beside an empty one, and what is written to operands are compared.
+  // Outputs that are NaN in places, those beside an empty one, and changes to operands are compared.
   const auto in_place = [](const at::Tensor& x) { x.neg_(); };
   const auto with_both = [](const at::Tensor& x) {
     return std::vector<at::Tensor>{x.sqrt(), x.slice(0, 0, 0).clone(), x.add(1)};

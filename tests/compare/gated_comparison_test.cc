@@ -266,8 +266,8 @@ TEST_CASE("a verdict takes the least duration, past a shorter budget, and counts
   }
 }
 
-/// A guarded candidate as fast as its baseline, for a hundred times the noise, but for calls that take a hundred times
-/// as long: of both sides, or of the candidate alone.
+/// A guarded candidate as fast as its baseline, at a hundred times the noise. A `share` of the calls takes a hundred
+/// times as long: on both sides, or on the candidate's alone.
 pace::Result stalling(bool both, double share, std::uint64_t seed) {
   Machine machine(seed);
   pace::test::Random random(seed + 1000);
@@ -362,7 +362,7 @@ struct WithBudget {
   WithBudget& operator=(const WithBudget&) = delete;
 };
 
-/// A comparison of two implementations of equal time, of which the candidate is expected to be so.
+/// A comparison of two implementations of equal time. The candidate is expected to be equal.
 pace::Result compare_equal(Machine& machine, const std::vector<pace::Expectation>& expectations) {
   auto comparison = pace::compare("equal");
   comparison.options(many_rounds())

@@ -50,7 +50,7 @@ std::string said(const std::string& of, const std::string& one) { return said(of
 
 at::Tensor doubled(const at::Tensor& x) { return x.mul(2); }
 
-/// Notes of a comparison of `baseline` with `candidate` on `operands`, each call of which takes 100 ns.
+/// Notes of a comparison of `baseline` with `candidate` on `operands`. Each call takes 100 ns.
 template <class F, class G, class... Operands>
 std::vector<std::string> notes_of(const CheckOptions& check, const Options& options, F baseline, G candidate,
                                   const Operands&... operands) {

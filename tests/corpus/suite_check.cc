@@ -1,4 +1,5 @@
-// Reads a directory of recorded operator inputs and prints what is in it, how fast and in how much memory. By hand:
+// Reads a directory of recorded operator inputs and prints its contents, the speed of reading and the
+// memory used. By hand:
 //   suite_check DIRECTORY [--operators N] [--distinct N] [--calls N]
 // The numbers are what Compat loading must find; a difference, a reject or a changed text makes the exit code 1.
 #include <sys/resource.h>

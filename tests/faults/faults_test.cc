@@ -367,8 +367,8 @@ TEST_CASE("load that a machine always has, and a hiccup, change no verdict") {
   CHECK(judgement.verdict == pace::Verdict::passed);
 }
 
-/// A claim on a candidate of 1 us against a baseline of 2 us, by a clock that takes `first_reading` to be read at the
-/// beginning of each sample, and that shows `rate` seconds in a second of the candidate.
+/// A claim on a candidate of 1 us against a baseline of 2 us. The clock takes `first_reading` for its first reading in
+/// each sample, and shows `rate` seconds in a second of the candidate.
 pace::Judgement claim_by_clock(Nanoseconds first_reading, double rate) {
   FaultyMachine machine;
   machine.first_reading = first_reading;

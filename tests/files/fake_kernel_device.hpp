@@ -106,7 +106,7 @@ class FakeKernelDevice final : public loaders::KernelDevice {
 
 }  // namespace detail
 
-/// `gpu` must outlive what is opened.
+/// `gpu` must outlive the opened device.
 [[nodiscard]] inline loaders::OpenKernelDevice open_fake(FakeGpu& gpu) {
   return [&gpu](c10::Device) -> std::unique_ptr<loaders::KernelDevice> {
     return std::make_unique<detail::FakeKernelDevice>(gpu);

@@ -622,7 +622,7 @@ TEST_CASE("sizes that a formula of an exported program gives are checked") {
       Content(program_of(scratch, "Pow(" + symbol + ", Integer(2))", symbol)), "model");
   CHECK_THROWS_WITH(square.check({at::ones({4}, at::kDouble), at::ones({2})}),
                     ContainsSubstring("argument 'x': expected float32[Pow(s1, 2)] on cpu, found float64[4] on cpu"));
-  // The device is that of the run, and so is the message's.
+  // The device is the run's, and so is the message's.
   CHECK_NOTHROW(facts.check({at::ones({5}), at::ones({2})}, {.moved_to = c10::Device(at::kCPU)}));
   CHECK_THROWS_WITH(facts.check({at::ones({5}), at::ones({2})}, {.moved_to = c10::Device(at::kCUDA, 0)}),
                     ContainsSubstring("on cpu, found float32[5] on cuda:0"));

@@ -1,4 +1,4 @@
-// What is kept beside a package: a file is read, or refused with its name, and figures are in their ranges.
+// The files beside a package: a file is read, or refused with its name, and figures are in their ranges.
 #include <unistd.h>
 
 #include <filesystem>

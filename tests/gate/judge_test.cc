@@ -579,7 +579,7 @@ TEST_CASE("an open question says what would settle it") {
   evidence.centre = 0.001;
   evidence.deviation = 0.01;
   evidence.p_above = 0.5;
-  // ln 1000 + 2.3 nats at ln 2 (1 - exp(-0.01 / (2 ln 2))) = 0.00498 a cycle: 1849 cycles, of which 100 are there.
+  // ln 1000 + 2.3 nats at ln 2 (1 - exp(-0.01 / (2 ln 2))) = 0.00498 a cycle: 1849 cycles, 100 of them are there.
   const auto forecast = pace::gate::forecast(evidence, demand, 1e-3, 1e-2);
   CHECK(forecast.more == 1749);
   CHECK_FALSE(forecast.hopeless);

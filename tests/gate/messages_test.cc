@@ -1,4 +1,4 @@
-// Every message of a judgement, whole and once, to be read as a user reads it: what is the case, `why:`, `try:`.
+// Every message of a judgement, whole and once, to be read as a user reads it: the verdict, `why:`, `try:`.
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -23,7 +23,7 @@ using pace::SpeedupAtLeast;
 using rows::sampled;
 using rows::stalling;
 
-/// A heading, and what is said of `row` by `expectation`.
+/// A heading, and the judgement of `row` by `expectation`.
 std::string said(const std::string& of, const Expectation& expectation, const ImplementationResult& row) {
   constexpr std::size_t width = 110;
   const auto judgement = expectation.judge(row);

@@ -23,7 +23,7 @@ inline pace::ImplementationResult measured(const std::string& name) {
   return row;
 }
 
-/// A candidate of which only a summary is left.
+/// A candidate known by its summary alone.
 inline pace::ImplementationResult summary(double low, double median, double high) {
   auto row = measured("fused");
   row.speedup.emplace();
@@ -50,8 +50,8 @@ inline pace::ImplementationResult sampled(double speedup, double noise, std::siz
   return row;
 }
 
-/// A candidate as fast as a baseline of 1 ms, both with noise of 1 %, but for every sample of which `stalls(i)` says
-/// that it takes `factor` times as long.
+/// A candidate as fast as a baseline of 1 ms, both with noise of 1 %. Each sample where `stalls(i)` is true takes
+/// `factor` times as long.
 template <class Stalls>
 pace::ImplementationResult stalling(std::size_t cycles, double factor, Stalls stalls, std::uint64_t seed = 1) {
   auto row = measured("fused");

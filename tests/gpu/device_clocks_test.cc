@@ -79,7 +79,7 @@ TEST_CASE("a call that waits for the device is released, halves the batch, and i
   CHECK(clock.sample(subject, 0, 4) == 16us);
   CHECK(device.blocks == blocks);
 
-  // What is compared with it is timed in the same way.
+  // Its rival is timed in the same way.
   FakeSubject other{device, 3us};
   CHECK(clock.sample(other, 0, 4) == 13us);
   CHECK(device.blocks == blocks);
@@ -113,7 +113,7 @@ TEST_CASE("a graph is captured once for a subject, its operands and a number of 
     CHECK(device.log == Log{"begin_capture", "launch", "launch", "launch"});
     CHECK(clock.sample(subject, 1, 4) == 12us);
     CHECK(clock.sample(subject, 0, 6) == 18us);
-    // The graph of 4 calls on set 0 went when that of 6 came.
+    // The graph of 4 calls on set 0 went when the graph of 6 came.
     CHECK(device.log == Log{"begin_capture", "launch", "launch", "launch", "begin_capture", "launch", "launch",
                             "destroy graph", "begin_capture", "launch", "launch"});
     CHECK(device.current_stream() == FakeDevice::Stream{0});

@@ -1,4 +1,4 @@
-// FakeDevice: a device that only keeps books: queues in simulated time, what is alive, and the order of calls.
+// FakeDevice: a device that only keeps books: queues in simulated time, the live resources, and the order of calls.
 #pragma once
 
 #include <algorithm>
@@ -338,7 +338,7 @@ class FakeDevice {
 
 static_assert(pace::gpu::Device<FakeDevice> && pace::gpu::TracesActivities<FakeDevice>);
 
-/// An operation of `device.work(duration)`, which writes down what is done with it.
+/// An operation of `device.work(duration)`, which writes down each call made on it.
 struct FakeSubject : pace::timing::Subject {
   explicit FakeSubject(FakeDevice& on, Nanoseconds takes = Nanoseconds(3000)) : device(on), duration(takes) {}
 

@@ -1,4 +1,4 @@
-// The profiler, the wall and the host clock on a device that only keeps books, and what is made of their times.
+// The profiler, the wall and the host clock on a device that only keeps books, and the figures made of their times.
 #include <catch2/catch_test_macros.hpp>
 
 #include "pace/gpu/event.hpp"

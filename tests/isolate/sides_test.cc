@@ -57,7 +57,7 @@ struct Shared {
   std::atomic<int> exits{0};
   /// Processes in which the candidate ran first and last, and the first one in which the baseline ran.
   std::atomic<pid_t> of_candidate{0}, of_candidate_last{0}, of_baseline{0};
-  /// Calls of the baseline in this process, in that of the candidate, and in any in which `changed` was set.
+  /// Calls of the baseline in this process, in the candidate's, and in any where `changed` was set.
   std::atomic<int> baseline_here{0}, baseline_there{0}, baseline_changed{0};
 };
 
@@ -99,7 +99,7 @@ using Step = std::function<void(int call)>;
 /// Each process has its own.
 int changed = 0;
 
-/// What exit() runs, and what is counted there; null: nothing is.
+/// Counts handlers that exit() runs; null: nothing counts them.
 std::atomic<int>* exits = nullptr;
 const int registered = std::atexit([] {
   if (exits != nullptr) ++*exits;
@@ -331,7 +331,7 @@ TEST_CASE("a candidate that keeps a part of its answer has no claim") {
   CHECK(row.acceptable() != keeps);
 }
 
-/// A clock of the host's, by which time in another process counts as well.
+/// A clock of the host's that also counts time in another process.
 class HostClock final : public SharedClock {
  public:
   using SharedClock::SharedClock;

@@ -148,7 +148,7 @@ TEST_CASE("a number of warm-up iterations is made however long they take, unless
   CHECK(whole["old"].warm_up_iterations == 10);
   CHECK(whole["new"].warm_up_iterations == 10);
   CHECK_THAT(join(whole.notes), !ContainsSubstring("warm-up"));
-  // An eighth of what is left after the first calls, for each.
+  // An eighth of the time left after the first calls, for each.
   const auto cut = run(100 * s);
   CHECK(cut["old"].warm_up_iterations < 10);
   for (const std::string name : {"old", "new"})

@@ -339,7 +339,7 @@ TEST_CASE("bandwidths of all kernels, each time that one runs, and of the whole"
       fakes.said() ==
       "kernels: --profile-bandwidth: gemm is not in the summary of bandwidths: how many bytes it moves is not known\n");
 
-  // With --compat, the time is that of PyTorch's timer, which the third kernel does not have.
+  // With --compat, the time comes from PyTorch's timer, which the third kernel does not have.
   fakes.report.kernels[2].bytes = 4e6;
   fakes.report.kernels[1].compatible = 75us;
   const std::string compatible = (fakes.run({"-k", "--compat"}), fakes.printed());
@@ -376,7 +376,7 @@ TEST_CASE("bandwidths of the kernels whose names begin with a match") {
   fakes.report.kernels[2].bytes.reset();
   CHECK(fakes.run({"-k", "--profile-bandwidth=gemm"}) == 1);
   CHECK_THAT(fakes.said(), EndsWith("no kernel has a known bandwidth; there is no summary\n"));
-  // What is missing does not become what a gate found.
+  // A missing kernel does not become a finding of the gate.
   CHECK(fakes.run({"-k", "--profile-bandwidth=gemm", "--kernels-at-most", "2"}) == 1);
 }
 

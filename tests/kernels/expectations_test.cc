@@ -144,7 +144,7 @@ TEST_CASE("kernels that are not listed are not judged to be fine") {
     CHECK_THAT(judgement.message,
                ContainsSubstring("not all that is in the bodies of conditional nodes is known; of the rest: "));
   }
-  // What is listed is too much already.
+  // The listed kernels alone are too many already.
   CHECK(judged(pace::AtMost(pace::kernel::Count::kernels, 1)).verdict == Verdict::failed);
   CHECK(judged(pace::AtMost(pace::kernel::Count::registers, 31)).verdict == Verdict::failed);
   // The number of kernels is known of those that ran, each as often as it ran.

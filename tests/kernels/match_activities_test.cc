@@ -92,7 +92,7 @@ TEST_CASE("kernels that are no nodes of the graph are listed as often as they ra
   pace::kernel::KernelReport report;
   report.kernels.resize(3);
   for (std::size_t i = 0; i < 3; ++i) report.kernels[i].name = names[i];
-  // The other listed kernel, of which there are too many records, has no time.
+  // The other listed kernel has no time: there are too many records of it.
   for (const std::size_t i : {0U, 2U}) report.kernels[i].profiled = pace::kernel::KernelTime{};
   add_kernels_of_bodies(report, unlisted);
   CHECK(report.notes.empty());

@@ -1,4 +1,4 @@
-// What LibTorch really announces, and what is made of it.
+// LibTorch's real announcements, and the ranges made of them.
 #include <thread>
 
 #include <ATen/core/grad_mode.h>

@@ -38,8 +38,8 @@ struct Fixture {
       state = 1;
     };
   }
-  /// Times builds of these texts. Each takes 5 us, and 1 us on a state that a launch has used up; `loaded` changes what
-  /// is loaded.
+  /// Times builds of these texts. Each takes 5 us, and 1 us on a state that a launch has used up; `loaded` changes the
+  /// loaded code.
   std::vector<Configuration> time(const std::vector<std::string>& texts,
                                   const std::function<void(const std::string&, LoadedBuild&)>& loaded = {}) {
     std::vector<Build> builds;

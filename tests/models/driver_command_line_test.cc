@@ -1,4 +1,4 @@
-// The options of the models' bench: each into its setting, what does not go together, and what is refused.
+// The options of the models' bench: each into its setting, those that do not go together, and the refusals.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -247,7 +247,7 @@ TEST_CASE("each option has an effect") {
   for (const auto& [words, is_so] : cases) {
     CAPTURE(words);
     CHECK(is_so(parse(words)));
-    // Fails for an option that does nothing; these two are about what is so without them.
+    // Fails for an option that does nothing. These two ask for the default behaviour.
     if (words != Strings{"--export-aot-inductor"} && words != Strings{"--output=o.csv", "--inductor"})
       CHECK_FALSE(is_so(nothing));
     take(words);

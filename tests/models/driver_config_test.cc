@@ -1,4 +1,4 @@
-// The YAML file: every section of torchbench.yaml, anchors, and what is wrong with its line.
+// The YAML file: every section of torchbench.yaml, anchors, and each mistake with its line.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_container_properties.hpp>

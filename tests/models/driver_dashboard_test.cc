@@ -227,7 +227,7 @@ TEST_CASE("changes since an earlier run, and not those alone that cross a thresh
   // Intervals say more than a share.
   CHECK(changes(figures("a,2.00,1.99,2.01,1,1\n"), figures("a,2.04,2.03,2.05,1,1\n")) == "speedup a 2.000 2.040\n");
   CHECK(changes(figures("a,2.00,1.50,2.50,1,1\n"), figures("a,2.40,2.00,2.80,1,1\n")) == "");
-  // What is wrong now has no speed-up, and models come and go.
+  // A model that is wrong now has no speed-up, and models come and go.
   CHECK(changes(figures("a,2,0,0,1,1\nold,1,0,0,1,1\n", "a,pass\nold,pass\n"),
                 figures("a,2,0,0,1,1\nnew,1,0,0,1,1\n", "a,fail_accuracy\nnew,pass\n")) ==
         "accuracy a pass fail_accuracy\nspeedup a 2.000 0.000\nmodel new - there\nmodel old there -\n");

@@ -335,7 +335,7 @@ TEST_CASE("a run goes on from an interrupted one") {
   CHECK(bench.csv() == header + "cpu,better" + good_figures + "cpu,good" + good_figures +
                            "cpu,throws,0,0.000000,0.000000,0,0,0,0,fail_to_run,failed\n");
   CHECK(bench.log().size() == 4);
-  // What is left of a row is no row.
+  // The rest of a row is no row.
   const auto whole = bench.csv();
   std::filesystem::resize_file(bench.scratch / "r.csv", whole.size() - 8);
   CHECK(bench.performance({"-k", "better|good|throws", "--resume"}) == 0);
@@ -360,7 +360,7 @@ TEST_CASE("a run goes on from an interrupted one") {
     CHECK(bench.performance({"-k", "good", "--resume"}) == 1);
     CHECK_THAT(bench.printed, ContainsSubstring("machine: \"mine\" there, 'another' here"));
   }
-  // What was cut off in the middle of a line does no harm; what is no record at all does.
+  // A line cut off in the middle does no harm; a file that is no record at all does.
   const std::string records = bench.scratch.read("r.json");
   (void)bench.scratch.write("r.json", records.substr(0, records.size() - 9));
   CHECK(bench.performance({"-k", "good", "--resume"}) == 0);
@@ -752,7 +752,7 @@ TEST_CASE("a dry run says which models would be run, for how long and to which f
                                               (bench.scratch / "r.csv") + "\ndry run: nothing was measured\n"));
   CHECK_THAT(bench.printed, !ContainsSubstring("2.000x"));
   CHECK(bench.csv() == before);
-  // What is wrong fails it as it fails a run.
+  // A mistake in the options fails a dry run as it fails a run.
   CHECK(bench.performance({"--only=unknown", "--dry-run"}) == 1);
   CHECK(bench.performance({"-k", "good", "--dry-run", "--backend=warp"}) == 1);
   CHECK(bench.performance({"-k", "good", "--dry-run", "--batch-size-file=/nonexistent"}) == 1);

@@ -171,7 +171,7 @@ TEST_CASE("each filter and each exclusion is about some model") {
   refuses({.excluded = {"zebra"}}, "--exclude: no model matches 'zebra" + there);
   refuses({.excluded_exactly = {"resnet5"}}, "--exclude-exact: no model matches 'resnet5" + there);
   refuses({.filters = {"bert"}, .suite = Suite::timm}, "--filter: no model matches 'bert'; there are mixer");
-  // What is excluded everywhere may be in another suite.
+  // A model that is excluded everywhere may be in another suite.
   Dependencies dependencies;
   dependencies.selection = {.excluded = {"bert"}, .excluded_exactly = {"vgg16"}, .suite = Suite::timm};
   CHECK(dependencies.names() == Strings{"mixer"});

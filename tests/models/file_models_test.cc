@@ -175,7 +175,7 @@ TEST_CASE("a batch of another size is the given one cut, or its last sample agai
   CHECK(at::equal(more.tensors()[0][5], x[4]));
   CHECK(at::equal(more.tensors()[0][6], x[4]));
   CHECK(more.inputs().kwargs[0].second.toTensor().size(0) == 7);
-  // A program may have sizes that depend on the batch: here 2 * n + 1 beside n, of which the first is the batch.
+  // A program may have sizes that depend on the batch: here 2 * n + 1 beside n, and the first is the batch.
   const BatchedInputs both(
       pace::benches::loaders::CallInputs({.args = {at::randn({5, 6}), at::randn({2}), at::randn({5})}, .kwargs = {}}),
       {{.number = 0, .times = 2, .plus = 1}, {.number = 1}});

@@ -175,8 +175,8 @@ def _weighted_sum(key, tensor):
 
 
 def projections(key, tensors):
-    """The norm of all tensors together, and four weighted sums of them, in which each counts as much as the others, and
-    those that are nothing but rounding count for nothing."""
+    """The norm of all tensors together, and four weighted sums of them. Each tensor counts as much as the others, and
+    one that is only rounding counts for nothing."""
     norms = [tensor.norm().item() for tensor in tensors]
     total = sum(norm * norm for norm in norms) ** 0.5
     sums = []

@@ -1,6 +1,6 @@
 // Models of the zoo against torchvision's, transformers' and timm's: equal answers, losses and gradients, within
-// a tolerance for each, on equal weights and inputs. reference_outputs.py has computed what is expected and
-// names both.
+// a tolerance for each, on equal weights and inputs. reference_outputs.py has computed the expected figures and names
+// both.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -76,8 +76,8 @@ ModelEntry restless(
 
 void fail(const char* words) { throw std::runtime_error(words); }
 
-// Calls of a model, with two iterations a run: 1 when it is loaded, 2 and 3 in float64, 4 and 5 in eager's first run, 6
-// and 7 in its second.
+// Calls of a model with two iterations a run: 1 when it is loaded, 2 and 3 in float64. Calls 4 and 5 are eager's first
+// run, 6 and 7 its second.
 constexpr int in_float64 = 2, in_first_run = 4, in_second_run = 6;
 
 TEST_CASE("pass, in inference and training, in every precision", "[models]") {

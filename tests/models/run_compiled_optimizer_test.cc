@@ -59,7 +59,7 @@ TEST_CASE("the compiled step of Adam is eager's, step after step", "[models]") {
   const auto first = found.front().detach().clone(), last = found.back().detach().clone();
   for (int step = 0; step < 3; ++step) {
     CAPTURE(step);
-    // The last parameter has no gradient; that of the first lies in memory in another order in the second step.
+    // The last parameter has no gradient. The first one's gradient has another order in memory in the second step.
     for (std::size_t i = 0; i + 1 < found.size(); ++i) {
       const at::Tensor gradient = at::randn_like(found[i].detach());
       expected[i].mutable_grad() = gradient.clone();

@@ -162,7 +162,7 @@ TEST_CASE("the sizes of a schedule lie around the model's own, within what all s
   CHECK(around(2, {2, any}) == Sizes{3});
   CHECK(around(100, {96, 104}) == Sizes{96, 98, 102, 104});
   CHECK(around(100, {100, 100}).empty());
-  // Multiples alone, of which at least those next to the own one.
+  // Multiples alone, with at least those next to the own one.
   CHECK(around(100, {2, any, 4}) == Sizes{80, 88, 108, 120});
   CHECK(around(101, {2, any, 4, 1}) == Sizes{81, 89, 109, 121});
   CHECK(around(10, {2, any, 4, 2}) == Sizes{6, 14});

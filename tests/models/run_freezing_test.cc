@@ -1,4 +1,4 @@
-// --freezing: parameters as constants of compiled code, with what is folded into them.
+// --freezing: parameters as constants of compiled code, and the tensors folded into them.
 #include "benches/models/run/run_model.hpp"
 
 #include <cstddef>
@@ -126,7 +126,8 @@ TEST_CASE("with freezing a batch norm is folded into its convolution, and the pa
   accurate();
   CHECK(cache.news().size() == 1);
 
-  // What the instance's parameters become later is of no matter to the code, and what is written to is written to.
+  // Later changes of the instance's parameters do not reach the code, and buffers that it writes to are still written
+  // to.
   const auto base = make_instance(entry, {.batch_size = 2});
   const auto made = find_backend("aot_inductor").make(copy_instance(base), {&settings, {}});
   CHECK(made.folded);

@@ -1,4 +1,4 @@
-// Instances of models: what they are cast to, how they are copied, what is made of their outputs.
+// Instances of models: their casts, their copies, and the tensors made of their outputs.
 #include "benches/models/run/precision.hpp"
 #include "benches/models/run/step.hpp"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The checkers and summaries as programs: what they print, where it cannot go, and what is no file of results.
+# The checkers and summaries as programs: their output, places where it cannot go, and files that hold no results.
 #
 #   tools_test.sh CHECK SUMMARY
 set -uo pipefail

@@ -1,4 +1,4 @@
-// Cases declared in C++: their names, texts, filters, and what is wrong with some.
+// Cases declared in C++: their names, texts, filters, and the mistakes in some.
 #include "benches/operators/cases.hpp"
 
 #include <algorithm>

@@ -31,7 +31,7 @@ namespace pace::test {
 
 namespace compat = pace::benches::operators::compat;
 
-/// Keeps what is published, and hands it to later flows.
+/// Keeps the published results, and hands them to later flows.
 struct Earlier : RunContext::Checkpoint {
   Earlier() {
     run_context().on_result([this](const Result& result) {

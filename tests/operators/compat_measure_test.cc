@@ -1,4 +1,4 @@
-// How a sample is timed, on what, by which models, and with which options.
+// How a sample is timed: its device, its models and its options.
 #include <chrono>
 #include <cmath>
 #include <cstddef>
@@ -228,7 +228,7 @@ TEST_CASE("each of Inductor's configurations is a back end of its own") {
   CHECK_THROWS_AS(BackendRegistry::with_defaults({.inductor_configs = {"fast"}}), pace::InputError);
   CHECK_THROWS_WITH(BackendRegistry::with_defaults({.inductor_configs = {"autotune", "autotune"}}),
                     ContainsSubstring("'aot_inductor[autotune]' is already registered"));
-  // What is compiled with other options is another package.
+  // A call compiled with other options is another package.
   const auto call = pace::benches::operators::OperatorCall::bind("aten.relu.default", {{at::ones({4})}, {}});
   const auto key = [&](const char* name) {
     return dynamic_cast<pace::benches::operators::AotInductorBackend&>(registry.find(name)).store().key(call);
@@ -301,7 +301,7 @@ TEST_CASE("the GPU's timer: the mean for the old generation, the median and infi
   options.repeat = compat::Milliseconds(0.0045);  // four calls of 1 us, flush and all
   compat::DeviceTimer timer(device, FakeClock{&dependencies}, options);
   int calls = 0;
-  // One call, five estimated, one to warm up; then four, of which one takes long.
+  // One call, five estimated, one to warm up; then four, one of them long.
   const auto call = [&] { device.work(++calls % 11 == 0 ? 9us : 930ns); };
   const auto mean = timer.gpu(call, Generation::old);
   REQUIRE(calls == 11);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # benches/operators --count-instructions: Callgrind's counts in table, CSV and JSON, the gate on them and its exit code,
-# and what is refused.
+# and the refusals.
 #
 #   count_instructions_test.sh PROGRAM
 set -uo pipefail

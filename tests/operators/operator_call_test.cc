@@ -1,4 +1,4 @@
-// Binding and running: names, every coercion, messages, what is mutated, signatures.
+// Binding and running: names, every coercion, messages, mutated arguments, signatures.
 #include "benches/operators/calls/operator_call.hpp"
 
 #include <limits>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# benches/operators from the command line, with input that is wrong in every way it can be: each time a message that
-# names what is wrong and what was expected, an exit code other than 0, and nothing lost that could be measured.
+# benches/operators from the command line, with input that is wrong in every way it can be. Each time a message names
+# the mistake and the expected input, the exit code is not 0, and nothing is lost that could be measured.
 #
 #   operators_program_test.sh PROGRAM
 set -uo pipefail

@@ -1,4 +1,4 @@
-// Runs recorded calls once on the CPU in float32, through the eager back end, and lists what is refused. By hand:
+// Runs recorded calls once on the CPU in float32, through the eager back end, and lists the refused ones. By hand:
 //   suite_run DIRECTORY [--max-samples N] [--op NAME] [--threads N] [--largest BYTES]
 // It must come to its end whatever the files hold. Exit code 1: a call wrote to an input that it is not known to write
 // to.

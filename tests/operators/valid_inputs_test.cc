@@ -228,7 +228,7 @@ TEST_CASE("integers that are not known to be data are refused, in other librarie
              ContainsSubstring("argument 'start' holds integers"));
   CHECK_THAT(why("aten.randint_like.Tensor", inputs({random({4}), indices({})})),
              ContainsSubstring("argument 'high' holds integers"));
-  // What is only written to may be integers.
+  // Operands that are only written to may be integers.
   CHECK(why("aten.topk.values", inputs({random({4}), 2}, {{"values", random({2})}, {"indices", indices({2})}})) ==
         "nothing was thrown");
   CHECK_THAT(

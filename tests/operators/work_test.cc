@@ -186,7 +186,7 @@ TEST_CASE("a peak that a call exceeds is measured again, and the larger one kept
   CHECK(peak.share(product, at::kFloat, Nanoseconds(8000), 1) == 0.5);
   CHECK(tries == 3);
   CHECK(products == 3);
-  // What is faster than any measurement stays above 1, and ends.
+  // A call faster than any measurement stays above 1, and ends.
   CHECK(peak.share(product, at::kFloat, Nanoseconds(1000), 1) == 4);
   CHECK(products == 6);
 }

@@ -35,7 +35,7 @@ namespace detail = pace::detail;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
-/// Far longer than what is waited for takes on any machine; only a failing test waits for it.
+/// Far longer than the awaited event takes on any machine. Only a failing test waits this long.
 constexpr int a_long_time_ms = 20'000;
 
 /// Whether the process ends, or has ended.

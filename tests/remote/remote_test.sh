@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Remote execution as docs/fleet.md has it, by the engine that third_party/remote/up starts, with two workers: what is
-# compiled and tested there, that a gate is measured again in each run, that no worker does two things at once for one
-# client or for two, what a worker that dies ends in, that another run measures what it left, and that results of two
-# machines are judged together. The gates must be built before (`third_party/bazel test //tests/remote/...`), or they
-# are compiled there, too.
+# Remote execution as docs/fleet.md describes it, by the engine that third_party/remote/up starts, with two workers.
+# Compilation and tests happen there, and each run measures a gate again. No worker does two things at once, for one
+# client or for two. When a worker dies, another run measures the rest, and results of two machines are judged together.
+# The gates must be built before (`third_party/bazel test //tests/remote/...`), or they are compiled there, too.
 #
 #   tests/remote/remote_test.sh [BAZEL_OPTIONS...]
 set -uo pipefail

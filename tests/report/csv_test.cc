@@ -1,4 +1,4 @@
-// CSV: columns, quoting, figures that do not exist, and what is in the file after every result.
+// CSV: columns, quoting, figures that do not exist, and the file's contents after every result.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

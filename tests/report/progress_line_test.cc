@@ -111,7 +111,7 @@ TEST_CASE("nothing is told to be finished while it runs, and a step that follows
   screen.now += 1s;
   line.part(2, 2);
   line.subject("b");
-  // The last part takes longer than the first one, by which the time left is known.
+  // The last part takes longer than the first one, so the line does not know the time left.
   screen.now += 5s;
   line.step({.what = "rounds", .share = 1, .left = 0s});
   CHECK(screen.row == "[2/2 cases] b: rounds 99 %");

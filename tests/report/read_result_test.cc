@@ -240,7 +240,7 @@ TEST_CASE("what is written is read again, every bit of it") {
   const Result read = report::result_from(report::Json::parse(json.dump()));
   CHECK(report::to_json(read).dump(1) == json.dump(1));
   CHECK(std::isnan(read["a"].log_ratios.at(1)));
-  // JSON compared with JSON that was written again does not show what is written with another's value.
+  // Comparing JSON with JSON that was written again does not show a field written with another's value.
   const Result all = full();
   CHECK(read.name == all.name);
   CHECK(read.iterations == all.iterations);
@@ -264,7 +264,7 @@ TEST_CASE("what is written is read again, every bit of it") {
   same(read.controls[0].speedup, all.controls[0].speedup);
   REQUIRE(read.implementations.size() == all.implementations.size());
   for (std::size_t i = 0; i < all.implementations.size(); ++i) same(read.implementations[i], all.implementations[i]);
-  // What is not written for each row stands elsewhere in the document.
+  // Fields that are not written for each row stand elsewhere in the document.
   CHECK(read["a"].context.baseline == "a");
   CHECK(read["a"].context.comparison == "all");
   CHECK(read["a"].context.iterations == 11);

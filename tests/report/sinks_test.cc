@@ -544,7 +544,7 @@ TEST_CASE("what a file was to be replaced by goes where that fails") {
   REQUIRE(::mkfifo((folder / "b.new").c_str(), 0600) == 0);
   CHECK_THROWS_WITH(OutputFile(path, /*replaces=*/true), ContainsSubstring("cannot open '" + path + ".new': "));
   std::filesystem::remove(folder / "b.new");
-  // What is left under that name may have another name elsewhere.
+  // A file left under that name may be a hard link to another one.
   folder.write("victim", "untouched");
   std::filesystem::create_hard_link(folder / "victim", folder / "b.new");
   {

@@ -1,4 +1,4 @@
-// Stored baselines: what is read back, what is refused and why, and that nothing passes silently.
+// Stored baselines: the fields read back, the refusals and their reasons, and that nothing passes silently.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
@@ -119,7 +119,7 @@ TEST_CASE("a file that is cut off anywhere is read up to there, and half a line 
     else
       REQUIRE(Written(part).read().results.size() == static_cast<std::size_t>(line_ends - 1));
   }
-  // In the middle, it is not what is left of a run that was cut off.
+  // In the middle, it is not the rest of a run that was cut off.
   const auto second = whole.find("\"second\"");
   CHECK_THROWS_WITH(Written(whole.substr(0, second) + whole.substr(second + 1)).read(),
                     ContainsSubstring(":3: is no result: [json.exception.parse_error"));
@@ -134,7 +134,7 @@ TEST_CASE("a line that is too long is refused with its size, before all of it is
   CHECK_THROWS_WITH(pace::report::read_results_file(lengthy.path(), Keep::all, longest),
                     ContainsSubstring(lengthy.path() + ":2: is longer than " + std::to_string(longest) +
                                       " bytes (the file has " + std::to_string(head.size() + 2 * longest + 1) + ")"));
-  // A line without an end, of which the disk holds nothing. It is no larger than a test that fails may take.
+  // A line without an end, and the disk holds nothing of it. It is no larger than a test that fails may take.
   const Written endless(head);
   constexpr off_t size = off_t{1} << 26;
   REQUIRE(::truncate(endless.path().c_str(), size) == 0);

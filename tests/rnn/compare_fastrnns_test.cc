@@ -1,4 +1,4 @@
-// The comparison of two runs: names, units, what is missing, every format, and files that cannot be read.
+// The comparison of two runs: names, units, missing models, every format, and files that cannot be read.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -63,8 +63,8 @@ inline c10::IValue value_in_float64(const c10::IValue& value) {
 }
 }  // namespace detail
 
-/// The model with the same numbers in float64. What rounding makes of a recurrence depends on the processor (a layer
-/// norm of six values may divide by nearly nothing); in float64 it stays far below what any mistake does.
+/// The model with the same numbers in float64. The effect of rounding on a recurrence depends on the processor (a layer
+/// norm of six values may divide by nearly nothing). In float64 it stays far below the effect of any mistake.
 inline benches::rnn::ModelDef in_float64(benches::rnn::ModelDef model) {
   for (at::Tensor& parameter : model.step.parameters) parameter.set_data(parameter.detach().to(at::kDouble));
   for (c10::IValue& input : model.inputs) input = detail::value_in_float64(input);

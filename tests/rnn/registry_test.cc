@@ -1,4 +1,4 @@
-// The list of runners: what is on it, what they draw, what they refuse.
+// The list of runners: its entries, their random numbers, their refusals.
 #include "benches/rnn/runners.hpp"
 
 #include <map>

@@ -47,7 +47,7 @@ TEST_CASE("XML_OUTPUT_FILE: a test case per gate, and Catch2's own beside them")
   const auto root = xml_in(folder);
   REQUIRE(root.children.size() == 3);
   CHECK(root.children[0].attributes.at("name") == "first");
-  // The baseline, of which nothing is expected, has one for its correctness.
+  // The baseline has no expectation, and one test case for its correctness.
   REQUIRE(root.children[0].all("testcase").size() == 2);
   const auto& passed = *root.children[0].all("testcase")[1];
   CHECK(passed.attributes.at("name") == "fused: speed-up of at least 1.50x");

@@ -19,7 +19,7 @@ std::string shown(const T& value) {
   return Catch::StringMaker<T>::convert(value);
 }
 
-/// A comparison of which only the summary is left: speed-up 2, interval 1 to 4.
+/// A comparison known by its summary alone: speed-up 2, interval 1 to 4.
 pace::Result summary() {
   auto result = sample::comparison("case");
   for (auto& each : result.implementations) each.log_ratios.clear();

@@ -187,7 +187,7 @@ TEST_CASE("no page is made of a file whose results are lost, such as those of an
   const std::string program = fs::absolute("tests/runner/sample_program").string();
   const std::string script =
       folder.write("limited.sh", "(ulimit -f 1; exec '" + program + "'" + files + ") 2>&1 | cat >" + folder / "out");
-  // The status is that of the last program of the pipe.
+  // The shell returns the status of the pipe's last program.
   const int status =
       std::system(("env -i PATH=/usr/bin:/bin " + maker(folder, copies) + " bash -o pipefail " + script).c_str());
   page_is_refused({.code = WEXITSTATUS(status), .out = "", .err = folder.read("out")});

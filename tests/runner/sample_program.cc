@@ -478,7 +478,7 @@ TEST_CASE("too slow for its time", "[.]") {
   CHECK(result["fused"].judgements.at(0).acceptable);
 }
 
-/// Three comparisons of three implementations each, of which those in the middle are `bad`.
+/// Three comparisons of three implementations each. Those in the middle are `bad`.
 void compare_around(const std::function<void()>& bad) {
   for (const std::string name : {"before", "culprit", "after"}) {
     CallClock clock;
@@ -520,7 +520,7 @@ TEST_CASE("crashes in comparisons of one name", "[.]") {
                pace::AsExpected());
   }
 }
-/// Three gates, of which the second one ends its process, and what two matchers on each of them may err by.
+/// Three gates with two matchers each, and their error budgets. The second gate ends its process.
 TEST_CASE("crashes between gates", "[.]") {
   for (const std::string name : {"before", "culprit", "after"}) {
     CallClock clock;
@@ -664,7 +664,7 @@ TEST_CASE("reports the signals that it ignores, and those that its supervisor do
   }
 }
 
-/// Hands on what is printed, and gets a signal when a process has ended and the next one is about to be started.
+/// Hands on the printed text, and gets a signal when a process has ended and the next one is about to start.
 struct InterruptedBetweenProcesses : std::streambuf {
   explicit InterruptedBetweenProcesses(std::streambuf* out) : out_(out) {}
 

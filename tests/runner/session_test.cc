@@ -679,7 +679,7 @@ TEST_CASE("--csv and --json write files") {
   CHECK_THAT(json, ContainsSubstring("{\"schema_version\":3,\"pace_version\":") &&
                        ContainsSubstring("\"sample\":\"yes\"") && ContainsSubstring("\"libtorch\":\"2.") &&
                        ContainsSubstring("\"name\":\"first\""));
-  // By which code that was not committed differs, with the same mark in each process.
+  // Tells builds of uncommitted code apart; each process writes the same mark.
   CHECK_THAT(json, Matches("[^]*\"build\":\"[0-9a-f]{8,}\"[^]*"));
   const auto mark = json.substr(json.find("\"build\":"), 30);
   (void)run("--json=" + folder / "b.json");

@@ -98,8 +98,8 @@ void check_numbers(RunsOf runs_of, bool print) {
       if (print) std::printf("  %-13s", noise.name);
       for (const double ratio : {0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0}) {
         const double wald = stats::wald_sample_number(ratio, 1, alpha, beta);
-        // The same nats, at the rate at which a test that takes for granted no more than symmetry can gain them, and
-        // not fewer observations than such a test needs in any case.
+        // The same nats, gained at the best rate of a test that assumes symmetry alone. Such a test needs log2(1 /
+        // alpha) observations in any case, so the bound is never lower.
         const double bound = std::max(wald * ratio * ratio / 2 / exact_evidence(ratio), std::log2(1 / alpha));
         const double found = mean_number(noise, ratio, alpha, runs_of(wald));
         const double forecast = stats::observations_to_reject(ratio, 1, alpha);

@@ -135,7 +135,7 @@ TEST_CASE("a test by hand") {
   CHECK_THAT(test.above().log_now(), WithinAbs(above.log_now(), 1e-14));
   CHECK_THAT(test.below().log_now(), WithinAbs(below.log_now(), 1e-14));
   CHECK(test.observations() == 5);
-  // What is no number is no observation.
+  // A NaN is no observation.
   test.add(std::numeric_limits<double>::quiet_NaN());
   test.add(std::numeric_limits<double>::infinity());
   CHECK(test.observations() == 5);

@@ -193,7 +193,7 @@ TEST_CASE("a mean test by hand") {
   CHECK(test.p_within() == 1);
   CHECK(test.cycles() == 2);
   CHECK_THAT(test.ratio(), WithinRel((100 + 1e9) / 200, 1e-12));
-  // What is no number is no cycle.
+  // An infinity is no cycle.
   test.add(HUGE_VAL, 1);
   CHECK(test.cycles() == 2);
 }

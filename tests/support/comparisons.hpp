@@ -30,7 +30,7 @@ inline Options few_rounds() {
   return options;
 }
 
-/// By which nothing is compared of what is timed, such as functions that return nothing.
+/// Compares no outputs, for timed functions such as those that return nothing.
 inline check::CheckOptions not_compared() {
   check::CheckOptions options;
   options.method = check::CheckOptions::Method::none;

@@ -3,8 +3,8 @@
 load("@libtorch//:python.bzl", "PYTHON")
 load("//third_party:inductor.bzl", "COMMON_PARTS")
 
-# On a machine with other work, each call waits for the thread that is put aside: the baseline of a small model was seen
-# to take 240 times as long in one moment as in the one before.
+# On a machine with other work, each call waits for the thread that is put aside. The baseline of a small model once
+# took 240 times as long as a moment before.
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 
 INDUCTOR_ENV = dict(

@@ -249,7 +249,7 @@ TEST_CASE("a sample of calls that write to their operands ends with one on resto
     const bool anew = last == LastCall::anew;
     CHECK(subject.runs == (anew ? 4 : 3));
     CHECK(subject.prepared == (anew ? 2 : 1));
-    // The output is that of the first call since operands were restored, or of the third.
+    // The output comes from the first call since operands were restored, or from the third.
     CHECK(subject.output == (anew ? 4 : 3));
     CHECK(subject.sets == std::vector<std::size_t>(anew ? 4 : 3, 4));
   }

@@ -1,4 +1,4 @@
-// What the kernel's counters say, from files made up for it, and what is concluded from two readings.
+// The figures of the kernel's counters, from files made up for it, and the conclusions from two readings.
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr Nanoseconds s{1e9}, ms{1e6};
 
-/// Two readings a second apart on two cores, of which this process had one for itself.
+/// Two readings a second apart on two cores. This process had one of them for itself.
 struct Pair {
   MachineCounters before, after;
   Pair() {
@@ -132,7 +132,7 @@ TEST_CASE("ticks are too coarse for short times") {
 }
 
 TEST_CASE("CPU time of other threads that is entered at a tick of the kernel is no proof within a few ticks") {
-  // Two threads, of which one was entered with 4 ms in a millisecond of samples.
+  // Two threads. One was entered with 4 ms in a millisecond of samples.
   pace::SideConditions side{.sampled = ms, .process_cpu = 5 * ms, .process_cpu_step = 4 * ms};
   CHECK(side.cores() == Approx(5));
   CHECK(pace::find_more_threads(side, 1.4, 2).empty());
@@ -143,7 +143,7 @@ TEST_CASE("CPU time of other threads that is entered at a tick of the kernel is 
   CHECK(pace::find_more_threads(side, 2, 2).empty());
   side.process_cpu = 0.27 * s;
   CHECK_FALSE(pace::find_more_threads(side, 2, 2).empty());
-  // In longer ones a fifth of what is allowed counts.
+  // In longer ones a fifth of the allowed time counts.
   side = {.sampled = 10 * s, .process_cpu = 23.9 * s, .process_cpu_step = 4 * ms};
   CHECK(pace::find_more_threads(side, 2, 2).empty());
   side.process_cpu = 24.1 * s;

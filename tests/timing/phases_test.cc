@@ -21,7 +21,7 @@ using testing::FakeDevice;
 
 namespace {
 
-/// An iteration: 3 us of forward, 100 us of something, 7 us of backward, of which the host waits for `waits`.
+/// An iteration: 3 us of forward, 100 us of something, 7 us of backward. In backward the host waits for `waits`.
 struct Step final : pace::timing::Subject {
   explicit Step(FakeDevice& on, bool fails = false) : device(on), throws(fails) {}
 
@@ -59,7 +59,7 @@ TEST_CASE("events around each phase, in the stream as the host comes to them, ne
   CHECK(clock.sample(step, 0, 5) == 51us);
   CHECK(step.parts.times() == Times{16us, 35us});
   CHECK(step.iterations == 6);
-  // Now the device waits for the host at every launch, in backward from the end of what is not timed.
+  // Now the device waits for the host at every launch, and in backward from the end of the untimed part.
   device.launch_cost = 200us;
   CHECK(clock.sample(step, 0, 1) == 310us);
   CHECK(step.parts.times() == Times{203us, 107us});
@@ -72,7 +72,7 @@ TEST_CASE("event nodes around each phase in a graph; a cold one empties the cach
     Step step{device};
     {
       GraphClock clock(device, {.cold = cold, .calls = 2});
-      // Three launches of two steps, of which five count.
+      // Three launches of two steps; five steps count.
       CHECK(clock.sample(step, 0, 5) == 50us);
       CHECK(step.parts.times() == Times{15us, 35us});
       CHECK(clock.kernels_per_call() == 3);

@@ -188,7 +188,7 @@ TEST_CASE("a training step is correct only if its gradients are") {
   };
   Step idle = product(clock, 100, 100);
   idle.backward = [](const c10::IValue&) {};
-  Step stale = product(clock, 100, 100);  // right the first time, and then leaves what is there
+  Step stale = product(clock, 100, 100);  // right the first time, and then leaves the old output there
   stale.backward = [calls = 0](const c10::IValue& prepared) mutable {
     if (calls++ == 0) pace::run_backward(prepared);
   };

@@ -535,7 +535,7 @@ TEST_CASE("a kernel that was built for another architecture is named, and the ot
 
 TEST_CASE("what leaves most of its operand unread is faster than the memory, whatever its own check says", "[gpu]") {
   needs_gpu();
-  // 256 MB, of which the floor counts half.
+  // 256 MB; the floor counts half of it.
   const at::Tensor x = at::randn({64, 1 << 20}, at::TensorOptions(at::kCUDA));
   auto options = quick();
   // What a call must read is looked for during a twentieth of it.

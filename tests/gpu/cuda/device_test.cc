@@ -66,7 +66,7 @@ TEST_CASE("a stream is blocked until it is released") {
   blocker.block(stream);
   x.add_(1);
   device.record(event.get(), stream);
-  // Work that was queued later on another stream is done, so what is blocked could have been.
+  // Work queued later on another stream is done, so the blocked work could have run.
   testing::spin(10, side);
   device.record(side_event.get(), side);
   pace::gpu::wait_for(device, side_event.get());

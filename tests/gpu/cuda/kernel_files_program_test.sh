@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # benches/files with kernels on a GPU: images that nvcc compiled and CUDA source against operators of LibTorch, timed in
-# all modes, at several sizes; a kernel that is wrong, and kernels that cannot be used, beside others that are measured.
+# all modes, at several sizes. A wrong kernel, and kernels that cannot be used, stand beside others that are measured.
 #
 #   kernel_files_program_test.sh PROGRAM
 set -uo pipefail

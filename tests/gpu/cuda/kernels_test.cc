@@ -1,4 +1,4 @@
-// Kernels of captured calls on a GPU: what the driver reports of them, replays, and what is left alone.
+// Kernels of captured calls on a GPU: the driver's report of them, replays, and the parts left alone.
 #include <array>
 #include <atomic>
 #include <chrono>

@@ -147,7 +147,7 @@ TEST_CASE("a device without memory left: rows say so, none is called wrong, and 
   static_cast<void>(pace::testing::on_gpu());
   REQUIRE(twins(megabytes(1), 2)["b"].outcome == Outcome::measured);
   pace::cuda::give_back_unused_memory();
-  // Takes what is free, but for some MiB.
+  // Takes the free memory, but for some MiB.
   struct Hog {
     explicit Hog(std::int64_t left) {
       std::size_t free = 0, total = 0;

@@ -1,4 +1,4 @@
-// What is read from NVML, with a library that stands in for it; needs neither a GPU nor the toolkit.
+// Readings of NVML, with a library that stands in for it; needs neither a GPU nor the toolkit.
 #include "pace/gpu/cuda/nvml.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -38,7 +38,7 @@ Sizes small_on_gpu() {
   return sizes;
 }
 
-/// float32 products, since three digits of TF32 are less than what is compared.
+/// float32 products: TF32 has three digits, and the comparison needs more.
 class WithoutTf32 {
  public:
   WithoutTf32() {

@@ -8,8 +8,8 @@
 namespace pace::testing {
 
 void scale(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream);
-/// The same in clusters of `blocks` blocks each, by which the number of blocks, one for 256 elements, is divisible; for
-/// a GPU of compute capability 9.0 or later. Throws std::runtime_error if the launch fails.
+/// The same in clusters of `blocks` blocks each, for a GPU of compute capability 9.0 or later. `blocks` must divide the
+/// number of blocks, one for 256 elements. Throws std::runtime_error if the launch fails.
 void scale_in_clusters(const float* x, float* y, float factor, std::int64_t n, unsigned blocks, cudaStream_t stream);
 /// The same in clusters of two blocks, for which the kernel is compiled. Throws std::runtime_error if the launch fails.
 void scale_in_compiled_clusters(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream);
@@ -20,7 +20,7 @@ void scale_with(const float* x, float* y, float factor, std::int64_t n, const cu
                 cudaStream_t stream);
 /// y = x but for rounding, by an even number of steps of v = 2 - v, one after another.
 void flip(const float* x, float* y, int steps, std::int64_t n, cudaStream_t stream);
-/// The same, but where `x` has the element of `known_x`: that of `known_y` is taken from there.
+/// The same, but where `x` has the element of `known_x`, the element of `known_y` is copied.
 void flip_unknown(const float* x, float* y, int steps, const float* known_x, const float* known_y, std::int64_t n,
                   cudaStream_t stream);
 /// Keeps one multiprocessor busy for that long and sets `*semaphore` to 0, or does nothing if that is 0 already.

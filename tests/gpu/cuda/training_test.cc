@@ -150,8 +150,8 @@ TEST_CASE("an update that a graph holds counts its steps, and parameters are wha
         }
         for (std::size_t which = 0; which < plain.parameters.size(); ++which) {
           INFO(i << ' ' << which);
-          // As a whole: Adam's step of an element does not shrink with its gradient, so that where that is nearly zero
-          // the rounding of another order of sums moves the element by as much as a step. A step that was counted
+          // As a whole, since Adam's step of an element does not shrink with its gradient. Where the gradient is nearly
+          // zero, rounding in another order of sums moves the element by as much as a step. A step that was counted
           // wrongly changes all of them.
           const auto norm = [](const at::Tensor& of) { return of.norm().item<double>(); };
           const double off = norm(graphed.parameters[which].sub(plain.parameters[which]));

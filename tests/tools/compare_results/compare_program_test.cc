@@ -38,7 +38,7 @@ Run compare(const std::vector<std::string>& words) {
   return {code, out.str(), err.str()};
 }
 
-/// `count` processes a side, of which the new ones take `factor` times as long.
+/// `count` processes a side; the new ones take `factor` times as long.
 Run compare(std::size_t count, double factor, const std::vector<std::string>& options = {}) {
   std::vector<std::unique_ptr<Written>> written;
   std::vector<std::string> words;
@@ -407,7 +407,7 @@ TEST_CASE("what only the new side has is new, and passes unless --new-rows fail"
                                std::string(count == 1 ? "1 is new, and has" : "2 are new, and have") +
                                " nothing to be compared with.\n"));
   CHECK_THAT(with({"--markdown", "-", "--new-rows", "fail"}).out, ContainsSubstring("**new**: `'"));
-  // What is wrong is so without old results.
+  // A wrong result is wrong without old results, too.
   auto& row = more["results"].back()["implementations"].back();
   row["outcome"] = "wrong";
   row["message"] = "differs";

@@ -140,7 +140,7 @@ class Keep(unittest.TestCase):
                 self.assertIn("case 2", page)
 
     def report(self):
-        """The code of the page of what is kept, and the page."""
+        """The code of the page that shows the kept results, and the page."""
         page = self.folder / "page.html"
         with mock.patch("sys.stderr"):
             code = report.main([str(self.into), "--output", str(page)])
@@ -163,8 +163,8 @@ class Keep(unittest.TestCase):
         self.assertEqual(kept.read_text("utf-8"), "log 1 of shard 1\n")
 
     def attempts(self, statuses, remote):
-        """The events of attempts at shard 1, and its files as Bazel leaves them: those of the last attempt are where a
-        test's files are, and those of an attempt before it are in a folder of their own."""
+        """The events of attempts at shard 1, and its files as Bazel leaves them. The last attempt's files lie where a
+        test's files are. Those of an attempt before it have a folder of their own."""
         path, lines = self.events(1, {}), []
         place = self.logs / "gates" / "shard_1_of_2"
         for attempt, status in enumerate(statuses, 1):

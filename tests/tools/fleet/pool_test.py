@@ -88,7 +88,7 @@ class Pool(unittest.TestCase):
         self.assertEqual(len(named), 1, out)
         self.assertRegex(named[0], r"'m4' differs: 'add' takes 1\.2x the others' time \(t test, p = ")
         self.assertRegex(out, r"m4 .* differs")
-        # What is within the margin is let be.
+        # A difference within the margin passes.
         self.assertEqual(self.run_on(files, "--margin", 0.25, machines_=4)[2], 0)
 
     def test_times_that_a_coarse_clock_makes_equal(self):

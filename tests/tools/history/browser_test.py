@@ -63,7 +63,7 @@ class HistoryPage(browser_test.BrowserCase):
         self.assertEqual((self.marks("0-speedup"), self.marks("0-time")), (40, 80))
         data = json.loads(self.js("return document.getElementById('data-0-speedup').textContent"))
         self.assertEqual([each["date"][:10] for each in data["changes"]], ["2026-01-31"])
-        # The line of a time breaks where the machine changes; that of a ratio goes on.
+        # The line of a time breaks where the machine changes; the line of a ratio goes on.
         lines = (
             "return document.querySelectorAll(`.chart[data-from='${arguments[0]}'] .mark-line.role-mark path`).length"
         )

@@ -1,4 +1,4 @@
-"""The history: what files become in the database, what is refused, and what trends and changes are found."""
+"""The history: the rows that files become in the database, the refusals, and the trends and changes found."""
 
 import asyncio
 import contextlib
@@ -291,7 +291,7 @@ class Add(Case):
         ):
             results.read(file, longest)
         self.assertEqual(len(results.read(file, 10_000).comparisons), 2)
-        # A line without an end, of which the disk holds nothing. It is no larger than a test that fails may take.
+        # A line without an end, and the disk holds nothing of it. It is no larger than a test that fails may take.
         os.truncate(file, 2**26)
         with self.assertRaisesRegex(
             results.BadFile, r"a\.json:4: is longer than 10000 bytes \(the file has 67108864\)"

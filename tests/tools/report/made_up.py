@@ -201,7 +201,7 @@ def times(seed, count, median, spread=0.02, drift=0.0, stalls=0.0):
 
 
 def comparison(name, speedup, verdict="", seed=1, count=120, median=8000.0, **more):
-    """A comparison of two, of which the second one is `speedup` times as fast."""
+    """A comparison of two. The second one is `speedup` times as fast."""
     baseline = row("by_steps", times(seed, count, median, drift=0.04, stalls=0.01))
     own = row("fused", times(seed + 1, count, median / speedup, drift=0.04, stalls=0.01), baseline)
     if verdict:
