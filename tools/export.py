@@ -80,7 +80,8 @@ def _aot_inductor(module, args, kwargs, path, dynamic_shapes):
     program = _exported(module, args, kwargs, dynamic_shapes)
     options = {}
     if program.graph_signature.buffers and program.run_decompositions({}).graph_signature.buffers_to_mutate:
-        # Inductor compiles the values of small and of uniform buffers in: a position would stay that of the first call.
+        # Inductor compiles the values of small and of uniform buffers in, so a position would keep its value of the
+        # first call.
         options = {"joint_graph_constant_folding": False, "always_keep_tensor_constants": True}
     torch._inductor.aoti_compile_and_package(program, package_path=path, inductor_configs=options)
 
@@ -107,9 +108,9 @@ def export(
 
     `args` is a tuple, `kwargs` a dict of keyword arguments; `dynamic_shapes` is as for torch.export.export. Code for
     CPUs that is compiled here uses `threads` threads, which is `--threads` of pace's programs, 1 by default. The module
-    is exported as it is: call `module.eval()` before. Returns the paths by format, that of the inputs under `inputs`.
-    Throws ValueError for an unknown format or other inputs, and what torch throws for a module that it cannot export;
-    then none of the files is there.
+    is exported as it is: call `module.eval()` before. Returns the paths by format, with the inputs' path under
+    `inputs`. Throws ValueError for an unknown format or other inputs, and what torch throws for a module that it cannot
+    export; then none of the files is there.
     """
     import torch
 
@@ -163,14 +164,14 @@ def dynamic_batch(module, args, kwargs):
         is_batch = isinstance(value, torch.Tensor) and value.dim() > 0 and value.shape[0] == sizes[0]
         return {0: batch} if is_batch else None
 
-    # By name, since torch takes shapes without names in the order of the parameters, whatever that of kwargs is.
+    # By name, since torch takes shapes without names in the order of the parameters, whatever order kwargs have.
     named = inspect.signature(module.forward).bind(*args, **kwargs).arguments
     return {name: torch.utils._pytree.tree_map(shape_of, value) for name, value in named.items()}
 
 
 def within_limits(error, shapes):
-    """`shapes` with the largest and smallest sizes that torch.export found, of which `error` says that they were
-    missing; None if it says something else, such as that a size cannot be dynamic.
+    """`shapes` with the largest and smallest sizes that torch.export found, if `error` says that they were missing.
+    None if it says something else, such as that a size cannot be dynamic.
 
     Some operators of a GPU take batches up to a largest one.
     """
@@ -244,7 +245,7 @@ def main():
     except (ValueError, ImportError, OSError) as error:
         sys.exit(f"export.py: {error}")
     except Exception as error:
-        # What torch and the user's function throw has any type. Its first paragraph says what is wrong, line by line
+        # What torch and the user's function throw has any type. Its first paragraph describes the problem, line by line
         # where torch.export refuses sizes.
         sys.exit(f"export.py: {line.place}: {type(error).__name__}: {_first_paragraph(error)}")
     for path in paths.values():

@@ -193,7 +193,7 @@ inline void require_other_outputs(const CommandLine& line) {
                                  " as well; expected another one");
 }
 
-/// Throws InputError if an input is a pipe, of which nothing is left for the program that makes the page.
+/// Throws InputError if an input is a pipe, since it is empty by the time the program that makes the page reads it.
 inline void require_files(const std::string& option, const CommandLine& line) {
   for (const auto* inputs : {&line.then, &line.now, &line.series})
     for (const auto& input : *inputs) {

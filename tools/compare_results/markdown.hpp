@@ -31,7 +31,7 @@ namespace detail {
   return text;
 }
 
-/// Returns a name or a message as code, which Markdown shows as it is: outside of code, GitHub makes links of addresses
+/// Returns a name or a message as code, which Markdown shows as it is. Outside of code, GitHub makes links of addresses
 /// such as `www.x`, of `GH-12`, `owner/repository#1` and the hashes of commits, and mentions accounts.
 [[nodiscard]] inline std::string as_code(const std::string& name) {
   const std::string text = report::printable(name);

@@ -62,7 +62,7 @@ struct Outcome {
       return row.judgement.acceptable && row.judgement.verdict != Verdict::passed && !row.is_new;
     });
   }
-  /// Returns the files of which a line was left out.
+  /// Returns the files that lack a line because they were cut off.
   [[nodiscard]] std::vector<std::string> cut_off() const {
     std::vector<std::string> paths;
     for (const auto& step : steps)

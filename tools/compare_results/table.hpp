@@ -28,8 +28,8 @@ namespace pace::tools::compare_results {
   return time ? format_time(*time) : "-";
 }
 
-/// Prints the rows of all steps, and below a row that has not passed its message in lines of at most `width` columns;
-/// below one that has passed, whether its baseline's time changed.
+/// Prints the rows of all steps. Below a row that has not passed it prints the message, in lines of at most `width`
+/// columns. Below one that has passed it says whether its baseline's time changed.
 inline void print_table(const Outcome& outcome, bool colour, std::size_t width, std::ostream& out) {
   report::StreamingTable table({{"comparison", 10, report::Align::left},
                                 {"implementation", 14, report::Align::left},

@@ -32,7 +32,7 @@ struct Compared {
   /// Processes with figures on each side.
   std::size_t processes_then = 0, processes_now = 0;
   /// Processes on each side that would settle an undecided verdict, and the rounds and the time of rounds of all of
-  /// them; absent where no number would, or none is known.
+  /// them. Absent where no number would, or none is known.
   std::optional<std::size_t> processes_needed, rounds_needed;
   std::optional<Nanoseconds> time_needed;
 };
@@ -156,10 +156,10 @@ inline void require_common(const std::vector<report::ResultsFile>& then, const s
 
 }  // namespace detail
 
-/// Every implementation that either side knows, in the order of the new side, then what only the old one has. The error
-/// rates of a comparison are shared by all such comparisons of it, of which there are `steps`. A row that only the new
-/// side has passes or fails as `when_new` says. Throws Error if the files of the two sides are not of one machine and
-/// build, of one side not of different processes, or have nothing in common.
+/// Every implementation that either side knows, in the order of the new side, then what only the old one has. The
+/// comparisons of one result share its error rates; there are `steps` of them. A row that only the new side has passes
+/// or fails as `when_new` says. Throws Error if the files of the two sides are not of one machine and build, of one
+/// side not of different processes, or have nothing in common.
 [[nodiscard]] inline std::vector<Compared> compare_sides(const std::vector<report::ResultsFile>& then,
                                                          const std::vector<report::ResultsFile>& now,
                                                          const report::Settings& settings, std::size_t steps = 1,

@@ -1,7 +1,7 @@
 """Machines as a factor: what each of them says, what they say together, and whether they differ.
 
 The model is a one-way layout with random effects (Searle, Casella and McCulloch, "Variance Components", 1992, chapter
-3): the number of a process is the pool's mean, plus an effect of its machine, plus an effect of the process, all
+3). The number of a process is the pool's mean, plus an effect of its machine, plus an effect of the process. All are
 independent and normal, with one variance for machines and one for the processes of a machine. Rounds of one process
 share its machine and its memory; so a process has one number, and no rounds enter here.
 """
@@ -35,7 +35,7 @@ def _quantile(level, freedom):
 class Estimate:
     """A normal estimate with Student's degrees of freedom; infinite ones make it exactly normal.
 
-    An error of 0 is that of numbers which are all equal. Normal numbers never are: a clock was too coarse to show how
+    An error of 0 comes from numbers which are all equal. Normal numbers never are: a clock was too coarse to show how
     far they scatter, so that nothing is proven.
     """
 
@@ -95,10 +95,10 @@ def lay_out(numbers, spread=None):
     machines, if that leaves FEWEST_FREEDOM degrees of freedom.
 
     The whole is judged by the means of the machines alone, each counted once, with one degree of freedom less than
-    there are machines: exact where each machine has as many processes, and whatever their variance, which is what makes
+    there are machines. That is exact where each machine has as many processes, whatever their variance: it makes
     machines a random factor. With a known spread the means count as scattering no less than such processes make them,
-    also where all of them are equal. That machines have one mean is judged by the F test of the analysis of variance,
-    or with a known spread by its limit, the chi-squared test that is Cochran's Q.
+    also where all of them are equal. The F test of the analysis of variance judges whether machines have one mean. With
+    a known spread its limit does, the chi-squared test known as Cochran's Q.
     """
     names = sorted(numbers)
     means = {name: float(numpy.mean(numbers[name])) for name in names}
@@ -154,10 +154,11 @@ def outliers(layout, margin, level):
     """Returns the machines that differ from all others by more than `margin`, the farthest one first. Any of equal
     machines is named with a probability of at most `level`.
 
-    The machine farthest from the median of the machines' means is held against the mean of the others (two t tests,
-    with the pooled deviation of processes), named if that is beyond the margin, and taken out before the next one is
-    looked at, since it would move the others' mean. Of the last two that differ none is the odd one: both are named.
-    None for a layout without an estimate, or whose machines differ while their processes do not scatter at all.
+    The machine farthest from the median of the machines' means is compared with the mean of the others (two t tests,
+    with the pooled deviation of processes). It is named if the difference is beyond the margin. It is taken out before
+    the next one is looked at, since it would move the others' mean. Of the last two that differ none is the odd one:
+    both are named. None for a layout without an estimate, or whose machines differ while their processes do not scatter
+    at all.
     """
     if layout.scatter is None or (layout.p_equal is None and len(layout.machines) > 1):
         return None
@@ -184,7 +185,7 @@ def _beside(machine, all_, margin, freedom):
 
 
 def at_least(count, tries, rate):
-    """Returns the probability of so many events or more, of which each of the tries is one with probability `rate`."""
+    """Returns the probability of so many events or more, if each of the tries is one with probability `rate`."""
     return float(special.bdtrc(count - 1, tries, rate)) if count else 1.0
 
 

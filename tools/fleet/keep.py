@@ -145,8 +145,8 @@ def _number(identity, key):
 
 
 def _label(identity):
-    """Returns the label of a test. Throws ValueError for one that Bazel does not have, and by which files would be
-    written outside of the folder."""
+    """Returns the label of a test. Throws ValueError for one that Bazel does not have, and that would lead out of the
+    folder."""
     label = identity["label"]
     if not isinstance(label, str) or not re.fullmatch(r"@{0,2}[^/:@]*//[^\x00-\x1f\x7f]+", label):
         raise ValueError(f"label is {label!r}, and no label of Bazel")
@@ -157,7 +157,7 @@ def _label(identity):
 
 
 def _expect(found, event):
-    """Adds all parts of a test, of which no result is known yet."""
+    """Adds all parts of a test that has no known result yet."""
     all_ = [each["testResult"] for each in event.get("children", []) if "testResult" in each]
     shards = max((_number(each, "shard") for each in all_), default=0)
     runs = max((_number(each, "run") for each in all_), default=0)
@@ -225,7 +225,7 @@ def folder_of(label, part):
 
 def _own(found, folder, name, attempt, where, ended):
     """Returns where a file of an attempt is: Bazel moves it to a folder of its own before the next attempt begins.
-    Throws Refused if it is not that of this run of Bazel: another one may have written it since."""
+    Throws Refused if it is not from this run of Bazel: another one may have written it since."""
     moved = os.path.join(folder, _ATTEMPTS, re.sub(r"^test", f"attempt_{attempt}", name))
     if where.scheme == "bytestream":
         # Remote execution names no place, only the hash of the content: .../blobs/HASH/SIZE.
@@ -277,7 +277,7 @@ def _code(part, names):
 
 
 def _build_of(test, folder):
-    """Returns the build by which what is kept of a test was measured, or an empty text: the results themselves name it,
+    """Returns the build that measured the kept results of a test, or an empty text. The results themselves name it,
     also where the record was written before records did."""
     for entry in test["parts"].values():
         outputs = os.path.join(folder, entry["folder"], _OUTPUTS)
@@ -310,8 +310,8 @@ def _require_same_code(label, path, code, test, folder):
 
 
 def add(record, events, folder):
-    """Adds what has ended to the record, and its files to the folder. Throws Refused, before any file is copied, if it
-    is of other code than what is kept."""
+    """Adds what has ended to the record, and its files to the folder. Throws Refused, before any file is copied, if its
+    code differs from the kept results' code."""
     known = [each["identity"] for each in record["attempts"]]
     if events.identity not in known:
         record["attempts"].append({"identity": events.identity, "began_utc": events.began})
@@ -382,7 +382,7 @@ def missing(record):
 
 
 def run_under(wanted):
-    """Returns the value of Bazel's --run_under by which the parts in `wanted` run and all others end at once. It is a
+    """Returns the value of Bazel's --run_under that runs the parts in `wanted` and ends all others at once. It is a
     command and no target, so that every workspace and every worker has it."""
     # Names of targets may have characters that a shell acts on.
     quoted = {re.sub(r'([$`"\\])', r"\\\1", label): names for label, names in sorted(wanted.items())}

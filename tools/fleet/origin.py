@@ -6,7 +6,7 @@ import json
 # What in the environment says that two programs are the same code.
 _OF_CODE = ("commit", "compiler", "build_flags", "optimized", "libtorch")
 
-# The name of the hash by which programs of code that was not committed differ.
+# The name of the hash that tells programs of uncommitted code apart.
 BUILD = "the build"
 
 # Samples of each implementation that are compared.
@@ -15,7 +15,7 @@ _COMPARED = 100
 # So many different values are not in the same order twice; fewer may be, by a coarse clock.
 _DISTINCT = 8
 
-# Options of which each process may draw its own.
+# Options that each process may draw for itself.
 _DRAWN = ("seed", "check_seed")
 
 

@@ -226,7 +226,7 @@ def differences(machines, options, alpha):
 
 
 def _unanswered(machines, runs):
-    """Returns sentences about machines of which no figure says that they are as the others."""
+    """Returns sentences about machines that no figure compares with the others."""
     for name in sorted({origin.machine(each) for each in runs} - machines.keys()):
         yield f"'{name}' has no results: its files hold no comparison"
     for each in machines.values():

@@ -70,14 +70,14 @@ class Gate:
     numbers: dict
     # Reasons by machine, one for each process that has no number.
     without: dict
-    # Machines of which a process says that the gate cannot be proven, whatever the numbers of the others are.
+    # Machines where a process says that the gate cannot be proven, whatever the numbers of the others are.
     refused: set
     # Reasons by machine, one for each process that left out a check without which no claim passes.
     unchecked: dict
 
     @property
     def silent(self):
-        """Machines that have measured, and of which no process has a number."""
+        """Machines that have measured, without a number from any process."""
         return sorted({*self.without} - {*self.numbers} - self.refused)
 
 
@@ -237,7 +237,7 @@ class Collected:
 
 
 def collect(runs, options):
-    """Returns what is Collected of runs, of which some may have no results. Throws Refused where they ask different
+    """Returns the Collected of runs; some of these may have no results. Throws Refused where they ask different
     questions, or have ended by their own verdict.
     """
     found, stated, asked, at_fault = Collected(), _stated(runs), {}, []
@@ -481,7 +481,7 @@ def lines_of(table, indent="  "):
 
 
 def read_runs(names):
-    """Returns the runs of files and folders, of which one at least has results. Throws Refused if anything of them
+    """Returns the runs of files and folders. At least one of them has results. Throws Refused if anything of them
     cannot be read."""
     inputs = read.read([user_path(name) for name in names])
     for note in inputs.notes:

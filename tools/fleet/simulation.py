@@ -84,7 +84,7 @@ def simulate(known, comparisons, fleet, rng):
     waiting = shards
     while waiting:
         again = []
-        # A second run begins when the first has ended: only then it is known what is missing.
+        # A second run begins when the first has ended: only then the missing parts are known.
         free = [(end, machine) for _, machine in free]
         heapq.heapify(free)
         for shard in waiting:
@@ -114,7 +114,7 @@ class Summary:
 
 
 def summarize(outcomes):
-    """Returns means of the outcomes, of which there is one at least."""
+    """Returns means of the outcomes; there is at least one."""
     spans = sorted(each.makespan for each in outcomes)
     return Summary(
         makespan=statistics.fmean(spans),
@@ -132,6 +132,6 @@ def run(known, comparisons, fleet, runs, seed):
 
 
 def any_false_alarm(alpha, gates):
-    """Returns the probability that at least one of so many gates errs, of which each errs with probability `alpha`
+    """Returns the probability that at least one of so many gates errs, if each errs with probability `alpha`
     independently of the others."""
     return -math.expm1(gates * math.log1p(-alpha)) if alpha < 1 else 1.0

@@ -64,7 +64,7 @@ def list_runs(options):
 
 def require_other_file(option, path, options):
     known = os.path.realpath(user_path(options.database))
-    # SQLite keeps what is not in the database yet in files beside it.
+    # SQLite keeps changes that are not in the database yet in files beside it.
     if path and os.path.realpath(user_path(path)) in [known + end for end in ("", "-wal", "-shm", "-journal")]:
         raise database.DatabaseError(f"{option} {path}: is the database, or a part of it; expected another name")
 

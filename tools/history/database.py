@@ -201,8 +201,8 @@ def opened(path, wait, create=False):
     process writes. Throws DatabaseError for a file that is none of pace's databases, or of another version, and for
     whatever SQLite reports while the connection is used."""
     _require_usable(path, create)
-    # Beside a database SQLite makes files even to read it. Where it cannot, and none of them holds what is not in the
-    # database yet, nothing can change that.
+    # Beside a database SQLite makes files even to read it. Where it cannot, and none of them holds changes for the
+    # database, nothing can change that.
     is_fixed = not create and not _can_write(path) and not os.path.exists(path + "-wal")
     address = pathlib.Path(path).absolute().as_uri() + ("?immutable=1" if is_fixed else "")
     try:
@@ -279,7 +279,7 @@ def _cell(value):
 
 def _machine(connection, environment):
     known = {key: environment.get(key) for key in IDENTITY}
-    # What is unknown is equal to what is unknown, as for a stored baseline.
+    # Unknown equals unknown, as for a stored baseline.
     identity = json.dumps(known, sort_keys=True)
     found = connection.execute("select id from machine where identity = ?", [identity]).fetchone()
     if found:

@@ -184,7 +184,7 @@ def _dataset(trends, changes, colours, most):
 
 
 def _status(own, changes):
-    """What is known of a comparison, of which these are the trends and changes."""
+    """The known facts of a comparison that has these trends and changes."""
     if changes:
         return "slower" if any(change.is_regression for change in changes) else "faster"
     if any(trend.is_watched and is_open(trend, changes) for trend in own):

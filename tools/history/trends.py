@@ -126,8 +126,8 @@ def changes_of(trend, most_p=0.001, least=0.0):
 
 
 def is_open(trend, changes):
-    """Whether there are too few runs to tell that a watched trend is steady: the part of its latest run is too short
-    for any change, or its latest runs differ from those before and are too few for a change of their own."""
+    """Whether there are too few runs to tell that a watched trend is steady. Either the part of its latest run is too
+    short for any change, or its latest runs differ from those before and are too few for a change of their own."""
     points = [point for point in trend.points if point["part"] == trend.points[-1]["part"]]
     if len(points) < 2 * LEAST_POINTS:
         return True
@@ -161,7 +161,7 @@ def _changes_of_part(trend, points, most_p, least):
         attributes={},
     )
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
-        # Values that agree to the last bit have a deviation of 0, of which the t-test warns.
+        # Values that agree to the last bit have a deviation of 0, and the t-test warns of it.
         warnings.simplefilter("ignore")
         found = series.analyze(options).change_points["value"]
     ends = [0, *(point.index for point in found), len(values)]

@@ -86,6 +86,6 @@ def main(words):
 
 
 if __name__ == "__main__":
-    # What is read has no cycles; looking for some in the results of a suite took a sixth of the time.
+    # The results read have no cycles; looking for some in the results of a suite took a sixth of the time.
     gc.disable()
     sys.exit(program.run("report", lambda: main(sys.argv[1:])))

@@ -6,8 +6,8 @@ from report import charts, figures, repeat, rows, svg, words
 def view(place, run, of_run, result, most, list_axis):
     """Returns what the template reads, and the values of the pictures, or None without any.
 
-    `run`: the view of its run, whose results by their names are `of_run`; `most`: samples and ratios that it may show;
-    `list_axis`: of the pictures in the list of all comparisons.
+    `run`: the view of its run; `of_run`: that run's results by their names; `most`: samples and ratios that it may
+    show. `list_axis`: the axis of the pictures in the list of all comparisons.
     """
     all_rows = result["implementations"]
     rates = _rates(all_rows)
@@ -98,7 +98,7 @@ def _control(control):
 
 
 def _without_evidence(rows):
-    """Expectations of which there is no picture of the evidence, by the reason."""
+    """Expectations whose evidence has no picture, by the reason."""
     found = {}
     for row in rows:
         for each in row["expectations"]:

@@ -49,9 +49,9 @@ def lasts(path):
 
 
 def label_of(path, command_line=""):
-    """Returns the name of a file of results in a page: that of the file, but for results of a test the last folders,
-    such as `gates/shard_1_of_2`, with the number of the process. For a file that is gone when the page is read, it is
-    the name of the program that has measured, by its command line."""
+    """Returns the name of a file of results in a page: the file's own name. For results of a test it is the last
+    folders, such as `gates/shard_1_of_2`, with the number of the process. For a file that is gone when the page is
+    read, it is the name of the program that has measured, by its command line."""
     if not lasts(path):
         of_page = _OF_PAGE.search(path)
         name = _program_of(command_line) or (of_page["page"] if of_page else "standard input")
@@ -73,9 +73,10 @@ def _program_of(command_line):
 
 
 def gather(folder):
-    """Returns the places of all results below a folder, in the order of their paths; sentences about what cannot be
-    read, among them parts that `fleet keep` misses; and sentences about parts that a later run has measured, or
-    that are left out, since their test has been run in another number of shards or runs. Links are not followed."""
+    """Returns three lists: the places of all results below a folder, in the order of their paths, sentences about
+    problems, and notes. The problems are places that cannot be read, and parts that `fleet keep` misses. The notes are
+    about parts that a later run has measured, or that are left out, since their test has been run in another number of
+    shards or runs. Links are not followed."""
     found, problems, notes = [], [], []
     try:
         if record := kept.read(folder):
@@ -102,10 +103,10 @@ def gather(folder):
 
 
 def missing_shards(places):
-    """Returns sentences about the tests of which some shards are among these places of results, and others are not. A
-    shard whose folder is beside theirs below one that was given counts as there: it had nothing to measure. Tests that
-    `fleet keep` has kept there are left out, since gather() returns what is missing of them. `places` has pairs: of a
-    file, and of the folder that it was found below, or None."""
+    """Returns sentences about the tests with only some of their shards among these places of results. A shard whose
+    folder is beside theirs below one that was given counts as there: it had nothing to measure. Tests that `fleet keep`
+    has kept there are left out, since gather() reports their missing parts. `places` has pairs: of a file, and of the
+    folder that it was found below, or None."""
     tests, known = {}, {}
     for place, given in places:
         path = os.path.realpath(str(place))
@@ -139,7 +140,7 @@ def _kept_tests(folder):
     try:
         record = kept.read(folder)
     except (OSError, kept.BadRecord):
-        # gather() returns what is wrong with it.
+        # gather() returns the problems with it.
         return set()
     return {os.path.realpath(os.path.join(folder, each)) for each in kept.folders(record)} if record else set()
 

@@ -34,8 +34,8 @@ def read(folder):
 
 
 def folders(record):
-    """Returns the folders of the tests of which the record has a part, below its own folder: sentences() says of each
-    what is missing."""
+    """Returns the folders of the tests that have a part in the record, below its own folder. sentences() names the
+    missing parts of each."""
     parts = [part for test in record["tests"].values() for part in test["parts"].values() if part["folder"]]
     return {os.path.dirname(each["folder"]) for each in parts if max(each["part"][1::2]) > 1}
 

@@ -6,9 +6,9 @@ import sys
 
 
 def run(name, main):
-    """Returns the exit code of the program: that of `main()`, or 1 if what it prints cannot be written. A reader that
-    has closed its end of the pipe, such as `head`, and an interrupt end it without a message, with the codes that a
-    shell gives to programs which these signals end."""
+    """Returns the exit code of the program: the one that `main()` returns, or 1 if the output cannot be written. A
+    reader that has closed its end of the pipe, such as `head`, and an interrupt end it without a message. The codes are
+    those that a shell gives to programs which these signals end."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             # A locale need not have every character of a name.
@@ -35,7 +35,7 @@ def run(name, main):
 
 
 def discard_output():
-    """Sends what is printed from now on nowhere: Python would report at its end what it cannot write."""
+    """Sends all further output nowhere. Otherwise Python would report at its end that it cannot write it."""
     if sys.stdout is not None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -19,7 +19,7 @@ COMPARISON_VERSION = 1
 # One line is one comparison. A line of ten million samples has 200 MB, and as a value a gigabyte.
 LONGEST_LINE = 256 << 20
 
-# A file of kernels is one value, of which a line says nothing.
+# A file of kernels is one value, and a line says nothing of it.
 LARGEST_VALUE = 64 << 20
 
 # Samples of one implementation that are kept; pictures have room for no more.
@@ -41,8 +41,8 @@ class Run:
 
 @dataclasses.dataclass
 class Inputs:
-    """All that was read, in the order of the files; `problems` are sentences about what could not be, `notes` about
-    what was left out for a reason or measured by a later run."""
+    """All results read, in the order of the files. `problems` are sentences about files that could not be read; `notes`
+    are about parts left out for a reason or measured by a later run."""
 
     runs: list = dataclasses.field(default_factory=list)
     between: list = dataclasses.field(default_factory=list)
@@ -195,7 +195,7 @@ def _result(value):
 
 
 def _with_fewer_samples(result):
-    """Whole cycles from the beginning stay, so that what is computed of them is what it was after so many cycles."""
+    """Whole cycles from the beginning stay, so figures computed from them are the figures after so many cycles."""
     for row in result["implementations"]:
         row["all_samples"] = len(row["samples_ns"])
         row["all_log_ratios"] = len(row["log_ratios"])

@@ -4,7 +4,8 @@ import shlex
 
 from report import schema
 
-# What would replace the results that the page shows, or chooses what is measured: left out of the command, with values.
+# Options that would replace the results that the page shows, or that choose the measured part. They are left out of the
+# command, with values.
 _WITH_VALUE = (
     "--csv --json --junit --html --save-baseline --baseline-expires --output-dir --log-operator-inputs --case --seed "
     "--check-seed"
@@ -15,7 +16,7 @@ _ALONE = "--resume --list --dry-run --profile".split()
 def command(of_run, result, results):
     """Returns the command line of the program, with the name and the seeds of one of its results.
 
-    `of_run` is that of the run, quoted for a shell, or empty; `results` are all of the run, by name.
+    `of_run` is the command of the run, quoted for a shell, or empty; `results` are all of the run, by name.
     """
     if not of_run:
         return ""
@@ -47,7 +48,7 @@ def _option(name, value):
 
 
 def whole_of(result, results):
-    """Returns the result of the comparison of which this one is a phase, or the same one.
+    """Returns the result of the comparison that has this one as a phase, or the same one.
 
     A phase is named after its comparison, `network/backward`, is chosen together with it, and was measured in the same
     rounds; but the host's time on a GPU in further ones.

@@ -16,7 +16,7 @@ class Unexpected(Exception):
 def text_of(value):
     """Returns text that every HTML page can hold: without lone surrogates, and with control characters made visible."""
     if value.isprintable():
-        # Nearly all texts, of which a page of a suite has hundreds of thousands.
+        # Nearly all texts; a page of a suite has hundreds of thousands of them.
         return value
     text = value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     return "".join(

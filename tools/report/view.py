@@ -4,13 +4,13 @@ import math
 
 from report import charts, comparison, figures, gather, kernels, repeat, schema, statistics, svg, sweeps, words
 
-# More would make a page that no browser opens quickly; what is wrong comes first, and all of it is counted.
+# More would make a page that no browser opens quickly. Failures come first, and all of them are counted.
 MOST_COMPARISONS = 1000
 MOST_CHANGES = 12
 
 
 def _closed(row):
-    """Expectations of the row by which its gate is closed."""
+    """Expectations of the row that close its gate."""
     return [each for each in row["expectations"] if each["acceptable"] is False and not each["deferred"]]
 
 
@@ -404,7 +404,7 @@ class View:
         return found
 
     def _judged(self, run):
-        """What //tools/compare_results judged; what is not acceptable comes first."""
+        """The judgements of //tools/compare_results; the unacceptable ones come first."""
         header, rows = run.header, []
         order = sorted(
             run.results,

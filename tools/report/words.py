@@ -3,7 +3,7 @@
 from report import figures
 
 BADNESS = {"passed": 0, "undecided": 1, "invalid": 2, "failed": 3}
-# Outcomes by which a program fails, as its exit code says (42).
+# Outcomes that make a program fail, as its exit code says (42).
 FAULTS = ("wrong", "threw", "crashed", "timed out", "out of memory")
 
 # Characters of a name that stand in a table; the whole of it is below the comparison's heading.
