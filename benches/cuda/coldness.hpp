@@ -19,8 +19,8 @@
 
 namespace pace::benches::accuracy {
 
-/// A sum reads each byte once and writes next to nothing, so a hit in the cache is a byte that memory need not give:
-/// with hits for a share h of them, it takes (1 - h) of the time that memory needs.
+/// A sum reads each byte once and writes next to nothing, so a hit in the cache is a byte that memory need not give. If
+/// a share h of them hits, the sum takes (1 - h) of the time that memory needs.
 [[nodiscard]] inline Subject read_all(std::int64_t elements, std::size_t sets) {
   Subject subject{"sum", {}, 4.0 * static_cast<double>(elements)};
   at::Tensor out = random({1}).squeeze(0);
@@ -60,8 +60,8 @@ inline void show_residual_hits(cuda::CudaDevice& device) {
   }
 }
 
-/// For a profiler that counts hits of the L2: element-wise kernels over working sets from a sixteenth of the L2 to
-/// twice the L2, each twice hot and then twice after the cold clock's flush, in this order.
+/// For a profiler that counts hits of the L2. Element-wise kernels run over working sets from a sixteenth of the L2 to
+/// twice the L2, each twice hot and then twice after the cold clock's flush.
 inline void run_for_hit_counters(cuda::CudaDevice& device) {
   const double flush = gpu::GraphClockOptions{}.flush;
   const auto cache = gpu::own_buffer(device, static_cast<std::size_t>(flush * static_cast<double>(device.l2_bytes())));

@@ -2,7 +2,7 @@
 
     python3 nvbench_accuracy.py          needs a GPU, torch, and cuda-bench from PyPI
 
-nvbench drives everything out of the cache before a "cold" call and times "batch" calls one after another; CUPTI, by
+nvbench drives everything out of the cache before a "cold" call and times "batch" calls one after another. CUPTI, by
 torch.profiler, gives the kernels' own durations in the same two situations.
 """
 

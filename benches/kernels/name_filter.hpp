@@ -33,9 +33,9 @@ namespace detail {
 }  // namespace detail
 
 /// ECMAScript's syntax without back-references. libstdc++'s matcher calls itself for each state of an expression, and
-/// its default one tries all ways to match: the stack or the call_timeout ends at a deep or an ambiguous expression. So
-/// expressions have at most 256 characters and repeat at most 50 times, and one pass by breadth finds whether a part
-/// matches.
+/// its default one tries all ways to match. A deep expression would exhaust the stack, and an ambiguous one the
+/// call_timeout. So expressions have at most 256 characters and repeat at most 50 times, and one pass by breadth finds
+/// whether a part matches.
 class NameFilter {
  public:
   static constexpr std::size_t most_characters = 256, most_repetitions = 50;

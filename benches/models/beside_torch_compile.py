@@ -9,15 +9,15 @@
 PROGRAMS is a folder of the programs that the back end `nativert` exports: the operators that the C++ model calls, so
 that both sides compute the same. Parameters, buffers and inputs of Python's side are drawn here; parameters and buffers
 belong to a module, as a model's do. Each model has a process of its own, which compiles it by `torch.compile` and, on a
-GPU, by `torch.compile(mode="reduce-overhead")`; all of them wait when they have done so. Then, `--turns` times for each
-model, the command behind `--` runs with `--only MODEL --output FILE --tf32 on|off`, and that process times eager calls
-and compiled ones, interleaved: by the host's clock from a device that waits to a device that waits, which is what pace
-does. Without a command Python's side is timed alone. Both sides have TF32 in convolutions and products, or in neither.
+GPU, by `torch.compile(mode="reduce-overhead")`; all of them wait when they have done so. Then the command behind `--`
+runs `--turns` times for each model, with `--only MODEL --output FILE --tf32 on|off`, and that process times eager calls
+and compiled ones, interleaved. The host's clock runs from a device that waits to a device that waits, as in pace.
+Without a command Python's side is timed alone. Both sides have TF32 in convolutions and products, or in neither.
 
-RESULTS.csv gets a row for each model, side, turn and way to run it: median, quartiles and number of the times, in
-milliseconds; seconds of the first call, which compiles; and of its process until then. The ratios are printed: pace's
-median over Python's, of each model the geometric mean of its turns, then of all models with the 95 % interval of their
-mean.
+RESULTS.csv gets a row for each model, side, turn and way to run it. It holds median, quartiles and number of the times,
+in milliseconds; the seconds of the first call, which compiles; and the seconds of its process until then. The ratios
+are printed: pace's median over Python's, of each model the geometric mean of its turns, then of all models with the 95
+% interval of their mean.
 
 Exit codes: 0; 1 if a model failed on one of the sides; 2 for a wrong command line; 4 if nothing was measured.
 """
@@ -59,7 +59,7 @@ def exported_programs(folder):
 
 
 def operator(node):
-    """Its name without the overload's; that of the output has none."""
+    """Its name without the overload's; the output has none."""
     return "" if isinstance(node.target, str) else node.target.__name__.split(".")[0]
 
 

@@ -35,8 +35,8 @@ struct CommandLine {
   std::string only;
   /// In the process of one model: the file for its rows.
   std::string rows_to;
-  /// In the process of one model: which part of the run it is, as `3/12/45.2/1`: the third of twelve models, begun
-  /// after 45.2 s, and one other ran in that time; empty: there is one model alone.
+  /// In the process of one model: its part of the run. `3/12/45.2/1` is the third of twelve models, begun after 45.2 s,
+  /// and one other ran in that time. Empty: there is one model alone.
   std::string part;
   /// The devices of a process of one model, some of those that the user named; empty: all of them.
   std::vector<std::string> rows_of;

@@ -97,9 +97,9 @@ struct Model {
   std::function<c10::IValue(const torch::jit::Stack& inputs)> forward;
   /// A scalar made of the answer of `forward`. Empty: the mean of all its elements (see reduce_to_scalar_loss).
   std::function<at::Tensor(const c10::IValue& output)> loss = {};
-  /// Of a model that cannot be traced, has no parameters, and runs in one precision (a program in a file of another
-  /// runtime): how the back end of that name runs it. `packages`: how they are compiled, and where they are kept.
-  /// Throws Unsupported with the reason where it cannot. Empty: back ends trace `forward`.
+  /// For a model that cannot be traced, has no parameters, and runs in one precision (a program in a file of another
+  /// runtime): how the named back end runs it. `packages`: how they are compiled, and where they are kept. Throws
+  /// Unsupported with the reason where it cannot. Empty: back ends trace `forward`.
   std::function<OtherForward(std::string_view backend, const aot::PackageOptions& packages)> by_backend = {};
 };
 

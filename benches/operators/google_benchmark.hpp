@@ -161,8 +161,8 @@ class CollectingReporter final : public benchmark::ConsoleReporter {
   return found;
 }
 
-/// Hears pace's own replay of the same samples and prints a line for each benchmark that was run: google/benchmark's
-/// mean, pace's mean and median with its interval, and the ratio of the two means.
+/// Hears pace's own replay of the same samples and prints a line for each benchmark that was run. The line has
+/// google/benchmark's mean, pace's mean and median with its interval, and the ratio of the two means.
 class SideBySide final : public ReplayListener {
  public:
   /// `times`: from CollectingReporter.

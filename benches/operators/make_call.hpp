@@ -56,9 +56,9 @@ template <class Finish>
   });
 }
 
-/// The same call for a compiler, in channels-last memory format if it will be run in that: its tensors have no
-/// values and take no memory, and compilers see no difference (equal signatures). Throws as make_call() does, but does
-/// not find out that no valid values can be made for the shapes; that call is announced in vain.
+/// The same call for a compiler, in channels-last memory format if it will run in that. Its tensors have no values and
+/// take no memory, and compilers see no difference (equal signatures). Throws as make_call() does, but does not find
+/// out that no valid values can be made for the shapes; that call is announced in vain.
 [[nodiscard]] inline benches::operators::OperatorCall make_announced_call(const std::string& op,
                                                                           const corpus::Sample& sample,
                                                                           inputs::GenerateOptions generate,

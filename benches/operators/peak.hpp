@@ -33,12 +33,12 @@ class HostPeak {
   explicit HostPeak(timing::HostBandwidth& bandwidth, MeasureProducts products = measure_products)
       : bandwidth_(bandwidth), products_(std::move(products)) {}
 
-  /// Returns the share of the peak that a call of this time reaches. It is the larger of two times over the call's: its
-  /// bytes at the measured bandwidth, and its operations at the rate of a large product of matrices of that type. The
-  /// bandwidth is timing::HostBandwidth's for data of that size, so a cache's if they fit in it. Only calls with more
-  /// operations than bytes have the second time, since memory limits the others. That is the roofline model: Williams,
-  /// Waterman, Patterson, "Roofline", Communications of the ACM 52 (4), 2009. If a call exceeds the peak, other work
-  /// disturbed its measurement. It is measured again, up to three times. Nothing if neither is known.
+  /// Returns the share of the peak that a call of this time reaches. It is the larger of two times over the call's. One
+  /// is its bytes at the measured bandwidth, the other its operations at the rate of a large product of matrices of
+  /// that type. The bandwidth is timing::HostBandwidth's for data of that size, so a cache's if they fit in it. Only
+  /// calls with more operations than bytes have the second time, since memory limits the others. That is the roofline
+  /// model: Williams, Waterman, Patterson, "Roofline", Communications of the ACM 52 (4), 2009. If a call exceeds the
+  /// peak, other work disturbed its measurement. It is measured again, up to three times. Nothing if neither is known.
   [[nodiscard]] std::optional<double> share(const CallWork& work, at::ScalarType dtype, Nanoseconds time, int threads) {
     if (!(time.count() > 0)) return std::nullopt;
     constexpr int most = 3;

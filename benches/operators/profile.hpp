@@ -54,9 +54,9 @@ class OperatorTrace {
   std::filesystem::path folder_;
 };
 
-/// Runs every model `repeats` times on the tensors of sample `iteration`, repeats outside and models inside, each run
-/// in its ranges `iter_I`, `rep_R` and `model_M` of the trace: a pass for the trace alone, after which the tensors that
-/// a model writes to have changed. `models` hold pointers to objects with a run(tensors).
+/// Runs every model `repeats` times on the tensors of sample `iteration`, repeats outside and models inside. Each run
+/// is in its ranges `iter_I`, `rep_R` and `model_M` of the trace. This pass is for the trace alone, and it changes the
+/// tensors that a model writes to. `models` hold pointers to objects with a run(tensors).
 template <class Models>
 void run_for_trace(std::size_t iteration, const Models& models, const std::vector<at::Tensor>& tensors,
                    std::size_t repeats = 1) {

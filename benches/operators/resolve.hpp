@@ -89,8 +89,8 @@ struct Resolved {
 
 namespace detail {
 
-/// On the shipped inputs compiled code is far from that slow, unless something is wrong with it: what came to a third
-/// of it on any machine that was tried is only reported.
+/// On the shipped inputs compiled code is far from that slow, unless it is faulty. Operators that took a third of it on
+/// any machine tried are only reported.
 inline constexpr double shipped_guard = 10;
 
 /// Resolves the options step by step; each step may read what those before it have set.

@@ -18,8 +18,8 @@ namespace {
 at::Tensor addcmul_by_steps(const at::Tensor& x, const at::Tensor& y, const at::Tensor& z) { return x.add(y.mul(z)); }
 
 // Both sides are made of the same elementwise code, and one of them does less, so that the gate holds on any machine.
-// The softmax of LibTorch against its steps is no such pair: its exponential has AVX-512 instructions that theirs
-// lacks, which on one machine made it 3 times as fast in one hour and half as fast in another.
+// The softmax of LibTorch against its steps is no such pair. Its exponential has AVX-512 instructions that theirs
+// lacks, so on one machine it was 3 times as fast in one hour and half as fast in another.
 TEMPLATE_TEST_CASE("a product added in one pass is never slower than step by step", "[sweep]", float, double) {
   const std::int64_t rows = GENERATE(16, 256);
   const std::int64_t columns = GENERATE(64, 1024);

@@ -125,8 +125,8 @@ inline void compare_models(ModelDef& model, ModelDef& reference, const CheckOpti
   checker.compare("gradient", detail::gradients_of(reference.step), detail::gradients_of(model.step));
 }
 
-/// What `runner` is compared with: of its kind, the runner with the largest rank (see reference_rank), such as nn::LSTM
-/// by cuDNN on a GPU and by LibTorch's own code on a CPU. None if all others are TorchScript.
+/// The reference of `runner`: of its kind, the runner with the largest rank (see reference_rank), such as nn::LSTM by
+/// cuDNN on a GPU and by LibTorch's own code on a CPU. None if all others are TorchScript.
 [[nodiscard]] inline const Runner* reference_of(const Runner& runner, const c10::Device& device,
                                                 const std::vector<Runner>& all) {
   const auto rank = [&](const Runner& each) {

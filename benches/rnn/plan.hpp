@@ -63,7 +63,7 @@ struct Family {
 }
 
 /// The runner that others of a kind are compared with by default: cuDNN's on a GPU, the same module without it on the
-/// CPU; of kinds that have no such module, the first plain one.
+/// CPU. For kinds without such a module it is the first plain one.
 [[nodiscard]] inline const Runner& reference_of(const std::string& kind, const Sizes& sizes) {
   const c10::Device& device = sizes.device;
   const Runner* found = nullptr;

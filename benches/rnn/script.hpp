@@ -15,8 +15,8 @@ namespace pace::benches::rnn {
 
 /// Compiled anew for each model: the profiling executor's knowledge of one must not serve another.
 ///
-/// Loops over time are compiled from text, as fastrnns scripts them, and not traced: a trace would be the loop
-/// unrolled, a graph of as many cells as there are steps, for one length of sequence only.
+/// Loops over time are compiled from text, as fastrnns scripts them, and not traced. A trace would be the loop
+/// unrolled: a graph of as many cells as there are steps, for one length of sequence only.
 class Script {
  public:
   /// `weights` are the last arguments of the function `name` of `text`.

@@ -78,7 +78,7 @@ inline void add_backward(Step& step, const Sizes& sizes, Differentiated differen
   step.backward = run_backward;
 }
 
-/// (output, (hy, cy)) as (output, hy, cy) with the states of the last layer, [1, batch, hidden]: a runner that goes
+/// (output, (hy, cy)) as (output, hy, cy) with the states of the last layer, [1, batch, hidden]. A runner that goes
 /// through several layers one after the other returns no others.
 [[nodiscard]] inline c10::IValue output_and_last_states(const c10::IValue& answer) {
   const c10::IValue& states = part(answer, 1);

@@ -91,7 +91,7 @@ template <StepTimer T>
 }
 
 /// Backward and waiting for it, by the host's clock; none for a model without one. As in the original there is one
-/// forward, and its graph is kept: each round goes backward through it again and adds to the gradients, which are
+/// forward, and its graph is kept. Each round goes backward through it again and adds to the gradients, which are
 /// zeroed at the end.
 template <StepTimer T>
 [[nodiscard]] std::optional<RoundStats> test_backward(T& timer, const std::string& name, ModelDef& model,

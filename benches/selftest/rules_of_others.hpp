@@ -77,9 +77,9 @@ namespace detail {
   return Claim::none;
 }
 
-/// criterion.rs (analysis/compare.rs and its book, "Analysis Process"): a t-test on resamples at 0.05, and then both
-/// ends of the 95 % bootstrap interval of the relative change of means beyond the noise threshold of 1 %. It resamples
-/// 100,000 times; a thousand serve here, which blurs the two limits by 1 % of themselves.
+/// criterion.rs (analysis/compare.rs and its book, "Analysis Process"): a t-test on resamples at 0.05. Then both ends
+/// of the 95 % bootstrap interval of the relative change of means must lie beyond the noise threshold of 1 %. It
+/// resamples 100,000 times; a thousand serve here, which blurs the two limits by 1 % of themselves.
 [[nodiscard]] inline Claim criterion(const TwoSamples& samples) {
   constexpr double significance = 0.05, noise = 0.01;
   SplitMix64 random(1);

@@ -20,8 +20,8 @@
 
 namespace pace::benches::timers {
 
-/// The time that `measure()` returns; infinity if it throws something that says "invalid configuration": a kernel
-/// that asks for more than the device has is the slowest of all, not an error, where configurations are tried out.
+/// The time that `measure()` returns, or infinity if it throws an error that contains "invalid configuration". When we
+/// try configurations, a kernel that asks for more than the device has is the slowest of all, not an error.
 template <class Measure>
 [[nodiscard]] Milliseconds or_infinity(Measure&& measure) {
   try {

@@ -11,8 +11,8 @@ file and share_runtime.py must stand beside this one. Lines of output that start
 The cases run in forked workers, so that one that crashes the compiler, or never ends, costs only itself. Everything
 expensive that all share (imports, the choice of vector instructions) happens once, before the fork.
 
-The first line and the last make this file a C++ raw string literal as well: package_key.hpp includes it as text, so
-that a program needs no path to it at run time.
+The first line and the last make this file a C++ raw string literal as well. package_key.hpp includes it as text, so a
+program needs no path to it at run time.
 """
 
 import hashlib
@@ -50,10 +50,10 @@ def write_whole(path, text):
 
 def check_vector_code_by_fork(options, device):
     """Inductor tries each vector instruction set by loading a library in a new Python that imports torch again: two to
-    five seconds each, in every process. A fork of this process, which has torch already, finds out as much at once. And
-    it compiles that library for all of them, seconds each, to take the first that works: the rest need no trial, unless
-    a width or a capability is asked for by name. Code for a GPU has few loops for the host, so that it gets the width
-    alone: each further extension (VNNI, AMX) takes trials of its own."""
+    five seconds each, in every process. A fork of this process, which has torch already, finds out as much at once.
+    Inductor also compiles that library for each of them, seconds each, to take the first that works. The others need no
+    trial, unless someone asks for a width or a capability by name. Code for a GPU has few loops for the host, so that
+    it gets the width alone: each further extension (VNNI, AMX) takes trials of its own."""
     import ctypes
     import subprocess
 
@@ -106,7 +106,7 @@ def make_inputs(tensors, fake):
 
 def graph_module(script, substitutes={}):
     """A module that makes the calls of a TorchScript graph of plain operators, one by one. `substitutes` maps kinds of
-    nodes to what is called in their place."""
+    nodes to the functions that replace them."""
     import torch
 
     graph = script.forward.graph if hasattr(script, "forward") else script.graph
@@ -199,7 +199,7 @@ def put_in_place(package, folder, key):
 
 
 def problem(error, route, step):
-    """What is recorded of an exception that is being handled."""
+    """The record of an exception that is being handled."""
     return {
         "route": route.__name__,
         "step": step,
@@ -309,8 +309,8 @@ def fork_kernel_compilers():
 
 
 def compile_shared_parts(case, manifest, scratch):
-    """Compiles a product of two matrices for the device of the cases: what all packages have in common (headers,
-    Inductor's runtime) is made by that, beside the first steps of the first cases, which need it at their end."""
+    """Compiles a product of two matrices for the device of the cases. That makes the parts common to all packages
+    (headers, Inductor's runtime), beside the first steps of the first cases, which need them at their end."""
     import torch
 
     class Product(torch.nn.Module):

@@ -1,14 +1,14 @@
 R"""py(
-Compiles TorchScript functions of parameters and inputs into AOTInductor packages: of the forward alone, or of forward
-and backward as two models of one package, which exchange saved tensors as PyTorch's own autograd does.
+Compiles TorchScript functions of parameters and inputs into AOTInductor packages. A package holds the forward alone, or
+forward and backward as two models, which exchange saved tensors as PyTorch's own autograd does.
 
     python compile_training.py MANIFEST.json
 
 Manifest, records, workers and time-outs are those of compile_packages.py, which must stand beside this file. A case
-also has `kind` (`inference`, `training` or `exported`), `parameters` (how many of its tensors, the first, are
-differentiated by) and `differentiated` (the positions of the outputs that gradients come for); `values`, where there is
-one, is a file with the values of tensors that the code may hold as constants. An `ok` record also holds the `layout`:
-how to call the models (see `compile_training`), and of its `models`, `forward` and where there is one `backward`, what
+also has `kind` (`inference`, `training` or `exported`) and `parameters`: how many of its tensors, the first ones, are
+differentiated by. `differentiated` holds the positions of the outputs that receive gradients. `values`, if given, is a
+file with the values of tensors that the code may hold as constants. An `ok` record also holds the `layout`: how to call
+the models (see `compile_training`), and of its `models`, `forward` and where there is one `backward`, what
 record_kernels.py records of each. Of an `exported` case the package is the program that torch.export makes of it, which
 a runtime calls operator by operator; nothing is compiled.
 
@@ -270,8 +270,8 @@ def own_gradients(module):
 
 
 def compile_graph(module, fake_mode, folder, backward, visible):
-    """The files of one model, the strides that its outputs have (None where not known), and what is recorded of it. The
-    strides of the first `visible` outputs are those of the graph; Inductor may choose others for the rest."""
+    """The files of one model, the strides that its outputs have (None where not known), and its record. The strides of
+    the first `visible` outputs are those of the graph; Inductor may choose others for the rest."""
     import torch
     import torch._inductor.compile_fx as compile_fx
     from torch._guards import TracingContext, tracing
@@ -334,8 +334,8 @@ def optimise(capture):
 
 
 def freeze(capture, case):
-    """Makes constants of the operands whose values are known and that nothing is written to, and lets Inductor fold
-    them: a batch norm into the convolution before it, weights into the order that kernels read them in. Returns the
+    """Makes constants of the operands whose values are known and never written to, and lets Inductor fold them. A batch
+    norm goes into the convolution before it, and weights get the order in which kernels read them. Returns the
     positions of the operands that are left, and how often something was folded into a weight."""
     import torch
     from torch._dynamo.utils import counters
@@ -376,10 +376,10 @@ def compile_inference(capture, folder, case):
 
 
 def compile_training(capture, folder, case):
-    """`layout` of the record. `saved`: what the backward takes first, each either {"operand": position}, an operand of
-    the forward, or {"output": position}, an output of the forward's model (the first `outputs` are the user's), with
-    metadata. `tangents`: metadata of the gradients that it takes next. `gradients`: for each parameter the position of
-    its gradient among the backward's outputs, or null where there is none."""
+    """`layout` of the record. `saved`: the backward's first arguments, with metadata. Each is either {"operand":
+    position}, an operand of the forward, or {"output": position}, an output of the forward's model (the first `outputs`
+    are the user's). `tangents`: metadata of the gradients that it takes next. `gradients`: for each parameter the
+    position of its gradient among the backward's outputs, or null where there is none."""
     from torch._functorch.partitioners import min_cut_rematerialization_partition
 
     optimise(capture)

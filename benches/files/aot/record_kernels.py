@@ -19,9 +19,9 @@ MODEL.json, which package_facts.hpp reads, holds an object with
                    whether its nodes reduce, or are a template; null: not known
         key        of the source, as Inductor's code cache names it; null for a call of LibTorch
         bytes      that one call must read and write, null where that is not known. Triton: Inductor's own estimate.
-                   C++: by the same rules, each buffer as far as it is indexed and at most whole, without what
-                   is used inside alone; where the index is data, as many elements as there are indices. LibTorch:
-                   products and convolutions.
+                   C++: by the same rules, each buffer as far as it is indexed and at most whole, without buffers
+                   that only the kernel itself uses. Where the index is data, as many elements as there are
+                   indices. LibTorch: products and convolutions.
         arguments  their names, in order; null for a call of LibTorch
         argument_bytes  of each argument of a call of a Triton kernel, in order, the bytes of the whole tensor; null for
                    one that is no tensor. Null where that is not known, or differs between calls
@@ -310,7 +310,7 @@ def call_operator(graph, _, scheduler_node, **__):
         graph.call(operator, "external", calls_of_one_run(), bytes=size, range=announced)
 
 
-HOOKS = (  # what is called after each of Inductor's methods, with its result and, by their names, its arguments
+HOOKS = (  # functions called after each of Inductor's methods, with its result and, by their names, its arguments
     ("codegen.triton", "TritonScheduling", "define_kernel", define_triton),
     ("codegen.cpp", "CppScheduling", "define_kernel", define_cpp),
     ("codegen.wrapper", "PythonWrapperCodegen", "define_kernel", define_source),

@@ -4,12 +4,12 @@ Compiles once what all AOTInductor packages have in common, instead of with each
     share_runtime.share(FOLDER)  # from here on, in this process
 
 Inductor writes its runtime's interface (`interface.cpp`: C functions over a container of models) into the source of
-each package, and what it needs of templates and of `std::regex` takes two thirds of the time of compiling that source.
-From here on the source declares those templates as instantiated elsewhere, and an object file with them and the
-interface is linked to it. FOLDER, which exists, keeps the object files: one for each compiler's command.
+each package. The templates and `std::regex` that this needs take two thirds of the time of compiling that source. From
+here on the source declares those templates as instantiated elsewhere, and an object file with them and the interface is
+linked to it. FOLDER, which exists, keeps the object files: one for each compiler's command.
 
-The code is Inductor's own, compiled by its own command. Where a version of Inductor does not do what is expected here,
-and for packages of source code, which must be whole, it does what it does without.
+The code is Inductor's own, compiled by its own command. Where a version of Inductor works otherwise than expected here,
+it goes on without this. So it does for packages of source code, which must be whole.
 
 The first line and the last make this file a C++ raw string literal as well, for package_key.hpp.
 """

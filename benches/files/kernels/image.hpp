@@ -58,8 +58,8 @@ struct KernelCode {
   std::optional<std::vector<KernelEntry>> kernels = {};
 
   [[nodiscard]] std::string text() const { return (is_ptx ? "PTX of compute_" : "sm_") + architecture.text(); }
-  /// Whether a device of compute capability `device` (90 is 9.0) runs it: machine code by the same major number and one
-  /// that is not lower, PTX by all that are not lower.
+  /// Whether a device of compute capability `device` (90 is 9.0) runs it. Machine code runs on the same major number if
+  /// the device's minor is not lower; PTX runs on all that are not lower.
   [[nodiscard]] bool runs_on(int device) const {
     if (architecture.suffix == 'a') return device == architecture.number;
     if (is_ptx && architecture.suffix == '\0') return device >= architecture.number;
@@ -278,9 +278,9 @@ class PtxWords {
 
 inline constexpr std::uint32_t fatbin_magic = 0xba55ed50;
 
-/// A fatbin: code for several architectures one behind the other, each behind a header: its kind (16 bits), a version
-/// (16), the header's size (32), the size of the code (64), at 28 the architecture, at 40 flags. PTX is compressed,
-/// unless nvcc was called with --no-compress; so may be machine code. Throws Error where it finds none.
+/// A fatbin: code for several architectures one behind the other, each behind a header. The header holds its kind (16
+/// bits), a version (16), its size (32), the size of the code (64), at 28 the architecture, at 40 flags. PTX is
+/// compressed, unless nvcc was called with --no-compress; so may be machine code. Throws Error where it finds none.
 [[nodiscard]] inline std::vector<KernelCode> read_fatbin(std::string_view image) {
   constexpr std::uint16_t ptx_kind = 1, machine_kind = 2;
   constexpr std::uint64_t compressed_flags = 0xf000, accelerated_flag = std::uint64_t{1} << 20;

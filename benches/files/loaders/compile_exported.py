@@ -3,9 +3,9 @@ Compiles exported programs (files of torch.export.save) into AOTInductor package
 
     python compile_exported.py MANIFEST.json
 
-The manifest and what is written are those of compile_packages.py, which must stand beside this file. The `script` of a
-case is the file of an exported program; `model` is the name of the program in it, and `libraries` are shared libraries
-that register operators of it.
+The manifest and the written files have the form of compile_packages.py, which must stand beside this file. The `script`
+of a case is the file of an exported program, and `model` is the program's name in it. `libraries` are shared libraries
+that register its operators.
 
 The first line and the last make this file a C++ raw string literal as well: exported_packages.hpp includes it as text.
 """

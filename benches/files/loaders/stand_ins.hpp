@@ -11,8 +11,8 @@
 
 namespace pace::benches::loaders {
 
-/// Tensors that stand for the memory of others, so that whoever keeps them keeps none of it: AOTInductor never lets go
-/// of a tensor that it is given as a constant of its caller's (MaybeOwningAtenTensorHandle in aoti_runtime/utils.h).
+/// Tensors that stand for the memory of others, so that whoever keeps them keeps none of it. AOTInductor never lets go
+/// of a tensor given to it as a constant of its caller's (MaybeOwningAtenTensorHandle in aoti_runtime/utils.h).
 class StandIns {
  public:
   /// The tensors have the types, sizes and strides of `like`, and no memory.

@@ -12,7 +12,7 @@
 
 namespace pace::benches::kernels::compat {
 
-/// Which of PyTorch's timers times each kernel: Triton's do_bench, as wrapper_benchmark did up to PyTorch 2.6, or
+/// Which of PyTorch's timers times each kernel. Triton's do_bench, as wrapper_benchmark did up to PyTorch 2.6;
 /// Inductor's own, as it does today; or the profiler, as Inductor's mode `profile_bandwidth` does on request.
 enum class CompatibleTimer { do_bench, inductor, profiler };
 

@@ -40,7 +40,7 @@ namespace pace::benches::models {
 /// Whether a row's column `accuracy` is what such a run comes to.
 [[nodiscard]] inline bool has_statuses(Mode mode) { return mode == Mode::accuracy || mode == Mode::batch_invariance; }
 
-/// The back ends that get rows: those asked for but eager, which all are compared with; eager itself if that is the
+/// The back ends that get rows: those asked for but eager, since all are compared with eager. Eager itself if it is the
 /// only one, and where the mode knows no other.
 [[nodiscard]] inline std::vector<std::string> candidates(const Settings& settings) {
   std::vector<std::string> names;

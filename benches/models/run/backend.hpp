@@ -146,10 +146,9 @@ struct PackageSource {
   bool falls_back = false;
 };
 
-/// Inductor's own random numbers are others than eager's. So that outputs can be compared at all, random operators of
-/// definitions that have some are compiled as calls of LibTorch's, unless someone says otherwise; and in the
-/// definition's order: to save memory Inductor would have the dropouts of T5's decoder draw before the encoder's last
-/// ones.
+/// Inductor's own random numbers are others than eager's. So that outputs can be compared at all, random operators of a
+/// definition are compiled as calls of LibTorch's, unless someone says otherwise. They keep the definition's order: to
+/// save memory Inductor would have the dropouts of T5's decoder draw before the encoder's last ones.
 [[nodiscard]] inline PackageSource package_source(const Instance& instance, const MakeOptions& options) {
   const bool any_batch = options.settings->dynamic_batch;
   if (options.settings->freezing && instance.options.training)

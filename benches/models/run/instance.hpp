@@ -190,8 +190,8 @@ namespace detail {
   return detail::without_repeats(std::move(all));
 }
 
-/// Holds the values that buffers, parameters that are not trained, and inputs have now, and puts them back when it
-/// ends: a model may write to all of these, and a CUDA graph's writes advance no version.
+/// Holds the current values of buffers, untrained parameters and inputs, and puts them back when it ends. A model may
+/// write to all of these, and a CUDA graph's writes advance no version.
 class StateKept {
  public:
   explicit StateKept(const Instance& instance) : tensors_(fixed_tensors(instance)) {

@@ -55,7 +55,7 @@ namespace pace::benches::models {
 }
 
 /// As torchbench: only training has the module in train mode, unless evaluation is asked for or it is an accuracy run
-/// of torchbench's own models; those that cannot evaluate keep it.
+/// of torchbench's own models. Models that cannot evaluate keep train mode.
 [[nodiscard]] inline bool choose_train_mode(const ModelEntry& entry, const Settings& settings, const Config& config) {
   if (!settings.training) return false;
   const bool accuracy =

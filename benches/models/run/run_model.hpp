@@ -12,8 +12,8 @@
 namespace pace::benches::models {
 
 /// One row for each back end asked for, in that order (one for eager where the mode asks for none). `log` takes further
-/// messages for a person. Throws InputError for settings that make no sense; what goes wrong with the model, with a
-/// back end or with the device is a status in its row: nothing else is thrown.
+/// messages for a person. Throws InputError for settings that make no sense. A failure of the model, of a back end or
+/// of the device is a status in its row, and nothing else is thrown.
 [[nodiscard]] std::vector<Row> run_model(const ModelEntry& entry, const Settings& settings, const Config& config,
                                          std::ostream& log);
 

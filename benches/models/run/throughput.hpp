@@ -28,7 +28,7 @@ struct Throughput {
   [[nodiscard]] double calls_per_second() const { return static_cast<double>(iterations) / seconds; }
 };
 
-/// PyTorch's throughput benchmark: a thread for each of `callers`, which warms up, waits for the others, and then takes
+/// PyTorch's throughput benchmark: a thread for each of `callers`. Each warms up, waits for the others, and then takes
 /// calls from a common counter until `iterations` have been taken in all. `finish` is called by each thread after its
 /// last call, before the time ends. Throws InputError for counts below 1, and passes on the first exception of a
 /// caller.

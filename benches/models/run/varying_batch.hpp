@@ -55,7 +55,7 @@ class DrawnBatches {
 }
 
 /// Batches of up to five sizes, the model's own first, that the rounds of a comparison have in turn. They are operands
-/// of the comparison, and so is the number of the one that calls take: all sides of a round have the same, each in
+/// of the comparison, and so is the number of the batch in use. All sides of a round have the same batch, each in
 /// memory of its own.
 class BatchSchedule {
  public:

@@ -127,8 +127,8 @@ inline void fix_embedding_bag(const OperatorCall& call) {
   bag_of.copy_(bags_of.view(bag_of.sizes()));
 }
 
-/// Backward of embedding bags, which gets no offsets: as many indices in each bag as in any other, but for the last
-/// ones; of a bag's largest elements, each comes from a row of the table.
+/// Backward of embedding bags, which gets no offsets. Each bag has as many indices as any other, but for the last ones.
+/// A bag's largest elements each come from a row of the table.
 inline void fix_embedding_bag_backward(const OperatorCall& call) {
   const NamedArguments arguments(call);
   const at::Tensor& bag_of = arguments.tensor("offset2bag");
@@ -173,8 +173,8 @@ inline void fill_boundaries(const at::Tensor& boundaries, std::int64_t total, st
   boundaries.copy_(numbers.mul(total).floor_divide(sequences).view(boundaries.sizes()));
 }
 
-/// Attention over sequences that lie behind one another: `cum_seq_q` and `cum_seq_k` (or `cu_seqlens_q` and
-/// `cu_seqlens_k`) are their boundaries in `query` and `key`, `seqused_k` (or `seqlen_k`) is how much of each is used.
+/// Attention over sequences that lie behind one another. `cum_seq_q` and `cum_seq_k` (or `cu_seqlens_q` and
+/// `cu_seqlens_k`) are their boundaries in `query` and `key`; `seqused_k` (or `seqlen_k`) is how much of each is used.
 inline void fix_attention(const OperatorCall& call) {
   const NamedArguments arguments(call);
   const auto integers = [&](std::string_view name) {

@@ -27,7 +27,7 @@ namespace pace::benches::operators::detail {
   return tensor;
 }
 
-/// `count` numbers in [0, bound), all different if that is possible, and scattered: steps of the golden section of
+/// `count` numbers in [0, bound), all different if possible, and scattered. They are steps of the golden section of
 /// `bound`, made coprime with it so that they visit every number before any twice. Different, because a write through
 /// equal indices has no defined result to compare.
 [[nodiscard]] inline at::Tensor scattered(std::int64_t count, std::int64_t bound) {

@@ -18,8 +18,8 @@ namespace detail {
 
 using Registration = std::function<void(FunctorBackend&)>;
 
-/// Filled before main() begins. A type of its own: where a function's type has std::string in it, GCC and Clang name
-/// its static variables differently, and a program of both compilers' objects would have two.
+/// Filled before main() begins. It is a type of its own because GCC and Clang name the static variables of a function
+/// differently if its type has std::string in it. A program with objects of both compilers would have two of them.
 struct Registrations {
   std::vector<std::function<std::unique_ptr<Backend>(const BackendOptions&)>> backends;
   /// By the back end's name.

@@ -189,8 +189,8 @@ class WorkFormulas {
     return 3 * scores + 2 * sums;
   }
 
-  /// Keys that a query meets, in the mean: of causal attention those up to its own place, which flop_counter counts as
-  /// all, so that a kernel that leaves the others out would exceed the peak.
+  /// Keys that a query meets, in the mean; with causal attention those up to its own place. flop_counter counts all of
+  /// them, so a kernel that leaves the others out would exceed the peak.
   [[nodiscard]] double keys_of_a_row(std::int64_t queries, std::int64_t keys) const {
     if (!is_true("is_causal") || queries == 0) return static_cast<double>(keys);
     double met = 0;
