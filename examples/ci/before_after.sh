@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Compares two commits of your workspace by a program that measures (a pace_test or pace_binary): builds it at both,
-# runs them in turn, five processes each, on this machine, and judges the results. The exit code is compare_results':
+# Compares two commits of your workspace by a program that measures (a pace_test or pace_binary). It builds the program
+# at both, runs them in turn, five processes each, on this machine, and judges the results. The exit code is
+# compare_results':
 # 0 if nothing is proven slower, 1 if something is, 2 if nothing could be compared, 43 if something is undecided.
 #
 #   ci/before_after.sh BEFORE AFTER TARGET [OPTION_OF_THE_PROGRAM...]
@@ -52,7 +53,7 @@ artifacts=$(cd "$artifacts" && pwd)
 
 # Both checkouts stand beside this one, so that relative paths of the WORKSPACE file, such as ../pace, stay true.
 declare -A folder
-# Bazel never removes anything from it, and copes with what is missing.
+# Bazel never removes anything from it, and copes with missing files.
 shrink_cache() {
   [[ -d $cache ]] || return 0
   find "$cache" -type f -printf '%A@ %s %p\n' | LC_ALL=C sort -rn |

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# One step of a CI job: runs tests with gates by Bazel and copies what each left (results.json, results.csv, the report,
-# the log and the XML) into one folder of artifacts. The exit code is Bazel's: 0 if all passed, 3 if a test failed, 4 if
-# there was no test, others if something could not be built.
+# One step of a CI job. It runs tests with gates by Bazel and copies the files of each (results.json, results.csv, the
+# report, the log and the XML) into one folder of artifacts. The exit code is Bazel's: 0 if all passed, 3 if a test
+# failed, 4 if there was no test, others if something could not be built.
 #
 #   ci/gate.sh [BAZEL_TEST_ARGUMENT...]      at the top of your workspace; //... if no target is given
 #

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of this workspace that must fail, and checks that they do, as tests (Bazel's exit code 3: built, ran
-# and failed), with messages that say what is wrong and what to do.
+# and failed). Their messages must name the fault and the remedy.
 #
 #   must_fail.sh [BAZEL_ARGUMENT...]
 set -uo pipefail

@@ -33,7 +33,7 @@ ModelDef make(const Sizes& sizes) {
   model.step.forward = [w = data.layer(0)](Stack& inputs) {
     return run(inputs[0].toTensor(), inputs[1].toTensor(), inputs[2].toTensor(), w);
   };
-  model.step.answer = output_and_last_states;  // what is compared
+  model.step.answer = output_and_last_states;  // the compared outputs
   add_backward(model.step, sizes);             // from the output
   return model;
 }
