@@ -1,4 +1,4 @@
-"""A source file by which a program knows how it was built."""
+"""A source file that tells a program how it was built."""
 
 load("@libtorch//:python.bzl", "PYTHON")
 

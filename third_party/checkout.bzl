@@ -1,4 +1,4 @@
-"""Where the workspace lies that is being built, so that a test can say of which commit its results are."""
+"""The folder of the workspace being built, so that a test can name the commit of its results."""
 
 def _impl(repository_ctx):
     # Bazel 6 and later have the attribute.

@@ -1,7 +1,7 @@
 """How pace's own sources are compiled."""
 
-# GCC collects garbage whenever its heap has doubled, which for a file with LibTorch's headers takes a quarter of the
-# time and frees next to nothing; below 1 GiB it need not. Other compilers ignore it.
+# GCC collects garbage whenever its heap has doubled. For a file with LibTorch's headers that takes a quarter of the
+# time and frees next to nothing, so below 1 GiB it need not. Other compilers ignore it.
 LANGUAGE = ["-std=c++20", "--param=ggc-min-heapsize=1048576"]
 
 # What surrounds the measured code: optimised, but more than this gains nothing, as the time is LibTorch's.

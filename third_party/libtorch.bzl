@@ -13,7 +13,8 @@ def _is_new_enough(version):
     return [int(numbers[0]), int(numbers[1])] >= _OLDEST
 
 def _requirements(ctx):
-    """What is installed with pip: requirements.txt, with the version of torch that PACE_LIBTORCH_VERSION asks for."""
+    """The packages that pip installs: requirements.txt, with the version of torch that PACE_LIBTORCH_VERSION asks
+    for."""
     requirements = ctx.read(Label("//third_party:requirements.txt"))
     for line in requirements.splitlines():
         if line.startswith("torch=="):

@@ -54,7 +54,7 @@ def _generated_code(ctx):
         return [(_number(str(ctx.label), name), "sm") for name in ctx.attr.arch]
     numbers = [_number("", name) for name in ctx.attr._flag[_Architectures].names]
 
-    # A GPU that is newer than all of them compiles the PTX of the newest when it loads it. That of sm_90a and its kind
+    # A GPU that is newer than all of them compiles the PTX of the newest when it loads it. PTX of sm_90a and its kind
     # is for that GPU alone.
     portable = sorted([int(number) for number in numbers if number.isdigit()])
     return [(number, "sm") for number in numbers] + [(str(number), "compute") for number in portable[-1:]]

@@ -19,7 +19,7 @@ _optimised = transition(
 )
 
 def _impl(ctx):
-    # A link of the target's own name: what is run is the program itself.
+    # A link of the target's own name: users run the program itself.
     link = ctx.actions.declare_file(ctx.label.name)
     ctx.actions.symlink(output = link, target_file = ctx.executable.program, is_executable = True)
 
@@ -30,7 +30,7 @@ def _impl(ctx):
         runfiles = runfiles.merge(target[DefaultInfo].default_runfiles)
     return [
         DefaultInfo(executable = link, runfiles = runfiles),
-        # A variable of the test, not of what is compiled: nothing is built anew for another commit or folder.
+        # A variable of the test, not of the compilation: nothing is built anew for another commit or folder.
         testing.TestEnvironment(dict({"PACE_CHECKOUT": CHECKOUT}, **ctx.attr.env)),
     ]
 

@@ -4,7 +4,7 @@
 POOLS = ["trial"]
 
 def properties_of_pool(name):
-    """The execution properties by which an engine finds the machines of a pool.
+    """The execution properties that tell an engine the machines of a pool.
 
     Args:
       name: of the pool, such as "h100".

@@ -3,8 +3,8 @@
 load("@page_python//:config.bzl", PAGE_PYTHON = "PYTHON", PAGE_REASON = "REASON")
 load("@tools_python//:config.bzl", TOOLS_PYTHON = "PYTHON", TOOLS_REASON = "REASON")
 
-# The program stands beside a folder of runfiles of its own, or in that of a program that has it as data; it may be called
-# by a link.
+# The program stands beside a folder of runfiles of its own, or in the folder of a program that has it as data. It may
+# be called by a link.
 _LAUNCHER = """#!/usr/bin/env bash
 self=$0
 [[ -d $self.runfiles || -e ${self%%{path}}/%{source} ]] || self=$(readlink -f "$self")

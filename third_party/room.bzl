@@ -5,7 +5,7 @@ load("//third_party:copts.bzl", "COMPILED")
 def room(headers = ["*.hpp"], deps = [], defines = []):
     """A library named as its folder, and a filegroup `headers` for targets that copy or compile them by themselves.
 
-    What is no template is compiled once, in FOLDER.cc, where there is one.
+    Everything but templates is compiled once, in FOLDER.cc, if the folder has one.
 
     Args:
       headers: patterns.

@@ -2,9 +2,9 @@
 
 say() { printf 'pace: %s\n' "$*" >&2; }
 
-# run_step TITLE LOG HOW_FAR COMMAND...: runs COMMAND with its output in LOG, and meanwhile shows TITLE, what the
-# function HOW_FAR prints, and the seconds gone: every second on a terminal, every ten seconds elsewhere. Adds the
-# seconds of one that succeeds to the file step_times. Returns COMMAND's status.
+# run_step TITLE LOG HOW_FAR COMMAND...: runs COMMAND with its output in LOG. Meanwhile it shows TITLE, the output of
+# the function HOW_FAR, and the seconds gone: every second on a terminal, every ten seconds elsewhere. Adds the seconds
+# of one that succeeds to the file step_times. Returns COMMAND's status.
 run_step() {
   local title=$1 log=$2 how_far=$3 start=$SECONDS status=0 shown=0 elapsed every=10 child=""
   shift 3

@@ -292,8 +292,8 @@ install_environment() {
     die "there is no Python 3.10 or newer with venv, which installs $name." \
       "Type: sudo apt-get install -y --no-install-recommends python3 python3-venv" "$instead."
   mkdir -p "$folder/tmp"
-  # Unpacking on the same disk makes check_space true, and what is left here if it fails is known
-  # by the missing stamp.
+  # Unpacking on the same disk makes check_space true. If it fails, the missing stamp marks the rest that it leaves
+  # here.
   TMPDIR=$folder/tmp run_step "installing $title" "$log" environment_how_far make_environment || environment_failure "$log"
   rm -rf "$folder/tmp"
   # Written elsewhere and moved, so that it is there whole or not at all.

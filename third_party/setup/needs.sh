@@ -86,7 +86,7 @@ oldest_libtorch=2.9  # as third_party/libtorch.bzl and cmake/FindLibTorch.cmake 
 
 oldest_gcc=12  # C++20 as pace uses it
 
-# Ends with a message: what is wrong, then what to do, a line each.
+# Ends with a message: the problem, then the remedy, a line each.
 die() {
   printf 'pace: %s\n' "$1" >&2
   shift
@@ -94,8 +94,8 @@ die() {
   exit 1
 }
 
-# Bazel's rules, and the programs that it runs, stand in other folders than this shell: what is given relative to this
-# one is made absolute, for them, too. The folders of the user, which other programs share, are not pace's to interpret.
+# Bazel's rules, and the programs that it runs, stand in other folders than this shell. Paths relative to this one are
+# made absolute, for them, too. The folders of the user, which other programs share, are not pace's to interpret.
 needs_make_absolute() {
   local name
   for name in PACE_LIBTORCH PACE_BAZEL PACE_PYTHON PACE_TOOLS_PYTHON PACE_HOME PACE_PACKAGE_CACHE PACE_COMMON_PARTS; do
@@ -195,9 +195,10 @@ needs_hash() {
 # Optional parts that this command line needs: tools, tests.
 asked=""
 
-# needs_find_asked ARGUMENT...: sets asked to what Bazel's arguments may need: `tools` for a target in tests/, in
-# tools/history or in tools/fleet, `tests` for one in tests/ or that uses google/benchmark, and for patterns that may
-# have such targets among them. In another workspace only what is called @pace// is pace's. PACE_CHECKS asks for both.
+# needs_find_asked ARGUMENT...: sets asked to the words for the tools that Bazel's arguments may need. `tools` is for a
+# target in tests/, in tools/history or in tools/fleet. `tests` is for one in tests/ or that uses google/benchmark.
+# Patterns that may have such targets among them count as well. In another workspace only targets of @pace// are pace's.
+# PACE_CHECKS asks for both.
 needs_find_asked() {
   local word program=""
   asked=${PACE_CHECKS:+ tools tests }
