@@ -1,9 +1,9 @@
 # pace_add_test(NAME name SOURCES file... [LIBRARIES target...] [ARGS option...] [SIZE small|medium|large|enormous]
 #               [TIMEOUT seconds] [LABELS label...] [ENVIRONMENT NAME=VALUE...] [COMPILE_OPTIONS option...])
 #
-# A Catch2 test that may time, as pace_test is for Bazel (pace.bzl): the target `name`, compiled by the same options, with
-# pace's main function, and a test of CTest that runs alone (RUN_SERIAL) and has the time limit of its size. The results
-# go to name.outputs in the build folder.
+# A Catch2 test that may time, as pace_test is for Bazel (pace.bzl). It makes the target `name`, compiled by the same
+# options, with pace's main function. Its test of CTest runs alone (RUN_SERIAL) and has the time limit of its size. The
+# results go to name.outputs in the build folder.
 include_guard(GLOBAL)
 cmake_policy(VERSION 3.22)
 

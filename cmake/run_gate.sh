@@ -1,6 +1,6 @@
 #!/bin/sh
-# What Bazel does around a test, for CTest: a folder for results, and a file by which a program that ends half-way, with
-# whatever exit code, is found.
+# Does for CTest what Bazel does around a test. It makes a folder for results, and a file that reveals a program that
+# ends half-way, with whatever exit code.
 #
 #   run_gate.sh FOLDER PROGRAM ARGUMENT...
 outputs=$1
