@@ -65,7 +65,7 @@ struct PythonFunction {
     if (PyObject* const output = arguments.pass_to(function.ptr())) return py::reinterpret_steal<py::object>(output);
     take_exception();
   }
-  /// Takes Python's signals, such as that of Ctrl-C, between samples.
+  /// Takes Python's signals, such as Ctrl-C's, between samples.
   void take_signals() const {
     if (!raised->interrupt && PyErr_CheckSignals() != 0) take_exception();
   }

@@ -119,7 +119,7 @@ class Comparison:
         return self
 
     def float64_reference(self, function: Callable | None = None) -> Comparison:
-        """Compares with a float64 result: the baseline's on float64 arguments, or that of `function`."""
+        """Compares with a float64 result: the baseline's on float64 arguments, or the result of `function`."""
         self._native.float64_reference(function)
         return self
 

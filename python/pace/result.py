@@ -68,7 +68,7 @@ class Result:
 
     @property
     def message(self) -> str:
-        """What is not as expected, with figures, reasons and remedies."""
+        """The expectations that are not met, with figures, reasons and remedies."""
         return f"{self.name}: {self._made.as_expected()[1].strip()}"
 
     def table(self, width: int | None = None) -> str:
