@@ -276,7 +276,7 @@ TEST_CASE("a kernel that is registered for an operator by which operands are wri
 at::Tensor& left_alone(at::Tensor& self, const at::Tensor&) { return self; }
 at::Tensor sigmoid_by_another_kernel(const at::Tensor& self) { return self.neg().exp().add(1).reciprocal(); }
 
-TEST_CASE("... by which unseen values are drawn, or that the baseline calls") {
+TEST_CASE("a kernel that is registered for an operator that draws unseen values, or that the baseline calls") {
   std::optional<torch::Library> library;
   const bool draws = GENERATE(true, false);
   const auto cheat = [&](const at::Tensor& x) {

@@ -60,7 +60,7 @@ TEST_CASE("an answer cached by the address of its input") {
   require_rejected(run(honest, cheat, input()), "the answer for values that had been overwritten");
 }
 
-TEST_CASE("... for an operator that does not care about scale") {
+TEST_CASE("an answer cached by the address of its input, for an operator that does not care about scale") {
   const auto norm = [](const at::Tensor& x) { return at::layer_norm(x, {16}, {}, {}, 0); };
   std::unordered_map<const void*, at::Tensor> cache;
   const auto cheat = [&](const at::Tensor& x) {
@@ -996,7 +996,7 @@ TEST_CASE("calls that are fast on tensors that they have had, whatever their val
   require_rejected(run_on(clock, cheat), "a call on tensors that none has had takes");
 }
 
-TEST_CASE("... which it knows by addresses, of tensors that are no more, too") {
+TEST_CASE("calls that are fast on tensors at addresses that earlier ones had, even of tensors that are gone") {
   cheats::FakeClock clock;
   std::set<const void*> known;
   const auto cheat = [&](const at::Tensor& x) {
@@ -1006,7 +1006,7 @@ TEST_CASE("... which it knows by addresses, of tensors that are no more, too") {
   require_rejected(run_on(clock, cheat), "a call on tensors that none has had takes");
 }
 
-TEST_CASE("... and code that keeps something for the version of an operand whose values stay") {
+TEST_CASE("code that keeps a plan for the version of an operand whose values stay is honest") {
   cheats::FakeClock clock;
   std::map<const void*, std::int64_t> versions;
   const auto plans = [&](const at::Tensor& x, const at::Tensor& offsets) {
@@ -1025,7 +1025,7 @@ TEST_CASE("... and code that keeps something for the version of an operand whose
           .run(clock));
 }
 
-TEST_CASE("... and honest ones whose baseline takes longer on new memory, too") {
+TEST_CASE("a candidate that is slower on new memory is honest if its baseline is slower there, too") {
   cheats::FakeClock clock;
   const auto longer = [&](double usual, double more) {
     return [&clock, usual, more, known = std::make_shared<KnownTensors>()](const at::Tensor& x) {

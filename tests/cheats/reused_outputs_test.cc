@@ -60,7 +60,7 @@ TEST_CASE("one output buffer for all calls, or a few in turn") {
   require_rejected(run(honest, InTurn(buffers), input()), "a later call overwrites output tensor 0");
 }
 
-TEST_CASE("... from a call on that lies in the rounds") {
+TEST_CASE("one output buffer for all calls from one in the rounds on") {
   // After the first calls, which are fewer.
   constexpr int first_calls = 500;
   require_rejected(run(honest, InTurn(1, first_calls), input()),
@@ -105,7 +105,7 @@ TEST_CASE("output buffers that the baseline has, too") {
   require_accepted(run_declared(seeded, InTurn(buffers), InTurn(buffers), input()));
 }
 
-TEST_CASE("... of one element, which has the same value half of the time") {
+TEST_CASE("output buffers of one element that the baseline has, too: half of the calls write the same value") {
   const auto seeded = [](auto& each) {
     auto options = short_run();
     options.check_seed = GENERATE(range(1, 9));

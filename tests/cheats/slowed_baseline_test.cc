@@ -138,7 +138,7 @@ TEST_CASE("a candidate whose first call slows the baseline from then on") {
   require_invalid(result, "Something that 'new' has done slows it");
 }
 
-TEST_CASE("... in its hundredth call") {
+TEST_CASE("a candidate whose hundredth call slows the baseline from then on") {
   at::set_num_threads(1);
   FaultyMachine machine;
   double factor = 1;
@@ -246,7 +246,7 @@ TEST_CASE("with threads, what other processes take of the CPUs accounts for a sl
              ContainsSubstring("in each second meanwhile 0.600 CPU seconds more than were idle went to other"));
 }
 
-TEST_CASE("... also if they take less, since a thread that is put aside keeps all others waiting") {
+TEST_CASE("with threads, a smaller share of the CPUs counts too, since one thread put aside keeps all others waiting") {
   FaultyMachine machine;
   const auto result = compare_beside_others(machine, 0.22);
   CHECK(result["new"].context.describe(pace::Severity::impossible) == "");
@@ -255,7 +255,7 @@ TEST_CASE("... also if they take less, since a thread that is put aside keeps al
              ContainsSubstring("in each second meanwhile 0.280 CPU seconds more than were idle went to other"));
 }
 
-TEST_CASE("... unless no more than was idle, or where they are not counted for these CPUs") {
+TEST_CASE("with threads, a slow baseline is refused if others took idle CPUs alone, or are not counted on these") {
   FaultyMachine machine;
   double others = 0.3;
   SECTION("what was idle") { others = 0.15; }
@@ -263,7 +263,7 @@ TEST_CASE("... unless no more than was idle, or where they are not counted for t
   require_invalid(compare_beside_others(machine, others), "or more after the rounds, and took 100 us or less before");
 }
 
-TEST_CASE("... and as it does where the other process has gone") {
+TEST_CASE("a slow baseline is judged without the other process where that has gone") {
   // It ends as soon as it is asked.
   at::set_num_threads(1);
   FaultyMachine machine;

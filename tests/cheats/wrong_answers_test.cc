@@ -78,7 +78,7 @@ TEST_CASE("wrong in one of 50 calls, and only for the values given") {
   require_rejected(run(honest, cheat, input()), "in a timed call: ");
 }
 
-TEST_CASE("... and hidden among outputs whose last bits differ from call to call") {
+TEST_CASE("wrong in one of 50 calls for the values given, among outputs whose last bits differ from call to call") {
   pace::SplitMix64 random(6);
   at::Tensor given;
   int calls = 0;

@@ -144,7 +144,7 @@ TEST_CASE("A traced model gives the model's outputs, for other inputs and for a 
   }
 }
 
-TEST_CASE("... and in training mode; dropout and stochastic depth draw the same numbers") {
+TEST_CASE("A traced model gives the model's outputs in training mode, where both draw the same random numbers") {
   for (const ModelEntry& entry : registered_models()) {
     INFO(entry.name);
     const Model model = small_model(entry);

@@ -138,7 +138,7 @@ TEST_CASE("replicates needed are as forecast") {
   }
 }
 
-TEST_CASE("... in figures", "[.table]") {
+TEST_CASE("prints the figures of observations and replicates to a verdict", "[.table]") {
   check_numbers([](double expected) { return std::clamp(static_cast<int>(5'000'000 / expected), 1000, 20000); }, true);
   std::printf("\nreplicates (processes) until the mean is proven to lie beyond the threshold, alpha 1e-3 | 1e-2\n ");
   for (const double ratio : {0.5, 1.0, 2.0, 3.0, 4.0, 8.0}) {
