@@ -95,7 +95,7 @@ def parent_of_kernel_compiler(case, manifest, scratch):
 
 
 class KernelCompilers(Workers):
-    """Those of a case for a GPU; none is needed to fork them."""
+    """The arguments of a case for a GPU; none is needed to fork them."""
 
     def setUp(self):
         super().setUp()
@@ -114,7 +114,7 @@ class KernelCompilers(Workers):
 
 
 class SharedParts(unittest.TestCase):
-    """Headers and Inductor's runtime, compiled ahead of what needs them."""
+    """Headers and Inductor's runtime, compiled ahead of the cases that need them."""
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -171,7 +171,7 @@ class SharedParts(unittest.TestCase):
 
 
 class Headers(unittest.TestCase):
-    """Those that are precompiled; what stands in for the compiler writes the file that `-o` names."""
+    """The precompiled headers; the stand-in for the compiler writes the file that `-o` names."""
 
     def setUp(self):
         from torch._inductor import codecache, cpp_builder

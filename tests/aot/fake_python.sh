@@ -1,6 +1,6 @@
 #!/bin/sh
-# Stands in for a Python with torch: `fake_python.sh SCRIPT MANIFEST`. Does what the compile script does to files, at
-# once. FAKE_MODE: ok, fail (records a reason, at the time FAKE_TIME or now), transient (the same, of the passing kind),
+# Stands in for a Python with torch: `fake_python.sh SCRIPT MANIFEST`. Treats files as the compile script does, at once.
+# FAKE_MODE: ok, fail (records a reason, at the time FAKE_TIME or now), transient (the same, of the passing kind),
 # silent (leaves no record), crash, hang, chatter (prints for ever). FAKE_LOG gets a line for each run and each case;
 # FAKE_KEEP a copy of the manifest.
 set -eu

@@ -1,5 +1,5 @@
-"""What record_configurations.py keeps: kernels that Inductor writes for a pretended GPU and Triton really compiles for
-it, which needs no GPU; only their runs are pretended. Run by inductor_script_test.sh."""
+"""The records of record_configurations.py: kernels that Inductor writes for a pretended GPU and Triton really compiles
+for it, which needs no GPU. Only their runs are pretended. Run by inductor_script_test.sh."""
 
 import contextlib
 import importlib.util

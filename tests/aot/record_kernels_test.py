@@ -1,7 +1,7 @@
-"""What record_kernels.py records, by hand-worked figures. inductor_script_test.sh runs this.
+"""The records of record_kernels.py, by hand-worked figures. inductor_script_test.sh runs this.
 
-Code for the CPU is generated, and in one test compiled. For a GPU it is generated only: what asks the driver is
-replaced, so that no GPU is needed.
+Code for the CPU is generated, and in one test compiled. For a GPU it is only generated: stand-ins replace the calls of
+the driver, so no GPU is needed.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ PRODUCT = FLOAT * (ROWS * INNER + INNER * COLUMNS + COLUMNS + ROWS * COLUMNS)
 
 @contextlib.contextmanager
 def pretended_gpu():
-    """As much of one as Inductor asks for before it compiles what it has written."""
+    """As much of a GPU as Inductor asks for before it compiles the code that it has written."""
     from torch._inductor.runtime.hints import DeviceProperties
 
     facts = {"multi_processor_count": 132, "major": 9, "max_threads_per_multi_processor": 2048, "warp_size": 32}
@@ -118,7 +118,7 @@ class Kernels(unittest.TestCase):
             [
                 ("cpp", "pointwise", FLOAT * 2 * ROWS * INNER),
                 ("external", None, PRODUCT),
-                # One function: what it keeps between its loops is its own.
+                # One function: the buffer between its loops is its own.
                 ("cpp", "reduction", FLOAT * (2 * ROWS * COLUMNS + COLUMNS)),
             ],
         )
@@ -168,7 +168,7 @@ class Kernels(unittest.TestCase):
             size = 128
             kernels = record(function, lambda: tensors([(size, size)] * 2, device)).kernels
             sines = [k for k in kernels if k["kind"] == kind]
-            # The input must stay; what comes after is overwritten.
+            # The input must stay; everything after it is overwritten.
             self.assertEqual([(k["calls"], k["bytes"]) for k in sines], [(n, FLOAT * 2 * size**2) for n in (1, 2)])
             self.assertRegex(sines[1]["arguments"][0], "^in_out_ptr")
             products = [k for k in kernels if k["kind"] == "external"]
@@ -310,7 +310,7 @@ class Package(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def sources(self, package):
-        """What Inductor wrote, by its kind. From one program it makes, at two times, other names for lists of numbers,
+        """Inductor's files, by their kind. From one program it makes, at two times, other names for lists of numbers,
         so their values take the place of their names; comments tell where it was written."""
 
         def settled(text):

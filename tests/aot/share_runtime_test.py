@@ -1,4 +1,4 @@
-"""Packages that share an object file with Inductor's runtime; what they compute, others test. inductor_script_test.sh
+"""Packages that share an object file with Inductor's runtime; other tests check their results. inductor_script_test.sh
 runs this."""
 
 import contextlib
@@ -88,7 +88,7 @@ class ShareRuntime(unittest.TestCase):
                 self.assertEqual(library.AOTInductorModelContainerDelete(model), 0)
 
     def test_shared_parts_are_compiled_ahead(self):
-        """Headers as well: whatever a package has in common with others is there before the first of them."""
+        """Headers as well: all common parts of packages are there before the first of them."""
 
         def prepared(*suffixes):
             paths = [os.path.join(place, name) for place, _, names in os.walk(self.folder) for name in names]

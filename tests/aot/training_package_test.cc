@@ -199,7 +199,7 @@ TEST_CASE("compiled forwards and backwards do what autograd does", "[aot][traini
   REQUIRE(forward_facts->inputs.size() == 5);
   REQUIRE(forward_facts->inputs[4].fits(definitions[0].inputs[0]));
   REQUIRE(backward_facts->inputs.back().sizes == std::vector<std::int64_t>{4, 8});  // the gradient that comes in
-  // Two products of operands 4x16, 32x16 and 4x32, 8x32; their gradients by weights and by what lies between.
+  // Two products of operands 4x16, 32x16 and 4x32, 8x32; their gradients by the weights and by the tensor between.
   const auto products = [](const pace::benches::aot::PackageFacts& facts) {
     return std::ranges::count(facts.kernels, pace::benches::aot::PackageKernel::Kind::external,
                               &pace::benches::aot::PackageKernel::kind);

@@ -1,4 +1,4 @@
-// Audit::off, standard and strict: what each level finds, what it lets pass, and what it costs.
+// Audit::off, standard and strict: the findings of each level, the cheats that it lets pass, and its cost.
 #include <malloc.h>
 
 #include <algorithm>

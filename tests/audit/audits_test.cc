@@ -1,4 +1,4 @@
-// Audits: how much of the time they take, which implementations they reach, and on which operands.
+// Audits: their share of the time, the implementations that they reach, and their operands.
 #include <functional>
 #include <map>
 #include <new>
@@ -152,7 +152,7 @@ TEST_CASE("an audit that finds something ends the rounds, and those that remain 
   CHECK(result["fine"].samples.size() == result.rounds);
   CHECK(result.stop_reason == pace::StopReason::budget);
   CHECK(result.elapsed >= many_rounds().budget);
-  // What followed the finding was not sampled: otherwise both measurements would have taken the whole budget.
+  // Nothing was sampled after the finding: otherwise both measurements would have taken the whole budget.
   CHECK(clock.now() - clock.paused < 1.8 * many_rounds().budget);
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("an exception in the questions after the rounds is of one row alone, a
   CAPTURE(row.message, result.notes);
   if (of_candidate) {
     CHECK(row.outcome == Outcome::threw);
-    // What others have left may take the memory once, and not twice.
+    // The memory that others have left may be taken once, and not twice.
     CHECK_THAT(row.message,
                StartsWith(std::string("after the rounds: ") + (out_of_memory ? "memory ran out" : "out of luck")));
     CHECK_FALSE(row.speedup);

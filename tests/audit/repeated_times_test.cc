@@ -1,4 +1,4 @@
-// Decisions that rest on times which were taken again and again: beside those of another process, and after pauses.
+// Decisions that rest on times taken again and again: beside another process's times, and after pauses.
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -63,7 +63,7 @@ TEST_CASE("what slows both processes alike makes nothing slower here") {
 }
 
 TEST_CASE("bursts of other work that fall on one side of the pairs do not make the work slower here") {
-  // A compiler that starts: it slows what runs while it does, by three times, and takes `busy` of the time.
+  // A compiler that starts: while it runs, it slows everything else three times, and takes `busy` of the time.
   const Nanoseconds begins = GENERATE(0 * ms, 200 * ms), lasts = GENERATE(100 * ms, 400 * ms, 900 * ms);
   FakeClock clock;
   const auto pairs = take_pairs(clock, share, [&](std::size_t) {

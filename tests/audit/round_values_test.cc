@@ -56,7 +56,7 @@ constexpr float in_rounds = 100'000;
 struct Witness {
   std::map<std::string, std::vector<float>> seen = {};
 
-  /// What `name` saw in the rounds, and what it saw of these values later.
+  /// The values that `name` saw in the rounds, and those of them that it saw later.
   [[nodiscard]] std::vector<float> of_rounds(const std::string& name) const {
     const auto& all = seen.at(name);
     return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(rounds, all.size()))};
@@ -112,7 +112,7 @@ TEST_CASE("each implementation gets the values of the round, unchanged by the ot
     CHECK(of_b.size() + rounds == witness.seen["b"].size());
     CHECK(*of_b.begin() > expected.back());
     for (const float each : of_b) CHECK_FALSE(of_c.contains(each));
-    // None of the writing is in a sample, or in what a cycle takes.
+    // None of the writing is in a sample, or in the time of a cycle.
     for (const auto sample : result["b"].samples) CHECK_THAT(sample.count(), WithinRel(100.0, 1e-9));
     CHECK_THAT(result["b"].speedup->median, WithinRel(3.0, 1e-9));
     CHECK(result["b"].context.cycle < Nanoseconds(1e5));
@@ -128,7 +128,7 @@ TEST_CASE("random values differ between rounds, and are those of the seed of che
     Witness witness;
     auto options = one_call_a_sample();
     options.check_seed = seed;
-    // The generators are put back before each call of what draws random numbers.
+    // The generators are put back before each call of a function that draws random numbers.
     const auto noisy = [&](const char* name) {
       return [&, name](at::Tensor& x) {
         witness.look(name, x);

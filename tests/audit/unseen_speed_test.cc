@@ -186,11 +186,11 @@ TEST_CASE(
     return std::exp(pace::detail::log_ratio_beside_given(times(baseline, baseline_on_given), times(own, own_on_given),
                                                          Nanoseconds(1e6), Nanoseconds(1e6 / in_rounds), in_rounds));
   };
-  // Memory that was written makes the calls of one side slower, whatever is written.
+  // Writing memory makes the calls of one side slower, with any values.
   CHECK_THAT(speedup(1e6, 0.3e6, 1e6, 0.3e6, 5), WithinAbs(5, 1e-9));
   // The candidate computes on unseen values only.
   CHECK_THAT(speedup(1e6, 1e6, 1e6, 0.2e6, 5), WithinAbs(1, 1e-9));
-  // ... and where samples are not those of the rounds.
+  // ... and where samples differ from the rounds'.
   CHECK_THAT(speedup(1e6, 1e6, 1e6, 1e6, 5), WithinAbs(2, 1e-9));
 }
 
@@ -217,7 +217,7 @@ TEST_CASE(
   });
   CHECK(norm.longest_by_untouched(request, Nanoseconds(1e9)) == Nanoseconds(500));
   CHECK_FALSE(norm.longest_by_untouched(request, Nanoseconds(1e8)));
-  // What does not fit into the request would have other values there.
+  // Operands that do not fit into the request would have other values there.
   CHECK_FALSE(norm.longest_by_untouched(UnseenRequest(16, std::vector<std::size_t>{64}), Nanoseconds(1e9)));
 }
 

@@ -23,7 +23,7 @@ TEST_CASE("an input error names file, line and column as far as known") {
                        Message("a.txt:3:7: expected a comma"));
   CHECK_THROWS_MATCHES(throw pace::InputError({"a.txt", 3, 0}, "x"), pace::Error, Message("a.txt:3: x"));
   CHECK_THROWS_MATCHES(throw pace::InputError({}, "x"), pace::Error, Message("x"));
-  // As of text on a command line, in which a line and a column name nothing.
+  // As of text on a command line: a line and a column name nothing there.
   CHECK(pace::Location{"", 1, 13}.to_string().empty());
 }
 

@@ -76,7 +76,7 @@ for file in files:
     inside = re.search(r"PACE_HOME: \$CI_PROJECT_DIR/(\S+)", text)
     if inside and f"printf '\\n{inside[1]}\\n' >>.bazelignore" not in text:
         problems.append(f"{file} installs into {inside[1]} in the checkout, of which //... has the BUILD files")
-    # What stands beside the checkout may be there from the job before.
+    # Files beside the checkout may be there from the job before.
     for line in text.splitlines():
         if "git clone" in line and "rm -rf ../pace &&" not in line:
             problems.append(f"{file} clones into a folder that may exist: {line.strip()}")
@@ -118,7 +118,7 @@ done
 in_mine env PACE=nowhere ci/gate.sh
 ends_with 2 "no checkout of pace"
 
-# Which tests are run, and what becomes of Bazel's exit code, by a stand-in for Bazel that says what it was called with.
+# The tests that run, and the use of Bazel's exit code. A stand-in for Bazel prints its arguments.
 mkdir -p "$scratch/stand-in/third_party"
 cat >"$scratch/stand-in/third_party/bazel" <<'CODE'
 #!/usr/bin/env bash
@@ -129,7 +129,7 @@ echo "called: ${*:5}"
 exit "$CODE"
 CODE
 chmod +x "$scratch/stand-in/third_party/bazel"
-# called EXPECTED ARGUMENT...: what Bazel is called with if gate.sh has the arguments
+# called EXPECTED ARGUMENT...: Bazel's arguments if gate.sh has these
 called() {
   in_mine env PACE="$scratch/stand-in" CODE=0 EVENTS='{"id": {}}\n' ci/gate.sh "${@:2}"
   ends_with 0 "gate.sh ${*:2}"
@@ -202,7 +202,7 @@ ends_with 0 "a disk cache that is full"
 in_mine env PACE="$scratch/stand-in" CODE=8 EVENTS='{"id": {}}\n{"id' ci/gate.sh //a
 ends_with 8 "events that are cut off"
 
-# What the comparison of commits finds is in a program without a gate of its own: the slower commit doubles the work.
+# The comparison of commits finds a slower program without a gate of its own: the slower commit doubles the work.
 sed -i 's|^at::Tensor my_layer_norm(const at::Tensor& x) {|&  at::layer_norm(x, {x.size(-1)});|' "$mine/my_layer_norm.cc"
 commit "a slower one"
 common=(--max-interference 1 --allow-undecided on --budget 0.3)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What --//:cuda_arch compiles a pace_cuda_library for, by cuobjdump, and what it refuses. It needs no
+# The architectures that --//:cuda_arch compiles a pace_cuda_library for, by cuobjdump, and its refusals. It needs no
 # GPU. Without the CUDA toolkit there is nothing to look at, as in tests/build/gpu_folder.sh.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Looks up in the tree what the documentation names: links and their anchors, paths, Bazel targets, options, variables
 and C++ names. Each option that a program describes must be in its section of docs/command-line.md, and each one there
-must be described. What docs/coverage.md counts are its rows. Lines of prose have at most 120 columns.
+must be described. The counts of docs/coverage.md are its rows. Lines of prose have at most 120 columns.
 
     tests/build/docs_test.py        prints `page:line: problem`, a line each, and ends with 1 if there is any
 """
@@ -76,7 +76,7 @@ class Tree:
             name.endswith("/" + path) for name in self.files)
 
     def has_target(self, label, workspace=""):
-        """`workspace`: the folder whose targets begin with //; those of @pace// are the tree's."""
+        """`workspace`: the folder whose targets begin with //. Targets of @pace// are the tree's."""
         package, _, target = label.split("//", 1)[1].partition(":")
         if not label.startswith("@"):
             package = os.path.join(workspace, package).rstrip("/")
@@ -116,7 +116,8 @@ def problems_of_link(page, target):
 
 
 def problem_of_width(line):
-    """What of a line of prose is too wide; tables and indented code, a link and a piece of code stay whole."""
+    """The parts of a line of prose that are too wide. Tables and indented code, a link and a piece of code stay
+    whole."""
     if len(line) <= COLUMNS or line.startswith(("|", "    ")):
         return None
     whole = re.sub(r"`[^`]+`|!?\[[^\]]*\]\([^)]*\)", lambda match: match[0].replace(" ", "-"), line)
@@ -126,7 +127,7 @@ def problem_of_width(line):
 
 
 def problems_of_code(tree, page, code):
-    """What of a piece of inline code is not in the tree."""
+    """The parts of a piece of inline code that are not in the tree."""
     workspace = os.path.dirname(page) if page.startswith("examples/") else ""
     for word in code.split():
         word = word.strip("(),;\"'")
@@ -151,7 +152,7 @@ def problems_of_code(tree, page, code):
 
 
 def problems_of_command(tree, line):
-    """What targets of a command are not in the tree; one of a workspace beside it has its own."""
+    """The targets of a command that are not in the tree; one of a workspace beside it has its own."""
     command = re.match(r"(?: {4}|\$ )?(?:PACE_\w+=\S+ )*third_party/bazel (.*)", line)
     for word in re.findall(r"(?<!\S)//[\w./-]*(?::[\w./-]+)?(?!\S)", command[1] if command else ""):
         if not tree.has_target(word):
@@ -176,7 +177,7 @@ def problems_of_options(page):
             if title in DESCRIBED_IN_PYTHON:
                 described.update(re.findall(r'\badd(?:_argument)?\(\s*"(--[a-z][\w-]*)"', source))
             else:
-                # What stands before the first function that describes options may be a list of names.
+                # A list of names may stand before the first function that describes options.
                 described |= described_options(source[re.search(r"args::Groups? \w+\(", source).start():])
         rows = [line for line in sections[title].splitlines() if line.startswith("|")]
         rows = rows if title == "models" else [line.split("|")[1] for line in rows]

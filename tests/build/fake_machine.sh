@@ -1,4 +1,4 @@
-# Machines for setup_test.sh, which sources this, and what it expects of third_party/bazel on them.
+# Machines for setup_test.sh, which sources this, and the files and programs of third_party/bazel on them.
 
 script=$PWD/third_party/bazel
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/setup.XXXXXX")
@@ -78,7 +78,7 @@ with_packages() {
     mkdir -p "$root${file%/*}"
     touch "$root$file"
   done <"$work/witnesses"
-  # Bazel itself says what it was called with.
+  # Bazel itself prints its arguments.
   printf '#!%s/bash\nprintf bazel; printf " <%%s>" "$@"; echo\n' "$bin" >"$root/usr/bin/bazel"
   chmod +x "$root/usr/bin/bazel"
 }

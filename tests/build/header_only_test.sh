@@ -38,7 +38,7 @@ for flag in -ffast-math -Ofast -ffinite-math-only; do
 done
 g++ -std=c++20 -ffast-math -fno-finite-math-only -fsyntax-only -Iinclude -x c++ - <<<'#include "pace/base/error.hpp"'
 
-# A second file of the same program: what headers define must not be defined twice.
+# A second file of the same program: headers must define nothing twice.
 printf '#include <pace/pace.hpp>\n#include <pace/catch2.hpp>\n' >other.cc
 
 # Without the audit, no file of it is read, and a level that needs it is refused.

@@ -25,8 +25,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 log=$scratch/log
 
-# unpack VERSION: makes $scratch/site-packages of what a program for the CPU needs of the wheel. LibTorch's library for
-# the CPU is linked with two of CUDA's: those are in packages of their own, which the wheel names.
+# unpack VERSION: makes $scratch/site-packages of the parts of the wheel that a program for the CPU needs. LibTorch's
+# library for the CPU is linked with two of CUDA's: those are in packages of their own, which the wheel names.
 unpack() {
   local site=$scratch/site-packages wheels=${WHEELS:-$scratch/wheels} wheel needed
   rm -rf "$site" "$scratch/cuda"
@@ -61,7 +61,7 @@ check() {
   cmake -S examples/cmake -B "$scratch/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$scratch/installed" || return
   cmake --build "$scratch/build" || return
   (cd "$scratch/build" && ctest --output-on-failure) || return
-  # By the program itself: with which LibTorch it was compiled.
+  # The program itself tells the LibTorch that it was compiled with.
   grep -qE "\"libtorch\": *\"${1%%+*}[^0-9]" "$scratch/build/row_norms_test.outputs/results.json" || {
     echo "expected LibTorch $1 in results.json, found: $(grep libtorch "$scratch/build/row_norms_test.outputs/results.json")"
     return 1

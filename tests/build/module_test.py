@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""MODULE.bazel says what WORKSPACE says: its repositories are those that third_party/repositories.bzl makes, pace's
-files name no other, and its version is pace's. No Bazel that reads the file is asked: Debian's knows no modules."""
+"""MODULE.bazel and WORKSPACE agree. Its repositories are the ones that third_party/repositories.bzl makes, pace's files
+name no other, and its version is pace's. No Bazel that reads the file is asked: Debian's knows no modules."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Both files are Python, too, but for what Bazel defines.
+# Both files are Python, too, but for Bazel's own functions.
 module = {"repositories": [], "modules": []}
 exec(
     (ROOT / "MODULE.bazel").read_text(),

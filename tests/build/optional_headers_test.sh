@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What pace takes from LibTorch beyond what every distribution has: files that use it compile where its headers are
-# missing, and say so when they are run.
+# Parts of LibTorch that not every distribution has: files that use them compile where their headers are missing, and
+# say so when they run.
 #
 #   optional_headers_test.sh TORCH_FOLDER     from the root of the tree or of the runfiles
 set -euo pipefail

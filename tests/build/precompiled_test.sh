@@ -29,7 +29,7 @@ echo '#include <map>' >none.cc
 printf '%s\n' -I . --input=lib/one.hpp --input=lib/two.hpp --input=lib/three.hpp --input=beside/mine.hpp \
   --precompiled=lib/three.hpp=3.pch --precompiled=lib/one.hpp,string=12.pch --precompiled=lib/one.hpp=1.pch >parameters
 
-# choose SOURCE: the header it gets, then what it could have had and does not use.
+# choose SOURCE: the header it gets, then those that it could have had and does not use.
 choose() {
   awk -v source="$1" -v unused=unused -f "$scripts/closure.awk" parameters
   sort unused | tr '\n' ' '
@@ -41,7 +41,7 @@ same "a part of a set is not enough" $'1.pch\n12.pch 3.pch beside/mine.hpp lib/t
 same "a header beside the source" $'1.pch\n12.pch 3.pch lib/three.hpp lib/two.hpp ' "$(choose beside/source.cc)"
 same "nothing that is reached" "1.pch 12.pch 3.pch beside/mine.hpp lib/one.hpp lib/three.hpp lib/two.hpp " "$(choose none.cc)"
 
-# compile SOURCE: after what was compiled ahead, if it reaches that; says what came of it.
+# compile SOURCE: after the headers compiled ahead, if it reaches them; prints the outcome.
 compile() {
   "$scripts/compile.sh" parameters unused "$1" clang++-19 -std=c++20 -I. -c "$1" -o object.o 2>errors && echo compiles ||
     tail -n 3 errors
@@ -55,7 +55,7 @@ printf '%s\n' -I . --input=lib/lacks.hpp --input=lib/has.hpp --precompiled=strin
 clang++-19 -std=c++20 -I. -xc++-header string.hpp -o string.pch || exit 1
 same "a source after it" compiles "$(compile has.cc)"
 [[ $(compile lacks.cc) != compiles ]] || same "a header that lacks an include" "an error" compiles
-# What was compiled ahead is really read: without it the source that needs it fails.
+# The compiled headers are really read: without them the source that needs them fails.
 rm string.pch
 [[ $(compile has.cc) == *string.pch* ]] || same "the header compiled ahead is used" "it is missed" "it is not"
 

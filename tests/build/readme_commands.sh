@@ -31,7 +31,7 @@ block() {
     'FNR == 1 { inside = 0 } $0 == start { inside = 1; next } /^```/ { inside = 0 } inside' "${pages[@]}"
 }
 
-# Each C++ block as a file of its own, and a line for each: its number, where it stands, what it is of.
+# Each C++ block as a file of its own, and a line for each: its number, its place, its file.
 awk -v scratch="$scratch" '
   FNR == 1 { inside = 0 }
   /^```(cpp|(cmake|make) [^ ]*\/|python docs\/)/ {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes a workspace of what README.md and docs/*.md show, word for word, and builds and tests it. Its results name its
-# commit, another commit builds nothing anew and is measured, and what its rules do not take is refused.
+# Makes a workspace of the blocks that README.md and docs/*.md show, word for word, and builds and tests it. Its results
+# name its commit; another commit builds nothing anew and is measured. Its rules refuse attributes that they do not
+# take.
 #
 #   tests/build/readme_workspace.sh [BAZEL_ARGUMENT...]     such as --disk_cache=FOLDER
 set -uo pipefail

@@ -22,7 +22,7 @@ says "sudo apt-get install -y --no-install-recommends g++ libcatch2-dev/bookworm
 case="the command line says whether pace's own tests are built, and whether tools/history and tools/fleet run"
 new_machine; with_packages; with_libtorch "$work/torch" 2.11.0+cpu
 rm "$root/usr/bin/clang++-19" "$root/usr/include/benchmark/benchmark.h"
-# asks WHAT ARGUMENT...: what a command line asks for, of tools and tests.
+# asks WHAT ARGUMENT...: the tools and tests that a command line asks for.
 asks() {
   local what=$1
   shift

@@ -1,4 +1,4 @@
-// Cheats that disturb whatever else runs in the process: settings, threads, and the end of the program.
+// Cheats that disturb the rest of the process: settings, threads, and the end of the program.
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>

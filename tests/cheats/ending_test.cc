@@ -19,7 +19,7 @@ using Catch::Matchers::ContainsSubstring;
 struct Run {
   int code = -1;
   std::string out, err;
-  bool left_running_file = false;  ///< what makes Bazel fail a test that ended early
+  bool left_running_file = false;  ///< makes Bazel fail a test that ended early
 };
 
 Run run(const std::string& test, const std::string& options = {}) {

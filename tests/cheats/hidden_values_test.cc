@@ -53,7 +53,7 @@ auto kept_by_address(Function function) {
   };
 }
 
-/// What the candidate was accepted with, although it may have made assumptions.
+/// The candidate was accepted, although it may have made assumptions.
 void require_accepted(const pace::Result& result) {
   INFO("'cheat' " << result["cheat"].outcome << ": " << result["cheat"].message);
   CHECK(result["cheat"].outcome == pace::Outcome::measured);
@@ -236,7 +236,7 @@ TEST_CASE("an element that jumps with the last bits of an operand is no excuse f
 
 TEST_CASE("probabilities that are all equal stay probabilities") {
   const auto mean = [](Operand x, Operand weights) { return at::mv(x, weights); };
-  // Takes the last weight for what the others leave.
+  // Takes the last weight for the rest of the others.
   const auto honest = [](Operand x, Operand weights) {
     const at::Tensor most = weights.narrow(0, 0, 15);
     return at::mv(x.narrow(1, 0, 15), most).add(x.select(1, 15).mul(most.sum().neg().add(1)));
@@ -326,7 +326,7 @@ TEST_CASE("the last bits of a timed output may be others, as everywhere") {
   require_rejected(run_declared(exactly, third, wrong, x), "not in a timed call");
 }
 
-/// What `function` returns where the operand of index 1 is `fixed`, whatever it is.
+/// The output of `function` where the operand of index 1 is `fixed`, whatever it is.
 template <class Function>
 auto with_fixed(Function function, const at::Tensor& fixed) {
   return [function, fixed](Operand x, Operand) { return function(x, fixed); };

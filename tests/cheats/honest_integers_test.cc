@@ -1,5 +1,5 @@
-// Honest implementations that rely on what integers of an operand say: lists, lengths, keys in order, coordinates. None
-// of them may be rejected for values that do not say it.
+// Honest implementations that rely on the meaning of an operand's integers: lists, lengths, keys in order, coordinates.
+// None of them may be rejected for values that do not say it.
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
@@ -26,7 +26,7 @@ namespace {
 
 using Operand = const at::Tensor&;
 
-/// What relies on a property requires it, where other code would read beyond its memory or never return.
+/// Code that relies on a property requires it here; real code would read beyond its memory or never return.
 void require(bool holds, const char* property) {
   if (!holds) throw std::runtime_error(std::string("expected ") + property);
 }

@@ -583,7 +583,7 @@ std::vector<Variant> variants() {
       "a truth value", {x}, [](Arguments& a) { return a[0].isfinite().all().item<bool>(); },
       [](Arguments& a) { return !a[0].isnan().any().item<bool>(); });
 
-  // Cancellation: outputs that are much smaller than what they are computed from.
+  // Cancellation: outputs that are much smaller than the operands.
   const auto large = at::randn({16, 32}).add(1000), near = large.add(at::randn({16, 32}).mul(1e-3));
   add(
       "a residual that cancels", {large, near}, [](Arguments& a) { return a[0].mul(1.1).sub(a[1].mul(1.1)); },

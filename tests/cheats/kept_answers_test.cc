@@ -304,7 +304,7 @@ pace::Result run_on(cheats::FakeClock& clock, Candidate candidate, const at::Ten
       .run(clock);
 }
 
-/// Whether the operand has the values given, which are those of the first call.
+/// Whether the operand has the values given, those of the first call.
 class Given {
  public:
   bool operator()(const at::Tensor& x) {
@@ -325,7 +325,7 @@ TEST_CASE("one answer, kept for the values given, by a candidate that computes a
   require_rejected(run_on(clock, cheat), ": it keeps answers");
 }
 
-/// The result for a budget of 0.1 s, whatever the calls take.
+/// The result for a budget of 0.1 s, however long calls take.
 template <class Candidate>
 pace::Result run_briefly(cheats::FakeClock& clock, double baseline, Candidate candidate) {
   pace::Options options;
@@ -447,7 +447,7 @@ TEST_CASE("code may have a shorter way for the values given, of a third of the t
   const auto& row = result["cheat"];
   INFO(row.message);
   CHECK(row.outcome == pace::Outcome::measured);
-  // It claims no more than what it is on other values.
+  // It claims no more than its speed on other values.
   REQUIRE(row.on_unseen_values);
   CHECK(row.on_unseen_values->median < 1.08);
   CHECK(row.acceptable());
@@ -535,7 +535,7 @@ TEST_CASE("random numbers of operands that have no other values leave a claim op
   CHECK(Catch::Matchers::Contains(says_so).match(result.notes) == !declared);
 }
 
-/// What a call may go by that returns what it has kept.
+/// The features of an operand that a call may know a kept answer by.
 struct Seen {
   bool given = false;  ///< the values are those given
   bool known = false;  ///< an earlier call had these values
@@ -925,7 +925,7 @@ TEST_CASE("one answer, kept for the values given, of calls that write to an oper
 }
 
 TEST_CASE("one answer for each operand of calls that write to another one is no operand that stays") {
-  // Neither by time nor by what calls do.
+  // Neither by time nor by the work of calls.
   const auto triple = [](const at::Tensor& x, at::Tensor& out) { out.copy_(x.mul(3).mul(2)); };
   at::Tensor known, answer;
   const auto cheat = [&, triple](const at::Tensor& x, at::Tensor& out) {
@@ -1200,7 +1200,7 @@ TEST_CASE("an answer cached by the content of the input") {
 }
 
 TEST_CASE("an answer cached by content, without any operator that could be counted") {
-  // Time is all that gives it away: on a clock that shows what a call has done.
+  // Time alone gives it away: on a clock that shows the work of a call.
   cheats::FakeClock clock;
   std::map<std::string, std::vector<float>> cache;
   const auto cheat = [&](const at::Tensor& x) {

@@ -65,7 +65,7 @@ inline pace::Options short_run() {
   return options;
 }
 
-/// What became of the candidate, where `declare(comparison)` declares how outputs are compared.
+/// The outcome of the candidate, where `declare(comparison)` declares how outputs are compared.
 template <class Declare, class Baseline, class Candidate, class... Operands>
 pace::Result run_declared(Declare declare, Baseline baseline, Candidate candidate, const Operands&... operands) {
   FakeClock clock;
@@ -79,13 +79,13 @@ pace::Result run_declared(Declare declare, Baseline baseline, Candidate candidat
   return comparison.run(clock);
 }
 
-/// What became of the candidate.
+/// The outcome of the candidate.
 template <class Baseline, class Candidate, class... Operands>
 pace::Result run(Baseline baseline, Candidate candidate, const Operands&... operands) {
   return run_declared([](auto&) {}, baseline, candidate, operands...);
 }
 
-/// No figures, no gate that lets it through, and a message that says what was seen, by a matcher.
+/// No figures, no gate that lets it through, and a message that names the observation, by a matcher.
 template <class WhatWasSeen>
 void require_rejected_by(const pace::Result& result, const WhatWasSeen& what_was_seen) {
   const auto& row = result["cheat"];
@@ -121,7 +121,7 @@ inline void require_accepted(const pace::Result& result) {
   catalogue.accepted += row.acceptable();
 }
 
-/// Figures of its rounds, but no claim that these prove, and a message that says what was seen.
+/// Figures of its rounds, but no claim that these prove, and a message that names the observation.
 inline void require_claim_refused(const pace::Result& result, const std::string& what_was_seen) {
   const auto& row = result["cheat"];
   INFO("'cheat' " << row.outcome << ": " << row.message);

@@ -119,7 +119,7 @@ TEST_CASE("output buffers of one element that the baseline has, too: half of the
 }
 
 TEST_CASE("buffers that the baseline makes by the dtype of a call, and keeps for calls of other dtypes") {
-  // Calls in float64 leave such buffers to later calls, which cannot be undone, so that the message says what to do.
+  // Calls in float64 leave such buffers to later calls. Nothing can undo that, so the message names the remedy.
   const auto keeps = [buffers = std::array<at::Tensor, 8>(), calls = std::size_t{0}](const at::Tensor& x) mutable {
     auto& buffer = buffers[++calls % buffers.size()];
     if (!buffer.defined()) buffer = at::empty_like(x);

@@ -82,7 +82,7 @@ void require_passed(const pace::Result& result) {
   CHECK(row.judgements[0].verdict == pace::Verdict::passed);
 }
 
-/// Whether the operand has the values given, which are those of the first call.
+/// Whether the operand has the values given, those of the first call.
 class Given {
  public:
   bool operator()(const at::Tensor& x) {

@@ -1,4 +1,4 @@
-// Cheats whose answers are not those of the baseline, or only look like them.
+// Cheats whose answers differ from the baseline's, or only look like them.
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -379,7 +379,7 @@ TEST_CASE("the same random numbers in each call, or some of a few, though any ar
     if (!numbers.defined()) numbers = at::randn_like(t);
     return t.add(numbers);
   };
-  // What at::rand() gives may be drawn from the same state as the noise.
+  // at::rand() may draw from the same state as the noise.
   const auto x = at::rand({64, 64}, at::detail::createCPUGenerator(4));
   require_rejected(run_declared(by_random, noise, kept, x), "not drawn anew in each call");
   const auto in_turn = [numbers = std::vector<at::Tensor>(), turn = std::size_t{0}](const at::Tensor& t) mutable {

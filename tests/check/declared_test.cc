@@ -1,4 +1,4 @@
-// Outputs that may differ as declared, and what calls of the baseline have shown of them.
+// Outputs that may differ as declared, and the differences that calls of the baseline have shown.
 #include "pace/check/declared.hpp"
 
 #include <ATen/core/Dict.h>
@@ -103,7 +103,7 @@ TEST_CASE("signs are those of whole vectors, columns or else rows, if only these
   CHECK(outputs_match(columns, turned, by(Method::sign_free)).correct);
   CHECK(outputs_match(columns.t(), turned.t(), by(Method::sign_free)).correct);
   CHECK_FALSE(outputs_match(columns, columns.mul(doubles({-1, 1, 1, 1}).view({4, 1})), by(Method::sign_free)).correct);
-  // Those of a square matrix are its columns, unless it is said otherwise.
+  // The vectors of a square matrix are its columns, unless declared otherwise.
   const auto rows_turned = turn.mul(doubles({-1, 1}).view({2, 1}));
   CHECK_FALSE(outputs_match(turn, rows_turned, by(Method::sign_free)).correct);
   auto rows = by(Method::sign_free);

@@ -80,7 +80,7 @@ TEST_CASE("containers become tuples, lists and dicts") {
 TEST_CASE("a type of one's own is converted by specialising ToIValue, also inside a container") {
   const auto converted = to_ivalue(std::vector<ModelOutput>{{floats({1}), 0.25}});
   CHECK(converted.toListRef()[0].toTupleRef().elements()[1].toDouble() == 0.25);
-  // What cannot be converted is known at compile time, and named there.
+  // A type that cannot be converted is known at compile time, and named there.
   STATIC_REQUIRE(pace::check::detail::HasConversion<ModelOutput>);
   STATIC_REQUIRE_FALSE(pace::check::detail::HasConversion<Unknown>);
   STATIC_REQUIRE_FALSE(pace::check::detail::HasConversion<std::unique_ptr<int>>);

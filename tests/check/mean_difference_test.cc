@@ -1,4 +1,4 @@
-// MeanDifference: equal sources are told apart as rarely as the permutation test says, whatever their distribution is.
+// MeanDifference: it tells equal sources apart as rarely as the permutation test promises, for any distribution.
 #include "pace/check/mean_difference.hpp"
 
 #include <cmath>

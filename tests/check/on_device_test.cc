@@ -1,4 +1,4 @@
-// The comparisons that run on a GPU, run here on the CPU: they must find what the ones for the CPU find.
+// The comparisons that run on a GPU, run here on the CPU: they must find the same as the ones for the CPU.
 #include "pace/check/on_device.hpp"
 
 #include <cmath>
@@ -67,7 +67,7 @@ TEST_CASE("on a device: every odd number beside every other, by every tolerance"
 }
 
 TEST_CASE("on a device: the worst element of several pieces, in the types of the tensors") {
-  // Two rows of 5 halves, transposed, so that the pieces are not what lies in a row in memory.
+  // Two rows of 5 halves, transposed, so that a piece is not one row of the memory.
   const at::Tensor x = doubles({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}).view({2, 5}).t().to(at::kHalf);
   at::Tensor y = x.clone();
   y[3][1] = 9.5;

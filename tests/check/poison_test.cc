@@ -28,7 +28,7 @@ const auto every_dtype = {at::kBool,         at::kByte,          at::kChar,     
                           at::kLong,         at::kHalf,          at::kBFloat16,      at::kFloat, at::kDouble,
                           at::kComplexFloat, at::kComplexDouble, at::kFloat8_e4m3fn, at::kUInt32};
 
-/// What a kernel does that forgot its work: allocates its output and returns it.
+/// A kernel that forgot its work: it allocates its output and returns it.
 at::Tensor null_kernel(const at::Tensor& x) { return at::empty_like(x); }
 
 }  // namespace
@@ -126,7 +126,7 @@ TEST_CASE("under PoisonedAllocations every allocation is poison, and only then")
   {
     const PoisonedAllocations poisoned;
     for (const auto dtype : every_dtype) CHECK(looks_poisoned(at::empty({5, 7}, dtype)));
-    CHECK(looks_poisoned(at::empty({1 << 20}, at::kFloat)));  // beyond what malloc keeps
+    CHECK(looks_poisoned(at::empty({1 << 20}, at::kFloat)));  // beyond the size that malloc keeps
     CHECK(at::zeros({100}).equal(at::zeros({100})));          // written memory keeps its values
     CHECK(at::empty({0}).numel() == 0);
     CHECK((at::arange(10, at::kFloat) * 2).sum().item<float>() == 90);
@@ -167,7 +167,7 @@ TEST_CASE("an allocator that is installed on top meanwhile stays") {
     poisoned.reset();
     CHECK(c10::GetCPUAllocator() == theirs);
   }
-  // They put back what they had found: ours. It no longer poisons, and can be used again and taken away again.
+  // They put back the one that they had found: ours. It no longer poisons, and can be used again and taken away again.
   auto x = at::empty({1000});
   x.fill_(1);
   CHECK(c10::GetCPUAllocator() != before);
@@ -188,7 +188,7 @@ TEST_CASE("memory outlives the poisoning: freed, resized and read afterwards") {
   CHECK(kept.sum().item<float>() == 16);
   {
     const auto block = at::zeros({1000});
-  }  // what the next allocation of this size gets
+  }  // for the next allocation of this size
   kept.resize_({1000});  // asks the allocator that the storage came from
   CHECK(kept.narrow(0, 0, 8).sum().item<float>() == 16);
   CHECK(poisoned_elements(kept) == 0);

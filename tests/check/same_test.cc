@@ -1,4 +1,4 @@
-// same() on values of every kind: structure, order, messages. Expected outcomes are those of PyTorch's own program.
+// same() on values of every kind: structure, order, messages. Expected outcomes are from PyTorch's own program.
 #include "pace/check/same.hpp"
 
 #include <string>

@@ -238,7 +238,7 @@ TEST_CASE("a candidate that changes what the baseline leaves alone is wrong") {
 
 TEST_CASE("a candidate that throws is named and the others are measured") {
   FakeClock clock;
-  // At most, those of the checks included.
+  // At most, with the calls of the checks.
   constexpr int calls_before_rounds = 250;
   int calls = 0;
   const auto later = [&](const at::Tensor& x) {
@@ -578,7 +578,7 @@ TEST_CASE("a null function is an error as soon as it is given") {
   CHECK_THROWS_MATCHES(comparison.renew_each_round(std::function<void(at::Tensor&)>()), pace::Error,
                        message("the function of renew_each_round()"));
 
-  // What was refused is no part of the comparison.
+  // A refused implementation is no part of the comparison.
   FakeClock clock;
   const auto result = comparison.options(few_rounds())
                           .baseline("a", costing(clock, 300, Function(twice)))

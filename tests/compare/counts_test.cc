@@ -1,4 +1,4 @@
-// What one call does, counted: by hand in the comments.
+// The work of one call, counted: by hand in the comments.
 #include <stdexcept>
 #include <string>
 #include <vector>

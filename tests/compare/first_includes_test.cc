@@ -1,4 +1,4 @@
-// The includes of the tutorial's test, and what its reader writes next. No other file is included.
+// The includes of the tutorial's test, and the code that its reader writes next. No other file is included.
 #include <ATen/ops/randn.h>
 #include <catch2/catch_test_macros.hpp>
 #include <pace/catch2.hpp>

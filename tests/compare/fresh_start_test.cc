@@ -39,7 +39,7 @@ pace::Options long_samples() {
   return options;
 }
 
-/// What an operand of 1000 becomes that a call has added to and nothing has put back.
+/// Matches an operand of 1000 that a call has added to and nothing has put back.
 const auto is_changed =
     Catch::Matchers::Predicate<double>([](double each) { return each > 1000 && each <= 1300; }, "lies in (1000, 1300]");
 

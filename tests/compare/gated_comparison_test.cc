@@ -1,4 +1,4 @@
-// Comparisons that state what they expect: measured until that is decided, on a clock and with noise made up here.
+// Comparisons that state their expectations: measured until these are decided, on a clock and with noise made up here.
 #include "pace/compare/comparison.hpp"
 
 #include <cmath>
@@ -33,7 +33,7 @@ using pace::Verdict;
 using pace::test::FakeClock;
 using pace::test::not_compared;
 
-/// A machine whose calls take what they should, times noise of 1 %, and which slows down by 20 % as it goes.
+/// A machine whose calls take their due time, times noise of 1 %, and that slows down by 20 % as it goes.
 class Machine {
  public:
   explicit Machine(std::uint64_t seed = 1) : random_(seed) {}

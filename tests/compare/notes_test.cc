@@ -1,5 +1,5 @@
-// What notes on comparisons and refusals of them say, whole and once, to be read as a user reads it. Notes on the
-// clocks of a GPU are in tests/measure, those of checks after the rounds in tests/audit and tests/cheats.
+// The notes on comparisons and the refusals of them, whole and once, to be read as a user reads them. Notes on the
+// clocks of a GPU are in tests/measure; notes of checks after the rounds are in tests/audit and tests/cheats.
 #include <cstddef>
 #include <limits>
 #include <memory>

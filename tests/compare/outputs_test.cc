@@ -1,4 +1,4 @@
-// Outputs change hands: no implementation keeps memory of its own for them, and what was returned is checked all the
+// Outputs change hands: no implementation keeps memory of its own for them, and returned outputs are checked all the
 // same.
 #include "pace/check/out_of_memory.hpp"
 #include "pace/compare/comparison.hpp"

@@ -1,4 +1,4 @@
-// Recalled results: what an earlier process left of a comparison with phases.
+// Recalled results: the rest of a comparison with phases, from an earlier process.
 #include <algorithm>
 #include <cstddef>
 #include <optional>

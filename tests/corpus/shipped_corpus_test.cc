@@ -38,7 +38,7 @@ TEST_CASE("the shipped corpus is what the recorder makes of the models") {
     INFO(name);
     CHECK(pace::test::read_file(directory.path / name) == pace::test::read_file(shipped / name));
   }
-  // What it says has to arrive.
+  // Its message has to arrive.
   for (const char* const nowhere : {"> /dev/full", ">&-"}) {
     CAPTURE(nowhere);
     const int status = std::system(("'" + program + "' '" + directory.path.string() + "' " + nowhere).c_str());

@@ -43,7 +43,7 @@ using pace::report::Json;
 
 constexpr Nanoseconds ms{1e6}, s{1e9}, hour{3600e9};
 
-/// What came of a fault.
+/// The outcome of a fault.
 struct Aftermath {
   std::vector<pace::Judgement> judgements;
   /// The program ended with a message, or will: its exit code is not 0.
@@ -172,7 +172,7 @@ void add_devices(Faults& faults) {
                         }});
 }
 
-/// A results file in which everything took ten times as long as `sample::comparison`, or a tenth, so that the figures
+/// A results file where everything took ten times as long as `sample::comparison`, or a tenth, so that the figures
 /// alone would pass or fail.
 Json stored(double factor) {
   auto result = sample::comparison("case");
@@ -260,7 +260,7 @@ void add_full_disks(Faults& faults) {
                         }
                         sinks.write(result);
                         sinks.finish();
-                        // What makes the program's exit code 1.
+                        // A failed write makes the program's exit code 1.
                         return Aftermath{{}, sinks.failures() > 0};
                       }});
   };
@@ -421,7 +421,7 @@ TEST_CASE("no fault is a verdict, and no claim passes on one") {
     INFO(judgement.verdict << ": " << judgement.message);
     CHECK(judgement.verdict != pace::Verdict::passed);
     CHECK(judgement.verdict != pace::Verdict::failed);
-    // Claims are closed by anything but proof; whatever is invalid closes guards, too.
+    // Claims are closed by anything but proof; an invalid result closes guards, too.
     const bool claim = judgement.expectation.starts_with("speed-up of at least");
     if (claim || judgement.verdict == pace::Verdict::invalid) CHECK_FALSE(judgement.acceptable);
     CHECK(judgement.message.size() > 20);

@@ -1,4 +1,4 @@
-// A machine with a clock that can be told what shall go wrong with it, and when.
+// A machine with a clock. Tests choose its faults, and their moments.
 #pragma once
 
 #include <cmath>
@@ -110,7 +110,7 @@ class FaultyMachine final : public pace::timing::Clock {
     process_ += own;
     other_threads_ += (cores - 1) * own;
     others_ += others * 2 * time;
-    // A share of what this machine wanted: own + others + stolen.
+    // A share of the time that this machine wanted: own + others + stolen.
     stolen_ += steal / (1 - steal) * (own + others * 2 * time);
     throttled_ += throttled * time;
     switches_ += waiting > 0;

@@ -179,7 +179,7 @@ TEST_CASE("files hold a tensor, arguments, or arguments and keyword arguments") 
   CHECK_THROWS_WITH(inputs_of(save(scratch, "text.pt", "x")), ContainsSubstring("expected a tensor, a tuple"));
 }
 
-/// Copies an archive record by record; `change(name, bytes)` changes what the copy has.
+/// Copies an archive record by record; `change(name, bytes)` changes the bytes of the copy.
 template <class Change>
 std::string rewritten(const std::string& from, const std::string& to, const Change& change) {
   caffe2::serialize::PyTorchStreamReader reader(from);

@@ -1,4 +1,4 @@
-// A GPU that keeps books: what was loaded and launched, with kernels that a test writes as functions of the host.
+// A GPU that keeps books: the loads and launches, with kernels that a test writes as functions of the host.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@ namespace pace::testing {
 
 namespace loaders = benches::loaders;
 
-/// What tests set, and what they look at.
+/// Tests set these, and look at them.
 struct FakeGpu {
   int compute_capability = 90;
   std::int64_t most_shared_bytes = 232448, static_shared_bytes = 0, most_threads = 1024;
-  /// What the driver knows of an image that does not say it.
+  /// The driver's answers about an image that does not hold them.
   std::map<std::string, std::vector<std::size_t>> kernels = {};
   std::function<void(const loaders::KernelLaunch&, void**)> run = [](const loaders::KernelLaunch&, void**) {};
 
   std::vector<std::string> loaded = {};  ///< paths
-  std::string image = {}, symbol = {};   ///< what was loaded last
+  std::string image = {}, symbol = {};   ///< the latest load
   std::uint32_t asked_shared = 0;        ///< for the kernel that was bound last
   std::vector<loaders::KernelLaunch> launches = {};
   int asked_driver = 0;  ///< how often the driver was asked for names or parameters

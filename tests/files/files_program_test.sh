@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # benches/files from the command line: files of each kind and operators of a library against each other. Then input that
-# is wrong in every way it can be: each time a message names the file or the option, the exit code is not 0, and the
+# is wrong in every way it can be. Each time a message names the file or the option, the exit code is not 0, and the
 # other candidates are measured.
 #
 #   files_program_test.sh PROGRAM

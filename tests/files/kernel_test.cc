@@ -588,7 +588,7 @@ TEST_CASE("a YAML file is a kernel, which is code, and images alone are refused 
   CHECK_THAT(loader.code_in(content),
              ContainsSubstring("a kernel, which may read and write all memory") && ContainsSubstring("axpy.ptx"));
   CHECK(loader.also_reads(content) == std::vector<std::string>{scratch / "axpy.ptx"});
-  // What Triton's cache has of a kernel are several files.
+  // Triton's cache has several files of a kernel.
   scratch.write("cache/axpy.json", triton_json);
   scratch.write("cache/axpy.ptx", axpy_ptx);
   scratch.write("cache/axpy.cubin", "machine code");

@@ -1,4 +1,4 @@
-// What kernels.cu includes.
+// Included by kernels.cu.
 #pragma once
 
 struct Structure {

@@ -1,4 +1,4 @@
-// Files are told apart by their content, and called with what fits; TorchScript and operators are made here.
+// Files are told apart by their content, and called with arguments that fit. TorchScript and operators are made here.
 #include "benches/files/loaders/loaders.hpp"
 
 #include <fcntl.h>
@@ -583,7 +583,7 @@ TEST_CASE("a tensor of TorchScript that reaches beyond its storage is refused") 
                                       "storage that it is made of has 16"));
 }
 
-/// What a program says that takes `x` of the size `first` and `y` of the size `second`, as sympy prints both.
+/// The text of a program that takes `x` of the size `first` and `y` of the size `second`, as sympy prints both.
 std::string program_of(const pace::test::Scratch& scratch, const std::string& first, const std::string& second) {
   const auto tensor = [](const std::string& size) {
     return R"({"dtype": 7, "device": {"type": "cpu"}, "sizes": [{"as_expr": {"expr_str": ")" + size + R"("}}]})";

@@ -1,4 +1,4 @@
-// Operators of a library: what `--library` loads.
+// Operators of a library for `--library`.
 #include <cstdlib>
 
 #include <ATen/core/Tensor.h>

@@ -1,6 +1,6 @@
 """Compiles a kernel as Triton's cache has it, for a GPU that need not be there: `triton_kernel.py FOLDER CAPABILITY`.
 
-FOLDER/axpy.json, .cubin and .ptx are what Triton wrote; they are empty where this Python has no Triton.
+Triton writes FOLDER/axpy.json, .cubin and .ptx; they are empty where this Python has no Triton.
 """
 
 import pathlib

@@ -1,4 +1,4 @@
-// Command lines, a word in each line of the input: what was read, written with `=`, is read as the same again.
+// Command lines, a word in each line of the input. The words read, written with `=`, are read as the same again.
 #include <algorithm>
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// A file of recorded calls, as text or as JSON: what was read, written in the same form, is read as the same corpus.
+// A file of recorded calls, as text or as JSON. The corpus read, written in the same form, is read as the same corpus.
 #include <optional>
 #include <string>
 

@@ -1,4 +1,4 @@
-// The text of inputs, with names of sizes and ranges of values: what it says is read again as the same.
+// The text of inputs, with names of sizes and ranges of values: its printed form is read again as the same.
 #include <algorithm>
 #include <string>
 

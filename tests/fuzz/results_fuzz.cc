@@ -1,4 +1,4 @@
-// Results files: what was read, written again, is read as the same results.
+// Results files: the results read, written again, are read as the same results.
 #include <optional>
 #include <string>
 

@@ -1,4 +1,5 @@
-"""Readers of results files in Python: what the history reads, the page reads, too, and both refuse the rest in words.
+"""Readers of results files in Python. The page reads every file that the history reads, and both refuse the rest in
+words.
 
 Called with libFuzzer's options, it fuzzes by atheris; with `--seeds FOLDER`, it reads the files there, as a test.
 """
@@ -18,7 +19,7 @@ def _require(holds, law, found):
 
 
 def _require_columns(columns):
-    """What SQLite takes."""
+    """A value that SQLite takes."""
     for key, value in columns.items():
         if isinstance(value, str):
             # Not every text of Python is one in UTF-8.
@@ -45,7 +46,7 @@ def _history(path):
 
 
 def check(data):
-    """Throws AssertionError, or what no reader may throw, if a property does not hold."""
+    """Throws AssertionError if a property does not hold, or an exception that no reader may throw."""
     descriptor = os.memfd_create("fuzz")
     try:
         os.write(descriptor, data)

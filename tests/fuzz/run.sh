@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes pace's parsers by libFuzzer, and prints what each target ran, covered and found.
+# Fuzzes pace's parsers by libFuzzer, and prints the runs, the coverage and the findings of each target.
 #
 #   tests/fuzz/run.sh [SECONDS] [TARGET...]     20 seconds each of all targets; --list prints their names
 #   tests/fuzz/run.sh --runs=N [TARGET...]      N inputs each, which are the same on every machine: for .ci/run

@@ -1,4 +1,4 @@
-// What the targets of this folder share: the text of an input, a file that holds it, and what must hold.
+// Shared by the targets of this folder: the text of an input, a file that holds it, and the properties that must hold.
 //
 // A target is `LLVMFuzzerTestOneInput` over one parser. It catches the errors that the parser documents. Every other
 // exception leaves it, which libFuzzer and seeds_test.cc take for a finding.

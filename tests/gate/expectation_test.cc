@@ -190,7 +190,7 @@ TEST_CASE("as expected means correct, and no judgement against it") {
   const pace::AsExpected as_expected;
   CHECK_FALSE(as_expected.match(result));
   CHECK(as_expected.examine(result).text == "\nfailed: too slow");
-  // What was not reached proves no claim, and breaks no guard.
+  // An unreached implementation proves no claim, and breaks no guard.
   each.outcome = Outcome::unreached;
   CHECK_FALSE(as_expected.match(result));
   // Several processes decide it together.

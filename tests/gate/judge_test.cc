@@ -140,7 +140,7 @@ TEST_CASE("three slow cycles that are each ten times beyond the limit decide, ei
   // Two are too few at an error rate of 0.1 %, and enough at 1 %.
   CHECK(NoSlowerThan(1.02).judge(slow(1 / 20000.0, 2)).verdict == Verdict::undecided);
   CHECK(NoSlowerThan(1.02).judge(slow(20000, 2)).verdict == Verdict::passed);
-  // What lies less than ten times beyond takes the dozen that signs take.
+  // A time less than ten times beyond takes the dozen that signs take.
   CHECK(NoSlowerThan(1.02).judge(slow(1 / 9.0, 8)).verdict == Verdict::undecided);
   CHECK(NoSlowerThan(1.02).judge(slow(1 / 9.0, 14)).verdict == Verdict::failed);
   // Where the longer side takes milliseconds, a time slice of another process makes as much, however long the cycle
@@ -152,7 +152,7 @@ TEST_CASE("three slow cycles that are each ten times beyond the limit decide, ei
   auto unknown = slow(1 / 20000.0, 3);
   unknown.context.iterations = 0;
   CHECK(NoSlowerThan(1.02).judge(unknown).verdict == Verdict::undecided);
-  // Words follow what decided: of eight cycles an interval may do, though none is that far beyond.
+  // Words follow the deciding test: of eight cycles an interval may do, though none is that far beyond.
   auto close = slow(20000, 8);
   for (std::size_t i = 0; i < close.log_ratios.size(); ++i) close.log_ratios[i] = std::log(i % 2 == 0 ? 1.5 : 1.52);
   const auto by_interval = NoSlowerThan(1.02).judge(close);
@@ -337,7 +337,7 @@ TEST_CASE("a verdict near its limit says that it is about this process, and what
   }
   for (const double slower : {1.0, 1.05})
     CHECK(NoSlowerThan(1.02).judge(sampled(1 / slower, 0.002, 400)).near_limit.empty());
-  // Undecided verdicts say what would settle them.
+  // Undecided verdicts say how to settle them.
   CHECK(NoSlowerThan(1.02).judge(sampled(1 / 1.02, 0.01, 40)).near_limit.empty());
 }
 
@@ -465,7 +465,7 @@ TEST_CASE("what the rounds owe to values that calls have seen proves nothing") {
   auto stored = rows::summary(1.45, 1.5, 1.55);
   stored.context.excess_in_rounds = 1.6;
   CHECK(SpeedupAtLeast(1.01).fixed_size().judge(stored).verdict == Verdict::failed);
-  // What the rounds leave undecided fails as well, whether it would be let through or not, and nothing does on a
+  // If the rounds leave it undecided, it fails as well, whether it would be let through or not. Nothing fails on a
   // machine that was disturbed.
   auto noisy = sampled(1, 0.2, 12);
   noisy.context.excess_in_rounds = 1.6;
@@ -483,7 +483,7 @@ TEST_CASE("what the median on unseen values does not meet is no proof, of claims
     const auto judgement = expectation.judge(row);
     CHECK(judgement.verdict == Verdict::undecided);
     CHECK_THAT(judgement.message, ContainsSubstring("not so by the median on unseen values"));
-    // What was not checked may be the reason.
+    // The missing check may be the reason.
     auto unchecked = row;
     unchecked.context.enter({pace::Severity::unchecked, "it was not checked whether it keeps weights", "give it time"});
     CHECK_THAT(expectation.judge(unchecked).message,

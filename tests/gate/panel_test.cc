@@ -113,7 +113,7 @@ TEST_CASE("the rule and the judgement afterwards say the same") {
 }
 
 TEST_CASE("a slow side is decided by the size of the difference, by the rule as by the judgement afterwards") {
-  // `side`: what the longer side takes within a cycle, two samples of three iterations.
+  // `side`: the time of the longer side within a cycle, two samples of three iterations.
   const auto decided = [](double factor, Nanoseconds side, std::size_t cycles) {
     Panel panel({1e-3, 1e-2});
     const auto guard = NoSlowerThan(1.02);

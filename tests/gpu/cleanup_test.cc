@@ -1,4 +1,4 @@
-// Whatever step of a device clock throws, nothing stays alive, blocked, captured or traced.
+// Any step of a device clock may throw: nothing stays alive, blocked, captured or traced.
 #include <catch2/catch_test_macros.hpp>
 
 #include "benches/timers/do_bench.hpp"

@@ -1,5 +1,5 @@
-// The event and the graph clock on a device that only keeps books: what they read, in which order they call, what they
-// leave.
+// The event and the graph clock on a device that only keeps books: their readings, the order of their calls, and their
+// leftovers.
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 

@@ -73,7 +73,7 @@ class FakeDevice {
     bool rang_ = false;
   };
 
-  // What tests set.
+  // Tests set these.
   std::size_t fail_at = 0;              ///< the step that throws, from 1; 0: none
   Nanoseconds launch_cost{1000};        ///< of the host, for each thing it queues
   std::set<std::string> log_only = {};  ///< calls that `log` keeps; empty: all
@@ -81,7 +81,7 @@ class FakeDevice {
   std::size_t persisting = 0;
   bool launch_waits = false;  ///< a launch returns when the device is done
 
-  // What tests look at.
+  // Tests look at these.
   std::vector<std::string> log;
   std::size_t steps = 0;
   int live = 0;    ///< events, graphs, flags and buffers not destroyed yet
@@ -107,7 +107,7 @@ class FakeDevice {
     ++times_aside_;
   }
   [[nodiscard]] pace::timing::ThreadCounters thread_counters() const { return {host_ - aside_, times_aside_, 0}; }
-  /// Counters of a machine with two cores on which no other process runs.
+  /// Counters of a machine with two cores where no other process runs.
   [[nodiscard]] pace::timing::MachineCounters counters() const {
     constexpr double ticks_per_ns = 1e-7;
     const Nanoseconds own = host_ - aside_;

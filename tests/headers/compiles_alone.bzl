@@ -1,6 +1,6 @@
 """A test that each header of a library compiles as the only include of a file.
 
-The compiler is Clang; whatever uses the headers is compiled by GCC, but the unit tests that use LibTorch.
+The compiler is Clang. GCC compiles everything that uses the headers, but the unit tests that use LibTorch.
 """
 
 load("//third_party/clang:compile.bzl", "COMPILE_ATTRS", "check_with_clang")

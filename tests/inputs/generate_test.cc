@@ -51,7 +51,7 @@ std::int64_t code(at::ScalarType dtype) { return static_cast<std::int64_t>(dtype
 TEST_CASE("values lie in the range of their dtype") {
   struct Row {
     std::string dtype;
-    double low, high;  // what 100,000 draws must reach: [low, high]
+    double low, high;  // 100,000 draws must reach these: [low, high]
   };
   for (const auto& [dtype, low, high] :
        {Row{"b8", 0, 1}, {"u8", 0, 9}, {"i8", -9, 9}, {"i16", -9, 9}, {"i32", -9, 9}, {"i64", -9, 9}}) {
@@ -125,7 +125,7 @@ TEST_CASE("compat draws short types from as few values as make_tensor does") {
     options.compat = true;
     at::Tensor values = tensor(std::string("T([100000], ") + dtype + ")", options);
     if (values.is_complex()) values = at::view_as_real(values);
-    // 9 - 18 / 2^digits is the last; a step of the grid is more than what rounding to the type takes away.
+    // 9 - 18 / 2^digits is the last; a step of the grid is more than rounding to the type takes away.
     const at::Tensor steps = values.to(at::kDouble).add(9).mul(std::pow(2.0, digits) / 18);
     CHECK(steps.sub(steps.round()).abs().max().item<double>() < 0.5);
     CHECK(steps.round().min().item<double>() == 0);

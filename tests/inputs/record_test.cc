@@ -33,7 +33,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// What `body` gives, as the text of a file.
+// The recording of `body`, as the text of a file.
 template <typename Body>
 std::string record(Body body, bool skip_non_compute = true) {
   Recorder recorder;
@@ -76,7 +76,7 @@ TEST_CASE("a training step is recorded below its composite operators, backward i
   CHECK(only("aten.sum.dim_IntList") == "3 ((T([2, 4], f32), [0], True), {})");
   // The gradient of sum() is expanded.
   CHECK(only("aten.threshold_backward.default") == "3 ((T([2, 4], f32, stride=(0, 0)), T([2, 4], f32), 0), {})");
-  // Gradients are added to those of the steps before, for two parameters in steps two and three.
+  // Gradients are added to the gradients of the steps before, for two parameters in steps two and three.
   CHECK(corpus.call_frequency("aten.add_.Tensor") == 4);
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("a file that exists is left alone, one that cannot be written is named
   CHECK(log_file_name("model", false) == "model_eval.txt");
   CHECK_FALSE(recorder.write_as({directory.path, "model", false}));  // the same file
   CHECK(pace::test::read_file(path) == "precious");
-  // What lies there as the start of a file is neither followed nor waited for.
+  // A link or a pipe in the place of a file is neither followed nor waited for.
   directory.write("victim", "untouched");
   std::filesystem::create_symlink("victim", directory / "linked.txt.new");
   CHECK_THROWS_WITH(recorder.write(directory / "linked.txt"), ContainsSubstring("linked.txt.new"));

@@ -53,9 +53,9 @@ struct Shared {
   /// Whether the other candidate is being called, in the rounds; how often a thread of the candidate ran, and then.
   std::atomic<bool> in_other{false};
   std::atomic<int> seen{0}, seen_beside{0};
-  /// How often what exit() runs has run.
+  /// How often the handler of exit() has run.
   std::atomic<int> exits{0};
-  /// Processes in which the candidate ran first and last, and the first one in which the baseline ran.
+  /// Processes where the candidate ran first and last, and the first one where the baseline ran.
   std::atomic<pid_t> of_candidate{0}, of_candidate_last{0}, of_baseline{0};
   /// Calls of the baseline in this process, in the candidate's, and in any where `changed` was set.
   std::atomic<int> baseline_here{0}, baseline_there{0}, baseline_changed{0};
@@ -250,7 +250,7 @@ TEST_CASE("a wrong candidate is dropped") {
   require_others_measured(result);
 }
 
-/// What becomes of a candidate that adds `addend(x, calls so far)` where the baseline adds 1.
+/// The outcome of a candidate that adds `addend(x, calls so far)` where the baseline adds 1.
 template <class Addend>
 pace::Result run_adding(const at::Tensor& given, Addend addend) {
   SharedMemory shared;

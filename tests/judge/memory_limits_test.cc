@@ -1,4 +1,4 @@
-// What every correct call must read and write, and times that are too short for that.
+// The bytes that every correct call must read and write, and times that are too short for them.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -66,7 +66,7 @@ at::Tensor& kept() {
   return output;
 }
 
-/// What counts: outputs in full, and half of each operand.
+/// These count: outputs in full, and half of each operand.
 const std::vector<std::pair<const char*, Function>> in_full{
     {"elementwise", [](const auto& x, const auto& y) { return at::add(x, y); }},
     {"product", [](const auto& x, const auto& y) { return at::mm(x, y); }},

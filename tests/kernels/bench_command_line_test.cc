@@ -1,4 +1,4 @@
-// The options of benches/kernels, and what does not go together.
+// The options of benches/kernels, and those that do not go together.
 #include "benches/kernels/command_line.hpp"
 #include "benches/kernels/ncu.hpp"
 

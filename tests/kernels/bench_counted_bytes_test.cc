@@ -1,4 +1,4 @@
-// What Nsight Compute printed, and whose bytes it was.
+// The output of Nsight Compute, and the kernels that its bytes belong to.
 #include "benches/kernels/counted_bytes.hpp"
 
 #include <string>

@@ -1,4 +1,4 @@
-// What benches/kernels calls a package with, and which packages it takes.
+// The arguments that benches/kernels calls a package with, and the packages that it takes.
 #include "benches/kernels/package.hpp"
 
 #include <string>

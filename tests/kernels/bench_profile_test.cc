@@ -1,4 +1,4 @@
-// What benches/kernels makes of a recording of LibTorch's profiler, on synthetic records.
+// How benches/kernels reads a recording of LibTorch's profiler, on synthetic records.
 #include "benches/kernels/profile.hpp"
 
 #include <catch2/catch_test_macros.hpp>

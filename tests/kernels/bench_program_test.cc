@@ -1,4 +1,4 @@
-// benches/kernels with fakes for the package, the profiler and the GPU: what it prints, writes and returns.
+// benches/kernels with fakes for the package, the profiler and the GPU: its output, its files and its exit code.
 #include "benches/kernels/run_program.hpp"
 
 #include <cstdlib>
@@ -50,7 +50,7 @@ pace::kernel::KernelReport report_on_gpu() {
   return report;
 }
 
-/// What was asked of the fakes, and what they answer.
+/// The questions to the fakes, and their answers.
 struct Fakes {
   pace::test::Scratch folder;
   pace::benches::kernels::OpenPackage package{.device = "cuda"};
@@ -307,7 +307,7 @@ TEST_CASE("all kernels as the original lists them: Inductor's own, each once, by
         "bench                POI cabc123456 0.025ms    \t0.010 GB \t  400.00GB/s   32 regs    2 spills        64 "
         "shared mem\n0.025ms    \t0.010 GB \t  400.00GB/s \t triton_poi_fused_add_0\n"
         "SUMMARY (bench.pt2)\n0.02ms   \t 0.01 GB\t 400.00GB/s\n");
-  // What must be moved at least is another matter.
+  // The least bytes to move are another matter.
   CHECK(fakes.run({"-k", "--profile-bandwidth=triton"}) == 1);
   recorded.argument_bytes.clear();
   CHECK(fakes.run({"-k", "--compat"}) == 1);
@@ -413,7 +413,7 @@ TEST_CASE("limits are judged, and a broken one is the exit code") {
   CHECK(fakes.run({"-k", "--bandwidth-at-least", "0.5"}) == 42);
   CHECK_THAT(fakes.said(), EndsWith("kernels: to repeat this:\n  /bin/kernels --package=bench.pt2 --benchmark-kernels "
                                     "--bandwidth-at-least=0.5\n"));
-  // What went wrong beside a broken limit is not what a gate found.
+  // A failure beside a broken limit is not a finding of a gate.
   CHECK(fakes.run({"-k", "--kernels-at-most", "2", "--kernel", "zebra"}) == 1);
 }
 
@@ -512,7 +512,7 @@ TEST_CASE("bytes that the GPU counted stand where none are known, and decide no 
   CHECK(fakes.spawned.at(1) == "--import");
   CHECK(fakes.spawned.at(2) == fakes.folder / "counted_bytes_20240131_235959.ncu-rep");
 
-  // What was measured is told, whatever comes of the counters.
+  // The measured times are printed, however the counters end.
   fakes.spawn_prints = "==ERROR== nothing\n";
   CHECK(fakes.run({"-k", "--count-bytes"}) == 1);
   CHECK_THAT(fakes.printed(), ContainsSubstring("gemm"));

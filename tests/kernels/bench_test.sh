@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# benches/kernels from the command line, on packages for the CPU: what it prints and writes, and what it says to wrong
+# benches/kernels from the command line, on packages for the CPU: its output, its files, and its messages for wrong
 # input.
 #
 #   bench_test.sh PROGRAM PACKAGES

@@ -28,7 +28,7 @@ using pace::kernel::detail::observe_kernels;
 
 namespace {
 
-/// A body takes what it says.
+/// A body takes the time that it names.
 struct FakeClock {
   Nanoseconds takes = 1ms;
   template <class Body>
@@ -47,7 +47,7 @@ struct Interrupted {
   }
 };
 
-/// What a body takes, one after another.
+/// The times of a body, one after another.
 struct Steps {
   std::array<double, 15> milliseconds{50, 40, 60, 50, 70, 90, 60, 80, 70, 90, 20, 10, 30, 20, 40};
   std::size_t next = 0;

@@ -1,4 +1,4 @@
-// Inductor's own texts. Tables: what Python's tabulate 0.9 wrote for the same rows.
+// Inductor's own texts. Tables: the output of Python's tabulate 0.9 for the same rows.
 #include <memory>
 #include <optional>
 #include <sstream>

@@ -1,4 +1,4 @@
-// Which of PyTorch's timers a launch is timed by, and what becomes of the times.
+// PyTorch's timer that times a launch, and the use of the times.
 #include "benches/kernels/compat/timer.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What became of the choice among a kernel's configurations, by figures of one's own.
+// The outcome of the choice among a kernel's configurations, by our own figures.
 #include "pace/kernels/configurations.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What kernels must find before each launch, on a device that only keeps books and the CPU's memory.
+// The state that kernels must find before each launch, on a device that only keeps books and the CPU's memory.
 #include "pace/kernels/find_state.hpp"
 
 #include <catch2/catch_test_macros.hpp>

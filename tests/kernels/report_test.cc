@@ -56,7 +56,7 @@ TEST_CASE("on the CPU, kernels and the rest are the whole, and the rest is never
   CHECK_THAT(report.share_of(report.kernels[1]), WithinRel(0.75));
   report.kernels.clear();
   CHECK(report.unlisted_share() == 1);
-  // What a graph has beside its kernels is gaps, copies and other nodes.
+  // The rest of a graph beside its kernels is gaps, copies and other nodes.
   report.by_ranges = false;
   CHECK(report.unlisted() == 0us);
 }

@@ -124,7 +124,7 @@ TEST_CASE("each launch of each build finds the state of the kernel") {
     CHECK(row.hot->least == 5us);
     CHECK(row.cold->median == 5us);
   }
-  // So does what must precede each launch.
+  // So does the work that must precede each launch.
   all.timing.restore = {};
   all.timing.help = [&] {
     all.state = 1;

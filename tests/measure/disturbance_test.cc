@@ -26,7 +26,7 @@ using pace::Verdict;
 
 constexpr Nanoseconds ms{1e6}, s{1e9};
 
-/// What the machine does while one implementation runs.
+/// The machine's load while one implementation runs.
 struct Load {
   double waiting = 0, others = 0, throttled = 0;
 };

@@ -111,7 +111,7 @@ TEST_CASE("four timings of the same calls; the gate's is the graph's") {
     CHECK_THAT(mode(row, name).speedup->median, WithinRel(3.0, 1e-9));
     CHECK_FALSE(mode(result["a"], name).speedup);
   }
-  // A launch takes the fake host 1 us, whatever it launches.
+  // Any launch takes the fake host 1 us.
   CHECK_THAT(mode(row, "host").time->median.count(), WithinRel(1000.0, 0.01));
   CHECK_THAT(mode(row, "host").speedup->median, WithinRel(1.0, 0.01));
   CHECK(on.device.blocks > 0);
@@ -191,7 +191,7 @@ TEST_CASE("on a device, too, a claim holds that is true of all values") {
 
 TEST_CASE("a guard is about the host's time, too, unless it is stated of the device alone") {
   OnDevice on;
-  // The same work of the device, for which the host launches two kernels instead of one.
+  // The same work of the device, but the host launches two kernels instead of one.
   const auto in_two = [&on] {
     on.device.work(Nanoseconds(1500));
     on.device.work(Nanoseconds(1500));
@@ -418,7 +418,7 @@ TEST_CASE("no verdict rests on rounds of sides that run at other clocks alone") 
     CHECK(result.conditions.gpu->suspect_cycles > 0);
   }
   CHECK(compare(false, 1)["b"].judgements.at(0).verdict == pace::Verdict::failed);
-  // The same clock for both, whatever it is.
+  // The same clock for both, at any frequency.
   clock.power_limited = true;
   CHECK(compare(true)["b"].judgements.at(0).verdict == pace::Verdict::failed);
   // A clock that changes by itself says nothing of a side.

@@ -15,7 +15,7 @@ from torch.export.pt2_archive._package import package_pt2
 
 import beside_torch_compile as beside
 
-# Writes what pace's program writes of a run: eager takes 8 ms, the back end 2 ms, unless the model is called `broken`.
+# Writes pace's output of a run: eager takes 8 ms, the back end 2 ms, unless the model is called `broken`.
 PACE = r"""
 import sys
 options = dict(zip(sys.argv, sys.argv[1:]))

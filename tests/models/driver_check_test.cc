@@ -1,4 +1,4 @@
-// The checkers: what they print, and their exit codes.
+// The checkers: their output and their exit codes.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,4 +1,4 @@
-// A program run to its end, and what its driver calls it with.
+// A program run to its end, and its arguments from its driver.
 #include <catch2/catch_test_macros.hpp>
 
 #include <signal.h>

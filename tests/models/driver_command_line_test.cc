@@ -27,7 +27,7 @@ using Catch::Matchers::Message;
 using Catch::Matchers::MessageMatches;
 using Catch::Matchers::StartsWith;
 
-/// Beside what every command line needs.
+/// Beside the words that every command line needs.
 CommandLine parse(Strings words) {
   words.insert(words.begin(), {"--performance", "--inference"});
   return parse_command_line(words);
@@ -235,7 +235,7 @@ TEST_CASE("each option has an effect") {
   const CommandLine nothing = parse({});
   std::set<std::string> tested{"--performance", "--accuracy", "--tolerance", "--throughput", "--find-batch-sizes",
                                "--log-operator-inputs", "--batch-invariant", "--training", "--inference", "--list",
-                               // What they ask for is so without them.
+                               // They ask for the default behaviour.
                                "--nopython", "--disable-cudagraphs", "--filter", "--exclude", "--only",
                                "--iterations-per-run", "--per-process-memory-fraction", "--randomize-input",
                                "--grad-scaler"};
@@ -656,7 +656,7 @@ TEST_CASE("a configuration is what results depend on") {
                       {"--amp", ""},
                       {"--backend", "eager,torchscript"}});
   CHECK(of({"--progress", "--partition-id=0", "--resume"}) == of({}));
-  // What a row came to depends on these, too.
+  // A row's outcome depends on these, too.
   for (const char* word : {"--timeout=3", "--memory-limit=4", "--baseline=b"}) CHECK(of({word}) != of({}));
 }
 

@@ -144,7 +144,7 @@ TEST_CASE("an archive holds runs by date, the last of which is the earlier one")
   CHECK_THROWS_MATCHES(add_to_archive(scratch / "run", archive, "2026-02-01"), pace::InputError,
                        Catch::Matchers::Message(archive + "/2026-02-01: is there already; expected a --date that the "
                                                           "archive has not"));
-  // A folder cannot be copied as a file, and what was copied before goes again.
+  // A folder cannot be copied as a file, and earlier copies go again.
   const auto folder = "run/own_" + file;
   std::filesystem::create_directories(scratch / folder);
   CHECK_THROWS_AS(add_to_archive(scratch / "run", archive, "2026-03-01"), pace::Error);

@@ -1,5 +1,5 @@
 // The models' bench as a program, with models that hang, crash and eat memory: rows, messages and exit codes.
-// All cases are runs of one program, and share what starts it and reads its files.
+// All cases are runs of one program, and share the code that starts it and reads its files.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -53,7 +53,7 @@ struct Bench {
   Scratch scratch;
   const Variable hung{"FAKE_MODELS_HUNG", scratch / "hung"};
   int code = -1;
-  /// What it and its processes printed, in whatever order both streams came.
+  /// The output of it and its processes, in whatever order both streams came.
   std::string printed;
 
   /// Results go into r.csv unless told otherwise. `script`: of a shell whose arguments are the program and its words.
@@ -104,7 +104,7 @@ TEST_CASE("each model has a process, a line and a row") {
   CHECK_THAT(bench.printed, ContainsSubstring("compilation_latency mean=3.000 seconds\n"));
   CHECK_THAT(bench.printed, ContainsSubstring("  cnn    2.00x    1 of 1 ran\n  other  2.00x    1 of 1 ran\n"));
   CHECK_THAT(bench.printed, ContainsSubstring("log of good\n"));
-  // What an earlier run left is gone, unless it is to stay.
+  // The files of an earlier run are gone, unless they are to stay.
   CHECK(bench.performance({"-k", "good"}) == 0);
   CHECK(bench.csv() == header + "cpu,good" + good_figures);
   CHECK(bench.performance({"-k", "better", "--retain-output", "--quiet"}) == 0);
@@ -136,7 +136,7 @@ TEST_CASE("a model that the YAML file skips on one device has its rows of the ot
   CHECK_THAT(bench.csv(), ContainsSubstring("cuda,good") && ContainsSubstring("cpu,better") &&
                               ContainsSubstring("cuda,better") && !ContainsSubstring("cpu,good"));
   CHECK_THAT(bench.printed, ContainsSubstring("pace: good on cpu is skipped by skip.device.cpu\n"));
-  // What was not asked for is not missing from an earlier run.
+  // Models that nobody asked for are not missing from an earlier run.
   CHECK(bench.performance({"-k^good$", "-k^better$", "--device=cpu,cuda", "--verbose", "--resume", config}) == 0);
   CHECK_THAT(bench.printed, ContainsSubstring("2 models of the earlier run kept"));
 }
@@ -296,7 +296,7 @@ TEST_CASE("--model chooses models by their names, and each of these must run") {
   refused({"--model", "good", "--trust"}, "--trust has no meaning here; expected --model FILE");
   refused({"--model", "good", "--library", "x"}, "--library has no meaning here; expected --model FILE");
   refused({"--model", "good", "--only", "better"}, "--only: 'better' is none of --model; expected one of good");
-  // Files are told from names by what they are called, or by being there.
+  // Files are told from names by their ending, or by being there.
   refused({"--model", "a.pt", "--inputs", "x"}, "--model: this program runs no files");
   refused({"--model", "a.pt2:two", "--inputs", "x"}, "--model: this program runs no files");
   refused({"--model", bench.scratch.write("a.file", "x"), "--inputs", "x"}, "--model: this program runs no files");
@@ -632,7 +632,7 @@ TEST_CASE("batch sizes from a file") {
   (void)bench.scratch.write("benchmarks/b.csv", "good,64\n");
   CHECK(bench.performance({"-k^good$", "--batch-size-file=" + file}) == 0);
   CHECK_THAT(bench.csv(), ContainsSubstring("cpu,good,64,"));
-  // What --find-batch-sizes writes is such a file.
+  // --find-batch-sizes writes such a file.
   CHECK(bench.run({"--find-batch-sizes", "--inference", "-k", "good|crashes", "--batch-size=32"}) == 0);
   CHECK(bench.csv() == "good,32\n");
 }
@@ -833,7 +833,7 @@ TEST_CASE("--html makes a page of all models, of crashed ones too, and --json ke
                                         "crashes eager measured", "crashes torchscript crashed", "good eager measured",
                                         "good torchscript measured", "hangs eager measured",
                                         "hangs torchscript timed out"});
-  // What a process has compared comes with its samples.
+  // A comparison in a process comes with its samples.
   CHECK_THAT(page, ContainsSubstring("\"samples_ns\":[2.0,2.0,2.0]") && ContainsSubstring("was killed by signal"));
 }
 

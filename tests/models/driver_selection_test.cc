@@ -85,7 +85,7 @@ TEST_CASE("a partition that is not there") {
                          Message("--partition-id: invalid value '" + std::to_string(id) +
                                  "'; expected 0 to 1, since there are 2 partitions (--total-partitions)"));
   }
-  // Upstream's first one too many has what no other slice of equal size has.
+  // Upstream's first slice with one too many has models that no other slice of equal size has.
   dependencies.settings.compat = true;
   dependencies.selection.partition = 2;
   CHECK(dependencies.names() == Strings{"vgg16"});
@@ -165,7 +165,7 @@ TEST_CASE("each filter and each exclusion is about some model") {
     CHECK_THROWS_MATCHES(dependencies.choose(), pace::InputError, Message(message));
     CHECK_THROWS_MATCHES(matching_models(dependencies.models, selection), pace::InputError, Message(message));
   };
-  // Beside one that matches, too, and whatever partition it would be in.
+  // Beside one that matches, too, and in any partition.
   refuses({.filters = {"resnet", "zebra"}, .partitions = 5}, "--filter: no model matches 'zebra" + there);
   refuses({.filters = {"zebra"}}, "--filter: no model matches 'zebra" + there);
   refuses({.excluded = {"zebra"}}, "--exclude: no model matches 'zebra" + there);

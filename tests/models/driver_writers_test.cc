@@ -168,7 +168,7 @@ TEST_CASE("what compiling took has a file beside that of the rows, of those that
   CHECK(scratch.read("r_compilation_metrics.csv") == held);
   CHECK_THAT(scratch.read("r.csv"), !ContainsSubstring("export_seconds"));
   {
-    // What was kept of an earlier run stays, and a run that compiles without rows adds to it.
+    // Kept rows of an earlier run stay, and a run that compiles without rows adds to them.
     ResultFiles files({.file = scratch / "r.csv", .tag = "mine"}, {settings}, {});
     files.claim(EarlierResults::kept);
     files.add(fast("b", 1));
@@ -178,7 +178,7 @@ TEST_CASE("what compiling took has a file beside that of the rows, of those that
   }
   CHECK(scratch.read("r_compilation_metrics.csv") == held + "cpu,c,4,mine,aot_inductor,0.500000,8.000000\n");
   CHECK_THAT(scratch.read("r.csv"), !ContainsSubstring("cpu,c"));
-  // A run that replaces the rows leaves nothing of what the earlier ones took to compile.
+  // A run that replaces the rows leaves no compile times of the earlier ones.
   ResultFiles files({.file = scratch / "r.csv"}, {settings}, {});
   files.claim(EarlierResults::replaced);
   CHECK(scratch.has("r_compilation_metrics.csv"));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# benches/models compiles what files hold: a step of TorchScript with its backward, and an exported program for any
-# batch, which is compiled once.
+# benches/models compiles the contents of files: a step of TorchScript with its backward, and an exported program for
+# any batch, which is compiled once.
 #
 #   file_models_compile_test.sh PROGRAM
 set -uo pipefail

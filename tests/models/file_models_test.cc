@@ -239,7 +239,7 @@ TEST_CASE("a file that cannot be compiled leaves the others their packages") {
                             ContainsSubstring("broken is not compiled: an error of LibTorch's"));
 }
 
-/// What registering a file says to the words of a command line.
+/// The message of registering a file, for the words of a command line.
 std::string refusal(std::vector<std::string> words, const std::string& path, const std::string& inputs) {
   words.insert(words.end(), {"--model", path, "--inputs", inputs});
   auto line = parse_command_line(words);

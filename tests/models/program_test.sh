@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# benches/models from the command line, on small models: what it prints and writes, and what it says to wrong input.
+# benches/models from the command line, on small models: its output, its files, and its messages for wrong input.
 #
 #   program_test.sh PROGRAM
 set -uo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes reference_outputs.json: what torchvision's, transformers' and timm's models answer on weights made by a
+"""Writes reference_outputs.json: the outputs of torchvision's, transformers' and timm's models on weights made by a
 formula.
 
     python3 -m venv V && V/bin/pip install torch==2.11.0 torchvision==0.26.0 transformers timm
@@ -47,14 +47,14 @@ def uniform(key, sizes):
 
 
 def weights(key, sizes, is_factor):
-    """What a parameter is: a matrix keeps the variance of what it multiplies, a factor is near 1, a term near 0."""
+    """The values of a parameter: a matrix keeps the variance of its operand, a factor is near 1, a term near 0."""
     values = uniform(key, sizes)
     if len(sizes) > 1:
         return values * (12 * sizes[0] / values.numel()) ** 0.5
     return 1 + 0.5 * values if is_factor else 0.2 * values
 
 
-# What parameters are sorted by where the zoo's module has them in another order.
+# The key that sorts parameters where the zoo's module has them in another order.
 def _resnet_order(name):
     """The zoo's blocks have their way around first."""
     parts = name.split(".")
@@ -81,7 +81,7 @@ def _as_they_are(_):
 
 
 class Reference:
-    """One model: how it is made, what it is called with, and how its parameters are ordered."""
+    """One model: how it is made, its inputs, and the order of its parameters."""
 
     def __init__(
         self, source, make, image=None, vocabulary=0, texts=0, order=_as_they_are, small=False, tolerance=1e-7
@@ -111,7 +111,7 @@ def references():
     ]:
         make = getattr(torchvision.models, name)
         found[name] = Reference(f"torchvision.models.{name}", make, image=[2, 3, 64, 64], order=order)
-    # The rest in the zoo's small sizes, for which these libraries' classes have arguments; all else is their default.
+    # The rest in the zoo's small sizes, by arguments of these libraries' classes; all else is their default.
     found["vit_base_patch16_224"] = Reference(
         "timm.models.VisionTransformer",
         lambda: timm.models.VisionTransformer(
@@ -147,7 +147,7 @@ def references():
         config.use_cache = False
         make = lambda model=model, config=config: model(config)
         source = f"transformers.{model.__name__}"
-        # T5's norm takes its mean square in float32, whatever it is given, and GPT-2's loss its scores.
+        # T5's norm takes its mean square in float32 for every dtype, and so does GPT-2's loss with its scores.
         tolerance = {"T5Small": 1e-4, "hf_GPT2": 1e-5}.get(name, 1e-7)
         found[name] = Reference(source, make, None, 200, texts, order, True, tolerance)
     return found

@@ -228,7 +228,7 @@ TEST_CASE("fail_to_run and OOM", "[models]") {
 }
 
 TEST_CASE("fail_accuracy", "[models]") {
-  // By how much an answer is off, relative to what it is.
+  // By how much an answer is off, relative to its size.
   const auto off_by = [](double share) {
     return eager_but([](int) {}, [share](c10::IValue value) { return c10::IValue(value.toTensor() * (1 + share)); });
   };
@@ -268,7 +268,7 @@ TEST_CASE("fail_accuracy", "[models]") {
   REQUIRE(found.status == "fail_accuracy");
   REQUIRE_THAT(found.message, ContainsSubstring("head.bias"));
 
-  // What the YAML file expects lets a gate pass; anything else does not.
+  // The expectations of the YAML file let a gate pass; anything else does not.
   Config expecting;
   expecting.expected["small_net"]["inference"] = {"fail_accuracy", "it is a test"};
   found = check(pace::test::small_net(), accuracy(false, "far"), expecting);
@@ -386,7 +386,7 @@ TEST_CASE("determinism is put back", "[models]") {
   REQUIRE(inside);
   REQUIRE_FALSE(benchmarks);
 
-  // What has no deterministic kernel is an error, but of models that are known for it.
+  // An operator without a deterministic kernel is an error, but for models that are known for it.
   bool only_warned = true;
   const auto model = [&] {
     return restless([&](int) { only_warned = at::globalContext().deterministicAlgorithmsWarnOnly(); });

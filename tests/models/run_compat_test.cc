@@ -21,7 +21,7 @@ namespace {
 using namespace pace::benches::models;
 using Catch::Approx;
 
-/// A clock that moves when it is told to, and remembers what happened.
+/// A clock that tests move, and that remembers the events.
 struct FakeDependencies {
   double seconds = 0;
   std::string story;

@@ -73,7 +73,7 @@ TEST_CASE("a trace runs any batch, unless something made a number of it", "[mode
              ContainsSubstring("output 0 has sizes [4, 3], eager's has [5, 3]"));
 }
 
-/// A back end that keeps the first sizes of what it is called with.
+/// A back end that keeps the first sizes of its inputs.
 auto recording(std::vector<std::int64_t>& sizes) {
   return [&sizes](Instance instance, const MakeOptions& options) {
     auto made = pace::benches::models::detail::make_eager(std::move(instance), options);
@@ -107,7 +107,7 @@ TEST_CASE("rounds have batches of several sizes in turn, the same for all sides"
       REQUIRE(std::ssize(first) >= of_rounds);
       REQUIRE(std::ssize(second) >= of_rounds);
       CHECK(std::equal(first.begin(), first.begin() + of_rounds, second.begin()));
-      // Each as often as the others: 4 times in 12 rounds, beside what checks call.
+      // Each as often as the others: 4 times in 12 rounds, beside the checks' calls.
       for (const std::int64_t size : {3, 5}) CHECK(std::ranges::count(first, size) >= 4);
       REQUIRE_FALSE(first.empty());
       CHECK(std::ranges::max(first) == 5);

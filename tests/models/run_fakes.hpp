@@ -26,7 +26,7 @@ class AddedBackend {
   ~AddedBackend() { models::model_backends().pop_back(); }
 };
 
-/// Eager, whose forward does something else first; `change` gets what it returns.
+/// Eager, whose forward does something else first; `change` gets its output.
 inline auto eager_but(
     std::function<void(int call)> before,
     std::function<c10::IValue(c10::IValue)> change = [](c10::IValue value) { return value; }) {

@@ -1,4 +1,4 @@
-// Files of outputs and memory snapshots: whole or not at all, whatever is there under their names.
+// Files of outputs and memory snapshots: whole or not at all, even if their names are taken.
 #include "benches/models/run/outputs_file.hpp"
 #include "benches/models/run/whole_file.hpp"
 

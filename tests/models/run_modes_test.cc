@@ -118,7 +118,7 @@ TEST_CASE("batch invariance, of any function", "[models]") {
   REQUIRE(check(inputs, 8, throws_at(4)) == "fail_to_run_at_batch_4");
   REQUIRE(message == "not this size");
   REQUIRE(check(inputs, 8, throws_at(8)) == "fail_to_run");
-  // What has no batch in front is not compared.
+  // An output without a batch in front is not compared.
   REQUIRE(check(inputs, 8, [](const torch::jit::Stack& given) -> c10::IValue { return given[0].toTensor().sum(); }) ==
           "pass");
 }
@@ -128,12 +128,12 @@ TEST_CASE("batch invariance mode", "[models]") {
   REQUIRE(rows[0].batch_size == 8);
   REQUIRE(rows[0].values.front().first == "accuracy");
   const auto status = cell<std::string>(rows[0], "accuracy");
-  // oneDNN may choose another kernel for another batch: that is what the mode finds out.
+  // oneDNN may choose another kernel for another batch: the mode finds that out.
   REQUIRE_THAT(status, Equals("pass") || StartsWith("fail_batch_invariance_at_"));
   REQUIRE(rows[0].result == (status == "pass" ? RowResult::passed : RowResult::failed));
   REQUIRE(cell<std::string>(rows[1], "accuracy") == "fail_to_run");
 
-  // Whose fault it is: of a back end that answers by the batch, or of what eager calls as well.
+  // Whose fault it is: the back end's, which answers by the batch, or the fault of code that eager calls as well.
   const AddedBackend by_batch("by_batch", eager_but([](int) {},
                                                     [](c10::IValue value) {
                                                       const at::Tensor x = value.toTensor();

@@ -1,4 +1,4 @@
-// Performance runs: what stands in their rows, and what becomes of models and back ends that fail.
+// Performance runs: their rows, and the fate of models and back ends that fail.
 #include "benches/models/run/run_model.hpp"
 
 #include <algorithm>
@@ -400,7 +400,7 @@ TEST_CASE("models that fail", "[models]") {
                ContainsSubstring("expected a loss that is a scalar, found a tensor with sizes [4, 3]"));
   REQUIRE(text(run(entry, quick({"torchscript"}))[0], "status") == "pass");  // inference needs none
 
-  // The first forward checks the model; those of the warm-up come next.
+  // The first forward checks the model; the warm-up's come next.
   entry.make = [make, calls = std::make_shared<int>(0)](const ModelRequest& request) {
     auto model = make(request);
     model.forward = [calls, forward = model.forward](const torch::jit::Stack& inputs) {

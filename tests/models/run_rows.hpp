@@ -1,4 +1,4 @@
-// Runs of models in tests, and what stands in their rows.
+// Runs of models in tests, and their rows.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace pace::test {
 
-/// `log`: what run_model prints beside the rows.
+/// `log`: the text that run_model prints beside the rows.
 inline std::vector<pace::benches::models::Row> run(const pace::benches::models::ModelEntry& entry,
                                                    const pace::benches::models::Settings& settings,
                                                    std::string* log = nullptr,

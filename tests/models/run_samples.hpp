@@ -52,7 +52,7 @@ struct PackageCache {
   }
 };
 
-/// A convolution, batch norm, dropout and a linear layer: what has buffers and draws random numbers when it trains.
+/// A convolution, batch norm, dropout and a linear layer: it has buffers and draws random numbers when it trains.
 struct SmallNet : torch::nn::Module {
   explicit SmallNet(double drop) : dropout(drop) {
     register_module("conv", conv);
@@ -143,7 +143,7 @@ inline models::ModelEntry structured(std::string name = "structured") {
           }};
 }
 
-/// Three weights, and whatever `forward` makes of an input [batch, 3] and of them.
+/// Three weights; `forward` computes with an input [batch, 3] and with them.
 struct Weights : torch::nn::Module {
   Weights() { weight = register_parameter("weight", at::full({3}, 2.0)); }
   at::Tensor weight;

@@ -19,7 +19,7 @@ namespace {
 using namespace pace::benches::models;
 using pace::check::tensors_of;
 
-/// Seeds, so that whatever is drawn next is the same in each run.
+/// Seeds, so that later draws are the same in each run.
 Model small_model(const ModelEntry& entry, std::int64_t batch_size = 3, std::uint64_t seed = 7) {
   at::manual_seed(seed);
   return entry.make({.size = ModelSize::small, .batch_size = batch_size});

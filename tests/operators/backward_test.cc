@@ -1,4 +1,4 @@
-// Backward passes of operators: what has gradients, that these are compared, and what the results are about.
+// Backward passes of operators: their gradients, the comparison of these, and the texts of the results.
 #include "benches/operators/backward.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Channels-last inputs: which tensors change, and what of them.
+// Channels-last inputs: which tensors change, and in which properties.
 #include "benches/operators/channels_last.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The options of the operator bench beside those of every program that measures, on one command line.
+// The options of the operator bench beside the common options of measuring programs, on one command line.
 #include "benches/operators/command_line.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,4 @@
-// A dependencies in which the compatible flows can be watched: simulated time, back ends that say when they run.
+// Dependencies that show the work of the compatible flows: simulated time, back ends that say when they run.
 #pragma once
 
 #include <algorithm>
@@ -184,7 +184,7 @@ class CompatFixture {
     std::ifstream stream(options.output_directory / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
   }
-  /// What was run, in order, without the rest of the log.
+  /// The runs, in order, without the rest of the log.
   [[nodiscard]] std::vector<std::string> runs_of(const std::string& name) const {
     std::vector<std::string> runs;
     for (const auto& entry : dependencies.log)
@@ -202,7 +202,7 @@ class CompatFixture {
   std::ostringstream out, err;
 };
 
-/// What a flow writes to its error stream before everything else.
+/// The text that a flow writes to its error stream before everything else.
 [[nodiscard]] inline std::string notice() { return std::string("--compat: ") + compat::differences + '\n'; }
 
 /// `aten.relu.default` on vectors of those sizes.

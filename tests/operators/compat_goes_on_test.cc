@@ -1,4 +1,5 @@
-// A flow that goes on where an earlier process ended: what it measures, prints and writes, and what it leaves alone.
+// A flow that goes on where an earlier process ended: its measurements, its output, its files, and the parts that it
+// leaves alone.
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -29,7 +30,7 @@ struct Death {};
 const std::string recorded = "Operator: aten.gather.default\ncnt: 1, ((T([2], f32), 0, T([1], i64)), {})\n" +
                              relu_of({1, 2, 3}) + "Operator: aten.neg.default\ncnt: 1, ((T([1], f32),), {})\n";
 
-/// Runs the flow until its second sample of relu, where the process dies, then what a fresh process does.
+/// Runs the flow until its second sample of relu, where the process dies, then a fresh process.
 std::string with_a_death(CompatFixture& fixture, Earlier& earlier, Generation generation) {
   const auto run = fixture.inductor->run;
   fixture.inductor->run = [&](const auto& call, const auto& tensors) {
@@ -59,7 +60,7 @@ TEST_CASE("new: the sample that ended a process is an error of the next, which s
         "operator,inductor 20th,inductor 50th,inductor 80th,elapsed,eager abs,inductor abs\r\n"
         "aten.relu.default,2.000000,2.000000,2.000000,10.000000,2.00000000,1.00000000\r\n"
         "aten.neg.default,2.000000,2.000000,2.000000,5.000000,2.00000000,1.00000000\r\n");
-  // Eager's first call, and one of each, of what was not known.
+  // Eager's first call, and one of each call without a known time.
   CHECK(fixture.runs_of("eager") == std::vector<std::string>{"1", "1", "2", "2", "3", "3", "1", "1"});
 }
 
@@ -104,7 +105,7 @@ TEST_CASE("every sample is a result: times, errors, and outputs that differ") {
   CHECK(earlier.kept[1]["inductor"].outcome == Outcome::threw);
   CHECK(earlier.kept[1]["inductor"].message == "two is too many");
   CHECK(earlier.kept[2]["inductor"].outcome == Outcome::wrong);
-  // A run that goes on counts what it was told.
+  // A run that goes on counts the results handed to it.
   const auto again = fixture.run(Generation::new_);
   CHECK(again.samples == 2);
   CHECK(again.errors == 1);

@@ -145,7 +145,7 @@ TEST_CASE("the shipped set has four operators or more of every category, all of 
   const auto first_run = choose_default_set(options, pace::benches::operators::shipped_set);
   CHECK(first_run.size() == names.size());  // some of each
   CHECK(std::count(options.op.begin(), options.op.end(), ',') < 12);
-  CHECK(options.reported.empty());  // what it shows, it judges
+  CHECK(options.reported.empty());  // it judges the rows that it shows
   CHECK(names == std::set<std::string>{"attention", "convolution", "indexing", "matmul", "normalisation", "pointwise",
                                        "pooling", "reduction", "softmax"});
 }

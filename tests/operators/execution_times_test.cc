@@ -1,4 +1,4 @@
-// The loop of operator_benchmark: its batches, its lines, and what it publishes.
+// The loop of operator_benchmark: its batches, its lines, and its results.
 #include "benches/operators/compat/execution_times.hpp"
 
 #include <algorithm>

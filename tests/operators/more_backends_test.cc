@@ -47,7 +47,7 @@ TEST_CASE("Static Runtime computes what eager does, several returns included", "
   const auto executable = backend.prepare(call);
   for (int i = 0; i < 3; ++i)
     CHECK(at::equal(executable->run(call.tensors()).toTensor(), call.tensors()[0].add(call.tensors()[1])));
-  // Its memory plan must not give away what was returned before.
+  // Its memory plan must not give away earlier outputs.
   const at::Tensor kept = executable->run(call.tensors()).toTensor(), before = kept.clone();
   (void)executable->run({random({8}), random({8})});
   CHECK(at::equal(kept, before));

@@ -405,7 +405,8 @@ TEST_CASE("without Python, packages made before are used, and others refused", "
   CHECK(store.find(call).parent_path() == scene.folder / "made before");
   CHECK_THAT(why<pace::Unsupported>([&] { (void)store.find(other); }),
              ContainsSubstring("no Python with torch") && ContainsSubstring("PACE_PYTHON"));
-  CHECK(store.discard(call));  // a directory is only read: what does not load there is compiled into the cache
+  CHECK(store.discard(call));  // a directory is only read: a package that does not load there is compiled into the
+                               // cache
   CHECK_THAT(why<pace::Unsupported>([&] { (void)store.find(call); }), ContainsSubstring("no Python with torch"));
   CHECK_THAT(why<pace::Unsupported>([&] { store.export_and_compile(calls, scene.folder / "out"); }),
              ContainsSubstring("PACE_PYTHON"));

@@ -1,4 +1,4 @@
-// Traces: where they are written, and what stands in them.
+// Traces: their paths and their contents.
 #include "benches/operators/profile.hpp"
 
 #include <unistd.h>

@@ -28,7 +28,7 @@ using Catch::Matchers::StartsWith;
 using pace::Outcome;
 namespace operators = pace::benches::operators;
 
-/// Runs what eager runs, adds `error` to the first element, and counts what it was asked.
+/// Runs eager's code, adds `error` to the first element, and counts its requests.
 class OffBy : public pace::benches::operators::Backend {
  public:
   OffBy(std::string name, double error) : name_(std::move(name)), error_(error) {}
@@ -140,7 +140,7 @@ TEST_CASE("a sample that cannot be run is a row of refusals with operator, file 
   REQUIRE(results.size() == 4);
   for (std::size_t i = 0; i < 3; ++i) {
     REQUIRE(results[i].implementations.size() == 3);
-    // What a table's head says of all rows.
+    // The facts of all rows that stand in a table's head.
     CHECK(results[i].confidence == pace::run_context().options.confidence);
     for (const auto& each : results[i].implementations) CHECK(each.outcome == Outcome::refused);
     const auto& message = results[i]["eager"].message;

@@ -33,7 +33,7 @@ pace::Result result_of(const std::vector<std::string>& names, const std::vector<
   return result;
 }
 
-/// Keeps what a display would get.
+/// Keeps the updates that a display would get.
 struct Parts : pace::Progress {
   void part(std::size_t number, std::size_t total) override {
     text += std::to_string(number) + '/' + std::to_string(total) + ' ';

@@ -212,7 +212,7 @@ pace::Result measured(Nanoseconds time) {
   return result;
 }
 
-/// What a program might have set before.
+/// The setting that a program might have made before.
 struct OtherCompletion final : pace::RunContext::Completion {
   void complete(pace::Result& /*result*/) override { ++times; }
   int times = 0;

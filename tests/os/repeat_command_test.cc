@@ -57,7 +57,7 @@ TEST_CASE("a shell reads every word back as it was") {
 TEST_CASE("the command is that by which the program was started: its file, bazel run, or bazel test") {
   const Variables variables;
   CHECK(pace::command_again("/tmp/my bench", {"a b", "--seed", "5"}) == "'/tmp/my bench' 'a b' --seed 5");
-  // What Bazel has built and a shell has started.
+  // Bazel has built it and a shell has started it.
   CHECK(pace::command_again(built, {}) == built);
 
   ::setenv("BUILD_WORKSPACE_DIRECTORY", "/home/me/pace", 1);

@@ -13,7 +13,8 @@
 
 namespace {
 
-/// A terminal of a process, and what stands in for a file; each variable that matters is unset before and afterwards.
+/// A terminal of a process, and a file that stands in for it. Each variable that matters is unset before and
+/// afterwards.
 struct Terminal {
   Terminal() {
     clean();

@@ -1,4 +1,4 @@
-"""The Python package, by what it finds. No test compares times."""
+"""The Python package, by its findings. No test compares times."""
 
 import collections
 import dataclasses

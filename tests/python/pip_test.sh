@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The Python package as a user installs it: `pip install .` into an environment that has torch, then its tests and those
-# of its pytest plugin.
+# The Python package as a user installs it: `pip install .` into an environment that has torch, then its tests and the
+# tests of its pytest plugin.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 # shellcheck source=tests/build/arguments.sh
@@ -16,7 +16,7 @@ trap 'rm -rf "$scratch"' EXIT
 environment=$scratch/environment sources=$scratch/pace
 mkdir "$sources"
 "$libtorch_home/venv/bin/python3" -m venv "$environment" || exit 1
-# torch takes gigabytes, so the environment has links to what another one holds.
+# torch takes gigabytes, so the environment has links to the packages of another one.
 for package in "$libtorch_home"/venv/lib/python3*/site-packages/*; do
   packages=("$environment"/lib/python3*/site-packages)
   [[ -e ${packages[0]}/${package##*/} ]] || ln -s "$package" "${packages[0]}/"

@@ -1,4 +1,4 @@
-"""The pytest plugin, by what pytest says of small files of tests."""
+"""The pytest plugin, by pytest's output for small files of tests."""
 
 import json
 import os

@@ -32,7 +32,7 @@ done
 device=
 finish() {
   local job
-  # What runs in the background does not end with an interrupted test.
+  # Jobs in the background do not end with an interrupted test.
   for job in $(jobs -p); do kill "$job" 2>/dev/null; done
   third_party/remote/down --port "$port"
   [[ ! $device ]] || rm -f "$device"
@@ -99,7 +99,7 @@ done
 # 2. Gates of a pool run at once on a fleet, and one after the other here.
 results=$(third_party/bazel info bazel-testlogs 2>/dev/null)
 gates=$results/tests/remote/gates
-# environments: what the results of both shards say of where and when they were measured, as a list of JSON.
+# environments: the place and time in the results of both shards, as a list of JSON.
 environments() {
   python3 - "$gates"/shard_{1,2}_of_2/test.outputs/outputs.zip <<'PY'
 import json, sys, zipfile
@@ -135,8 +135,9 @@ grep -qE '^//tests/remote:gates +PASSED' "$scratch/second" || fail "gates came f
 grep -qE '^//tests/remote:compiled_1 +\(cached\) PASSED' "$scratch/second" ||
   fail "a unit test was run again" "$scratch/second"
 
-# 5. A worker that dies while it measures is a failure of the fleet and not of a gate. What had ended by then is kept,
-# another run measures the rest alone, and the page of both says so. One shard after the other, so that one has ended.
+# 5. A worker that dies while it measures is a failure of the fleet and not of a gate. Results that had ended by then
+# are kept, another run measures the rest alone, and the page of both says so. One shard after the other, so that one
+# has ended.
 results_of() { grep -c '"testResult":{"testActionOutput"' "$1" 2>/dev/null; }
 remote "$scratch/killed" --jobs=1 --build_event_json_file="$scratch/events" //tests/remote:gates &
 build=$!

@@ -413,7 +413,7 @@ TEST_CASE("totals: what could not be compared has no part in the mean, as what i
                                "median speed-up of its cycles)\n"));
   CHECK_THAT(table_of({varies}, false, true),
              ContainsSubstring("  fused over eager: no speed-up in 1 case, 1 unchecked\n"));
-  // That is what the caller asked for.
+  // The caller asked for that.
   row.uncompared.reset();
   CHECK_THAT(table_of({doubled, varies}, false, true),
              ContainsSubstring("  fused over eager: 0.500x (geometric mean over 2 cases, 1 unchecked, of each the "));

@@ -69,7 +69,7 @@ TEST_CASE("a named pipe is waited for until a program opens it and writes, with 
   const Scratch folder;
   const std::string pipe = folder / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  // What happens in turn while read_file waits; false: nothing, until the limit.
+  // The events in turn while read_file waits; false: nothing, until the limit.
   using Event = std::function<bool()>;
   std::vector<Event> events;
   std::vector<std::chrono::milliseconds> limits;
@@ -220,7 +220,7 @@ TEST_CASE("JSON may be as deep as anything that pace writes, and not much deeper
   CHECK(pace::parse_json<Json>(R"({"a": [1, {"b": null}]})").dump() == R"({"a":[1,{"b":null}]})");
   CHECK_NOTHROW(pace::parse_json<Json>(nested(100)));
   CHECK_THROWS_WITH(pace::parse_json<Json>(nested(200)), "is JSON nested more than 100 levels deep");
-  // Deep enough to exhaust the stack of whatever recursed into it.
+  // Deep enough to exhaust the stack of any recursive reader.
   CHECK_THROWS_WITH(pace::parse_json<Json>(nested(1000000)), "is JSON nested more than 100 levels deep");
   const Scratch folder;
   const auto file = folder.write("deep.json", nested(1000000));

@@ -1,4 +1,4 @@
-// JSON Lines: whole lines after every write, every figure in them, and what JSON cannot say.
+// JSON Lines: whole lines after every write, every figure in them, and the values that JSON lacks.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 

@@ -1,4 +1,4 @@
-// JUnit's XML: one test case per gate, whole after every write, valid whatever the names and messages hold.
+// JUnit's XML: one test case per gate, whole after every write, valid for any names and messages.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -20,7 +20,7 @@ using pace::report::JUnitSink;
 
 namespace {
 
-/// What the schema of JUnit's Ant task and of Jenkins ask for: names of elements and attributes, order, counts.
+/// The rules of the schemas of JUnit's Ant task and of Jenkins: names of elements and attributes, order, counts.
 void check_valid(const xml::Element& root) {
   REQUIRE(root.name == "testsuites");
   for (const auto& suite : root.children) {

@@ -1,4 +1,4 @@
-// What reaches a terminal, whatever stands in names and messages.
+// The bytes that reach a terminal, for any names and messages.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -24,7 +24,7 @@ using pace::test::Scratch;
 
 namespace {
 
-/// What comes out for `text`, given at once and byte by byte.
+/// The output for `text`, given at once and byte by byte.
 std::string shown(const std::string& text) {
   std::string results[2];
   for (const bool by_byte : {false, true}) {
@@ -65,7 +65,7 @@ TEST_CASE("control characters and bytes that are no UTF-8 are spelt out") {
   CHECK(printable("a\tb\nc\r") == "a b\\nc\\x0d");
   CHECK(printable("\x1b[2J\x7f\x01") == "\\x1b[2J\\x7f\\x01");
   CHECK(printable(std::string("\0", 1)) == "\\x00");
-  // C1: U+009B is what ESC [ is, U+009D begins a title.
+  // C1: U+009B is the same as ESC [, U+009D begins a title.
   CHECK(printable("\xc2\x9b"
                   "2J\xc2\x9d"
                   "0;x\xc2\x85") == "\\u009b2J\\u009d0;x\\u0085");

@@ -26,8 +26,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What a terminal shows of the text that it gets, in one row without a limit; text before a line end is scrolled away
-/// into `above`.
+/// The screen of a terminal after the text that it gets, in one row without a limit. Text before a line end is scrolled
+/// away into `above`.
 struct Screen {
   ProgressDisplay display(bool rewrites = true) {
     return {.write = [this](const std::string& text) { put(text); },

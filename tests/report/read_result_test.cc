@@ -1,4 +1,4 @@
-// Results survive being written and read: whatever the JSON has is the same again.
+// Results survive being written and read: every field of the JSON is the same again.
 #include "pace/report/json.hpp"
 
 #include <nlohmann/json.hpp>

@@ -11,7 +11,7 @@
 
 namespace schema {
 
-/// Writes the table of `T`, then those of what it holds, each once.
+/// Writes the table of `T`, then the tables of its members, each once.
 class Tables {
  public:
   template <class T>

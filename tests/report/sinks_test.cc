@@ -390,7 +390,7 @@ TEST_CASE("what a signal ends before its first result leaves files and folders a
   folder.write("empty", "");
   folder.write("old", "old");
   const auto begin = [&](int number, bool has_result) {
-    // Not raised in a process of its own: what another one has begun is no matter of it.
+    // Not raised in a process of its own: folders that another one has begun do not concern it.
     const pace::NewFolders folders(folder.path / "a/b");
     const pace::NewFolders none("");
     OutputFile made(folder / "a/b/made"), empty(folder / "empty"), old(folder / "old"), beside(folder / "old.2", true);
@@ -487,7 +487,7 @@ TEST_CASE("where nothing followed the head, the file is again what it was") {
 
 namespace {
 
-/// What `action` throws while no file may grow beyond so many bytes.
+/// The exception of `action` while no file may grow beyond so many bytes.
 std::string with_limited_files(std::size_t bytes, const std::function<void()>& action) {
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit old_limit{};

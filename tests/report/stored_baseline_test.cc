@@ -205,7 +205,7 @@ TEST_CASE("five processes say how much they differ, and a tenth more time is a r
   CHECK(only(result, "fused").verdict == Verdict::failed);
   CHECK(only(result, "fused").expectation == "time of at most 1.05x the stored baseline's");
   CHECK_THAT(only(result, "fused").message, ContainsSubstring("5 + 1 processes, which scatter by"));
-  // The same speed-up as ever is no regression, whatever the machine did to both.
+  // The same speed-up as ever is no regression, even if the machine slowed both.
   Settings settings;
   settings.by_speedup = true;
   const auto relative = judged(stored, run(1200, 601), settings);

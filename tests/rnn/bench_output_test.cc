@@ -26,7 +26,7 @@ TEST_CASE("mean and deviation are those of float32, with Bessel's correction") {
   REQUIRE(result.avg_fwd == 3);
   // Squares of deviations: 4 + 1 + 0 + 9 = 14, over 3.
   REQUIRE(result.std_fwd == static_cast<double>(std::sqrt(14.0F / 3.0F)));
-  // What float32 has for 0.1.
+  // float32's value of 0.1.
   REQUIRE(result.avg_bwd == 0.10000000149011612);
   REQUIRE(result.std_bwd == 0);
   REQUIRE(result.info_fwd == std::vector<float>{1, 2, 3, 6});

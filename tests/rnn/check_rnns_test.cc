@@ -24,7 +24,7 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 using namespace pace::benches::rnn;
 
-/// What a runner does otherwise than its reference.
+/// The deviations of a runner from its reference.
 struct Faults {
   double input = 0, parameter = 0, output = 0, gradient = 0;
   bool no_backward = false, lacks_gradient = false;

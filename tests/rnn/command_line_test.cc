@@ -247,7 +247,7 @@ TEST_CASE("groups run in one order, whatever order they were asked for in") {
   REQUIRE_THROWS_WITH(groups_of(parse({"--rnns", "py", "--group", "cnns"})),
                       "--rnns has no meaning without the group rnns; expected --group rnns or both");
   REQUIRE_THROWS_WITH(groups_of(parse({"--group"})), "--group: there is nothing to run; expected rnns, cnns or both");
-  // As fastrnns, which runs what there is.
+  // As fastrnns, which runs the runners that exist.
   REQUIRE(keys({"--compat", "--cnns", "resnet18", "--group", "rnns"}) == Names{"lstm"});
   REQUIRE(keys({"--compat", "--rnns", "py", "--group", "cnns"}) == Names{"resnet"});
   REQUIRE(keys({"--compat", "--group"}) == Names{});

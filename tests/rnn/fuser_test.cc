@@ -13,7 +13,7 @@ namespace {
 
 using namespace pace::benches::rnn;
 
-/// Everything against what fuser.py of fastrnns would set it to.
+/// Sets everything to the opposite of fuser.py's settings in fastrnns.
 void start_from_the_opposite(bool value) {
   torch::jit::getExecutorMode() = value;
   torch::jit::setGraphExecutorOptimize(value);
@@ -22,7 +22,7 @@ void start_from_the_opposite(bool value) {
   torch::jit::setTensorExprFuserEnabled(value);
 }
 
-/// Without a back end for a device the getter says no whatever was set.
+/// Without a back end for a device the getter says no after any setting.
 struct BackEnds {
   BackEnds() {
     const FuserGuard guard;

@@ -1,4 +1,4 @@
-// What --warmup and --nloops make of a comparison's options.
+// The effect of --warmup and --nloops on a comparison's options.
 #include "benches/rnn/measuring.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// A whole training step of a model, and what it answers.
+// A whole training step of a model, and its outputs.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ inline void flatten(const c10::IValue& value, std::vector<at::Tensor>& tensors) 
   }
 }
 
-/// The gradients are zeroed before, and stay as they are afterwards; those of the result are copies.
+/// The gradients are zeroed before, and stay as they are afterwards; the result's gradients are copies.
 inline StepResult one_step(benches::rnn::ModelDef& model) {
   benches::rnn::Step& step = model.step;
   for (at::Tensor& parameter : step.parameters) parameter.mutable_grad() = at::Tensor();
@@ -71,7 +71,7 @@ inline benches::rnn::ModelDef in_float64(benches::rnn::ModelDef model) {
   return model;
 }
 
-/// Empty if each tensor equals its partner within `tolerance`, absolutely; else what differs.
+/// Empty if each tensor equals its partner within `tolerance`, absolutely; else the difference.
 inline std::string difference(const std::vector<at::Tensor>& actual, const std::vector<at::Tensor>& expected,
                               double tolerance) {
   if (actual.size() != expected.size())

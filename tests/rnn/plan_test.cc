@@ -1,4 +1,4 @@
-// Which runners are compared with which, and what leads them.
+// The pairs of runners to compare, and the runner that leads them.
 #include "benches/rnn/plan.hpp"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# benches/rnn from the command line: what it prints and writes, and what it says to input that is wrong.
+# benches/rnn from the command line: its output, its files, and its messages for wrong input.
 #
 #   program_test.sh PROGRAM
 set -uo pipefail

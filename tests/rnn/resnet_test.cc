@@ -67,7 +67,7 @@ std::int64_t multiplications_of(ResNet& net) {
 }
 
 TEST_CASE("ResNet-18 and ResNet-50 need as many multiplications per image as published") {
-  // What torchvision states: 1.814 and 4.089 thousand million.
+  // Torchvision's figures: 1.814 and 4.089 thousand million.
   REQUIRE(multiplications_of(*resnet18()) / 1'000'000 == 1'814);
   REQUIRE(multiplications_of(*resnet50()) / 1'000'000 == 4'089);
 }
@@ -97,7 +97,7 @@ TEST_CASE("The traced network's scores and gradients are the network's, at every
       REQUIRE(difference(actual.gradients, expected.gradients, 1e-5) == "");
       for (const at::Tensor& gradient : actual.gradients) REQUIRE(gradient.abs().max().item<double>() > 0);
     }
-    // In training mode: what one image scores depends on the others.
+    // In training mode: an image's scores depend on the others.
     const at::Tensor images = plain.inputs[0].toTensor();
     Stack others{at::cat({images.narrow(0, 0, 1), 3 * at::randn_like(images.narrow(0, 1, 3))})};
     const at::Tensor before = plain.step.forward(plain.inputs).toTensor()[0];

@@ -1,5 +1,5 @@
 // Every runner that runs on the CPU against torch::nn::LSTM with the same weights: outputs, states, gradients. In
-// float64, so that what remains between the two is the same on every processor.
+// float64, so that the rest between the two is the same on every processor.
 #include "benches/rnn/runners.hpp"
 
 #include <algorithm>

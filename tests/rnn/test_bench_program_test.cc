@@ -1,4 +1,4 @@
-// The program that measures halves of steps: what it runs, what it writes, what becomes of failures.
+// The program that measures halves of steps: its runs, its files, and its handling of failures.
 #include <optional>
 #include <sstream>
 #include <stdexcept>

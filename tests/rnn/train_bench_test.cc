@@ -1,4 +1,4 @@
-// fastrnns' loop: the order of what it does, its units, and what becomes of a runner that fails.
+// fastrnns' loop: the order of its steps, its units, and a runner that fails.
 #include <cmath>
 #include <cstdint>
 #include <sstream>

@@ -1,4 +1,4 @@
-// Every variable of Bazel's test protocol, and what a program does about it: seen from outside, as a process.
+// Every variable of Bazel's test protocol, and a program's response to it: seen from outside, as a process.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What Bazel sets for every test, from version 5.2 on and before.
+/// Bazel sets these for every test, from version 5.2 on and before.
 std::string bazel(const Scratch& folder) {
   return GENERATE(std::string("BAZEL_TEST=1 "), std::string("TEST_SRCDIR=/tmp TEST_TIMEOUT=300 ")) +
          "TEST_TMPDIR=" + folder.path.string() + " XML_OUTPUT_FILE=" + folder / "test.xml" +
@@ -31,7 +31,7 @@ std::string bazel(const Scratch& folder) {
          " TEST_INFRASTRUCTURE_FAILURE_FILE=" + folder / "infrastructure" + " ";
 }
 
-/// What a run left in `folder`.
+/// The file that a run left in `folder`.
 xml::Element xml_in(const Scratch& folder) { return xml::parse(folder.read("test.xml")); }
 
 }  // namespace
@@ -158,7 +158,8 @@ TEST_CASE("TEST_INFRASTRUCTURE_FAILURE_FILE follows the exit code") {
 TEST_CASE("TEST_INFRASTRUCTURE_FAILURE_FILE is for the machine's reasons alone") {
   const Scratch folder;
   const auto variables = bazel(folder);
-  // A proven regression, an assertion of the test's own and an open guard are none of them, whatever else is disturbed.
+  // A proven regression, an assertion of the test's own and an open guard are none of them, even if others are
+  // disturbed.
   for (const auto& [arguments, code] : {std::pair<std::string, int>{"'under load,too slow'", 42},
                                         {"'claims under load,under load,too slow'", 42},
                                         {"'under load,asserts something' --extra word", 42},

@@ -1,4 +1,4 @@
-// Expectations of gates as Catch2 matchers, and what Catch2 prints of results.
+// Expectations of gates as Catch2 matchers, and Catch2's texts of results.
 #include <algorithm>
 #include <sstream>
 #include <string>

@@ -32,7 +32,7 @@ TEST_CASE("with Catch2's main function, an undecided guard has the exit code 43 
   CHECK_THAT(program.err, ContainsSubstring("1 guard was let through undecided") && ContainsSubstring("exit code 43") &&
                               !ContainsSubstring("--allow-undecided"));
   CHECK_THAT(program.err, ContainsSubstring("\nopen  "));
-  // Whatever comes before or after it.
+  // With anything before or after it.
   CHECK(run("undecided,'fast enough'").code == 43);
 }
 

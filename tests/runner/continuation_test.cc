@@ -25,7 +25,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-/// Names of the results in a file, each with what became of the candidate.
+/// Names of the results in a file, each with the candidate's outcome.
 std::vector<std::string> results(const std::string& text) {
   std::vector<std::string> names;
   const auto document = lines::document_of(text);
@@ -58,7 +58,7 @@ TEST_CASE("a lost device: what follows is measured in a fresh process, and nothi
   CHECK(count(folder.read("a.csv"), "\nculprit,") == 4);
   CHECK(count(folder.read("a.xml"), "an illegal address") > 0);
   CHECK_THAT(program.out, ContainsSubstring("5 cases, 10 implementations: 6 measured, 2 threw, 2 unreached"));
-  // What was handed over is gone.
+  // The temporary files have gone.
   CHECK(fs::directory_iterator(folder / "tmp") == fs::directory_iterator());
 }
 

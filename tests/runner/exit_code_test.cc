@@ -178,7 +178,7 @@ TEST_CASE("a failure that no matcher has examined fails the run") {
     std::ostringstream said;
     CHECK(account.exit_code(4, true, true, said) == 42);
     CHECK(account.exit_code(1, true, true, said) == 1);
-    // Whether an implementation is correct says nothing of what it was expected to be.
+    // Whether an implementation is correct says nothing of its other expectations.
     CHECK(pace::Correct().match(result) == (outcome == Outcome::measured));
     CHECK(ending(account).code == (outcome == Outcome::measured ? 42 : 0));
     const pace::Result copy = result;

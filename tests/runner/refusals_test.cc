@@ -1,4 +1,4 @@
-// What the program says of a command line that it refuses, whole and once, to be read as a user reads it.
+// The messages of the program for a command line that it refuses, whole and once, to be read as a user reads them.
 #include <string>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Each command line behind a `$`, and what the program says of it.
+/// Each command line behind a `$`, and the program's message for it.
 std::string refused(const std::vector<std::string>& command_lines) {
   std::string text;
   for (const auto& each : command_lines) {

@@ -1,4 +1,4 @@
-// What --resume takes from an earlier run's file, whole or cut off.
+// The parts of an earlier run's file that --resume takes, whole or cut off.
 #include "pace/runner/resume.hpp"
 #include "pace/os/read_file.hpp"
 
@@ -139,7 +139,7 @@ TEST_CASE("a file without a result, or none at all, is nothing to resume from; w
   CHECK_THROWS_WITH(
       results_to_resume(folder.write("plain.json", "{\"schema_version\":3,\"environment\":{}}\n"), configuration),
       ContainsSubstring("plain.json:1: --resume: it does not say what was measured with which options"));
-  // In the middle, it is not what a run leaves that was cut off.
+  // In the middle, it is not the end of a run that was cut off.
   auto spoilt = whole;
   spoilt.insert(spoilt.find("\"name\":\"one\""), "?");
   CHECK_THROWS_WITH(results_to_resume(folder.write("spoilt.json", spoilt), configuration),

@@ -40,7 +40,7 @@ std::string extra_option;
 /// The process that hangs, or 0; shared by the one that watches.
 pid_t* hanging = nullptr;
 
-/// What the watching process takes for the time: an hour passes with each look at a process that hangs, none otherwise.
+/// The watching process's clock: an hour passes with each look at a process that hangs, none otherwise.
 pace::Nanoseconds now_while_watched() {
   static pace::Nanoseconds now{};
   const pid_t process = __atomic_load_n(hanging, __ATOMIC_RELAXED);
@@ -91,7 +91,7 @@ pace::Result comparison(const std::string& name) {
   return result;
 }
 
-/// Judges the second implementation, as a comparison does what was stated of it, and publishes the result.
+/// Judges the second implementation by the expectations stated for it, as a comparison does, and publishes the result.
 void publish(pace::Result& result, const std::vector<pace::Expectation>& stated = {}) {
   auto& row = result.implementations[1];
   for (const auto& expectation : stated) row.judgements.push_back(expectation.judge(row));

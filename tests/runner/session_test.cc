@@ -1,4 +1,4 @@
-// What a measuring program does with its command line, its files and Bazel: seen from outside, as a process.
+// A measuring program with its command line, its files and Bazel: seen from outside, as a process.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -496,7 +496,7 @@ std::string on_terminal(const std::string& arguments, const std::string& variabl
   return text;
 }
 
-/// What stays on the terminal in the end, without colours.
+/// The text that stays on the terminal in the end, without colours.
 std::string screen_after(const std::string& text) {
   std::string screen, row;
   std::size_t at = 0;
@@ -522,7 +522,7 @@ std::string screen_after(const std::string& text) {
 
 TEST_CASE("on a terminal progress is shown in one line, which is gone before anything else is printed") {
   const auto shown = on_terminal("'measures,correct in its time'");
-  // The clock of these comparisons is a fake, so that which steps are shown depends on the machine.
+  // The clock of these comparisons is a fake, so the machine decides which steps appear.
   CHECK_THAT(shown, ContainsSubstring("\r\033[K\033[2m[1/2 tests] "));
   const auto screen = screen_after(shown);
   CHECK_THAT(screen, ContainsSubstring("\nmeasured ") && ContainsSubstring("All tests passed") &&
@@ -548,7 +548,7 @@ TEST_CASE("help lists Catch2's options, pace's and the program's") {
                              "--threads", "--warm-up", "--no-table", "--extra"})
     CHECK_THAT(program.out, ContainsSubstring(option));
   CHECK_THAT(program.out, ContainsSubstring("(default: 7 s)"));  // the program's own default
-  // The program's own options come first, then those of all programs from common to rare, then Catch2's.
+  // The program's own options come first, then the options of all programs from common to rare, then Catch2's.
   std::size_t at = 0;
   for (const auto* group :
        {"Sample:\n", "\nWhat is measured:\n", "\nHow much is measured:\n", "\nWhat is shown:\n", "\nFiles:\n",
@@ -571,7 +571,7 @@ TEST_CASE("options reach the tests, in every spelling that Catch2 knows") {
   CHECK_THAT(run("'shows*' -r compact", "TEST_RANDOM_SEED=77").out, ContainsSubstring("seed 77,"));
   CHECK_THAT(run("'shows*' -r compact --seed 5", "TEST_RANDOM_SEED=77").out, ContainsSubstring("seed 5,"));
   CHECK_THAT(run("'shows*' -r compact --seed 5 --alpha 0.01 --seed 5").out, ContainsSubstring("seed 5,"));
-  // A target's own arguments are defaults below those of the command line.
+  // A target's own arguments are defaults below the command line's.
   CHECK_THAT(run("--seed=5 --alpha=0.01 --seed 6 'shows*' -r compact").out,
              ContainsSubstring("seed 6,") && ContainsSubstring("alpha 0.01,"));
   CHECK_THAT(run("--budget 60 --seed 5 'shows*' --budget=30 --seed 7 --seed 6 -r compact").out,

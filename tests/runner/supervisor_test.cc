@@ -27,7 +27,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-/// What became of each implementation, by comparison, in the order of the file.
+/// The outcome of each implementation, by comparison, in the order of the file.
 std::vector<std::string> rows(const std::string& text) {
   std::vector<std::string> rows;
   const auto document = lines::document_of(text);
@@ -339,7 +339,7 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
     CHECK_THAT(resumed.err, ContainsSubstring(json + ": --resume: holds results of another configuration") &&
                                 ContainsSubstring("--seed: \"39630\" there, '7' here") &&
                                 ContainsSubstring("--extra: \"\" there, 'word' here"));
-    // Each changes what a row says.
+    // Each changes the text of a row.
     for (const std::string option : {"--alpha 0.002", "--beta 0.02", "--max-interference 0.5", "--isolation off",
                                      "--isolate sides", "--call-timeout 7"}) {
       // Without isolation, call_timeout has no meaning.

@@ -110,7 +110,7 @@ TEST_CASE("a bootstrap interval is about as wide as theory has it") {
 TEST_CASE("the same rank test, on samples and on ten runs of them") {
   Sample before, after;
   for (int i = 0; i < 100; ++i) before.push_back(100 + 0.01 * ((i * 37) % 100));
-  // Half of them slower by what all of them scatter: in every tenth, so all ten means are.
+  // Half of them are slower by the scatter of all of them: in every tenth, so all ten means are.
   for (int i = 0; i < 100; ++i) after.push_back(before[static_cast<std::size_t>(i)] + (i % 2 == 0 ? 1.5 : 0));
   CHECK(mann_whitney({before, after}) == Claim::slower);
   CHECK(mann_whitney({after, before}) == Claim::faster);

@@ -24,7 +24,7 @@ TEST_CASE("wealth by hand") {
   CHECK_THAT(wealth.log_now(), WithinAbs(-0.9246317418902733, 1e-13));
   wealth.bet(0.5);
   CHECK_THAT(wealth.log_now(), WithinAbs(-0.8402056146390551, 1e-13));
-  // The p-value is about all observations: what was gained and lost again is no evidence.
+  // The p-value is about all observations: a gain that was lost again is no evidence.
   CHECK(wealth.p_value() == 1);
   for (int i = 0; i < 9; ++i) wealth.bet(1);
   CHECK(wealth.p_value() < 1);
@@ -76,7 +76,7 @@ TEST_CASE("wealth neither overflows nor gets stuck at nothing") {
 }
 
 TEST_CASE("no verdict comes sooner than signs can carry it") {
-  // log2(1000) = 9.97, log2(100) = 6.6, log2(100000) = 16.6; the rest is what eight players cost.
+  // log2(1000) = 9.97, log2(100) = 6.6, log2(100000) = 16.6; the rest is the cost of eight players.
   CHECK(stats::fewest_for_rejection(1e-3) == 12);
   CHECK(stats::fewest_for_rejection(1e-2) == 9);
   CHECK(stats::fewest_for_rejection(1e-5) == 19);

@@ -1,4 +1,5 @@
-// What a verdict costs, by simulation: observations until SequentialTest rejects, against what no test can undercut.
+// The cost of a verdict, by simulation: observations until SequentialTest rejects, against a bound that no test can
+// undercut.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Means and high quantiles: identical code is rejected no more often than promised, whatever hits both sides, and what
-// seldom takes long is found.
+// Means and high quantiles: identical code is rejected no more often than promised, even if stalls hit both sides.
+// Calls that seldom take long are found.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -45,7 +45,7 @@ Source identical(const std::function<double()>& time) { return independent(time,
 
 double mean_of(const std::array<Nanoseconds, 2>& times) { return (times[0].count() + times[1].count()) / 2; }
 
-/// The number of runs of at most `length` cycles in which one of both is ever proven at alpha, which ends the run.
+/// The number of runs of at most `length` cycles that ever prove one of both at alpha, which ends the run.
 struct Rejections {
   int slower = 0, within = 0;
 };

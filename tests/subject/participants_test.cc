@@ -1,4 +1,4 @@
-// What becomes of the others when one implementation leaves a comparison.
+// The fate of the others when one implementation leaves a comparison.
 #include "pace/subject/participants.hpp"
 
 #include <exception>

@@ -1,4 +1,4 @@
-// What tests of whole comparisons on a FakeClock share.
+// Shared by tests of whole comparisons on a FakeClock.
 #pragma once
 
 #include <cstddef>
@@ -46,11 +46,11 @@ auto costing(FakeClock& clock, double nanoseconds, F function) {
   };
 }
 
-/// Where the outputs of one implementation lie, call by call. Copies share what they record.
+/// Where the outputs of one implementation lie, call by call. Copies share their records.
 class OutputPlaces {
  public:
   void add(const at::Tensor& output) const { addresses_->push_back(output.const_data_ptr()); }
-  /// Those of the second half of all calls, when every shape has been seen.
+  /// The outputs of the second half of all calls, when every shape has been seen.
   [[nodiscard]] std::set<const void*> later() const {
     return {addresses_->begin() + static_cast<std::ptrdiff_t>(addresses_->size() / 2), addresses_->end()};
   }
@@ -59,7 +59,7 @@ class OutputPlaces {
   std::shared_ptr<std::vector<const void*>> addresses_ = std::make_shared<std::vector<const void*>>();
 };
 
-/// Compares `one` with `other` on a [64, 256] tensor, without checks, so that the calls are those of the rounds.
+/// Compares `one` with `other` on a [64, 256] tensor, without checks, so that only the rounds call them.
 template <class Implementation>
 Result compare_twins(FakeClock& clock, Implementation one, Implementation other) {
   check::CheckOptions unchecked;

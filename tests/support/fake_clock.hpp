@@ -39,7 +39,7 @@ struct Call {
   std::int64_t iterations;
 };
 
-/// An implementation whose time per iteration is whatever `cost` says; records its calls into a shared log.
+/// An implementation that takes the time `cost` names for each iteration; records its calls into a shared log.
 class FakeOperation final : public pace::timing::Subject {
  public:
   using Cost = std::function<Nanoseconds(std::size_t operands)>;

@@ -1,4 +1,4 @@
-// Numbers as German writes them, 1.234,5, for what must not write them so.
+// Numbers as German writes them, 1.234,5, for tests of files that must not have them so.
 #pragma once
 
 #include <clocale>

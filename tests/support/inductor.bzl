@@ -9,7 +9,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 
 INDUCTOR_ENV = dict(
     ONE_THREAD,
-    # What calls a package's kernels is compiled for longer than the tests run it.
+    # Compiling the code that calls a package's kernels takes longer than the tests run it.
     AOT_INDUCTOR_COMPILE_WRAPPER_OPT_LEVEL = "O0",
     PACE_COMMON_PARTS = COMMON_PARTS,
     PACE_PYTHON = PYTHON,

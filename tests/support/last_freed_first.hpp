@@ -12,8 +12,9 @@
 
 namespace pace::test {
 
-/// LibTorch's allocator on the CPU for as long as this lives, as the one on a GPU is: what was freed last goes first to
-/// whatever has the same size. (The C library's own moves outputs about, by what else is allocated.)
+/// For as long as this lives, LibTorch's allocator on the CPU works like the one on a GPU. The memory freed last goes
+/// first to the next request of the same size. (The C library's own moves outputs about, depending on other
+/// allocations.)
 class LastFreedFirst {
  public:
   LastFreedFirst() : before_(c10::GetCPUAllocator()) { c10::SetCPUAllocator(&blocks(), 1); }

@@ -1,5 +1,5 @@
-// Unit tests judge results by themselves: what pace/catch2.hpp does without pace's main function is left out, so that
-// an undecided guard of a test fails nothing. Linking this is enough.
+// Unit tests judge results by themselves. This leaves out the judgement of pace/catch2.hpp without pace's main
+// function, so that an undecided guard of a test fails nothing. Linking this is enough.
 #include "pace/result/run_context.hpp"
 
 namespace {

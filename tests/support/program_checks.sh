@@ -1,5 +1,5 @@
-# A program from the command line: runs it, and checks its exit code and what it said. Tests source it. They set
-# `program` and `work` (a folder) before, and `case` (the attempt's name) on their way.
+# A program from the command line: runs it, and checks its exit code and its output. Tests source it. They set `program`
+# and `work` (a folder) before, and `case` (the attempt's name) on their way.
 
 # The program under test is not the test that Bazel waits for.
 unset TEST_PREMATURE_EXIT_FILE TEST_SHARD_STATUS_FILE TEST_TOTAL_SHARDS TEST_UNDECLARED_OUTPUTS_DIR XML_OUTPUT_FILE \

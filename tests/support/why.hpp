@@ -1,4 +1,4 @@
-// What something is refused with.
+// The message of a refusal.
 #pragma once
 
 #include <string>

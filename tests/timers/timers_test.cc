@@ -1,4 +1,4 @@
-// The compatible timers: how often they call, flush and wait, and what they make of the times.
+// The compatible timers: how often they call, flush and wait, and how they use the times.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -364,7 +364,7 @@ TEST_CASE("outside of samples a clock by a timer calls once, and waits for the d
     ++timings;
     return Milliseconds(7);
   });
-  device.work(50us);  // what still runs belongs to no call
+  device.work(50us);  // work still running belongs to no call
   const auto call = [&] {
     device.work(2us);
     ++calls;

@@ -14,7 +14,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-/// Adds what starting a count takes to what the work says that it executes.
+/// Adds the cost of starting a count to the instructions that the work reports.
 class FakeCounter final : public pace::timing::InstructionCounter {
  public:
   [[nodiscard]] std::string name() const override { return "fake"; }

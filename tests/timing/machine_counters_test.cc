@@ -200,7 +200,7 @@ TEST_CASE("each disturbance is named with its figure; limits are not disturbance
   gap.longest_cycle = 0.9 * s;
   gap.median_cycle = ms;
   CHECK_THAT(found(gap), IsEmpty());
-  // Asked for whatever the load.
+  // Read under any load.
   CHECK_THAT(found({.steal = 0.99, .others = 0.99, .waiting = 1, .throttled = 1}, s, 1), IsEmpty());
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("what other work can have kept a process from: what it took, less what
   CHECK(pair.cores_taken() == 0);
   pair.after.idle_ticks = 20;
   CHECK(*pair.cores_taken() == Approx(0.6));
-  // What a hypervisor gave to other machines is theirs, too.
+  // Time that a hypervisor gave to other machines is theirs, too.
   pair.after.steal_ticks = 80;
   CHECK(*pair.cores_taken() == Approx(0.6));
   pair.after.idle_ticks = 0;

@@ -1,4 +1,4 @@
-// Phases of an operation by every clock: each gets its own time, and what lies between them none.
+// Phases of an operation by every clock: each gets its own time, and the time between them goes to none.
 #include <catch2/catch_test_macros.hpp>
 
 #include <cstddef>

@@ -163,7 +163,7 @@ TEST_CASE("each round starts with what is to be done before it, untimed") {
   CHECK(observer.started == std::vector<std::size_t>{0, 1, 2, 3});
   CHECK(observer.calls == std::vector<std::size_t>{0, 2, 4, 6});
   for (const auto sample : rounds.samples[1]) CHECK_THAT(sample.count(), WithinAbs(5, 1e-9));
-  // What observers took is no part of what a cycle takes: two rounds of two samples.
+  // The observers' time is no part of a cycle's time: two rounds of two samples.
   CHECK_THAT(rounds.observed.count(), WithinAbs(4000, 1e-9));
   CHECK_THAT(pace::timing::time_of_cycle(rounds, 2).count(), WithinAbs(2 * 2 * 5, 1e-9));
 }

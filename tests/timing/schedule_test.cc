@@ -76,7 +76,8 @@ TEST_CASE("an odd number: each implementation follows each other one equally oft
 TEST_CASE("identical code: which of two comes out ahead in a cycle is a fair coin, whatever happened before") {
   const std::size_t k = GENERATE(2u, 3u, 4u, 5u);
   Schedule schedule(k, OperandPolicy::crossover, 8);
-  // A machine on which everything matters: the round, the place, the operands, and those of the implementation before.
+  // A machine where everything matters: the round, the place, the operands, and the operands of the implementation
+  // before.
   std::size_t before = 0;
   const auto cost = [&](std::size_t round, std::size_t place, std::size_t operands) {
     const std::size_t mixed =

@@ -1,4 +1,4 @@
-// Training steps with an optimiser: what it computes, that each step is the same one, and what its phase contains.
+// Training steps with an optimiser: its updates, that each step is the same one, and the contents of its phase.
 #include "pace/training/optimizer.hpp"
 
 #include <cmath>
@@ -50,7 +50,7 @@ void set_gradient(at::Tensor& parameter, double value) { parameter.mutable_grad(
 
 double value_of(const at::Tensor& tensor) { return tensor.flatten()[0].item<double>(); }
 
-/// What two parameters are after three steps; the second one has no gradient.
+/// The values of two parameters after three steps; the second one has no gradient.
 std::vector<double> after_steps(const OptimizerOptions& options) {
   at::Tensor first = leaf(1), second = leaf(5);
   pace::Updater updater({first, second}, options);

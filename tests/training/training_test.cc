@@ -430,7 +430,7 @@ TEST_CASE("senseless comparisons of training steps are refused in words") {
                            .baseline("eager", product(clock, 1, 1))
                            .candidate("plain", [](const at::Tensor& y) { return y; }),
                        pace::Error, MessageMatches(ContainsSubstring("other phases")));
-  // What cannot be trained is a row with its reason.
+  // A model that cannot be trained is a row with its reason.
   const auto result = pace::compare("product", x)
                           .options(few_rounds())
                           .baseline("eager", pace::training_step({}, [](const at::Tensor& y) { return at::mul(y, 2); }))

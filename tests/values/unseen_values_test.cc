@@ -413,7 +413,7 @@ TEST_CASE("padding stays where it is, or changes places with its row, and no oth
           CHECK(at::equal(counts(padding), counts(places)));
           CHECK(padding.to(at::kLong).diff().mul(at_end ? 1 : -1).ge(0).all().item<bool>());
           replaced = replaced || !at::equal(sorted(alone), sorted(given));
-          // What says where the padding is stays, and so does the padding.
+          // The operand that marks the padding stays, and so does the padding.
           for (const auto& said : {places, places.logical_not(), lengths}) {
             const auto both = drawn(kind, {said, given}, seed);
             CHECK(at::equal(both[0], said));
@@ -488,11 +488,11 @@ TEST_CASE("replaced: whole numbers by others that occur, and bools by the other 
   CHECK(replaced(numbers_below(20, {64})));
   CHECK(replaced(numbers_below(20, {64}).sub(10)));
   CHECK(replaced(numbers_below(20, {64}).to(at::kDouble)));
-  // The number of all that are true may be the same by chance, those of each row are not.
+  // The number of all that are true may be the same by chance; the numbers of each row are not.
   const auto flags = at::rand({8, 64}).gt(0.5);
   CHECK_FALSE(at::equal(drawn(replace_all, {flags}, 5)[0].sum(-1), flags.sum(-1)));
   CHECK(replaced(numbers_below(20, {8, 64})));
-  // What has a structure is at most in other places.
+  // An operand with a structure at most changes its places.
   CHECK_FALSE(replaced(at::randperm(64, at::kLong)));
   CHECK_FALSE(replaced(at::randperm(64, at::kLong).to(at::kDouble)));
   CHECK_FALSE(replaced(at::arange(32).eq(numbers_below(32, {16, 1}))));                // one-hot rows
@@ -500,7 +500,7 @@ TEST_CASE("replaced: whole numbers by others that occur, and bools by the other 
   CHECK_FALSE(replaced(at::arange(64).eq(20)));                                        // one place
   const auto place = at::randperm(64, at::kLong);
   CHECK_FALSE(replaced(at::stack({place.floor_divide(8), place.remainder(8)})));  // edges, each of them once
-  // Whole slices: what belongs together in one stays together.
+  // Whole slices: elements that belong together in one stay together.
   const auto starts = numbers_below(20, {64});
   const auto ranges = at::stack({starts, starts.add(numbers_below(2, {64})).add(1)}, 1);
   const auto now = drawn(replace_all, {ranges}, 5)[0];

@@ -68,7 +68,7 @@ const pace::ModeSummary& mode(const pace::ImplementationResult& row, const std::
   throw 0;
 }
 
-/// A candidate beside the honest way; what became of it.
+/// A candidate beside the honest way, and its outcome.
 template <class F>
 pace::ImplementationResult tried(F candidate) {
   const auto result = pace::compare("cheat", operand())
@@ -307,7 +307,7 @@ TEST_CASE("cheat: the answer is kept for as long as version and address stay, an
   require_slower_on_unseen_values(keeping, pace::ClockChoice::hot, pace::SpeedupAtLeast(1.2).on_device());
 }
 
-/// A CUDA graph of what the baseline calls.
+/// A CUDA graph of the baseline's call.
 pace::Comparison<at::Tensor> beside_its_graph(pace::cuda::CudaDevice& device) {
   auto comparison = pace::compare("graphed", operand());
   comparison.options(quick())
@@ -538,7 +538,7 @@ TEST_CASE("what leaves most of its operand unread is faster than the memory, wha
   // 256 MB; the floor counts half of it.
   const at::Tensor x = at::randn({64, 1 << 20}, at::TensorOptions(at::kCUDA));
   auto options = quick();
-  // What a call must read is looked for during a twentieth of it.
+  // The search for the bytes that a call must read takes a twentieth of it.
   options.budget = std::chrono::seconds(4);
   const auto sum = [](const at::Tensor& of) { return of.sum(); };
   const auto result = pace::compare("sum", x)

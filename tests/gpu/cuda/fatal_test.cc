@@ -1,4 +1,4 @@
-// What ends a process's use of the GPU is named. One fatal case a process: the first argument names it.
+// The error that ends a process's use of the GPU is named. One fatal case a process: the first argument names it.
 #include <cstdio>
 #include <cstring>
 #include <string>

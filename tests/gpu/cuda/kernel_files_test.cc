@@ -1,5 +1,4 @@
-// On a GPU: kernels of files are loaded, launched and compared with LibTorch; what their images say is what the driver
-// says.
+// On a GPU: kernels of files are loaded, launched and compared with LibTorch; their images and the driver agree.
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>

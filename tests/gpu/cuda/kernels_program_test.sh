@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# benches/kernels from the command line, on a package that Inductor and Triton compile for this machine's GPU: what it
-# prints, and the files that it writes. Skipped without a GPU, or without a Python that has Triton.
+# benches/kernels from the command line, on a package that Inductor and Triton compile for this machine's GPU: its
+# output, and the files that it writes. Skipped without a GPU, or without a Python that has Triton.
 #
 #   kernels_program_test.sh PROGRAM
 set -uo pipefail
@@ -31,7 +31,7 @@ PYTHONPATH=benches/files/aot "$python" tests/gpu/cuda/compile_package.py "$packa
 # block OPTIONS...: as run, of the package.
 block() { run --package "$package" --benchmark-name block "$@"; }
 has_line() { holds "$work/out" "$1"; }
-# json EXPRESSION: is true of `report`, what the last --json file holds.
+# json EXPRESSION: is true of `report`, the contents of the last --json file.
 json() {
   "$python" -c "import json, sys; report = json.load(open(sys.argv[1])); sys.exit(not ($1))" "$work/k.json" ||
     complain "not so in the JSON file: $1"$'\n'"$(head -c 4000 "$work/k.json")"

@@ -67,7 +67,7 @@ bool add_to_capture(const std::function<cudaGraphNode_t(cudaGraph_t, const cudaG
   return true;
 }
 
-/// Captures what `call` queues on the stream that it is given into `graph`.
+/// Captures the work that `call` queues on its stream into `graph`.
 void capture_into(cudaGraph_t graph, const std::function<void(cudaStream_t)>& call) {
   using pace::cuda::check;
   cudaStream_t side = nullptr;
@@ -301,7 +301,7 @@ TEST_CASE("a tensor that each call replaces spoils nothing", "[gpu]") {
   at::Tensor x = at::ones({1000}, on_cuda()), state = at::ones({1000}, on_cuda()), other = at::ones({1000}, on_cuda());
   const auto report = pace::kernels(quickly(), "replaces", [&](at::Tensor& x) { state = at::add(state, x); }, x);
   CHECK(report.kernels.size() == 1);
-  // Its values are those of any launch, and its memory is still its own.
+  // Its values are the same as after any launch, and its memory is still its own.
   CHECK_NOTHROW(state.cpu());
   CHECK(x.equal(at::ones({1000}, on_cuda())));
   CHECK(other.equal(at::ones({1000}, on_cuda())));

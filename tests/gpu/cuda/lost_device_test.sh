@@ -16,7 +16,7 @@ check() { # WHAT COMMAND...
   shift
   if "$@"; then echo "as expected: $what"; else echo "NOT as expected: $what"; failures=$((failures + 1)); fi
 }
-# outcomes FILE: of the candidate, result by result, without those of the host's time.
+# outcomes FILE: of the candidate, result by result, without the host's times.
 outcomes() { awk -F, '$2 == "own" && $1 !~ /\/host$/ { printf "%s: %s; ", $1, $4 }' "$1"; }
 
 "$program" --max-interference 1 --csv "$work/a.csv" >"$work/out" 2>&1

@@ -1,5 +1,4 @@
-// What a comparison does with the GPU's memory: outputs change hands, all of it is given back, and none left is a
-// reason.
+// A comparison's use of the GPU's memory: outputs change hands, all of it is given back, and none left is a reason.
 #include "pace/pace.hpp"
 
 #include <ATen/ops/add.h>
@@ -94,7 +93,7 @@ TEST_CASE("outputs change hands: by every clock, both sides write to the same me
 TEST_CASE("after a comparison its operands, outputs, graphs and their pools are gone") {
   static_cast<void>(pace::testing::on_gpu());
   const at::Tensor x = megabytes(64);
-  // Once, for what libraries make for good.
+  // Once, for the memory that libraries take for good.
   REQUIRE(twins(x, 20)["b"].outcome == Outcome::measured);
   const std::int64_t in_use = allocated(), kept = reserved();
   for (int i = 0; i < 3; ++i) {
@@ -102,14 +101,14 @@ TEST_CASE("after a comparison its operands, outputs, graphs and their pools are 
     CHECK(allocated() == in_use);
     CHECK(reserved() == kept);
   }
-  // `x`, and what libraries made.
+  // `x`, and the libraries' memory.
   CHECK(kept <= std::int64_t{128} << 20);
 }
 
 TEST_CASE("a hundred comparisons need no more memory than one") {
   static_cast<void>(pace::testing::on_gpu());
   REQUIRE(twins(megabytes(1), 2)["b"].outcome == Outcome::measured);
-  // What the operand, which was this test's, leaves behind.
+  // The memory that the operand, which was this test's, leaves behind.
   pace::cuda::give_back_unused_memory();
   const std::int64_t in_use = allocated(), kept = reserved();
   for (int i = 0; i < 100; ++i) REQUIRE(twins(megabytes(1 + i % 5), 2)["b"].outcome == Outcome::measured);
@@ -162,7 +161,7 @@ TEST_CASE("a device without memory left: rows say so, none is called wrong, and 
   int measured = 0, out_of_memory = 0;
   {
     const Hog hog(left);
-    // From what fits well to what does not fit once.
+    // From sizes that fit well to one that does not fit once.
     for (std::int64_t size = 8; size < left; size += 40) {
       CAPTURE(size);
       at::Tensor x;

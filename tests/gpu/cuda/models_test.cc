@@ -22,7 +22,7 @@ using namespace pace::benches::models;
 using pace::test::cell;
 using pace::test::run;
 
-/// For what has nothing to do with random numbers.
+/// For tests that have nothing to do with random numbers.
 ModelEntry without_dropout() { return pace::test::small_net(0); }
 
 TEST_CASE("models as CUDA graphs are timed and right", "[models]") {
@@ -42,11 +42,11 @@ TEST_CASE("models as CUDA graphs are timed and right", "[models]") {
       REQUIRE(cell<std::string>(row, "status") == "pass");
       REQUIRE(cell<double>(row, "speedup") > 0);
       REQUIRE(cell<double>(row, "eager_peak_mem") > 0);
-      // As torchbench's steps, those of a GPU have their optimiser; in a graph where the step is one.
+      // Like torchbench's steps, those on a GPU have their optimiser; in a graph where the step is one.
       const bool says_so = log.find("cuda_graph: the optimiser (adam, foreach) is a CUDA graph") != std::string::npos;
       REQUIRE(says_so == training);
       REQUIRE((cell<double>(row, "update_speedup") > 0) == training);
-      // What a graph holds counts, too.
+      // A graph's memory counts, too.
       if (row.backend == "cuda_graph")
         REQUIRE(cell<double>(row, "dynamo_peak_mem") > 0.8 * cell<double>(row, "eager_peak_mem"));
     }
@@ -114,7 +114,7 @@ TEST_CASE("compiled models as CUDA graphs are right, and timed beside both", "[m
 TEST_CASE("training steps of compiled models have their optimiser compiled", "[models][compiled]") {
   (void)pace::testing::on_gpu();
   if (std::getenv("PACE_PYTHON") == nullptr) SKIP("PACE_PYTHON names no Python to compile with");
-  // Without a bias before a batch norm: Adam makes whole steps of what rounding leaves of its gradient.
+  // Without a bias before a batch norm: Adam makes whole steps of the rounding that is left of its gradient.
   Settings settings;
   settings.device = "cuda";
   settings.training = true;

@@ -1,5 +1,4 @@
-// A GPU on which no line of the L2 can be made to persist, as where a part of one is lent: all clocks work
-// nevertheless.
+// A GPU that cannot make any line of the L2 persist, as where a part of one is lent: all clocks work nevertheless.
 #include "pace/pace.hpp"
 
 #include <ATen/ops/mul.h>

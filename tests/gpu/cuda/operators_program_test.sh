@@ -99,7 +99,7 @@ if [[ -n ${PACE_PYTHON:-} ]] && "$PACE_PYTHON" -c 'import torch, triton' 2>/dev/
   ends_with 0
   table=$work/new/operatorbench_calls_float16.csv
   holds "$table" '^operator,inductor 20th,inductor 50th,inductor 80th,elapsed,eager abs,inductor abs'
-  # Its lines end as those of Python's csv.
+  # Its lines end as Python's csv ends them.
   (($(tr -d '\r' <"$table" | grep -Ec '^aten\.[a-z_.]+(,[0-9]+\.[0-9]+){6}$') == 3)) || complain "not three rows: $(<"$table")"
 
   case="the old generation of operatorbench"

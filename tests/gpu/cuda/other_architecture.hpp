@@ -5,7 +5,7 @@
 
 namespace pace::testing {
 
-/// Returns what the launch says.
+/// Returns the launch's error.
 cudaError_t launch_for_another_architecture(cudaStream_t stream);
 
 }  // namespace pace::testing

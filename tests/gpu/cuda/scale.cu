@@ -41,7 +41,7 @@ __global__ void spin_kernel(std::int64_t nanoseconds) {
   while (now - start < static_cast<std::uint64_t>(nanoseconds));
 }
 
-// A kernel that uses up what it finds: it ends at once if the semaphore is 0.
+// A kernel that uses up its semaphore: it ends at once if the semaphore is 0.
 __global__ void spin_if_set_kernel(int* semaphore, std::int64_t nanoseconds) {
   if (*semaphore == 0) return;
   std::uint64_t start, now;

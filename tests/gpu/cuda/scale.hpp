@@ -1,4 +1,4 @@
-// A kernel of our own, for tests: y = factor * x, and others that do what they should not.
+// A kernel of our own, for tests: y = factor * x, and others that do things they should not.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ void scale(const float* x, float* y, float factor, std::int64_t n, cudaStream_t 
 /// The same in clusters of `blocks` blocks each, for a GPU of compute capability 9.0 or later. `blocks` must divide the
 /// number of blocks, one for 256 elements. Throws std::runtime_error if the launch fails.
 void scale_in_clusters(const float* x, float* y, float factor, std::int64_t n, unsigned blocks, cudaStream_t stream);
-/// The same in clusters of two blocks, for which the kernel is compiled. Throws std::runtime_error if the launch fails.
+/// The same in clusters of two blocks; the kernel is compiled for them. Throws std::runtime_error if the launch fails.
 void scale_in_compiled_clusters(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream);
 /// The same as a cooperative launch. Throws std::runtime_error if the launch fails.
 void scale_cooperatively(const float* x, float* y, float factor, std::int64_t n, cudaStream_t stream);

@@ -38,7 +38,7 @@ void check_agreement(const std::vector<std::pair<std::string, Milliseconds>>& ti
     }
 }
 
-/// The median of what CUPTI says of single calls, each alone on the device.
+/// The median of CUPTI's times of single calls, each alone on the device.
 template <class F>
 Milliseconds by_cupti(CudaDevice& device, F&& call) {
   std::vector<Milliseconds> times;

@@ -50,7 +50,7 @@ def _list(ctx, what, lines):
     return file
 
 def _impl(ctx):
-    # `allow_empty` would also refuse builds that skip this target, for which a select() has no tests.
+    # `allow_empty` would also refuse builds that skip this target, where a select() has no tests.
     if not ctx.attr.tests:
         fail("%s: expected at least one test, found none" % ctx.label)
     all_of_them = ctx.attr.tests + ctx.attr.programs

@@ -28,7 +28,7 @@ program() { # NAME SCRIPT
 }
 gpu() { program nvidia-smi "echo 'NVIDIA H200, 580.65.06'"; }
 python() { program python3 "echo $torch"; }
-# What hangs is ended at once, and the rest is run: the test by its name, with a note of the limit.
+# A program that hangs is ended at once, and the rest runs: the test by its name, with a note of the limit.
 program timeout '[[ $1 == --kill-after=* ]] || exit 125
 echo "limit $2"
 [[ $3 != */hangs ]] || exit 124

@@ -21,7 +21,7 @@ die() {
   exit 2
 }
 
-# fact NAME: what the build wrote down.
+# fact NAME: a fact that the build wrote down.
 fact() { sed -n "s/^$1 //p" "$here/build.txt"; }
 
 # Where tests and programs are started, as by Bazel.
@@ -33,7 +33,8 @@ version_of() { cat "$1/build-version" 2>/dev/null || sed -n "s/^__version__ = '\
 # must_be VERSION WHAT: fails unless it is the one that the programs were linked with.
 must_be() { [[ ${1%%+*} == "$(fact libtorch)" ]] || die "$2 is LibTorch ${1:-of unknown version}: expected $(fact libtorch)"; }
 
-# find_libtorch: sets torch, the folder of LibTorch, and torch_version; exports what programs need to find it.
+# find_libtorch: sets torch, the folder of LibTorch, and torch_version; exports the variables that programs need to find
+# it.
 find_libtorch() {
   local python of_python=
   python=$(type -P "${PACE_PYTHON:-python3}")
@@ -163,7 +164,7 @@ case ${1:-} in
     path=$(awk -v name="${name#//}" '$1 == name { print $2 }' "$here/programs.txt")
     [[ -n $path ]] || die "no program '$name'; expected one of: $(cut -d' ' -f1 "$here/programs.txt" | paste -sd' ')"
     find_libtorch
-    # Relative paths are those of the folder that this was called in, as with `bazel run`.
+    # Relative paths start at the caller's folder, as with `bazel run`.
     export BUILD_WORKING_DIRECTORY=${BUILD_WORKING_DIRECTORY:-$PWD} PACE_COMMIT=${PACE_COMMIT:-$(fact commit)}
     cd "$runfiles" && exec "./$path" "${@:3}"
     ;;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What folder_test.sh runs: which of the tests and programs it is, its name says.
+# Run by folder_test.sh: its name says which of the tests and programs it is.
 case ${0##*/} in
   passes) exit 0 ;;
   fails) exit 3 ;;

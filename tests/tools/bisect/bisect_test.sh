@@ -10,8 +10,8 @@ git config --global user.email test@example.com
 git config --global user.name test
 git config --global init.defaultBranch main
 
-# new_repository FIRST_SLOW: twelve commits. From the one of that number on the work takes twice as many steps; that it
-# does shows in what `measure` counts, which ends as a program of pace ends.
+# new_repository FIRST_SLOW: twelve commits. From the one of that number on the work takes twice as many steps. The
+# count of `measure` shows it, and `measure` ends as a program of pace ends.
 new_repository() {
   cd "$work" && rm -rf repository && mkdir repository && cd repository || exit 1
   git init -q

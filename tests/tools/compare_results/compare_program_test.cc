@@ -1,4 +1,4 @@
-// The offline tool: exit codes, verdicts, several files a side, and messages for whatever cannot be compared.
+// The offline tool: exit codes, verdicts, several files a side, and messages for files that cannot be compared.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -102,7 +102,7 @@ TEST_CASE("where the time of the baseline changed too, rows say so and name --by
              ContainsSubstring("The baseline's time changed as well in the comparisons of 2 rows") &&
                  ContainsSubstring("`--by speedup`"));
   CHECK(with(1720, 860, {"--by", "speedup", "--allow-undecided"}).code == 0);
-  // A faster machine passes what it should not, and a loss may be hidden in it.
+  // A faster machine passes a candidate that should fail, and a loss may be hidden in it.
   CHECK_THAT(joined(with(500, 400, {}).out), ContainsSubstring("The baseline 'eager' takes 0.500x its old time"));
   // Half of a proven change that is itself not proven.
   const auto half = with(1006, 503.5, {"--no-slower-than", "1.0001"});
@@ -232,7 +232,7 @@ TEST_CASE("Markdown has what is proven, worst first, and a count of the rest") {
   const Written first(files::process(1000, 500)), slower(files::process(1000, 600, files::second(1)));
   CHECK_THAT(compare({first.path(), slower.path(), "--process-spread", "0.001", "--markdown", "-"}).out,
              ContainsSubstring("No change is proven of 1 other.\n"));
-  // What closes a gate without figures is named with its reason.
+  // A gate closed without figures is named with its reason.
   Json json = file(100, 100, 100, 1);
   json["results"][0]["implementations"].erase(1);
   const Written part(json);

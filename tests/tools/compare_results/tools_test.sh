@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What judges files of results, as programs: what they print, and where it cannot go.
+# The tools that judge files of results, as programs: their output, and places where it cannot go.
 #
 #   tools_test.sh COMPARE_RESULTS MERGE_RUNS [--html]
 set -uo pipefail
@@ -9,7 +9,7 @@ source tests/support/program_checks.sh
 unset BUILD_WORKING_DIRECTORY
 clean() { [[ $output$errors != *$'\e'* ]] || complain "an escape character"; }
 
-# result FILE DATE: one process, in which a candidate, whose name has an escape character, is twice as fast.
+# result FILE DATE: one process; a candidate, whose name has an escape character, is twice as fast.
 result() {
   cat >"$1" <<EOF
 {"schema_version": 3, "environment": {"hostname": "host", "date_utc": "$2"}}

@@ -1,4 +1,4 @@
-"""tools/fleet: a simulated suite takes what can be worked out by hand, and its figures are those of the files."""
+"""tools/fleet: a simulated suite takes the time that one works out by hand, and its figures are the files' figures."""
 
 import json
 import math

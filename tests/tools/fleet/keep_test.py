@@ -1,4 +1,4 @@
-"""fleet keep: nothing measured is lost or replaced, what a lost worker left runs again and nothing else does."""
+"""fleet keep: nothing measured is lost or replaced. Parts that a lost worker left run again and nothing else does."""
 
 import hashlib
 import json
@@ -118,11 +118,11 @@ class Keep(unittest.TestCase):
                 self.assertIn(f"{GATES}: shard 2 of 2 is missing: no run of Bazel has measured it", out)
                 self.assertIn(f"third_party/bazel --bazelrc='{self.into}/resume.bazelrc' test --build_event", out)
                 self.assertEqual((self.into / keep.TARGETS).read_text("utf-8"), GATES + "\n")
-                # The page of what there is says what it lacks.
+                # The page of the kept results names the missing ones.
                 self.assertEqual(self.report()[0], 1)
                 self.assertIn("shard 2 of 2 is missing", self.report()[1])
                 self.assertNotIn("of the 2 shards of this test", self.report()[1])
-                # Bazel empties what it runs; the run that resumes leaves the first shard out.
+                # Bazel empties the folders of the shards that it runs; the run that resumes leaves the first shard out.
                 self.measured(1, number=2, names=[keep.LEFT_OUT])
                 self.measured(2, number=2)
                 out = self.keep(self.events(2, {1: "PASSED", 2: "PASSED"}))
@@ -164,7 +164,7 @@ class Keep(unittest.TestCase):
 
     def attempts(self, statuses, remote):
         """The events of attempts at shard 1, and its files as Bazel leaves them. The last attempt's files lie where a
-        test's files are. Those of an attempt before it have a folder of their own."""
+        test's files are. Files of an attempt before it have a folder of their own."""
         path, lines = self.events(1, {}), []
         place = self.logs / "gates" / "shard_1_of_2"
         for attempt, status in enumerate(statuses, 1):
@@ -370,7 +370,7 @@ class Keep(unittest.TestCase):
         out = self.keep(without(*keys), 1)
         self.assertIn(f"changed.json: was cut off, and {GATES} has no time at which its attempt ended", out)
         self.assertIn("expected", out)
-        # What comes from a cache was measured long before it was written.
+        # A result from a cache was measured long before it was written.
         cached = without(executionInfo={"cachedRemotely": True})
         os.utime(cached, (end, end))
         self.keep(cached, 43)

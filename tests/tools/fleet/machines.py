@@ -1,4 +1,4 @@
-"""Results of made-up machines: a file for each process, whose log ratios are what a test wants them to be."""
+"""Results of made-up machines: a file for each process, with the log ratios that a test wants."""
 
 import contextlib
 import io
@@ -52,7 +52,7 @@ def comparison(
 
 
 def run(*words):
-    """What the program printed, its errors and its exit code."""
+    """The program's output, its errors and its exit code."""
     out, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors), mock.patch.object(sys, "argv", ["fleet"]):
         try:

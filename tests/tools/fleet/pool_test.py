@@ -1,4 +1,4 @@
-"""fleet pool: a machine that differs from its pool is named, with what it differs in; equal ones are not."""
+"""fleet pool: a machine that differs from its pool is named, with its difference; equal ones are not."""
 
 import os
 import pathlib
@@ -133,7 +133,7 @@ class Pool(unittest.TestCase):
         self.assertIn(
             "'m4' differs: 2 of 4 comparisons of identical code failed, promised is 0.001 (binomial test", out
         )
-        # One in twelve is what one machine in eighty has by chance.
+        # One in twelve is the share of one machine in eighty by chance.
         out, _, code = self.run_on(self.pool()[:-1] + [self.process("m3", alarms=1)])
         self.assertEqual(code, 0, out)
         self.assertIn("1 of 12", out)

@@ -101,7 +101,8 @@ class Factor(unittest.TestCase):
         self.assertAlmostEqual(same.machines[1].own.above(0.9), stats.norm.sf(0.1 / 0.1 * math.sqrt(8)))
 
     def test_error_rates_by_simulation(self):
-        # Effects of machines three times those of processes: a mean over all processes would err at half of the tries.
+        # Effects of machines three times the effects of processes: a mean over all processes would err at half of the
+        # tries.
         random_ = numpy.random.default_rng(7)
         tries, level = 2000, 0.05
         whole = equal = named = 0
@@ -155,7 +156,7 @@ class Replicates(unittest.TestCase):
         rows = {line.split("  ")[1].strip(): line for line in out.splitlines() if line.startswith("  ")}
         self.assertRegex(rows["m3"], r" 3 .* 0\.9048x .*failed .*differs from the others")
         self.assertRegex(rows["m1"], r" 3 .* 1x .*passed")
-        # What one machine of four says proves nothing of the pool.
+        # One machine of four proves nothing of the pool.
         self.assertRegex(rows["all 4 machines"], r" 12 .*undecided")
 
     def test_slower_on_every_machine(self):
@@ -508,7 +509,7 @@ class Replicates(unittest.TestCase):
         self.assertIn("are one process of machine 'm1'; expected each process once", self.refused(2))
 
     def test_one_process_under_two_hostnames(self):
-        # Each is a copy of a process of m1, in which more and more was changed by hand.
+        # Each is a copy of a process of m1, with more and more changed by hand.
         for what in ("hostname", "date", "seeds and duration"):
             with self.subTest(what):
                 shutil.rmtree(self.folder / "gate", ignore_errors=True)

@@ -1,6 +1,6 @@
-"""The history's page in a browser: drawn points are those of the database, no network, no script, hostile names.
+"""The history's page in a browser: its points are the database's, no network, no script, hostile names.
 
-browser_test.sh runs it, with a Python that has Selenium. `--pictures FOLDER` saves what the page looks like.
+browser_test.sh runs it, with a Python that has Selenium. `--pictures FOLDER` saves pictures of the page.
 """
 
 import importlib.util

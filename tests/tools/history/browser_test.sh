@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The history's page in headless Chromium. With --pictures FOLDER, what it looks like is saved as well; further
-# arguments are those of Python's unittest.
+# The history's page in headless Chromium. With --pictures FOLDER, pictures of it are saved as well; further arguments
+# go to Python's unittest.
 set -euo pipefail
 folder=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."

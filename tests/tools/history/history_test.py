@@ -38,7 +38,7 @@ class Case(unittest.TestCase):
         return made_up.write(self.folder, name, *values)
 
     def run_program(self, *words, code=0):
-        """Runs the program. Returns what it printed and what it reported."""
+        """Runs the program. Returns its output and its errors."""
         out, errors = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors), mock.patch.object(
             sys, "argv", ["history", *words]
@@ -64,7 +64,7 @@ class Case(unittest.TestCase):
         return [self.query(f"select count(*) from {table}")[0][0] for table in ("run", "comparison", "row", "summary")]
 
     def series(self, days, change=lambda day: {}, eager=lambda day: 1000.0, fused=lambda day: 500.0):
-        """Adds a run for each day; `change` is what differs of its environment."""
+        """Adds a run for each day; `change` holds the differences of its environment."""
         files = [
             self.write(
                 f"{day:03}.json", made_up.header(day, **change(day)), made_up.result("case", eager(day), fused(day))
@@ -654,7 +654,7 @@ class Commands(Case):
 
 
 class Processes(Case):
-    """What a shell sees of the program."""
+    """The program as a shell sees it."""
 
     def process(self, *words, shell='exec "$@"', encoding="utf-8", **more):
         code = "import runpy; runpy.run_module('history', run_name='__main__', alter_sys=True)"
@@ -733,7 +733,7 @@ class BadDatabases(Case):
         self.refused(self.database, "lacks machine, run, .*, run_overview of pace's history; expected .*")
 
     def test_what_may_not_be_read_or_written(self):
-        """In a process without root's capabilities, with which it would read and write everything."""
+        """In a process without root's capabilities, since with them it would read and write everything."""
         self.add(self.write("b.json", made_up.header(2), made_up.result()))
         # Readable without the rights to write beside it.
         os.chmod(self.folder, 0o555)
@@ -755,7 +755,7 @@ class BadDatabases(Case):
         )
 
     def without_rights(self, *words):
-        """What the program printed and reported, in a process without capabilities."""
+        """The program's output and errors, in a process without capabilities."""
         reader, writer = os.pipe()
         child = os.fork()
         if not child:
@@ -783,7 +783,7 @@ class BadDatabases(Case):
 
 
 class Page(html.parser.HTMLParser):
-    """What a page shows: texts, values of <data> by class, scripts by id, and addresses."""
+    """The contents of a page: texts, values of <data> by class, scripts by id, and addresses."""
 
     def __init__(self, text):
         super().__init__()

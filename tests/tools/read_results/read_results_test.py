@@ -60,7 +60,7 @@ class ReadResults(unittest.TestCase):
         )
 
     def run_program(self, *files):
-        """What the program printed, and its message or exit code."""
+        """The program's output, and its message or exit code."""
         out = io.StringIO()
         with contextlib.redirect_stdout(out), mock.patch.object(sys, "argv", ["read_results.py", *files]):
             with self.assertRaises(SystemExit) as end:

@@ -1,7 +1,6 @@
 """Pages of tools/report in a browser: drawn figures, no script, a strict policy, no network, hostile names, print.
 
-browser_test.sh runs it, with a Python that has Selenium. `--pictures FOLDER` saves what each kind of page looks like.
-"""
+browser_test.sh runs it, with a Python that has Selenium. `--pictures FOLDER` saves a picture of each kind of page. """
 
 import functools
 import http.server
@@ -113,7 +112,7 @@ class BrowserCase(program.ReportCase):
         )
 
     def requests(self):
-        """Addresses that the page asked for, other than itself and what it made up."""
+        """Addresses that the page asked for, other than itself and the addresses that it made up."""
         found = []
         for entry in self.browser.get_log("performance"):
             message = json.loads(entry["message"])["message"]
@@ -153,7 +152,7 @@ class Drawn(BrowserCase):
             "return document.querySelectorAll('.chart[data-kind=rounds] svg .mark-symbol.role-mark path').length"
         )
         self.assertEqual(marks, 80)
-        # The pixels of a mark are those of its value, by the ticks of the axis.
+        # The pixels of a mark are at its value, by the ticks of the axis.
         places = (
             "const place = (e) => +e.getAttribute('transform').match(/translate\\(.*,(.*)\\)/)[1];"
             "const within = (selector) => [...document.querySelectorAll('.chart[data-kind=rounds] svg ' + selector)];"
@@ -287,7 +286,7 @@ class Used(BrowserCase):
 
 class Forbidden(BrowserCase):
     def readable(self):
-        """What a person reads without a script: verdicts, figures, intervals, and comparisons that open."""
+        """The page as a person reads it without a script: verdicts, figures, intervals, and comparisons that open."""
         body = self.browser.find_element(By.TAG_NAME, "body")
         self.assertIn("Exit code 42", body.text)
         self.assertIn("slowed to half", body.text)
@@ -377,7 +376,7 @@ class Hostile(BrowserCase):
 
 class Looks(BrowserCase):
     def contrast(self, selector):
-        """The contrast of a text with what lies behind it, as WCAG 2 has it."""
+        """The contrast of a text with its background, by WCAG 2."""
         text, back = self.js(
             """let e = document.querySelector(arguments[0]); const text = getComputedStyle(e).color;
             for (; e; e = e.parentElement) {
@@ -633,7 +632,7 @@ def _modes(case):
         "own", made_up.times(6, 90, 3690, 0.03), host, expectations=[made_up.expectation("passed", 1.05)]
     )
     of_host = made_up.result("axpy/16Mi/host", [host, own_host], clock="host", **common)
-    # What waits for the device has no graph, so that events time both sides.
+    # An operation that waits for the device has no graph, so events time both sides.
     eager = made_up.row("eager", made_up.times(7, 60, 9990, 0.004))
     waiting = made_up.row("copies", made_up.times(8, 60, 9700, 0.004), eager)
     reason = "a call that waits for the device, copies to the host, or leaves work on another stream cannot be captured"

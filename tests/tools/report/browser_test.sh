@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Pages of tools/report in headless Chromium. With --pictures FOLDER, a picture of each kind of page is saved as well,
-# to be looked at; further arguments are those of Python's unittest.
+# to be looked at; further arguments go to Python's unittest.
 set -euo pipefail
 folder=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."

@@ -1,5 +1,5 @@
-// Prints what the gates of a results file knew after each cycle, for report_test.py: a line for each expectation of a
-// speed-up, an array of [p_above, p_below].
+// Prints the evidence that the gates of a results file had after each cycle, for report_test.py. Each expectation of a
+// speed-up is a line, an array of [p_above, p_below].
 #include <cstddef>
 #include <exception>
 #include <iostream>

@@ -1,4 +1,4 @@
-"""Files of results with made-up times: what a program would have written, from a seed and without measuring."""
+"""Files of results with made-up times: as a program would have written them, from a seed and without measuring."""
 
 import json
 import math

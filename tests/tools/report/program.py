@@ -84,7 +84,7 @@ class ReportCase(unittest.TestCase):
         )
 
     def page_of(self, *files, code=0):
-        """The page of files, and what was printed to the standard error."""
+        """The page of files, and the program's standard error."""
         ended = self.run_report(*files, "--output", self.output)
         self.assertEqual(ended.returncode, code, ended.stderr)
         return Page(self.output.read_text("utf-8")), ended.stderr

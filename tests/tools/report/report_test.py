@@ -1,4 +1,4 @@
-"""tools/report: figures of the page are those of the files, whatever names and lines the files have."""
+"""tools/report: figures of the page are the files' figures, with any names and lines."""
 
 import json
 import math
@@ -51,7 +51,7 @@ class Figures(program.ReportCase):
         self.assertIn("Exit code 42: 1 gate closed, 1 implementation wrong, crashed, hung or out of memory.", page.text)
         self.assertIn("output: 1 of 65536 elements differ", page.text)
         (attention,) = page.all("section", id="attention")
-        # What failed stands before what was let through.
+        # Failures stand before rows that were let through.
         self.assertLess(attention["text"].index("failed"), attention["text"].index("let through"))
 
     def title(self, name):
@@ -338,7 +338,7 @@ class Figures(program.ReportCase):
             "readings": 20,
             "lowest_clock_mhz": 1980,
             "highest_clock_mhz": 1980,
-            # What the driver does not report.
+            # Readings that the driver does not report.
             "hottest_celsius": 0,
             "most_power_watts": 0,
             "slowed": 0.25,
@@ -364,7 +364,7 @@ class Figures(program.ReportCase):
         self.assertIn("67.1\u202fMB", page.text)
 
     def commands_of(self, given, *results):
-        """What the page names to repeat each of the results."""
+        """The command that the page names to repeat each of the results."""
         header = made_up.header(command_line=given)
         page, _ = self.page_of(made_up.write(self.folder / "a.json", results, header))
         *commands, own = page.all("pre", css="command")
@@ -383,7 +383,7 @@ class Figures(program.ReportCase):
         self.assertEqual(self.commands_of("bazel-bin/a 'no end", made_up.comparison("a", 1)), ["bazel-bin/a 'no end"])
 
     def test_a_shell_reads_the_name_of_the_comparison_that_is_repeated(self):
-        # What the shell makes of a word, ended by a bar.
+        # The shell's reading of a word, ended by a bar.
         given = "printf '%s|'"
         for name in ("aten.add.Tensor[0]", "it's $HOME `x` \\", "-n", "", "two\nlines\x1b[2J\ttab '\\", "größe"):
             (command,) = self.commands_of(given, made_up.comparison(name, 1))
@@ -585,7 +585,7 @@ class Sizes(program.ReportCase):
         self.assertLess(page.size, 2_500_000)
         self.assertIn("Pictures show a part of the samples", page.text)
         self.assertEqual(page.data("data-c0")["samples"][0]["of"], 4000)
-        # The figures are those of all samples.
+        # The figures are of all samples.
         self.assertIn(
             results[0]["implementations"][0]["time"]["median_ns"],
             [float(e["value"]) for e in page.all("data", css="median")],
