@@ -109,7 +109,7 @@ def export(
     `args` is a tuple, `kwargs` a dict of keyword arguments; `dynamic_shapes` is as for torch.export.export. Code for
     CPUs that is compiled here uses `threads` threads, which is `--threads` of pace's programs, 1 by default. The module
     is exported as it is: call `module.eval()` before. Returns the paths by format, with the inputs' path under
-    `inputs`. Throws ValueError for an unknown format or other inputs, and what torch throws for a module that it cannot
+    `inputs`. Throws ValueError for an unknown format or other inputs, and torch's exception for a module that it cannot
     export; then none of the files is there.
     """
     import torch
@@ -164,7 +164,7 @@ def dynamic_batch(module, args, kwargs):
         is_batch = isinstance(value, torch.Tensor) and value.dim() > 0 and value.shape[0] == sizes[0]
         return {0: batch} if is_batch else None
 
-    # By name, since torch takes shapes without names in the order of the parameters, whatever order kwargs have.
+    # By name, since torch takes shapes without names in the order of the parameters, even if kwargs have another order.
     named = inspect.signature(module.forward).bind(*args, **kwargs).arguments
     return {name: torch.utils._pytree.tree_map(shape_of, value) for name, value in named.items()}
 
@@ -190,14 +190,14 @@ def _first_paragraph(error):
 
 
 def made_by(place):
-    """What the function of `FILE.py:FUNCTION` or `MODULE:FUNCTION` returns: a module, its args and its kwargs."""
+    """The value of the function in `FILE.py:FUNCTION` or `MODULE:FUNCTION`: a module, its args and its kwargs."""
     source, colon, function = place.rpartition(":")
     if not colon or not source or not function:
         raise ValueError(f"'{place}': expected FILE.py:FUNCTION or MODULE:FUNCTION")
     if source.endswith(".py"):
         if not os.path.isfile(source):
             raise ValueError(f"'{source}': no such file")
-        # As with `python3 FILE.py`, what stands beside the file can be imported; torch imports the file by its name.
+        # As with `python3 FILE.py`, modules beside the file can be imported; torch imports the file by its name.
         sys.path.insert(0, os.path.dirname(os.path.abspath(source)))
         spec = importlib.util.spec_from_file_location(os.path.basename(source)[:-3], source)
         module = importlib.util.module_from_spec(spec)
@@ -245,8 +245,8 @@ def main():
     except (ValueError, ImportError, OSError) as error:
         sys.exit(f"export.py: {error}")
     except Exception as error:
-        # What torch and the user's function throw has any type. Its first paragraph describes the problem, line by line
-        # where torch.export refuses sizes.
+        # Exceptions of torch and of the user's function have any type. Its first paragraph describes the problem, line
+        # by line where torch.export refuses sizes.
         sys.exit(f"export.py: {line.place}: {type(error).__name__}: {_first_paragraph(error)}")
     for path in paths.values():
         print(path)

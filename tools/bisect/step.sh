@@ -58,7 +58,7 @@ if [[ $build ]]; then
   code=$?
   case $code in
     0) ;;
-    # What a shell says of a command that is not there or no program: every commit would be skipped by the same mistake.
+    # A shell's codes for a command that is not there or no program: every commit would be skipped by the same mistake.
     126 | 127)
       say "--build '$build' ended with $code: a command of it is not there, or cannot be run. Bisecting stops"
       exit "$stop"

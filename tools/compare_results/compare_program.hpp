@@ -167,7 +167,7 @@ inline void require_other_file(const std::string& option, const std::string& out
     }
 }
 
-/// Throws InputError if a file is given twice, under whatever names: it would be compared with itself.
+/// Throws InputError if a file is given twice, even under two names: it would be compared with itself.
 inline void require_different_files(const CommandLine& line) {
   std::vector<std::string> known;
   for (const auto* inputs : {&line.then, &line.now, &line.series})

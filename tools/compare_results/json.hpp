@@ -1,4 +1,4 @@
-// What was compared, as JSON Lines: the first line says what all rows share, each other line is one row.
+// The comparison as JSON Lines: the first line holds the common facts of all rows, each other line is one row.
 #pragma once
 
 #include <cstddef>

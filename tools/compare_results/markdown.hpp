@@ -1,4 +1,4 @@
-// What was compared, as Markdown for a pull request: proven changes and closed gates alone, and how many rows remain.
+// The comparison as Markdown for a pull request: proven changes and closed gates alone, and how many rows remain.
 #pragma once
 
 #include <algorithm>

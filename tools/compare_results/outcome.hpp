@@ -1,4 +1,4 @@
-// What a run of the program has found: one or several pairs of sides, and what follows for the exit code.
+// The findings of a run of the program: one or several pairs of sides, and the exit code that follows.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What was compared, as a table for a terminal.
+// The comparison as a table for a terminal.
 #pragma once
 
 #include <cstddef>

@@ -49,7 +49,7 @@ struct Compared {
 
 namespace detail {
 
-/// Geometric mean, as befits what the test compares.
+/// Geometric mean, since the test compares logarithms.
 [[nodiscard]] inline std::optional<double> centre(const std::vector<const ImplementationResult*>& rows,
                                                   bool by_speedup) {
   double sum = 0;
@@ -62,7 +62,7 @@ namespace detail {
   return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
 }
 
-/// Returns what a verdict would take: so many processes of each side, which last as long as those so far.
+/// Returns the cost of a verdict: so many processes of each side, which last as long as those so far.
 inline void add_forecast(Compared& compared, std::size_t needed, const std::vector<const Result*>& then,
                          const std::vector<const Result*>& now) {
   compared.processes_needed = needed;
@@ -119,7 +119,7 @@ inline void add_baseline_changes(std::vector<Compared>& all, const std::vector<r
 }
 
 /// Returns the judgement of a row that the old results do not have. An implementation that is wrong or does not run is
-/// judged as any other, whatever `when_new` is.
+/// judged as any other, for any `when_new`.
 [[nodiscard]] inline Judgement judge_new(const report::Settings& settings, const report::detail::Found& rows,
                                          const std::string& reference, WhenNew when_new, bool& is_new) {
   gate::Demand demand = settings.expectation.demand();
@@ -156,7 +156,7 @@ inline void require_common(const std::vector<report::ResultsFile>& then, const s
 
 }  // namespace detail
 
-/// Every implementation that either side knows, in the order of the new side, then what only the old one has. The
+/// Every implementation that either side knows, in the order of the new side, then those that only the old one has. The
 /// comparisons of one result share its error rates; there are `steps` of them. A row that only the new side has passes
 /// or fails as `when_new` says. Throws Error if the files of the two sides are not of one machine and build, of one
 /// side not of different processes, or have nothing in common.

@@ -17,7 +17,7 @@ COMMANDS = ("replicates", "keep", "pool", "simulate")
 def arguments(words):
     parser = argparse.ArgumentParser(prog="fleet", description=DESCRIPTION, allow_abbrev=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    # Half of a command's time is what the others import.
+    # Half of a command's time goes to the imports of the others.
     for name in words[:1] if words[:1] and words[0] in COMMANDS else COMMANDS:
         importlib.import_module("fleet." + name).add_to(commands)
     return parser.parse_args(words)

@@ -1,4 +1,4 @@
-"""Machines as a factor: what each of them says, what they say together, and whether they differ.
+"""Machines as a factor: the figure of each, their common figure, and whether they differ.
 
 The model is a one-way layout with random effects (Searle, Casella and McCulloch, "Variance Components", 1992, chapter
 3). The number of a process is the pool's mean, plus an effect of its machine, plus an effect of the process. All are
@@ -27,7 +27,7 @@ def _tail(distance, freedom):
 
 
 def _quantile(level, freedom):
-    """Returns what Student's t exceeds with probability `level`."""
+    """Returns the value that Student's t exceeds with probability `level`."""
     return -float(special.ndtri(level) if math.isinf(freedom) else special.stdtrit(freedom, level))
 
 
@@ -68,7 +68,7 @@ class Machine:
     name: str
     numbers: tuple
     mean: float
-    # None where too few processes were measured to say how far those of one machine scatter.
+    # None where too few processes were measured to say how far the processes of one machine scatter.
     own: Estimate | None
 
 

@@ -1,4 +1,5 @@
-"""fleet keep: what a run of Bazel has measured is kept, and what a lost worker has left is measured by another run."""
+"""fleet keep: measurements of a run of Bazel are kept, and another run measures the parts that a lost worker has
+left."""
 
 import dataclasses
 import datetime
@@ -28,7 +29,7 @@ EPILOG = (
     "something cannot be read or written, 2 for a bad command line."
 )
 
-# A test that has ended, whatever it found. All else is a worker, a network or an engine that was lost: a part that
+# A test that has ended, with any finding. All else is a worker, a network or an engine that was lost: a part that
 # failed is never measured again, which would multiply the error rates of its gates.
 ENDED = ("PASSED", "FLAKY", "FAILED", "TIMEOUT")
 GOOD = ("PASSED", "FLAKY")
@@ -100,7 +101,7 @@ def read_events(path):
                     f"{path}:{number}: is no event of Bazel; expected what --build_event_json_file has written"
                 ) from None
     found = Events(path)
-    # The results' files are looked for by the time at which the run has ended.
+    # The results' files are looked for by the time when the run has ended.
     for take in (_take_end, _take):
         for number, event in enumerate(events, 1):
             try:
@@ -195,8 +196,8 @@ def _add_result(found, identity, event):
 
 
 def _ended(found, result):
-    """Returns the last moment at which this run may have written the files of an attempt, in seconds of the clock, or
-    None where the events do not say."""
+    """Returns the last moment when this run may have written the files of an attempt, in seconds of the clock, or None
+    where the events do not say."""
     if found.ended is not None:
         return found.ended
     if result.get("executionInfo", {}).get("cachedRemotely"):
@@ -310,8 +311,8 @@ def _require_same_code(label, path, code, test, folder):
 
 
 def add(record, events, folder):
-    """Adds what has ended to the record, and its files to the folder. Throws Refused, before any file is copied, if its
-    code differs from the kept results' code."""
+    """Adds the ended parts to the record, and their files to the folder. Throws Refused, before any file is copied, if
+    its code differs from the kept results' code."""
     known = [each["identity"] for each in record["attempts"]]
     if events.identity not in known:
         record["attempts"].append({"identity": events.identity, "began_utc": events.began})
@@ -343,7 +344,7 @@ def add(record, events, folder):
 
 
 def _require_folders(record, folder):
-    """Throws Refused if what the record calls kept has gone."""
+    """Throws Refused if files that the record calls kept have gone."""
     for label, test in sorted(record["tests"].items()):
         for part in test["parts"].values():
             place = os.path.join(folder, part["folder"])

@@ -15,7 +15,7 @@ def command(commands, name, description, epilog, run):
 
 
 def number(least, most, what, whole=False):
-    """Returns what argparse reads a number from `least` to `most` with."""
+    """Returns a function that argparse reads a number from `least` to `most` with."""
 
     def read(text):
         try:

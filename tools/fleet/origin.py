@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-# What in the environment says that two programs are the same code.
+# The fields of the environment that show that two programs are the same code.
 _OF_CODE = ("commit", "compiler", "build_flags", "optimized", "libtorch")
 
 # The name of the hash that tells programs of uncommitted code apart.
@@ -20,7 +20,7 @@ _DRAWN = ("seed", "check_seed")
 
 
 class Refused(Exception):
-    """The message names the files, what was found and what was expected."""
+    """The message names the files, the finding and the expectation."""
 
 
 def machine(run):
@@ -32,12 +32,12 @@ def machine(run):
 
 
 def code(run):
-    """Returns what must be equal in runs of one code by one command, by its name."""
+    """Returns the facts that must be equal in runs of one code by one command, by their names."""
     header = run.header
     found = {"pace_version": header["pace_version"]}
     found |= {key: header["environment"].get(key, "") for key in _OF_CODE}
     found |= {key: each for key, each in header["options"].items() if key not in _DRAWN}
-    # What else is there is the machine's.
+    # All other fields are the machine's.
     found |= {key: each for key, each in header["configuration"].items() if key.startswith("--")}
     # That in the configuration, which --resume asks for, has the libraries of the system in it, too.
     if build := header["environment"].get("build") or header["configuration"].get(BUILD):
@@ -60,12 +60,12 @@ def require_same_code(runs):
 
 
 def _marks(run):
-    """Yields hashes of what no two processes have in common, each with the name of its comparison."""
+    """Yields hashes of values that no two processes have in common, each with the name of its comparison."""
 
     def mark(*content):
         return hashlib.sha256(json.dumps(content).encode()).digest()
 
-    # A process in which nothing was timed has no more than this.
+    # A process that timed nothing has no more than this.
     began = run.header["environment"].get("date_utc"), machine(run)
     yield mark(began, [[each["name"], each["check_seed"], each["elapsed_ns"]] for each in run.results]), ""
     for result in run.results:

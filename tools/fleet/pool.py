@@ -36,14 +36,14 @@ _FACTS = ("cpu", "cores", "cpu_quota", "governor", "turbo", "kernel", "gpu", "gp
 
 @dataclasses.dataclass
 class Machine:
-    """What all processes of one machine have found."""
+    """The findings of all processes of one machine."""
 
     name: str
     facts: dict
     processes: int = 0
     comparisons: int = 0
     alarms: int = 0
-    # What each disturbed comparison was disturbed by.
+    # The cause of each disturbed comparison.
     disturbances: list = dataclasses.field(default_factory=list)
     # Passed gates by margin, and all.
     passed: dict = dataclasses.field(default_factory=dict)
@@ -160,7 +160,7 @@ def _add(machine, run):
 
 
 def _facts(machines):
-    """Returns differences from what most machines are."""
+    """Returns differences from most machines."""
     for key in _FACTS:
         values = [each.facts[key] for each in machines.values()]
         most = statistics.mode(values)
@@ -179,8 +179,8 @@ def _facts(machines):
 
 
 def differences(machines, options, alpha):
-    """Returns what machines differ in, whether times could be tested, and whether deviations could. Times of each kind
-    of work, deviations and alarms share the level equally (Bonferroni)."""
+    """Returns the differences of machines, whether times could be tested, and whether deviations could. Times of each
+    kind of work, deviations and alarms share the level equally (Bonferroni)."""
     found, known = list(_facts(machines)), True
     work = sorted({each for machine in machines.values() for each in machine.times})
     level = options.level / (len(work) + 2)

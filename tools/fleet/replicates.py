@@ -51,7 +51,7 @@ class Demand:
 
     @property
     def threshold(self):
-        """What ln(baseline time / own time) must lie above."""
+        """The limit that ln(baseline time / own time) must lie above."""
         return (-1 if self.guard else 1) * math.log(self.limit)
 
     @property
@@ -70,7 +70,7 @@ class Gate:
     numbers: dict
     # Reasons by machine, one for each process that has no number.
     without: dict
-    # Machines where a process says that the gate cannot be proven, whatever the numbers of the others are.
+    # Machines where a process says that the gate cannot be proven, for any numbers of the others.
     refused: set
     # Reasons by machine, one for each process that left out a check without which no claim passes.
     unchecked: dict
@@ -126,7 +126,7 @@ def _baseline(result):
 
 
 def _demand(result, row, expectation):
-    """Returns what an expectation demands of the speed-up over the baseline, or None."""
+    """Returns the demand of an expectation on the speed-up over the baseline, or None."""
     speed = expectation["demanded_speed"]
     if not speed:
         return None
@@ -146,7 +146,7 @@ def _demand(result, row, expectation):
 
 def _stated(runs):
     """Returns the demands of each row that a run states, by comparison and name, with the path of the first such run. A
-    row that was not measured has its expectations without what they demand, so that another run has to say it."""
+    row that was not measured has its expectations without their demands, so that another run has to state them."""
     found = {}
     for run in runs:
         for result in run.results:
@@ -158,7 +158,7 @@ def _stated(runs):
 
 
 def _demands(result, row, stated, options):
-    """Returns the demands on a row: those of the options, or its own ones. `stated`: those that some run has."""
+    """Returns the demands on a row: the options' demands, or its own ones. `stated`: those that some run has."""
     guard, limit = options.no_slower_than, options.no_slower_than or options.speedup_at_least
     if limit:
         text = f"time of at most {limit:.3g}x the baseline's" if guard else f"speed-up of at least {limit:.3g}x"
@@ -182,7 +182,7 @@ def _number(result, row):
     unseen = row["speedup_on_unseen_values"]
     if unseen and not unseen["interval"] and statistics.median(ratios) > math.log(_LEAST_EXCESS * unseen["median"]):
         return None, schema.objection(row, "unchecked") or "its figure on unseen values has no interval"
-    # What the rounds owe to values that calls had seen is no part of it, as in ReplicateSink.
+    # The part of the rounds that is due to values that calls had seen does not count, as in ReplicateSink.
     return statistics.median(ratios) - math.log(row["context"]["excess_in_rounds"] or 1), ""
 
 
@@ -221,7 +221,7 @@ def _require_budget(run, result):
 
 @dataclasses.dataclass
 class Collected:
-    """What all runs say of their gates."""
+    """The gates of all runs."""
 
     gates: dict = dataclasses.field(default_factory=dict)
     """By their demand, in the order of the first run that has them."""
@@ -287,7 +287,7 @@ def _add_without(found, name, demand, why):
 
 
 def _add_judgements(found, name, result, row, gates):
-    """Adds what a process judges by itself. `gates`: expectations that all processes judge together."""
+    """Adds the judgements that a process makes by itself. `gates`: expectations that all processes judge together."""
     at = f"{name}: '{result['name']}': '{row['name']}'"
     if impossible := schema.objection(row, "impossible"):
         found.faults.append(f"{at}: {impossible}")
@@ -523,7 +523,7 @@ def run(options):
             print("\n".join(lines_of(rows(judged))))
         for line in [*_without(gate), *_unchecked(gate)]:
             print(line)
-        # What the others found is no answer where one process refuses the gate.
+        # The findings of the others are no answer where one process refuses the gate.
         if not gate.refused:
             print(f"  {answer(judged)}")
     for (comparison, implementation, expectation), names in collected.left_open.items():

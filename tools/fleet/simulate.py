@@ -1,4 +1,4 @@
-"""fleet simulate: what a suite would take on a fleet of machines, by simulation from measured comparisons."""
+"""fleet simulate: the time that a suite would take on a fleet of machines, by simulation from measured comparisons."""
 
 import dataclasses
 import json
@@ -21,7 +21,7 @@ EPILOG = (
     "command line."
 )
 
-# What Bazel's zip does to undeclared outputs.
+# The level at which Bazel's zip compresses undeclared outputs.
 LEVEL = 6
 
 
@@ -68,7 +68,7 @@ def add_to(commands):
 
 @dataclasses.dataclass(frozen=True)
 class Known:
-    """What the files say of a comparison."""
+    """A comparison as the files describe it."""
 
     comparisons: list
     packed_share: float
@@ -125,7 +125,7 @@ def size(count_of_bytes):
 
 
 def figures(options, known):
-    """Returns the figures by their names, in the order in which they are shown."""
+    """Returns the figures by their names, in their order on the screen."""
     fleet = simulation.Fleet(
         machines=options.machines,
         per_shard=options.per_shard,

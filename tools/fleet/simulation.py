@@ -1,4 +1,4 @@
-"""What a suite takes on a fleet, by drawing comparisons as they were measured and handing shards to machines."""
+"""The time of a suite on a fleet, by drawing comparisons as they were measured and handing shards to machines."""
 
 import dataclasses
 import heapq
@@ -19,7 +19,7 @@ class Comparison:
 
 @dataclasses.dataclass(frozen=True)
 class Fleet:
-    """What runs the suite."""
+    """The machines that run the suite."""
 
     machines: int
     per_shard: int

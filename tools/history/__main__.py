@@ -1,4 +1,4 @@
-"""history: results of many runs in one SQLite database, their trends, and the points at which they changed."""
+"""history: results of many runs in one SQLite database, their trends, and the points where they changed."""
 
 import argparse
 import contextlib
@@ -71,7 +71,7 @@ def require_other_file(option, path, options):
 
 @contextlib.contextmanager
 def written_to(option, path):
-    """What fails while the file is written names the option and the file."""
+    """A failure of writing the file names the option and the file."""
     try:
         yield
     except OSError as error:
@@ -145,7 +145,7 @@ def export(options):
 
 
 def number_in(described, fits):
-    """Returns what argparse reads a number by that `fits`."""
+    """Returns a function that argparse reads a number by that `fits`."""
 
     def read(value):
         try:

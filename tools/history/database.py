@@ -16,7 +16,7 @@ APPLICATION_ID = 0x70616365
 # The version of the tables below. A program refuses another one.
 VERSION = 1
 
-# What absolute times depend on: the same keys as pace::report::identity_keys().
+# The facts that absolute times depend on: the same keys as pace::report::identity_keys().
 IDENTITY = [
     "cpu",
     "cores",
@@ -141,7 +141,7 @@ group by run.id;
 
 
 class DatabaseError(Exception):
-    """The message names the database, what was found and what was expected."""
+    """The message names the database, the finding and the expectation."""
 
 
 def _processes_with(path):
@@ -172,7 +172,7 @@ def _can_write(path):
 
 
 def _require_usable(path, create):
-    """Throws DatabaseError for what SQLite would say nothing more of than that it cannot be opened."""
+    """Throws DatabaseError where SQLite would say only that it cannot be opened."""
     folder = os.path.dirname(os.path.abspath(path))
     if create and not os.path.isdir(folder):
         raise DatabaseError(f"{path}: there is no folder {folder}; expected one for the database")
@@ -199,7 +199,7 @@ def _require_usable(path, create):
 def opened(path, wait, create=False):
     """A connection to the database at `path`, made if `create` is set. `wait`: for so many seconds while another
     process writes. Throws DatabaseError for a file that is none of pace's databases, or of another version, and for
-    whatever SQLite reports while the connection is used."""
+    every error of SQLite while the connection is used."""
     _require_usable(path, create)
     # Beside a database SQLite makes files even to read it. Where it cannot, and none of them holds changes for the
     # database, nothing can change that.
@@ -296,7 +296,7 @@ def _text(value):
 
 
 def _insert_run(connection, file, run=None):
-    """Inserts what the file holds as the run of that number, or of the next one. Returns the number."""
+    """Inserts the contents of the file as the run of that number, or of the next one. Returns the number."""
     environment = file.header["environment"]
     run = _insert(
         connection,
@@ -326,7 +326,7 @@ def _insert_run(connection, file, run=None):
 
 
 def add(connection, file):
-    """Adds what one process has measured, once. Returns a sentence. A file that goes on where a known one was cut off
+    """Adds the measurements of one process, once. Returns a sentence. A file that goes on where a known one was cut off
     replaces that. Throws DatabaseError, and adds nothing, for a value that SQLite has no room for."""
     try:
         return _add(connection, file)

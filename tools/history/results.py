@@ -1,4 +1,4 @@
-"""Files of results, read line by line into what the history keeps: summaries, without single samples."""
+"""Files of results, read line by line into the values that the history keeps: summaries, without single samples."""
 
 import dataclasses
 import hashlib
@@ -14,17 +14,17 @@ _EXPECTED = "expected a file that --json or --save-baseline wrote"
 # Verdicts from the best to the worst, as the column `verdict` of pace's CSV has the worst.
 _VERDICTS = ["passed", "undecided", "invalid", "failed"]
 
-# What SQLite takes for a whole number.
+# The largest whole number of SQLite.
 _MOST = 2**63 - 1
 
 
 class BadFile(Exception):
-    """The message names the file and the line, what was found and what was expected."""
+    """The message names the file and the line, the finding and the expectation."""
 
 
 @dataclasses.dataclass
 class ResultsFile:
-    """What one process has measured."""
+    """The measurements of one process."""
 
     path: str
     header: dict

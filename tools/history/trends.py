@@ -1,4 +1,4 @@
-"""Trends of one implementation over the runs, and the points at which they changed."""
+"""Trends of one implementation over the runs, and the points where they changed."""
 
 import dataclasses
 import fnmatch
@@ -43,8 +43,8 @@ class Trend:
 
 @dataclasses.dataclass
 class Change:
-    """A point at which a trend changed. `factor` is the speed after it over the speed before it, below 1 for a loss,
-    and `low` and `high` are its 95 % interval."""
+    """A point where a trend changed. `factor` is the speed after it over the speed before it, below 1 for a loss, and
+    `low` and `high` are its 95 % interval."""
 
     trend: Trend
     factor: float
@@ -98,7 +98,7 @@ def trends_of(connection, comparison):
 
 
 def _parted(points, column, keys):
-    # Numbered by what they depend on and not by when: machines may take turns.
+    # Numbered by the facts that they depend on and not by time: machines may take turns.
     numbers = {}
     return [
         {
@@ -126,8 +126,9 @@ def changes_of(trend, most_p=0.001, least=0.0):
 
 
 def is_open(trend, changes):
-    """Whether there are too few runs to tell that a watched trend is steady. Either the part of its latest run is too
-    short for any change, or its latest runs differ from those before and are too few for a change of their own."""
+    """Whether there are too few runs to tell that a watched trend is steady. The part of its latest run may be
+    too short for any change. Or its latest runs differ from the earlier ones and are too few for a change of their own.
+    """
     points = [point for point in trend.points if point["part"] == trend.points[-1]["part"]]
     if len(points) < 2 * LEAST_POINTS:
         return True

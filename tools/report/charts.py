@@ -1,7 +1,7 @@
 """The page's pictures as Vega-Lite specifications, and the values that they show.
 
-A specification is the same for every comparison. Texts such as "%unit%" stand for what differs; the page's script
-replaces them and adds the values, and what it draws is what it offers for a notebook.
+A specification is the same for every comparison. Texts such as "%unit%" stand for the differences; the page's script
+replaces them and adds the values. A notebook gets the same specification that the page draws.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ _COLOUR = {
     "legend": {"orient": "top", "labelLimit": 260, "symbolOpacity": 1},
 }
 _POINT = {"filled": True, "size": 14, "opacity": 0.7}
-# What lies outside of the picture stands at its edge as a triangle.
+# A value outside of the picture stands at its edge as a triangle.
 _SHAPE = {
     "field": "outside",
     "type": "nominal",
@@ -329,7 +329,7 @@ for _each in SPECIFICATIONS.values():
         **_each["specification"],
     }
 
-# What a page of many comparisons draws of all of them together, so that it opens quickly.
+# The values that a page of many comparisons draws of all of them together, so that it opens quickly.
 MOST_VALUES = 40000
 
 # A curve needs no more points than a picture has columns.
@@ -348,7 +348,7 @@ def _quantile(ascending, share):
 
 
 def _robust_range(groups):
-    """The range in which pictures show values: single stalls of the machine would squeeze all others."""
+    """The range of values in the pictures: single stalls of the machine would squeeze all others."""
     ends = []
     for values in groups:
         if not values:
@@ -548,9 +548,9 @@ _RATES = re.compile(r"wrongly passed: ([\d.e-]+) %, wrongly failed: ([\d.e-]+) %
 
 
 def _levels(expectation):
-    """The rates at which a verdict of the gate may err: a pass, and a failure.
+    """The error rates of a verdict of the gate: of a pass, and of a failure.
 
-    Those of the demand are a gate's share beside all others. The verdict may have had more, since gates that are
+    The rates of the demand are a gate's share beside all others. The verdict may have had more, since gates that are
     decided leave their share to the rest (Holm's procedure); its message names those.
     """
     demand = expectation["demanded_speed"]

@@ -1,10 +1,10 @@
-"""What the page shows of one comparison: its rows, facts, conditions and pictures."""
+"""The page's view of one comparison: its rows, facts, conditions and pictures."""
 
 from report import charts, figures, repeat, rows, svg, words
 
 
 def view(place, run, of_run, result, most, list_axis):
-    """Returns what the template reads, and the values of the pictures, or None without any.
+    """Returns the values that the template reads, and the values of the pictures, or None without any.
 
     `run`: the view of its run; `of_run`: that run's results by their names; `most`: samples and ratios that it may
     show. `list_axis`: the axis of the pictures in the list of all comparisons.
@@ -73,7 +73,7 @@ def _rows(all_rows, times, rates, list_axis):
 
 
 def _status(all_rows, times):
-    """What became of the comparison, and the word of its badge, which names a fault."""
+    """The outcome of the comparison, and the word of its badge, which names a fault."""
     verdicts = [words.worst_verdict(row) for row in all_rows]
     verdict = max(verdicts, key=lambda each: words.BADNESS.get(each, 4 if each else -1), default="")
     faults = [row["outcome"] for row in all_rows if row["outcome"] in words.FAULTS]
@@ -187,7 +187,7 @@ def _conditions(conditions):
 
 
 def _gpu(gpu):
-    """What the driver says of the GPU, each with its words; what it does not report is 0."""
+    """The driver's facts of the GPU, each with its words; 0 stands for a fact that it does not report."""
     found = []
     if gpu["highest_clock_mhz"]:
         ends = [figures.significant(gpu[key] or 0, 4) for key in ("lowest_clock_mhz", "highest_clock_mhz")]

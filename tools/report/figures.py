@@ -32,7 +32,7 @@ def whole(value):
 def time_unit(nanoseconds):
     """Returns (nanoseconds of the unit, the unit) that suits a time."""
     for size, unit in _TIMES:
-        # What rounds up to the next unit has that.
+        # A time that rounds up to the next unit has that.
         if nanoseconds is not None and nanoseconds >= 0.9995 * size:
             return size, unit
     return 1.0, "ns"

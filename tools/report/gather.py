@@ -10,13 +10,13 @@ import zlib
 
 from report import kept
 
-# What programs that measure write there (docs/report.md); those of --processes have their number.
+# Files of measuring programs there (docs/report.md); the files of --processes have their number.
 RESULTS = re.compile(r"results(?:-(\d+))?\.json")
 ARCHIVE = "outputs.zip"
 
 # A test's folders where it has shards, or --runs_per_test, or both.
 _PART = re.compile(r"(?:shard_(\d+)_of_(\d+))?(?:(?:^|_)run_(\d+)_of_(\d+))?")
-# What `--html` writes for its page alone and removes afterwards (include/pace/os/report_program.hpp).
+# `--html` writes these for its page alone and removes them afterwards (include/pace/os/report_program.hpp).
 _OF_PAGE = re.compile(r"(?P<page>[^/]+)\.results-[0-9a-f]{16}(?:-(?P<process>\d+))?\.json$")
 # The shell's `<(...)` and the standard input.
 _STREAM = re.compile(r"/(?:dev|proc/(?:self|\d+))/(?:stdin|fd/\d+)$")

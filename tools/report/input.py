@@ -1,4 +1,4 @@
-"""Files that are read: regular ones and pipes, without waiting for what never comes."""
+"""Input files: regular ones and pipes, without waiting for data that never comes."""
 
 import io
 import os
@@ -14,7 +14,7 @@ LONGEST_SILENCE = 30.0
 
 
 def _timeout():
-    """Seconds for which a pipe may bring nothing. Throws OSError if the variable holds no number of them."""
+    """Seconds that a pipe may be silent. Throws OSError if the variable holds no number of them."""
     given = os.environ.get(TIMEOUT_VARIABLE, "")
     if not given:
         return LONGEST_SILENCE
@@ -52,7 +52,7 @@ class _Pipe(io.RawIOBase):
 
 def open_input(path):
     """Opens a regular file, a member of an archive, or a pipe, such as a shell's `<(...)`, to be read as bytes. Throws
-    OSError for everything else, and for what cannot be opened; reading a pipe throws it, too."""
+    OSError for everything else, and for files that cannot be opened; reading a pipe throws it, too."""
     if isinstance(path, gather.Packed):
         return path.open()
     # Without O_NONBLOCK, opening a named pipe waits for a writer, without a limit.

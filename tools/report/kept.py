@@ -1,4 +1,5 @@
-"""What `fleet keep` writes beside the results of a suite that it has kept: which run of Bazel measured each part."""
+"""The record that `fleet keep` writes beside the results of a suite that it has kept: which run of Bazel measured each
+part."""
 
 import json
 import os
@@ -9,7 +10,7 @@ VERSION = 1
 
 
 class BadRecord(Exception):
-    """The message names the file, what was found and what was expected."""
+    """The message names the file, the finding and the expectation."""
 
 
 def read(folder):
@@ -26,7 +27,7 @@ def read(folder):
     try:
         if record["kept_version"] != VERSION:
             raise BadRecord(f"{path}: its kept_version is {record['kept_version']}; this program reads {VERSION}")
-        # What sentences() reads.
+        # The fields that sentences() reads.
         sentences(record)
     except (AttributeError, KeyError, IndexError, TypeError) as error:
         raise BadRecord(f"{path}: is no record of kept results: {error!r}; expected what `fleet keep` wrote") from None
@@ -48,7 +49,7 @@ def part_in_words(part):
 
 
 def sentences(record):
-    """Returns what the record says of parts that a later run has measured, and of those that no run has."""
+    """Returns the record's sentences about parts that a later run has measured, and about parts that no run has."""
     resumed, missing = [], []
     for label, test in sorted(record["tests"].items()):
         if not test["parts"]:

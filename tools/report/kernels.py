@@ -1,4 +1,4 @@
-"""What the page shows of a report of kernels."""
+"""The page's view of a report of kernels."""
 
 from report import figures, svg, words
 
@@ -6,7 +6,7 @@ UNLISTED = "not in any listed kernel"
 
 
 def view(report):
-    """Returns what the template reads."""
+    """Returns the values that the template reads."""
     kinds = list(dict.fromkeys(kernel["category"] for kernel in report["kernels"]))
     shares = _shares(report)
     parts = [
@@ -49,7 +49,7 @@ def _shares(report):
 
 
 def _rest(report, parts):
-    """What the picture shows behind the kernels."""
+    """The parts of the picture behind the kernels."""
     rest = [(UNLISTED, report["unlisted_share"], None)] if report["unlisted_share"] else []
     covered = sum(share for _, share, _ in parts + rest)
     if covered < 0.995:

@@ -19,7 +19,8 @@ def embedded(value):
 
 
 def _program(text):
-    """Returns a program for a script element. A string or an expression of it may hold what would end the element."""
+    """Returns a program for a script element. A string or an expression of it may hold text that would end the
+    element."""
     return Markup(text.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
 
 
@@ -35,8 +36,8 @@ def templates(folder):
 
 
 def surroundings(specifications, datasets, vega):
-    """Returns what a template of any page needs around its own content. `specifications`: by the kind of picture;
-    `datasets`: by the name of a picture; `vega`: see render()."""
+    """Returns the values that a template of any page needs around its own content. `specifications`: by the kind of
+    picture; `datasets`: by the name of a picture; `vega`: see render()."""
     return {
         "css": Markup((_HERE / "page.css").read_text("utf-8")),
         "script": _program((_HERE / "page.js").read_text("utf-8")) if vega else "",

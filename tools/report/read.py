@@ -1,4 +1,5 @@
-"""Files of results as values. What cannot be read becomes a problem with its file and line, and the rest is kept."""
+"""Files of results as values. A part that cannot be read becomes a problem with its file and line, and the rest is
+kept."""
 
 import dataclasses
 import json
@@ -13,7 +14,7 @@ from report.input import open_input
 # Version of the tables in docs/results.md that schema.py has.
 SCHEMA_VERSION = 3
 
-# And of those of //tools/compare_results.
+# And the versions of //tools/compare_results' files.
 COMPARISON_VERSION = 1
 
 # One line is one comparison. A line of ten million samples has 200 MB, and as a value a gigabyte.
@@ -27,7 +28,7 @@ MOST_SAMPLES = 20000
 
 
 class InputError(Exception):
-    """The message names file and line, what was found and what was expected."""
+    """The message names file and line, the finding and the expectation."""
 
 
 @dataclasses.dataclass
@@ -71,7 +72,7 @@ _TORN = (b'{"schema_version":', b'{"comparison_version":')
 
 
 def read(paths):
-    """Reads all files, and those below folders. Nothing that can be read is lost by what cannot."""
+    """Reads all files, and those below folders. A file that cannot be read costs no other."""
     inputs = Inputs()
     places = list(_places(paths, inputs))
     inputs.notes += map(schema.text_of, gather.missing_shards(places))

@@ -23,7 +23,7 @@ def command(of_run, result, results):
     try:
         words = _without(shlex.split(of_run))
     except ValueError:
-        # The text is not what a program writes.
+        # No program writes such a text.
         return of_run
     words += _option("--case", whole_of(result, results)["exact_name"])
     for option, key in (("--seed", "seed"), ("--check-seed", "check_seed")):

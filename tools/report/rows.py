@@ -1,4 +1,4 @@
-"""What the page shows of one row: an implementation in a comparison."""
+"""The page's view of one row: an implementation in a comparison."""
 
 from report import figures, schema, svg, words
 
@@ -14,7 +14,8 @@ def limits(row):
 
 
 def view(row, axes, unit, colour, widths):
-    """Returns what the template reads. `axes` and `widths`: of the pictures; `unit`: of all times of the comparison."""
+    """Returns the values that the template reads. `axes` and `widths`: of the pictures; `unit`: of all times of the
+    comparison."""
     time, summary = row["time"], row["speedup"]
     verdict, check = words.worst_verdict(row), _check(row)
     drawn = summary if summary and summary["median"] > 0 else None
@@ -53,7 +54,7 @@ def view(row, axes, unit, colour, widths):
 
 
 def _check(row):
-    """What was found of the outputs, in one word."""
+    """The finding about the outputs, in one word."""
     if row["outcome"] != "measured":
         return row["outcome"]
     return "correct" if row["checked"] else "unchecked"
@@ -108,7 +109,7 @@ def _mode(mode):
 
 
 def _counted(row):
-    """What was counted beside times: memory and activities of a device, calls, allocations, instructions."""
+    """The counts beside times: memory and activities of a device, calls, allocations, instructions."""
     memory, activities, counts, instructions = (
         row[key] for key in ("device_memory", "device_counts", "counts", "instructions")
     )

@@ -1,4 +1,4 @@
-"""What the lines of results files hold, by the tables of docs/results.md, and checked values of each kind.
+"""The fields of the lines of results files, by the tables of docs/results.md, and checked values of each kind.
 
 A key that a file lacks, and null, become the value of that kind that stands for "unknown", so that every other part of
 the program can read every key. Keys that are not in the tables stay out.
@@ -10,7 +10,7 @@ import re
 
 
 class Unexpected(Exception):
-    """A value is not what the tables say. The message begins with the keys that lead to it."""
+    """A value does not follow the tables. The message begins with the keys that lead to it."""
 
 
 def text_of(value):
@@ -132,7 +132,7 @@ class Numbers:
         self._number, self._of = of, ListOf(of)
 
     def read(self, value):
-        # Samples are nearly all of a large file, and nearly all of them are what they should be.
+        # Samples are nearly all of a large file, and nearly all of them are valid.
         if isinstance(value, list) and self._number.takes_all(value):
             return value
         return [each for each in self._of.read(value) if each is not None]
@@ -260,7 +260,7 @@ _IMPLEMENTATION = Object(
 
 
 def objection(row, severity):
-    """Returns the objection of this severity to a row as text, with what to do; empty if there is none."""
+    """Returns the objection of this severity to a row as text, with its remedy; empty if there is none."""
     for each in row["context"]["objections"]:
         if each["severity"] == severity:
             return f"{each['why']}. {each['remedy']}" if each["remedy"] else each["why"]

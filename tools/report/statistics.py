@@ -1,6 +1,6 @@
 """The sequential test of gates, recomputed from the samples of a results file, and means over comparisons.
 
-Wealth, SequentialTest and MeanTest are those of include/pace/stats; tests compare both on the same numbers.
+Wealth, SequentialTest and MeanTest are the classes of include/pace/stats; tests compare both on the same numbers.
 """
 
 import bisect
@@ -188,11 +188,11 @@ def _cycles(times, rounds):
 
 
 def evidence(demand, log_ratios, reference, own, rounds_per_cycle, iterations):
-    """Returns the p-values after each cycle of what would refute the demand, and of what would meet it.
+    """Returns the p-values after each cycle, of refuting the demand and of meeting it.
 
-    `demand` is `demanded_speed` of a results file, `log_ratios` are those of its row, `reference` and `own` the times
-    of the baseline's samples and of its own in ns per iteration. The result is a list of (p_above, p_below): of "the
-    limit is not met", which a pass rejects, and of "the limit is met", which a failure rejects.
+    `demand` is `demanded_speed` of a results file, and `log_ratios` are from its row. `reference` and `own` are the
+    times of the baseline's samples and of its own in ns per iteration. The result is a list of (p_above, p_below): of
+    "the limit is not met", which a pass rejects, and of "the limit is met", which a failure rejects.
     """
     limit, guard = demand["limit"], demand["guard"]
     test = SequentialTest(-math.log(limit) if guard else math.log(limit))

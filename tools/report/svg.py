@@ -175,7 +175,7 @@ _KINDS = ("#3567b8", "#c9620c", "#14806a", "#a4508b", "#4f8fc4", "#8c6d1f", "#6a
 
 
 def kernels_bar(parts, width=920, height=46):
-    """A bar of the time of a call: a part for each kernel, and one for what lies between them.
+    """A bar of the time of a call: a part for each kernel, and one for the time between them.
 
     `parts` are (name, share of the call, place of its kind), in the order of the kernels.
     """
@@ -206,7 +206,7 @@ def kind_colour(kind):
 
 
 def share_bar(share, width=110, height=14):
-    """How much of the peak is reached; what lies beyond it ends at the edge."""
+    """The share of the peak that is reached; the part beyond it ends at the edge."""
     wide = min(max(share, 0.0), 1.0) * (width - 2)
     body = (
         f'<rect class="frame" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" fill="none" stroke="#a0a0a0"/>'

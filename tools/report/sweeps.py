@@ -66,7 +66,7 @@ def _of_group(shape, rest, axes, group, worst_verdict):
     title = shape
     letters = iter("nmk")
     fixed = iter(rest)
-    # What differs has a letter, and what does not its number.
+    # A size that differs has a letter, and a size that does not has its number.
     places = iter(range(shape.count("#")))
     title = re.sub("#", lambda _: next(letters) if next(places) in axes else str(next(fixed)), title)
     row_axis, column_axis = (axes[0], axes[1]) if len(axes) == 2 else (None, axes[0])
@@ -101,7 +101,7 @@ def _crossings(name, rows, columns, cells):
         known = [(column, cells[row, column][0]) for column in columns if (row, column) in cells]
         known = [(column, value) for column, value in known if value and value > 0 and column > 0]
         at = f" at n = {row}" if row != "" else ""
-        # At sizes at which both sides are equally fast, neither side is the faster one.
+        # At sizes where both sides are equally fast, neither side is the faster one.
         sides = [(size, value) for size, value in known if value != 1]
         for (left, before), (right, after) in zip(sides, sides[1:]):
             if (before > 1) == (after > 1):

@@ -1,4 +1,4 @@
-"""What the page shows, from what was read: verdicts, what stands out, means, sweeps, comparisons, kernels."""
+"""The parts of the page, from the files read: verdicts, remarkable rows, means, sweeps, comparisons, kernels."""
 
 import math
 
@@ -15,7 +15,7 @@ def _closed(row):
 
 
 def _proven(row):
-    """`faster`, `slower` or nothing: what the interval of the speed-up leaves no doubt about."""
+    """`faster`, `slower` or nothing: the side that the interval of the speed-up leaves no doubt about."""
     interval = (row["speedup"] or {}).get("interval")
     if not interval:
         return ""
@@ -23,7 +23,7 @@ def _proven(row):
 
 
 def _question(result):
-    """What a speed-up answers: another baseline, other inputs or another clock are another question."""
+    """The question of a speed-up: another baseline, other inputs or another clock are another question."""
     baseline = next((row["name"] for row in result["implementations"] if row["baseline"]), "")
     return {"baseline": baseline, "inputs": result["inputs"], "clock": result["clock"]}
 
@@ -151,7 +151,7 @@ class View:
 
     @staticmethod
     def _suite_rate(runs):
-        """What the gates of all runs may err by together, as a sentence; empty without a rate for a whole suite."""
+        """The error rate of the gates of all runs together, as a sentence; empty without a rate for a whole suite."""
         rates = [run.header["suite_alpha"] for run in runs]
         if not rates or None in rates:
             return ""
@@ -356,7 +356,7 @@ class View:
                     known.setdefault((result["name"], row["name"]), {}).setdefault(i, (result, row))
         found = []
         for (comparison, implementation), by_run in known.items():
-            # Those of baselines are the times that a change of machine changes.
+            # The baselines' trends are the times that a change of machine changes.
             if len(by_run) < 2 or not any(row["speedup"] for _, row in by_run.values()):
                 continue
             cells, first, asked = [], None, None
