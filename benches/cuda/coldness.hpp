@@ -31,9 +31,9 @@ namespace pace::benches::accuracy {
 }
 
 /// How much of a working set is still in the cache after a flush of so many times the L2. The profiler times a sum of
-/// 3/4 of the L2 and one of 1/4. Their difference d is the time of half an L2 of bytes, whatever a call costs besides.
-/// It is d(hot) if all of them hit, and d(8) after a flush of eight times the L2. In between, the share of hits is
-/// (d(8) - d) / (d(8) - d(hot)). Times are means of the middle half of many calls: CUPTI's stamps step by 32 ns.
+/// 3/4 of the L2 and one of 1/4. Their difference d is the time of half an L2 of bytes; the other costs of a call
+/// cancel. It is d(hot) if all of them hit, and d(8) after a flush of eight times the L2. In between, the share of hits
+/// is (d(8) - d) / (d(8) - d(hot)). Times are means of the middle half of many calls: CUPTI's stamps step by 32 ns.
 inline void show_residual_hits(cuda::CudaDevice& device) {
   const auto l2 = static_cast<std::int64_t>(device.l2_bytes());
   Subject small = read_all(l2 / 16, 1), large = read_all(3 * l2 / 16, 1);

@@ -20,7 +20,7 @@ def random(*sizes, dtype=torch.float32):
 
 
 def subjects():
-    """Name, and what makes a call; one at a time, as they take memory."""
+    """Name, and a maker of a call; one at a time, as they take memory."""
     yield from ((f"add {n} Mi", lambda n=n: binary(torch.add, n)) for n in (1, 2, 4, 8, 16, 64, 256, 1024))
     sizes = (256, 512, 1024, 2048, 4096, 8192)
     yield from ((f"bf16 product {n}", lambda n=n: product(n, torch.bfloat16)) for n in sizes)
@@ -51,7 +51,7 @@ def unary(function, *sizes):
 
 
 def cupti(call, flush, calls):
-    """Median over `calls` of what the kernels of one call take, in us."""
+    """Median over `calls` of the time of one call's kernels, in us."""
     for _ in range(3):
         call()
     torch.cuda.synchronize()

@@ -48,8 +48,8 @@ class FileComparison {
     if (line.mean_no_slower_than) expectations_.push_back(MeanNoSlowerThan(*line.mean_no_slower_than));
   }
 
-  /// Measures and publishes a case; what goes wrong is a row. Returns nothing for a case that a dry run or `--case`
-  /// passes over.
+  /// Measures and publishes a case; a failure is a row. Returns nothing for a case that a dry run or `--case` passes
+  /// over.
   [[nodiscard]] std::optional<Result> run(const loaders::Case& one) {
     if (run_context().cases != nullptr && !run_context().cases->passes_over(planned(one)).empty()) return std::nullopt;
     const AtWork at_work(one.name);

@@ -47,7 +47,7 @@ _exported_files = rule(
 )
 
 def exported_files(name, **kwargs):
-    """NAME.pt, NAME.pt2, NAME.aot.pt2 (by `formats`) and NAME.inputs.pt of what a function in `src` returns.
+    """NAME.pt, NAME.pt2, NAME.aot.pt2 (by `formats`) and NAME.inputs.pt of the value that a function in `src` returns.
 
     There is no such target where the build knows no Python with torch.
     """

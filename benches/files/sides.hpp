@@ -152,9 +152,9 @@ inline void require_trust(const CommandLine& line, const std::vector<Side>& side
   code.require_none();
 }
 
-/// Throws InputError or Unsupported for what loading the side would throw for, as far as that can be found without
-/// running code of its file. `device`: where the inputs are. `has_libraries`: whether no operator is missing that
-/// --library would register.
+/// Throws InputError or Unsupported where loading the side would throw, as far as we can tell without running code of
+/// its file. `device`: where the inputs are. `has_libraries`: whether no operator is missing that --library would
+/// register.
 inline void require_loadable(const Side& side, c10::Device device, bool has_libraries) {
   if (side.path.empty()) {
     if (has_libraries)
@@ -170,7 +170,7 @@ inline void require_loadable(const Side& side, c10::Device device, bool has_libr
 }
 
 /// The check of inputs by the side's file or the operator's schema, without running any code; empty: they say nothing.
-/// Throws what require_loadable() throws.
+/// Throws as require_loadable() does.
 [[nodiscard]] inline loaders::InputCheck input_check_of(const Side& side, bool has_libraries) {
   if (!side.path.empty()) {
     const loaders::Content content(side.path);

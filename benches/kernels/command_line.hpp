@@ -25,7 +25,7 @@ namespace pace::benches::kernels {
 /// PyTorch's program in its first form, in PyTorch 2.6's form, and in today's.
 enum class Generation { original, v2_6, newest };
 
-/// What Nsight Compute counts.
+/// The counts of Nsight Compute.
 struct NcuOptions {
   /// Kernels of these names alone; empty: all.
   std::string kernel_regex;
@@ -287,7 +287,7 @@ inline void check(const CommandLine& line) {
            "; expected --generation " + (*since == Generation::v2_6 ? "2.6 or new" : "new"));
 }
 
-/// `words`: without the program's name. Throws InputError for what cannot be.
+/// `words`: without the program's name. Throws InputError for words that make no sense.
 [[nodiscard]] inline CommandLine parse_command_line(const std::vector<std::string>& words) {
   CommandLine line;
   line.given = args::parse(kernels_options(line), words);

@@ -65,7 +65,7 @@ void compile(const Definition& definition, const pace::benches::aot::InductorOpt
   const auto traced = pace::benches::aot::trace(definition);
   const std::vector<pace::benches::aot::PackageRequest> requests{{&traced, kind}};
   store.export_and_compile(requests, directory);
-  const fs::path package = store.find(traced, kind);  // throws what went wrong
+  const fs::path package = store.find(traced, kind);  // throws the failure
   for (const char* const extension : {".pt2", ".json"})
     fs::rename(fs::path(package).replace_extension(extension), directory / (definition.name + extension));
 }

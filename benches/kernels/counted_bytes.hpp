@@ -1,4 +1,4 @@
-// What memory moved for each kernel, by the GPU's own counters, which Nsight Compute reads.
+// The bytes that memory moved for each kernel, by the GPU's own counters, which Nsight Compute reads.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ inline constexpr std::array<const char*, 2> moved_bytes{"dram__bytes_read.sum", 
 
 }  // namespace detail
 
-/// What Nsight Compute counts.
+/// The counts of Nsight Compute.
 [[nodiscard]] inline NcuOptions ncu_options_of_counters() {
   return {.kernel_regex = "", .metrics = std::string(detail::moved_bytes[0]) + ',' + detail::moved_bytes[1]};
 }
@@ -49,7 +49,7 @@ inline constexpr std::array<const char*, 2> moved_bytes{"dram__bytes_read.sum", 
           "mangled", "--csv"};
 }
 
-/// Reads what that command printed: a line of names, one of units, then one for each kernel. Other lines are skipped.
+/// Reads that command's output: a line of names, one of units, then one for each kernel. Other lines are skipped.
 /// Throws InputError for text that has no such lines.
 [[nodiscard]] inline std::vector<CountedKernel> read_counts(std::string_view printed) {
   const std::string where = "Nsight Compute's report";

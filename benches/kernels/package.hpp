@@ -46,7 +46,7 @@ inline void check_file(const std::string& path) {
     throw InputError({path}, "this is no package; expected an archive (.pt2) that AOTInductor wrote");
 }
 
-/// The names of a package's models, from what LibTorch says when it is asked for another.
+/// The names of a package's models, from LibTorch's message when it is asked for another.
 [[nodiscard]] inline std::vector<std::string> models_told(const std::string& message) {
   constexpr std::string_view title = "Available models in the archive:\n";
   std::vector<std::string> models;
@@ -57,8 +57,8 @@ inline void check_file(const std::string& path) {
   return models;
 }
 
-/// Metadata of a model, and its name: `named`, or without a name the only one, or `model`. `load` throws
-/// what LibTorch does. Throws InputError that lists the models that there are.
+/// Metadata of a model, and its name: `named`, or without a name the only one, or `model`. `load` throws as LibTorch
+/// does. Throws InputError that lists the models that there are.
 template <class Load>
 [[nodiscard]] auto find_model(const std::string& path, const std::string& named, const Load& load) {
   const std::string wanted = named.empty() ? "model" : named;
@@ -126,7 +126,7 @@ class Package {
         [&, &name = name] { return std::make_unique<benches::aot::PackageModel>(path, name, path, compiled_with); });
   }
 
-  /// One call. Throws Error with what LibTorch says.
+  /// One call. Throws Error with LibTorch's message.
   std::vector<at::Tensor> run() {
     return named([&] { return model_->run(tensors_); });
   }
@@ -138,7 +138,7 @@ class Package {
  private:
   using Loader = torch::inductor::AOTIModelPackageLoader;
 
-  /// What LibTorch throws says little of where it comes from.
+  /// LibTorch's exceptions say little of where they come from.
   template <class Body>
   std::invoke_result_t<Body&> named(Body&& body) const {
     try {

@@ -45,7 +45,7 @@ struct Profile {
 struct KeyAverage {
   std::string name, shapes;
   std::size_t calls = 0;
-  /// On the host without what lies inside it, and with that; on the device.
+  /// On the host without the operators inside it, and with them; on the device.
   Nanoseconds host_self{}, host_total{}, device{};
 };
 
@@ -86,7 +86,7 @@ namespace detail {
     KeyAverage& found = row(event);
     ++found.calls;
     found.host_self += event.duration;
-    // What calls itself counts once.
+    // A function that calls itself counts once.
     if (std::ranges::none_of(
             open, [&](const auto* outer) { return outer->name == event.name && outer->shapes == event.shapes; }))
       found.host_total += event.duration;
@@ -126,7 +126,7 @@ inline void print_key_averages(std::span<const KeyAverage> averages, std::ostrea
   for (const auto& cells : rows) out << table.line(cells);
 }
 
-/// By name: what ran on the device; with `on_host`, the kernels of the thread that ran the module instead.
+/// By name: the kernels that ran on the device; with `on_host`, the kernels of the thread that ran the module instead.
 [[nodiscard]] inline std::vector<benches::kernels::compat::ProfiledKernel> profiled_kernels(const Profile& profile,
                                                                                             bool on_host) {
   std::vector<benches::kernels::compat::ProfiledKernel> kernels;

@@ -1,4 +1,4 @@
-// The kernels' bench, but for what needs a package, a profiler or a GPU, which its dependencies supply.
+// The kernels' bench, but for the parts that need a package, a profiler or a GPU. Its dependencies supply those.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +73,7 @@ class Bench {
   }
 
  private:
-  /// What would be measured, which is not; the files that were opened are left as they were.
+  /// The plan, without measuring; the opened files stay as they were.
   int print_plan() {
     out_ << report::printable(line_.package) << " on " << package_.device << ": would "
          << (line_.benchmark_kernels
@@ -164,7 +164,8 @@ class Bench {
     files_.write_json(kernel::to_json(report, shown));
     if (line_.profile_bandwidth && !summarise_bandwidths(report, shown)) code = 1;
     const bool limits_hold = judge(report);
-    // What could not be listed or counted might have broken a limit, too; the limits that hold say less than it.
+    // Kernels that could not be listed or counted might have broken a limit, too; the limits that hold say less than
+    // that.
     if (!counted) code = pace::exit_error;
     if (!limits_hold) print_repeat_command();
     return limits_hold || code != 0 ? code : pace::exit_failed;
@@ -323,7 +324,7 @@ class Bench {
                                  .runs = static_cast<std::size_t>(line_.times) * static_cast<std::size_t>(line_.repeat),
                                  .device = package_.device,
                                  .original = line_.as_of() == Generation::original};
-    // The original drops what runs on the CPU.
+    // The original drops operators that run on the CPU.
     if (on_cpu && line_.compat) report.device.clear();
     compat::print_profile_report(report, profiled_kernels(recorded, on_cpu && !line_.compat), out_);
   }

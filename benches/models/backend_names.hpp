@@ -1,4 +1,4 @@
-// The back ends of whole models that pace has, by name, and what options they answer to.
+// The back ends of whole models that pace has, by name, and their options.
 #pragma once
 
 #include <algorithm>

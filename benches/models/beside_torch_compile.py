@@ -55,7 +55,7 @@ def exported_programs(folder):
     return found
 
 
-# What runs in the process of one model.
+# The process of one model.
 
 
 def operator(node):
@@ -64,7 +64,8 @@ def operator(node):
 
 
 def is_state(node):
-    """Whether an operand is a buffer rather than an input: statistics of a batch norm, or what nothing reads."""
+    """Whether an operand is a buffer rather than an input: statistics of a batch norm, or an operand that nothing
+    reads."""
     return all(operator(user) == "batch_norm" and node in user.args[3:5] for user in node.users)
 
 
@@ -267,8 +268,8 @@ def compile_side_by_side(programs, scratch, jobs, compiler, tf32):
 
 
 def of_pace(command, model, path):
-    """What pace's program measured, and wrote to `path`: by back end the columns that are kept. Raises ValueError with
-    the last line that it printed."""
+    """The measurements of pace's program, written to `path`: by back end the columns that are kept. Raises ValueError
+    with the last line that it printed."""
     done = subprocess.run(
         [*command, "--only", model, "--output", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -328,7 +329,7 @@ def print_ratios(ratios):
 
 
 def measure(sides, command, turns, repeat, scratch, take):
-    """Hands each row to `take`; returns what failed, a line each."""
+    """Hands each row to `take`; returns the failures, a line each."""
     problems = []
     for side in sides:
         for turn in range(turns):

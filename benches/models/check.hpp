@@ -121,8 +121,8 @@ inline void require_models(const std::vector<std::string>& models, const report:
 
 }  // namespace detail
 
-/// Returns the exit code: 1 for results that are not as they should be, and for what cannot be checked, which `errors`
-/// says.
+/// Returns the exit code: 1 for results that are not as they should be, and for results that cannot be checked, which
+/// `errors` names.
 [[nodiscard]] inline int check(int argc, char** argv, std::ostream& out, std::ostream& errors, const UserPath& path) {
   return detail::run_tool("check", detail::run_check, argc, argv, out, errors, path);
 }

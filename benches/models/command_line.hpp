@@ -62,8 +62,8 @@ struct CommandLine {
   bool compilation_metrics = false;
   /// Where packages go if they are all that is made; empty: to where they are kept.
   std::string compile_to;
-  /// All options but those that say where results go and how they are shown: what two runs must have in common for one
-  /// to go on from the other.
+  /// All options but those for the place and the form of the results. Two runs must have them in common for one to go
+  /// on from the other.
   Configuration configuration;
   /// All options, as they were given.
   args::Arguments given;

@@ -1,4 +1,4 @@
-// The sections of a YAML file by their names, and what of a Config each fills.
+// The sections of a YAML file by their names, and the part of a Config that each fills.
 #pragma once
 
 #include <cstdint>

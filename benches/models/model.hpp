@@ -38,7 +38,7 @@ struct ModelRequest {
   ModelSize size = ModelSize::published;
   /// First size of its inputs.
   std::int64_t batch_size = 1;
-  /// Where it is going to run; what cannot be moved, such as a compiled program, is made there.
+  /// The device that it is going to run on. Parts that cannot be moved, such as a compiled program, are made there.
   c10::Device device = c10::kCPU;
 };
 
@@ -80,7 +80,7 @@ struct BatchRange {
 /// How a back end runs a model that cannot be traced.
 struct OtherForward {
   std::function<c10::IValue(const torch::jit::Stack& inputs)> forward;
-  /// What compiling took, if that was done now.
+  /// The seconds of compiling, if that was done now.
   std::optional<double> compile_seconds = {};
   BatchRange batches = {};  ///< that it takes
   std::vector<std::string> notes = {};
@@ -90,8 +90,8 @@ struct OtherForward {
 /// equal instances.
 struct Model {
   std::shared_ptr<torch::nn::Module> module;
-  /// What `forward` is called with: tensors, numbers, texts, None, and lists, tuples and dicts of these. The first size
-  /// of the tensors that are batches is the batch size.
+  /// The arguments of `forward`: tensors, numbers, texts, None, and lists, tuples and dicts of these. The first size of
+  /// the tensors that are batches is the batch size.
   torch::jit::Stack inputs;
   /// Calls the module: a tensor, a tuple or a list of tensors.
   std::function<c10::IValue(const torch::jit::Stack& inputs)> forward;
@@ -135,7 +135,7 @@ template <class Module, class... Inputs>
 struct ModelEntry {
   std::string name;
   Suite suite = Suite::own;
-  /// What kind it is, as summaries group it: `cnn`, `transformer`, `recommendation`, ...
+  /// Its kind, as summaries group it: `cnn`, `transformer`, `recommendation`, ...
   std::string family;
   /// Batch sizes unless another one is asked for.
   std::int64_t training_batch = 1, inference_batch = 1;

@@ -65,7 +65,7 @@ inline void print_plan(const CommandLine& line, const std::vector<ChosenModel>& 
   using enum RowResult;
   const auto bad = rows.of(failed) + rows.of(unmeasured);
   const bool none_good = bad > 0 && bad == rows.all();
-  // torchbench ends with 0 whatever its models did.
+  // torchbench ends with 0 even if its models failed.
   const bool fails = bad > 0 && (gate || (none_good && !settings.compat));
   if (fails && rows.of(unmeasured) < rows.all()) {
     errors << "pace: " << (none_good && !gate ? "nothing was measured: " : "") << bad << (bad == 1 ? " row" : " rows")

@@ -56,7 +56,7 @@ std::size_t compile(const std::vector<models::ChosenModel>& chosen, models::Sett
   return packages.failed();
 }
 
-/// What results depend on beside options: one run must not go on from another where any of it differs.
+/// The facts that results depend on beside options: one run must not go on from another where any of them differs.
 [[nodiscard]] models::Configuration identity() {
   models::Configuration identity{{"processor", pace::report::machine::cpu("")}};
   pace::runner::describe_torch(identity);

@@ -196,7 +196,7 @@ inline void resolve(CommandLine& line, const args::Arguments& arguments) {
   line.given = arguments;
 }
 
-/// `words`: without the program's name. Throws InputError for what cannot be.
+/// `words`: without the program's name. Throws InputError for words that make no sense.
 [[nodiscard]] inline CommandLine parse_command_line(const std::vector<std::string>& words) {
   CommandLine line;
   const auto arguments = args::parse(model_options(line), words);

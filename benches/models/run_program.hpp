@@ -1,4 +1,4 @@
-// The models' bench, whatever runs its models: from the words of a command line to an exit code.
+// The models' bench, for any way to run its models: from the words of a command line to an exit code.
 #pragma once
 
 #include <iosfwd>

@@ -10,7 +10,7 @@ namespace pace::benches::models {
 
 enum class Mode { performance, accuracy, tolerance, batch_invariance, find_batch_size, throughput, operator_inputs };
 
-/// What parameters and inputs are cast to; amp leaves them, and runs the forward and the loss in autocast.
+/// The type that parameters and inputs are cast to; amp leaves them, and runs the forward and the loss in autocast.
 enum class Precision { as_made, float32, float16, bfloat16, amp };
 
 /// Which generation's multiplier rules `same` follows: PyTorch 2.6's, or today's.
@@ -40,7 +40,8 @@ struct Settings {
   std::int64_t repeat = 30, iterations_per_run = 1, warm_up_iterations = 5;
   /// Unseen values for every repeat, the same for all back ends.
   bool randomize_input = false;
-  /// Under compat: each iteration collects what accuracy runs compare. (Else the last output is always kept.)
+  /// Under compat: each iteration collects the values that accuracy runs compare. (Else the last output is always
+  /// kept.)
   bool collect_outputs = false;
   bool warm_peak_memory = false, deterministic = false;
   std::optional<bool> use_eval_mode = {};
@@ -51,7 +52,7 @@ struct Settings {
   std::int64_t iterations = 2;
   /// Training steps have their optimiser on a CPU, too, which torchbench's have not.
   bool optimizer_on_cpu = false;
-  /// What of LibTorch computes it: `single`, `foreach` (torchbench's) or `fused`.
+  /// The code of LibTorch that computes it: `single`, `foreach` (torchbench's) or `fused`.
   std::string optimizer_code = "foreach";
   /// Back ends that open packages have its step compiled, too.
   bool compile_optimizer = false;

@@ -102,7 +102,7 @@ inline void print_commands(const SummaryArguments& to, std::ostream& out) {
   }
   if (!to.date.empty()) {
     require_new_date(archive, to.date);
-    // What came later is no past of a run that is added belatedly.
+    // Later runs are no past of a run that is added belatedly.
     std::erase_if(past.archive, [&to](const ArchivedRuns& runs) { return runs.date >= to.date; });
     past.now = to.date;
   }
@@ -181,7 +181,7 @@ inline void summarize_files(const std::string& what, const std::vector<report::C
 
 }  // namespace detail
 
-/// Returns the exit code: 1 for what cannot be summed up, which `errors` says.
+/// Returns the exit code: 1 for results that cannot be summed up, which `errors` names.
 [[nodiscard]] inline int summary(int argc, char** argv, std::ostream& out, std::ostream& errors, const UserPath& path) {
   return detail::run_tool("summary", detail::run_summary, argc, argv, out, errors, path);
 }

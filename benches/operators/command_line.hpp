@@ -25,7 +25,7 @@ inline const std::vector<std::string> foreign_timers = {
     "benchmark_cpu",      "do_bench", "do_bench_cudagraph", "do_bench_using_profiling", "inductor",
     "inductor_cudagraph", "profiler"};
 
-/// What counts instructions.
+/// The counters of instructions.
 enum class Counter { callgrind, perf };
 
 struct CommandLine {
@@ -45,7 +45,7 @@ struct CommandLine {
   std::string timer;
   /// The folder of files that no option names.
   std::string output_dir;
-  /// What counts instructions in the place of times.
+  /// The counter of instructions in the place of times.
   std::optional<Counter> counter;
   /// Iterations of the only batch of operator_benchmark; none: they double.
   std::optional<std::int64_t> iterations;

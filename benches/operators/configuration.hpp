@@ -1,4 +1,4 @@
-// What results of the operator bench depend on: its options, and the content of the files that they name.
+// The facts that results of the operator bench depend on: its options, and the content of the files that they name.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// What of the command line distinguishes a run from others, in words.
+/// The parts of the command line that distinguish a run from others, in words.
 [[nodiscard]] inline report::Configuration configuration_of(const CommandLine& line) {
   const auto& options = line.replay;
   report::Configuration all;

@@ -149,7 +149,7 @@ class InstructionComparison {
     try {
       const auto executable = backends_.make_ready(backend, call);
       CountedCalls calls(call, *executable, static_cast<std::int64_t>(backend), run_context().options.seed);
-      row.outcome = Outcome::threw;  // what follows is the implementation's own
+      row.outcome = Outcome::threw;  // the next faults are the implementation's own
       activity()->watch(true);
       const auto match = match_outputs(calls, call, backend == 0, expected, row, notes);
       if (!match.correct) {
@@ -175,7 +175,7 @@ class InstructionComparison {
     check::CheckOptions check;
     if (result_is_uninitialised(call.name())) check.method = check::CheckOptions::Method::none;
     check.equal_nan = true;
-    // The baseline is compared with itself: what two of its calls do not agree on cannot be asked of others.
+    // The baseline is compared with itself: values that two of its calls do not agree on cannot be asked of others.
     auto match =
         check::outputs_match(is_baseline ? calls.outputs() : expected, is_baseline ? outputs : calls.outputs(), check);
     if (is_baseline) expected = std::move(outputs);

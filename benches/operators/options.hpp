@@ -22,11 +22,11 @@ namespace pace::benches::operators {
 
 /// Which recorded operators are left out before anything is tried.
 enum class SkipRules {
-  none,      ///< none: what cannot run is refused when its turn comes, with the reason
+  none,      ///< none: a call that cannot run is refused when its turn comes, with the reason
   upstream,  ///< those that PyTorch's operatorbench leaves out (see benches::operators::skip_operator), and embeddings
 };
 
-/// What of an operator is measured.
+/// The measured part of an operator.
 enum class Pass {
   forward,   ///< the call as it was recorded, below autograd
   backward,  ///< the gradients of its tensors, from random gradients of its outputs

@@ -99,7 +99,7 @@ class HostPeak {
 class OfPeak final : public RunContext::Completion {
  public:
   /// `work`: the work of a call; nothing: unknown. `dtype`: of its first operand, if that is on the CPU. Both, and the
-  /// peak, must outlive the object. Completes by what completed before as well.
+  /// peak, must outlive the object. Completes by the earlier completion as well.
   OfPeak(HostPeak& peak, const std::optional<CallWork>& work, std::optional<at::ScalarType> dtype)
       : peak_(peak), work_(work), dtype_(dtype), before_(run_context().completion) {
     if (work_ && dtype_) run_context().completion = this;

@@ -115,7 +115,7 @@ operators::compat::Iterations iterations() {
   return number;
 }
 
-/// What will be done, made of inputs and files that the options name. Making it finds errors in them.
+/// The work to do, made of inputs and files that the options name. Making it finds errors in them.
 struct Work {
   /// Throws InputError for inputs that cannot be read or leave nothing to measure, and for files that cannot be
   /// written.

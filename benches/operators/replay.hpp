@@ -57,7 +57,8 @@ class Replay {
 
   /// Compares the back ends on every selected sample, one after another, with the options of run_context(). A sample
   /// that cannot be run is a result too; nothing ends the replay. Back ends that compile are asked for some operators'
-  /// samples at a time, many at once, before these are measured. What RunContext::cases passes over is left out.
+  /// samples at a time, many at once, before these are measured. Samples that RunContext::cases passes over are left
+  /// out.
   void run(const std::vector<Selected>& all, ReplayListener& listener) {
     const auto selection = chosen_of(all);
     for (std::size_t begin = 0; begin < selection.size();) {

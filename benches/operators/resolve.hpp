@@ -46,7 +46,7 @@ struct Resolved {
   std::string table_path;
   /// Whether operators of one sample get a line of their own beside the table of results.
   bool every_line = false;
-  /// Folders that were made. What of them is empty when the program ends is removed.
+  /// Folders that were made. Those that are empty when the program ends are removed.
   std::deque<NewFolders> new_folders;
 
   /// Makes the folder, if need be. Throws InputError if it cannot be made or written to.
@@ -93,7 +93,7 @@ namespace detail {
 /// any machine tried are only reported.
 inline constexpr double shipped_guard = 10;
 
-/// Resolves the options step by step; each step may read what those before it have set.
+/// Resolves the options step by step; each step may read the settings of the steps before it.
 class Resolver {
  public:
   Resolver(CommandLine& line, Resolved& resolved, runner::SessionOptions& session)
@@ -125,7 +125,7 @@ class Resolver {
     resolved_.suite_name = line_.suite.value_or((path.has_filename() ? path : path.parent_path()).stem().string());
   }
 
-  /// Which of the inputs, as what, and where.
+  /// The inputs to measure, with their form and place.
   void choose_samples() {
     // choose_default_set() takes fewer than the original does.
     if (line_.generation()) replay_.max_samples = ReplayOptions().max_samples;
@@ -155,8 +155,9 @@ class Resolver {
     if (line_.given.has("--no-slower-than")) require_candidate("--no-slower-than");
   }
 
-  /// What takes the place of pace's own clock. Throws InputError for what cannot be counted or timed, Unsupported where
-  /// there is no counter; `why_not_callgrind`: why this process does not run under it although that was asked for.
+  /// The timer that replaces pace's own clock. Throws InputError for options that cannot be counted or timed,
+  /// Unsupported where there is no counter. `why_not_callgrind`: why this process does not run under Callgrind although
+  /// the user asked for it.
   void choose_timer(const std::string& why_not_callgrind) {
     if (line_.counter) choose_counter(why_not_callgrind);
     if (line_.timer.empty()) return;
@@ -176,8 +177,8 @@ class Resolver {
     if (!line_.given.has("--threads")) session_.threads = 0;
   }
 
-  /// Throws InputError for what only the back ends and the devices themselves can say, before anything is compiled or
-  /// measured.
+  /// Throws InputError for limits that only the back ends and the devices themselves know, before anything is compiled
+  /// or measured.
   void require_runnable() const {
     (void)parse_dtype(replay_.dtype);
     if (aot::parse_device(replay_.device).is_cpu())
@@ -276,8 +277,8 @@ class Resolver {
 
 }  // namespace detail
 
-/// Sets `line` and `session` by all options together. Throws InputError for what does not go together or is not there.
-/// `why_not_callgrind`: empty unless Callgrind was asked for and could not be started.
+/// Sets `line` and `session` by all options together. Throws InputError for options that do not go together and for
+/// files that are not there. `why_not_callgrind`: empty unless Callgrind was asked for and could not be started.
 inline void resolve_options(CommandLine& line, Resolved& resolved, runner::SessionOptions& session,
                             const std::string& why_not_callgrind) {
   line.given = session.given;

@@ -1,4 +1,4 @@
-// SuiteReport: operatorbench's lines and table, one row an operator, with what pace adds to them.
+// SuiteReport: operatorbench's lines and table, one row an operator, with pace's additions.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 
 namespace pace::benches::rnn {
 
-/// `other`: a word that is neither oss nor pep, at which fastrnns prints nothing at all.
+/// `other`: a word that is neither oss nor pep; then fastrnns prints nothing at all.
 enum class JsonFormat { none, oss, pep, other };
 
 namespace detail {

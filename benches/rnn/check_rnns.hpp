@@ -59,7 +59,7 @@ namespace detail {
   return to_tuple(gradients, gradients.size());
 }
 
-/// Compares, and writes to `log` by how much the two differ. Throws Error saying what differs.
+/// Compares, and writes to `log` by how much the two differ. Throws Error that names the difference.
 class ModelChecker {
  public:
   ModelChecker(const CheckOptions& options, std::ostream& log) : log_(log) {
@@ -78,7 +78,7 @@ class ModelChecker {
   }
 
  private:
-  /// Lines begin with "output", whatever was compared.
+  /// Lines begin with "output" for every part.
   [[nodiscard]] static std::string called(const std::string& part, const std::string& message) {
     const std::string noun = "output";
     std::string result;
@@ -98,8 +98,8 @@ class ModelChecker {
 
 }  // namespace detail
 
-/// One training step of both. Messages on the way go to `out`; figures go to `log`. Throws Error saying what differs,
-/// where and by how much.
+/// One training step of both. Messages on the way go to `out`; figures go to `log`. Throws Error that says what
+/// differs, where and by how much.
 inline void compare_models(ModelDef& model, ModelDef& reference, const CheckOptions& options, std::ostream& out,
                            std::ostream& log) {
   detail::ModelChecker checker(options, log);
@@ -125,8 +125,8 @@ inline void compare_models(ModelDef& model, ModelDef& reference, const CheckOpti
   checker.compare("gradient", detail::gradients_of(reference.step), detail::gradients_of(model.step));
 }
 
-/// The reference of `runner`: of its kind, the runner with the largest rank (see reference_rank), such as nn::LSTM by
-/// cuDNN on a GPU and by LibTorch's own code on a CPU. None if all others are TorchScript.
+/// The reference of `runner`: of its kind, the runner with the largest rank (see reference_rank).
+/// nn::LSTM is one, by cuDNN on a GPU and by LibTorch's own code on a CPU. None if all others are TorchScript.
 [[nodiscard]] inline const Runner* reference_of(const Runner& runner, const c10::Device& device,
                                                 const std::vector<Runner>& all) {
   const auto rank = [&](const Runner& each) {
@@ -177,7 +177,7 @@ struct CheckLine {
 
 namespace detail {
 
-/// Throws what says why they are not the same.
+/// Throws an error that says why they are not the same.
 inline void check_runner(const Runner& runner, const std::vector<Runner>& all, const Sizes& sizes,
                          const CheckLine& line, std::ostream& out) {
   const Runner* const reference = reference_of(runner, sizes.device, all);

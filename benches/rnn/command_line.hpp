@@ -27,7 +27,7 @@ struct CommandLine {
   bool variable_lstms = false;
   std::string sep = " ";
   JsonFormat print_json = JsonFormat::none;
-  /// What --print-json was given where that is JsonFormat::other.
+  /// The word of --print-json where that is JsonFormat::other.
   std::string other_json = {};
   /// None: the lists below.
   std::optional<std::vector<std::string>> rnns, cnns;
@@ -42,7 +42,7 @@ struct CommandLine {
   std::optional<std::string> baseline;
   /// A candidate may take this many times the baseline's time.
   std::optional<double> no_slower_than;
-  /// What convolutional networks are given; fastrnns has no options for it.
+  /// The sizes of convolutional networks' inputs; fastrnns has no options for them.
   std::int64_t images = 32, image_side = 224;
   /// default, on or off.
   std::string tf32 = "default";
@@ -97,7 +97,7 @@ struct Group {
   return groups;
 }
 
-/// What of the device and of the runners that are asked for decides whether an option has an effect.
+/// The facts of the device and the requested runners that decide whether an option has an effect.
 struct Effects {
   bool on_gpu = false;
   /// Whether a runner is TorchScript; whether one is compiled.
@@ -119,7 +119,7 @@ inline void refuse_without_effect(const CommandLine& line, const args::Arguments
     refuse("--optimizer-code", "no optimiser is asked for; expected --optimizer sgd or adam");
   if (effects.graphed)
     refuse("--set-to-none", "a runner is captured in CUDA graphs, which add to gradients at fixed addresses");
-  // Users of fastrnns give its own options whatever they run.
+  // Users of fastrnns give its own options for any runner.
   if (!line.compat && line.print_json != JsonFormat::none) refuse("--sep", "--print-json prints no table");
   if (!line.compat && !effects.on_gpu)
     for (const char* const option :

@@ -183,7 +183,7 @@ struct StackedLstm : CustomLstm {
   std::vector<std::shared_ptr<LstmLayer<Cell>>> layers;
 
  protected:
-  /// What happens to the output of layer `index` before the next.
+  /// The layer between the output of layer `index` and the next.
   [[nodiscard]] virtual at::Tensor between(const at::Tensor& output, std::size_t /*index*/) { return output; }
 };
 

@@ -92,7 +92,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// What all LSTM runners of one kind share. Throws InputError for sizes below 1.
+/// The tensors that all LSTM runners of one kind share. Throws InputError for sizes below 1.
 [[nodiscard]] inline LstmData draw_lstm(const Sizes& sizes) {
   validate(sizes);
   const SeededScope scope(sizes.seed);

@@ -80,7 +80,7 @@ inline void set_pointwise_kernels(const PointwiseKernels& kernels) {
 /// Everything that the two functions above set, as it is now.
 struct FuserState {
   bool profiling_executor = torch::jit::getExecutorMode(), optimize = torch::jit::getGraphExecutorOptimize();
-  /// False, too, where this process has no back end for the device, whatever was asked for.
+  /// False, too, where this process has no back end for the device, even if it was asked for.
   bool on_cpu = torch::jit::canFuseOnCPU(), on_gpu = torch::jit::canFuseOnGPU();
   bool tensor_expressions = torch::jit::tensorExprFuserEnabled();
   int loop_level = torch::jit::tensorexpr::getTECudaPointwiseLoopLevels(),

@@ -17,14 +17,14 @@
 
 namespace pace::benches::rnn {
 
-/// What compiled runners are compiled from, all of them in one process, and where their packages are kept.
+/// The sources that compiled runners are compiled from, all of them in one process, and the place of their packages.
 class ModelMaker {
  public:
   /// `inference`: the forwards alone, without gradients.
   ModelMaker(Sizes sizes, bool inference, benches::aot::PackageOptions packages)
       : sizes_(std::move(sizes)), inference_(inference), store_(std::move(packages)) {}
 
-  /// Traces and compiles what will be asked for. What cannot be says so when it is.
+  /// Traces and compiles the models that will be asked for. One that cannot be compiled says so when it is.
   void prepare(const std::vector<Planned>& all) {
     std::vector<benches::aot::PackageRequest> requests;
     for (const Planned& planned : all) {

@@ -12,7 +12,7 @@ namespace pace::benches::rnn {
 
 /// In training mode, on `sizes.device`, its weights in one block as cuDNN wants them. The leaves are the module's own.
 [[nodiscard]] inline torch::nn::LSTM nn_lstm(const LstmData& data, const Sizes& sizes, double dropout = 0) {
-  // The constructor draws weights of its own; what others draw must not depend on that.
+  // The constructor draws weights of its own; other draws must not depend on them.
   const SeededScope scope(0);
   torch::nn::LSTM module(torch::nn::LSTMOptions(sizes.input, sizes.hidden).num_layers(sizes.layers).dropout(dropout));
   module->to(sizes.device);

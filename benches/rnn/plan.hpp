@@ -1,4 +1,4 @@
-// The plan: which runners are measured side by side, and what each is compared with.
+// The plan: which runners are measured side by side, and the reference of each.
 #pragma once
 
 #include <algorithm>
@@ -111,7 +111,7 @@ inline void check_baseline(const std::string& baseline, const std::vector<std::s
                            "'; expected one of " + others + " among them");
 }
 
-/// The facts of the requested runners that options need. Throws what find_planned throws.
+/// The facts of the requested runners that options need. Throws as find_planned does.
 [[nodiscard]] inline Effects effects_of(const std::vector<Group>& groups, const std::optional<std::string>& baseline,
                                         const c10::Device& device) {
   Effects effects{.on_gpu = device.is_cuda()};

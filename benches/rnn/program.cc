@@ -339,7 +339,7 @@ void resolve_options(pace::runner::SessionOptions& session) {
         if (!checked_later) pace::benches::rnn::check(planned, sizes);
         able.push_back(name);
       } catch (const pace::Unsupported& refusal) {
-        // In the default list, what this machine lacks is left out.
+        // In the default list, runners that this machine lacks are left out.
         if (group.by_name) throw;
         if (!quiet()) std::cerr << "left out: " << refusal.what() << '\n';
       }

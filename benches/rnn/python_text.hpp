@@ -1,4 +1,4 @@
-// Numbers and strings as Python prints them: what fastrnns' tables and JSON are made of.
+// Numbers and strings as Python prints them, for fastrnns' tables and JSON.
 #pragma once
 
 #include <array>

@@ -54,7 +54,7 @@ const std::vector<Runner>& runners() {
       throw Error("two runners are registered as '" + report::printable(twice->name) +
                   "'; expected names of their own");
     for (Runner& runner : list) {
-      // What `check` reads; the model's maker is not among it.
+      // The fields that `check` reads; the model's maker is not among them.
       Runner described = runner;
       described.make = {};
       runner.make = [described = std::move(described), make = std::move(runner.make)](const Sizes& sizes) {

@@ -15,7 +15,7 @@ namespace pace::benches::rnn {
 
 inline constexpr std::int64_t any_number_of_layers = std::numeric_limits<std::int64_t>::max();
 
-/// What executes a step: a module of LibTorch, a loop in C++, or TorchScript's interpreter and fusers.
+/// The executor of a step: a module of LibTorch, a loop in C++, or TorchScript's interpreter and fusers.
 enum class Form { module, plain, scripted };
 
 /// A runner by its name, with all facts that need no model. The programs go by these fields, never by the name.
@@ -30,7 +30,7 @@ struct Runner {
   /// The others of its kind are compared with it, where it runs; see reference_rank.
   bool leads = false;
   bool needs_cuda = false;
-  /// fastrnns makes it on a GPU, whatever --device says. So it needs one with Sizes::original.
+  /// fastrnns makes it on a GPU for any --device. So it needs one with Sizes::original.
   bool needs_cuda_in_original = false;
   /// fastrnns keeps its parameters as a generator, which the first step exhausts. So its loop zeroes the gradients
   /// once, and later steps add to them.
@@ -61,7 +61,7 @@ struct Registered {
 };
 
 /// Throws InputError naming the option if the runner cannot take the sizes, Unsupported if it needs another device.
-/// With Sizes::original, only what fastrnns cannot make either is refused.
+/// With Sizes::original, only sizes that fastrnns cannot make either are refused.
 void check(const Runner& runner, const Sizes& sizes);
 
 /// All that are registered, sorted by name. Throws Error if two have one name, or one has no name or makes nothing.

@@ -18,7 +18,7 @@
 
 namespace pace::benches::rnn {
 
-/// `record` marks the moment at which everything so far is done, `elapsed` returns the time between two of them after a
+/// `record` marks the moment when everything so far is done. `elapsed` returns the time between two of them after a
 /// `synchronise`. `on_host`: they are read from the clock that `now` reads.
 template <class T>
 concept StepTimer = requires(T& timer, typename T::Event& event, const typename T::Event& recorded) {
@@ -30,7 +30,7 @@ concept StepTimer = requires(T& timer, typename T::Event& event, const typename 
   { T::on_host } -> std::convertible_to<bool>;
 };
 
-/// For what runs on the CPU. `C` needs now().
+/// For models on the CPU. `C` needs now().
 template <class C = timing::WallClock>
 class HostTimer {
  public:
@@ -49,7 +49,7 @@ class HostTimer {
   C clock_;
 };
 
-/// For what runs on a device: events in its current stream.
+/// For models on a device: events in its current stream.
 template <gpu::Device D>
 class DeviceTimer {
  public:

@@ -16,7 +16,7 @@
 
 namespace pace::benches::rnn {
 
-/// cuDNN as `enabled` says while it lives, whatever other runners did in between.
+/// cuDNN as `enabled` says while it lives, even after other runners changed it.
 class CudnnSwitch {
  public:
   explicit CudnnSwitch(bool enabled) { at::globalContext().setUserEnabledCuDNN(enabled); }

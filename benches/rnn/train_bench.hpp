@@ -149,7 +149,7 @@ template <StepTimer T>
     try {
       run(runner);
     } catch (const DeviceLost&) {
-      // Whatever came next would fail for a reason that is not its own.
+      // Any later runner would fail for a reason that is not its own.
       throw;
     } catch (const c10::Error& error) {
       if (options.compat && !options.print_json) throw;

@@ -29,7 +29,7 @@ using namespace pace::benches::selftest;
 using pace::ImplementationResult;
 using pace::Verdict;
 
-/// Rounds of a gate, whatever it decides: the others get all of them.
+/// Rounds of a gate, for any verdict of it: the others get all of them.
 constexpr std::size_t rounds = 300;
 
 constexpr double alpha = 1e-3, suite_alpha = 0.01;
@@ -207,7 +207,7 @@ TEST_CASE("identical code raises no more alarms than promised", "[aa]") {
     if (settings().long_form && (gate + 1) % 1000 == 0 && gate + 1 < planned) alarms.print();
   }
   alarms.print();
-  // A gate's chance is at most alpha whatever the gates before it found, so the binomial distribution of `planned`
+  // A gate's chance is at most alpha for any findings of the gates before it. So the binomial distribution of `planned`
   // gates bounds the count, also if time ran out.
   for (std::size_t i = 0; i < alarms.own_alarms().size(); ++i) {
     INFO(alarms.own_name(i) << ": " << alarms.own_alarms()[i] << " alarms in " << alarms.gates() << " gates");

@@ -1,4 +1,4 @@
-// The same function nine times, shifted by 0 to 72 bytes: what differs is where its loops lie in the code.
+// The same function nine times, shifted by 0 to 72 bytes: only the place of its loops in the code differs.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What margins this machine can support: how soon a difference of so many per cent is told from none.
+// The margins that this machine can support: how soon a difference of so many per cent is told from none.
 #include <algorithm>
 #include <array>
 #include <cmath>

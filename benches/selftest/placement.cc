@@ -82,7 +82,8 @@ TEST_CASE("one process", "[.][child]") {
   std::printf("bias %.9f %.9f %.9f %.9f\n", seen.value, seen.standard_error, seen.low, seen.high);
 }
 
-/// Over processes. "Of chance" is what noise within each explains; "proven" the largest bias that one has shown.
+/// Over processes. "Of chance" is the part that noise within each explains; "proven" is the largest bias that one has
+/// shown.
 struct Spread {
   double mean = 0, deviation = 0, chance = 0, proven = 0;
   [[nodiscard]] double beyond_chance() const {
@@ -109,7 +110,7 @@ TEST_CASE("where buffers lie does not matter", "[placement]") {
   const std::size_t processes = settings().processes;
   // Standard deviations over processes that pace promises to stay below.
   constexpr std::array<std::pair<const char*, double>, 2> promises{{{"product", 0.0015}, {"copy", 0.003}}};
-  // What swapping is for: the same without, in fewer processes.
+  // The use of swapping: the same without, in fewer processes.
   const std::size_t without = std::max<std::size_t>(2, processes / 3);
   std::printf(
       "\nPlacement bias: identical code in %zu processes, buffers swapped between its two sides (in %zu: kept)\n",

@@ -1,4 +1,4 @@
-// What machines of one pool are compared by: operators of LibTorch gated against themselves, with a guard for each
+// The subjects that compare machines of one pool: operators of LibTorch gated against themselves, with a guard for each
 // margin that a machine may support. `//tools/fleet -- pool` reads the results.
 #include <array>
 #include <cstddef>

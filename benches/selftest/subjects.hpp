@@ -18,8 +18,8 @@ inline constexpr std::size_t subjects = 3;
 /// Candidates for a "baseline" that does a subject's work once.
 struct Candidate {
   const char* name = "candidate";
-  /// The share of that work which is done once more; what comes out does not depend on it. Both sides are the same
-  /// machine code, called with another number, so that nothing but the work differs.
+  /// The share of that work which is done once more; the result does not depend on it. Both sides are the same machine
+  /// code, called with another number, so that nothing but the work differs.
   double extra = 0;
   std::optional<Expectation> expectation = std::nullopt;
 };

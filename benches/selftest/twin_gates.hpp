@@ -1,4 +1,4 @@
-// Twins: what gates of an operator against itself found, as a row of a table and as rates.
+// Twins: the findings of gates of an operator against itself, as a row of a table and as rates.
 #pragma once
 
 #include <algorithm>

@@ -33,7 +33,7 @@ struct Size {
 constexpr std::array<Size, 4> sizes{{{"4 kB", 4 << 10}, {"64 kB", 64 << 10}, {"1 MB", 1 << 20}, {"16 MB", 16 << 20}}};
 /// One function is the same code on both sides. Two copies of a function are not: where each lies in the program is a
 /// true difference, which stays as long as the program is not linked anew. It was up to 1.9 % of a call of 0.6 us. So
-/// no failed gate of copies is a false alarm; they stand in the table to show what margin such calls need.
+/// no failed gate of copies is a false alarm. They stand in the table to show the margin that such calls need.
 constexpr std::array sides{"one function", "two copies"};
 
 /// One operator at one size.

@@ -70,7 +70,7 @@ template <gpu::Device D, class F>
 
 namespace detail {
 
-/// What calls are timed with, once they are warm: memory that flushes the cache, and how many calls fit into the time.
+/// The parts that time calls, once they are warm: memory that flushes the cache, and how many calls fit into the time.
 template <gpu::Device D>
 struct Flushed {
   gpu::Owned<D, typename D::Buffer> buffer;

@@ -18,7 +18,7 @@
 /// had again. pace's own clocks are better: see the README for the errors of each.
 namespace pace::benches::timers {
 
-/// What these timers count in.
+/// The unit of these timers.
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
 enum class Statistic { min, max, mean, median };

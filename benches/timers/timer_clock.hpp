@@ -15,7 +15,7 @@
 
 namespace pace::benches::timers {
 
-/// What becomes of calls that write to their operands.
+/// The treatment of calls that write to their operands.
 enum class LastCall {
   timed,  ///< the last call of a sample is one that the timer made
   anew,   ///< one more call ends each sample, untimed, on operands that were restored before it

@@ -29,7 +29,7 @@ namespace pace::benches {
 
 namespace detail {
 
-/// Counts the documents of a text, and keeps where the last one and what it holds begin.
+/// Counts the documents of a text, and keeps where the last one and its content begin.
 class DocumentCounter final : public YAML::EventHandler {
  public:
   std::size_t count = 0;

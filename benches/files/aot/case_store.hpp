@@ -23,7 +23,7 @@
 
 namespace pace::benches::aot {
 
-/// A failure that was recorded is believed for so long. What made a case fail may go away unseen: a library that was
+/// A failure that was recorded is believed for so long. The cause of a failure may go away unseen: a library that was
 /// missing, a fault of the machine that looked like one of the case.
 inline constexpr std::int64_t failure_holds_seconds = 24 * 60 * 60;
 
@@ -62,7 +62,7 @@ class CaseStore {
     PackageCompiler(options_, script_).compile(cases, directory);
   }
 
-  /// What compiling the package took, as its record says, if this store did it.
+  /// The times of compiling the package, from its record, if this store did it.
   [[nodiscard]] std::optional<CompileTimes> compile_times(const std::string& key) const {
     return attempted_.contains(key) ? recorded_times(key, options_.cache) : std::nullopt;
   }
@@ -138,9 +138,9 @@ class CaseStore {
     return std::nullopt;
   }
 
-  /// Compiles into the cache, but keeps what goes wrong for the `find` of each case.
+  /// Compiles into the cache, but keeps failures for the `find` of each case.
   void compile_missing(std::span<const PackageCase> cases) {
-    std::vector<PackageCase> fresh;  // what failed as a whole once would take as long to fail again
+    std::vector<PackageCase> fresh;  // a batch that failed as a whole once would take as long to fail again
     for (const PackageCase& wanted : cases) {
       if (!refused_.contains(wanted.key)) fresh.push_back(wanted);
     }

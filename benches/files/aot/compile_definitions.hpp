@@ -39,7 +39,8 @@ class DefinitionSet {
   std::vector<Wanted> wanted_;
 };
 
-/// Compiles the packages that the store lacks, in one process. Reports nothing: what failed says so when it is opened.
+/// Compiles the packages that the store lacks, in one process. Reports nothing: a package that failed says so when it
+/// is opened.
 inline void prepare_all(DefinitionStore& store, std::span<const Definition> definitions,
                         std::span<const PackageKind> kinds) {
   DefinitionSet set;

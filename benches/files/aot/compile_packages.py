@@ -5,8 +5,8 @@ Compiles TorchScript modules into AOTInductor packages, many in one go.
 
 The manifest names an output directory and the cases; each case has a key, a TorchScript file and the metadata of its
 input tensors. For each case this writes KEY.json (a record: status, seconds, route, reason) and, when the status is
-`ok`, before it KEY.pt2. The record of one that is `ok` also holds what record_kernels.py records of the package. That
-file and share_runtime.py must stand beside this one. Lines of output that start with `pace: ` are messages of progress.
+`ok`, before it KEY.pt2. The record of one that is `ok` also holds the records of record_kernels.py. That file and
+share_runtime.py must stand beside this one. Lines of output that start with `pace: ` are messages of progress.
 
 The cases run in forked workers, so that one that crashes the compiler, or never ends, costs only itself. Everything
 expensive that all share (imports, the choice of vector instructions) happens once, before the fork.
@@ -166,7 +166,7 @@ def graph_module(script, substitutes={}):
 
 
 def by_graph(script, tensors):
-    """The direct route: shapes stay what they are, and every operator stays the one that was asked for."""
+    """The direct route: shapes stay as they are, and every operator stays the one in the graph."""
     import torch
 
     return torch.export.export(graph_module(script), make_inputs(tensors, fake=True), strict=False)
@@ -244,7 +244,7 @@ def compile_case(case, manifest, scratch):
                 "inputs": case["tensors"],
                 **recording.facts(),
             }
-        except Exception as error:  # a case that cannot be compiled is a result, whatever the compiler raised
+        except Exception as error:  # a case that cannot be compiled is a result, for any exception of the compiler
             problems.append(problem(error, route, "export" if program is None else "compile"))
             if program is not None:
                 break  # the other route would hand the compiler the same calls
@@ -253,7 +253,7 @@ def compile_case(case, manifest, scratch):
 
 def share_precompiled_headers(folder, options):
     """Header precompilation takes about five seconds and serves every later case. Inductor keeps the results in the
-    machine's temporary folder whatever its cache is told to be, and names them with the help of `openssl`."""
+    machine's temporary folder, even if its cache is elsewhere, and names them with the help of `openssl`."""
     from torch._inductor import codecache
 
     if shutil.which("openssl") is None:
@@ -266,10 +266,9 @@ def share_precompiled_headers(folder, options):
 
 def write_headers_whole(codecache, folder):
     """A compiler that is ended half-way leaves half of its output, and Inductor takes a header that exists for a whole
-    one. The compiler writes each to another name, which is changed when the header is whole. One such name is enough:
-    Inductor holds a lock on the header while it is compiled, and what an ended compiler has left is overwritten.
-    Another version of Inductor, whose compiler has other methods, is left as it is: a line on standard error says
-    so."""
+    one. The compiler writes each to another name, which is changed when the header is whole. One such name is enough.
+    Inductor holds a lock on the header while it is compiled, and overwrites the rest of an ended compiler. Another
+    version of Inductor, whose compiler has other methods, is left as it is: a line on standard error says so."""
     builder = getattr(codecache, "CppBuilder", None)
     if not all(hasattr(builder, name) for name in ("get_target_file_path", "get_command_line", "build")):
         print(
@@ -352,7 +351,7 @@ def work(manifest, connection, compile_case, parent):
         while True:
             index = connection.recv()
             connection.send(compile_case(manifest["cases"][index], manifest, scratch))
-            # Folders with short names hold what later cases include; those with long names belong to one case.
+            # Folders with short names hold files that later cases include; folders with long names belong to one case.
             for name in os.listdir(scratch):
                 if len(name) > 20:
                     shutil.rmtree(os.path.join(scratch, name), ignore_errors=True)
@@ -457,7 +456,7 @@ def are_made(worker):
     """Waits for the shared parts, which the next run would begin anew. Returns whether all are made."""
     try:
         return worker.connection.poll(60) and worker.connection.recv()["status"] == "ok"
-    except (EOFError, OSError):  # the worker failed or was ended, and each case has compiled what it needed
+    except (EOFError, OSError):  # the worker failed or was ended, and each case has compiled its parts
         return False
 
 

@@ -4,13 +4,13 @@ forward and backward as two models, which exchange saved tensors as PyTorch's ow
 
     python compile_training.py MANIFEST.json
 
-Manifest, records, workers and time-outs are those of compile_packages.py, which must stand beside this file. A case
-also has `kind` (`inference`, `training` or `exported`) and `parameters`: how many of its tensors, the first ones, are
+Manifest, records, workers and time-outs follow compile_packages.py, which must stand beside this file. A case also has
+`kind` (`inference`, `training` or `exported`) and `parameters`: how many of its tensors, the first ones, are
 differentiated by. `differentiated` holds the positions of the outputs that receive gradients. `values`, if given, is a
 file with the values of tensors that the code may hold as constants. An `ok` record also holds the `layout`: how to call
-the models (see `compile_training`), and of its `models`, `forward` and where there is one `backward`, what
-record_kernels.py records of each. Of an `exported` case the package is the program that torch.export makes of it, which
-a runtime calls operator by operator; nothing is compiled.
+the models (see `compile_training`). For each of its `models`, `forward` and where there is one `backward`, it holds the
+records of record_kernels.py. Of an `exported` case the package is the program that torch.export makes of it, which a
+runtime calls operator by operator; nothing is compiled.
 
 The first line and the last make this file a C++ raw string literal as well, for training_compiler.hpp.
 """
@@ -29,7 +29,7 @@ def by_graph(script):
     import torch
 
     def convolution(*inputs):
-        """What `_convolution` calls. Inductor's optimisations look for this name."""
+        """The operator that `_convolution` calls. Inductor's optimisations look for this name."""
         return torch.ops.aten.convolution.default(*inputs[:9])
 
     def lstm(*inputs):
@@ -72,7 +72,7 @@ def placeholders(graph):
 
 
 def storage(node):
-    """What two nodes share when one is a view of the other."""
+    """Shared by two nodes when one is a view of the other."""
     from torch.multiprocessing.reductions import StorageWeakRef
 
     return StorageWeakRef(node.meta["val"].untyped_storage())
@@ -110,8 +110,8 @@ def range_of_batch(capture, batches):
 
 
 def decompositions():
-    """Inductor's, but for one: AOTInductor calls index_add, to which that for bfloat16 falls back, without its alpha
-    (2.11: "Mismatch between ints consumed and num_ints" at run time)."""
+    """Inductor's, but for one. AOTInductor calls index_add, the fallback for bfloat16, without its alpha (2.11:
+    "Mismatch between ints consumed and num_ints" at run time)."""
     import torch
     from torch._inductor.decomposition import select_decomp_table
 
@@ -250,7 +250,8 @@ def take_out(module, keep):
 
 
 def own_gradients(module):
-    """Gradients are written to later on, so they may share memory neither with what came in nor with each other."""
+    """Gradients are written to later on, so they may share memory neither with the incoming ones nor with each
+    other."""
     import torch
 
     graph, output = module.graph, output_node(module.graph)
@@ -271,7 +272,7 @@ def own_gradients(module):
 
 def compile_graph(module, fake_mode, folder, backward, visible):
     """The files of one model, the strides that its outputs have (None where not known), and its record. The strides of
-    the first `visible` outputs are those of the graph; Inductor may choose others for the rest."""
+    the first `visible` outputs are the graph's; Inductor may choose others for the rest."""
     import torch
     import torch._inductor.compile_fx as compile_fx
     from torch._guards import TracingContext, tracing
@@ -449,7 +450,7 @@ def export_case(case, manifest, scratch):
             "package_bytes": size,
             "layout": {"outputs": len(program.graph_signature.user_outputs), "written": 0},
         }
-    except Exception as error:  # a case that cannot be exported is a result, whatever the exporter raised
+    except Exception as error:  # a case that cannot be exported is a result, for any exception of the exporter
         step = "export" if program is None else "package"
         return compile_packages.failure([compile_packages.problem(error, by_graph, step)])
 
@@ -490,7 +491,7 @@ def compile_case(case, manifest, scratch):
                 "layout": layout,
                 "models": models,
             }
-        except Exception as error:  # a case that cannot be compiled is a result, whatever the compiler raised
+        except Exception as error:  # a case that cannot be compiled is a result, for any exception of the compiler
             problems.append(compile_packages.problem(error, route, "export" if capture is None else "compile"))
             if capture is None and route is by_graph:
                 if isinstance(error, NotImplementedError):

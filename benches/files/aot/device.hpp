@@ -48,7 +48,7 @@ namespace pace::benches::aot {
   return available_memory();
 }
 
-/// What distinguishes the device from others that code could be compiled for; empty for the CPU.
+/// The properties that distinguish the device from others that code could be compiled for; empty for the CPU.
 [[nodiscard]] inline std::string device_model([[maybe_unused]] const at::Device& device) {
 #ifdef PACE_CUDA
   if (device.is_cuda()) return cuda::device_name(device.index());

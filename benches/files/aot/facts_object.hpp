@@ -22,7 +22,7 @@ class FactsObject {
 
   [[nodiscard]] bool has(const std::string& field) const { return json_.contains(field) && !json_.at(field).is_null(); }
 
-  /// Throws `Error` if there is no such field, or it is no `T`: `expected` says what that is for people.
+  /// Throws `Error` if there is no such field, or it is no `T`; `expected` names that type for people.
   template <class T>
   [[nodiscard]] T get(const std::string& field, const char* expected) const {
     const nlohmann::json& value = at(field, expected);

@@ -11,12 +11,13 @@
 namespace pace::benches::aot {
 
 struct ModelStep {
-  /// What `step.forward` is called with: tensors, and tuples, lists and dicts of them. Equal, tensor by tensor, for all
+  /// The arguments of `step.forward`: tensors, and tuples, lists and dicts of them. Equal, tensor by tensor, for all
   /// implementations that are compared with each other.
   torch::jit::Stack inputs;
   /// Without `backward`: inference.
   TrainingStep<torch::jit::Stack> step;
-  /// What `step.forward` reads and writes beside its inputs and parameters: running averages of batch norms.
+  /// The tensors that `step.forward` reads and writes beside its inputs and parameters: running averages of batch
+  /// norms.
   std::vector<at::Tensor> buffers = {};
 };
 

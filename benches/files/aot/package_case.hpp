@@ -1,4 +1,4 @@
-// One thing that is compiled into a package, whatever it is, and the script that compiles it.
+// One thing that is compiled into a package, of any kind, and the script that compiles it.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct PackageCase {
   /// For people: short, and in full.
   std::string name, signature;
   c10::Device device = c10::kCPU;
-  /// Writes the TorchScript to the file, and returns what else the script must know of the case, as a JSON object.
-  /// Throws `Unsupported` when it cannot be expressed.
+  /// Writes the TorchScript to the file, and returns the script's other facts of the case, as a JSON object. Throws
+  /// `Unsupported` when it cannot be expressed.
   std::function<nlohmann::json(const std::filesystem::path& script)> write;
 };
 

@@ -1,5 +1,5 @@
-// The facts that the compile script writes beside a package: the inputs that it was compiled for, and what Inductor
-// knows of its kernels.
+// The facts that the compile script writes beside a package: the inputs that it was compiled for, and Inductor's facts
+// of its kernels.
 #pragma once
 
 #include <algorithm>
@@ -159,9 +159,9 @@ namespace detail {
 }  // namespace detail
 
 /// Reads the facts beside the package `MODEL.pt2`, or in `MODEL.json` (record_kernels.py describes it). Nothing if
-/// there is no such file, or no such facts in it. `model` names one of several in a package; `model` also stands for
-/// the only one, whatever its name. Throws `Error`, which names the file and the field, if the script cannot have
-/// written the file, or it has no such model.
+/// there is no such file, or no such facts in it. `model` names one of several in a package; the word `model` also
+/// stands for the only one, under any name. Throws `Error`, which names the file and the field, if the script cannot
+/// have written the file, or it has no such model.
 [[nodiscard]] inline std::optional<PackageFacts> read_package_facts(std::filesystem::path path,
                                                                     const std::string& model = "model") {
   path.replace_extension(".json");

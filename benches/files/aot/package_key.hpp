@@ -52,7 +52,7 @@ inline constexpr std::string_view share_script_body =
 }  // namespace detail
 
 /// Returns the text of a Python script that is included as a raw string, as it stands in its file, without the last
-/// line (a comment in Python). `body`: what stands between the first line and the last.
+/// line (a comment in Python). `body`: the text between the first line and the last.
 [[nodiscard]] inline std::string whole_script(std::string_view body) { return "R\"\"\"py(" + std::string(body); }
 
 /// Returns name and text of each file that all compiling starts from, the program last.

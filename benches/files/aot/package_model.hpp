@@ -20,7 +20,7 @@
 
 namespace pace::benches::aot {
 
-/// Loads a package, and returns what `load` makes of its path. If that fails, has it compiled anew and loads that.
+/// Loads a package, and returns the result of `load` for its path. If that fails, has it compiled anew and loads that.
 /// `find` gives its path, `discard` is false where it has been compiled anew before, `load` throws. Throws
 /// `Unsupported` with the reason.
 template <class Find, class Discard, class Load>
@@ -57,7 +57,7 @@ namespace detail {
 /// The operands that one model of a package is for.
 class ExpectedOperands {
  public:
-  /// Whether they are what another model of the package returned: among them may be random states on the CPU.
+  /// Whether they come from another model of the package: among them may be random states on the CPU.
   enum class From { given, handed_on };
 
   /// `name`: of the model, for people.

@@ -64,7 +64,7 @@ struct PackageOptions {
   /// Directories of packages made before, such as build outputs. Only read, and looked into first.
   std::vector<std::filesystem::path> directories{};
   std::filesystem::path cache = default_package_cache();
-  /// What all packages have in common: precompiled headers and the interface of Inductor's runtime. Compiling them
+  /// The common parts of all packages: precompiled headers and the interface of Inductor's runtime. Compiling them
   /// takes longer than most packages. Empty: `build` in `cache`.
   std::filesystem::path common_parts = folder_variable("PACE_COMMON_PARTS");
   std::string python = default_python();

@@ -82,12 +82,11 @@ class ProfilerTrace {
     std::error_code missing;
     const auto there = std::filesystem::symlink_status(path, missing);
     if (exists(there) && !is_regular_file(there) && !is_symlink(there)) refuse(path, "the name of a regular file");
-    // The profiler first writes beside the name that it is given, into whatever is there: a pipe, or where a link
-    // leads.
+    // The profiler first writes beside its file name, into any file there: a pipe, or the target of a link.
     const OwnFolder own(path);
     std::filesystem::path written = own.path / "trace";
     result->save(written.string());
-    // It logs what goes wrong instead of reporting it.
+    // It logs failures instead of reporting them.
     if (std::filesystem::file_size(written, missing) == 0 || missing) refuse(path, "a folder with room for it");
     if (path.extension() == ".gz") {
       compress_file(written, own.path / "compressed");

@@ -5,7 +5,7 @@
 
 does as record_kernels.aoti_compile_and_package does; in MODEL.json each Triton kernel then has `configurations`, null
 or a list in the order of the attempts, of objects with
-    config        what it sets, by name: `XBLOCK`, `num_warps`, ...
+    config        its settings, by name: `XBLOCK`, `num_warps`, ...
     printed       the same as Triton prints it
     file          its binary (cubin), from the folder of MODEL.json: MODEL.cubins/NAME-NUMBER.cubin
     symbol        the kernel's name in it
@@ -14,7 +14,7 @@ or a list in the order of the attempts, of objects with
     shared_bytes  dynamic shared memory of each block
     chosen        whether Inductor chose it
 
-Inductor's memory of earlier choices is not looked into meanwhile: what it remembers is compiled alone.
+Inductor's memory of earlier choices is not looked into meanwhile: configurations that it remembers are compiled alone.
 """
 
 import contextlib
@@ -83,7 +83,7 @@ def recorded(folder):
         result = original(self, *arguments, **options)
         try:
             configurations.keep(self, arguments)
-        except Exception as error:  # whatever it is, the compilation must not end by it
+        except Exception as error:  # the compilation must not end by any of them
             name = self.inductor_meta.get("kernel_name")
             told = f"the configurations of {name} are not kept: {type(error).__name__}: {error}"
             print("pace: " + told, file=sys.stderr, flush=True)

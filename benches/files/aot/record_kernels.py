@@ -1,5 +1,5 @@
 R"""py(
-Records what Inductor knows of a package's kernels while it compiles them, and keeps it beside the package.
+Records Inductor's facts of a package's kernels while it compiles them, and keeps them beside the package.
 
     import record_kernels
     record_kernels.aoti_compile_and_package(program, package_path="model.pt2")  # as torch._inductor's; and model.json
@@ -25,8 +25,8 @@ MODEL.json, which package_facts.hpp reads, holds an object with
         arguments  their names, in order; null for a call of LibTorch
         argument_bytes  of each argument of a call of a Triton kernel, in order, the bytes of the whole tensor; null for
                    one that is no tensor. Null where that is not known, or differs between calls
-        range      what a package compiled with `cpp.enable_kernel_profile` announces on the CPU, less a `graph_N_`
-                   that may stand before it; null: nothing, or not known
+        range      the name that a package compiled with `cpp.enable_kernel_profile` announces on the CPU, less a
+                   `graph_N_` that may stand before it; null: none, or not known
         calls      in one run; null in the branches of a graph, which may run or not
     problem  why something of this is null as a whole; null otherwise
 With several models in one package, `models` holds such an object for each by its name, in the place of the fields.
@@ -49,7 +49,7 @@ import sys
 
 
 class Recording:
-    """What has been seen of the graphs that were compiled."""
+    """The facts seen of the graphs that were compiled."""
 
     def __init__(self):
         self.problem = "Inductor compiled nothing"
@@ -86,7 +86,7 @@ class Recording:
 
 class Graph:
     def __init__(self):
-        self.argument_bytes = {}  # by name, those of each call
+        self.argument_bytes = {}  # by name, the bytes of each call
         self.definitions = {}  # by name
         self.steps = []
         self.written = {}  # by name, those steps that Inductor wrote
@@ -105,7 +105,7 @@ class Graph:
     def kernels(self):
         def described(step):
             known = {**step, **self.definitions.get(step["name"], {})}
-            if isinstance(known.get("bytes"), set):  # calls may differ in what they are given
+            if isinstance(known.get("bytes"), set):  # calls may differ in their arguments
                 known["bytes"] = next(iter(known["bytes"])) if len(known["bytes"]) == 1 else None
             calls = self.argument_bytes.get(step["name"], ())
             known["argument_bytes"] = calls[0] if calls and calls.count(calls[0]) == len(calls) else None
@@ -116,10 +116,10 @@ class Graph:
 
 
 def quietly(function, *arguments):
-    """What a detail is, or None where Inductor cannot say."""
+    """The value of a detail, or None where Inductor cannot say."""
     try:
         return function(*arguments)
-    except Exception:  # its estimates raise what they like: NotImplementedError, TypeError for symbolic sizes, ...
+    except Exception:  # its estimates raise anything: NotImplementedError, TypeError for symbolic sizes, ...
         return None
 
 
@@ -143,7 +143,7 @@ def bytes_of_nodes(nodes):
     inside, made, seen, accesses = {node.get_name() for node in nodes}, set(), set(), {}
 
     def access(dependency, how):
-        """What writes to a buffer in place gives it another name."""
+        """A node that writes to a buffer in place gives it another name."""
         name = V.graph.scheduler.mutation_real_name.get(dependency.name, dependency.name)
         if how == "written" or not (name in made or isinstance(dependency, WeakDep)):
             accesses.setdefault((name, how), set()).add(dependency)
@@ -218,7 +218,7 @@ def operator_of(node):
 
 
 def range_of(node, operator):
-    """By what the C++ wrapper calls: a function of LibTorch's C interface, or the dispatcher, which is given the
+    """By the callee of the C++ wrapper: a function of LibTorch's C interface, or the dispatcher, which gets the
     operator."""
     from torch._inductor import ir
     from torch._inductor.virtualized import V
@@ -320,7 +320,7 @@ HOOKS = (  # functions called after each of Inductor's methods, with its result 
 
 
 def watch(recording, owner, method, look):
-    """Replaces a method by one that calls it and then looks on; returns what undoes that."""
+    """Replaces a method by one that calls it and then looks on; returns a function that undoes that."""
     original = owner.__dict__[method]
     signature = inspect.signature(original)
 
@@ -329,7 +329,7 @@ def watch(recording, owner, method, look):
         result = original(*args, **kwargs)
         try:
             look(recording.graph, result, **signature.bind(*args, **kwargs).arguments)
-        except Exception as error:  # whatever it is, the compilation must not end by it
+        except Exception as error:  # the compilation must not end by any of them
             recording.fail(f"{owner.__name__}.{method} is not what it was: {type(error).__name__}: {error}")
         return result
 
@@ -378,7 +378,7 @@ def recorded():
 
 
 def number(size):
-    """What a symbolic size stands for at present. To ask it for an int would make it that for good."""
+    """The present value of a symbolic size. To ask it for an int would make it that for good."""
     return size if isinstance(size, int) else int(size.node.hint)
 
 

@@ -1,5 +1,5 @@
 R"""py(
-Compiles once what all AOTInductor packages have in common, instead of with each.
+Compiles the common parts of all AOTInductor packages once, instead of with each.
 
     share_runtime.share(FOLDER)  # from here on, in this process
 
@@ -60,7 +60,7 @@ def share(folder):
         original, builder = codecache.AotCodeCompiler.compile.__func__, codecache.CppBuilder
         with open(os.path.join(os.path.dirname(cpp_wrapper_cpu.__file__), "aoti_runtime", "interface.cpp")) as file:
             interface = file.read().rstrip()
-        # What stands before the functions (headers, macros) the rest of the source may use.
+        # The rest of the source may use the part before the functions (headers, macros).
         declarations = interface[: interface.index('extern "C" {')] + ELSEWHERE
     except (ImportError, AttributeError, OSError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"

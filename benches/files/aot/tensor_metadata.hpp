@@ -1,4 +1,4 @@
-// What compiled code takes for granted of a tensor that it is given.
+// The properties that compiled code takes for granted of a tensor argument.
 #pragma once
 
 #include <algorithm>
@@ -82,8 +82,8 @@ struct TensorMetadata {
   return json;
 }
 
-/// Returns the metadata that `json` describes. Throws `nlohmann::json::exception` or `Error` for anything but what
-/// `to_json` makes.
+/// Returns the metadata that `json` describes. Throws `nlohmann::json::exception` or `Error` for anything that
+/// `to_json` does not make.
 [[nodiscard]] inline TensorMetadata metadata_from_json(const nlohmann::json& json) {
   const auto dtype = corpus::dtype_from_torch_name(json.at("dtype").get<std::string>());
   if (!dtype) throw Error("unknown dtype " + json.at("dtype").dump());
@@ -101,7 +101,7 @@ struct TensorMetadata {
   return tensor;
 }
 
-/// Returns what compiled code has to know of a tensor. Throws `Unsupported` for one that is not strided.
+/// Returns the properties of a tensor that compiled code has to know. Throws `Unsupported` for one that is not strided.
 [[nodiscard]] inline TensorMetadata dense_metadata(const at::Tensor& tensor) {
   if (tensor.layout() != c10::kStrided) throw Unsupported("AOTInductor takes no tensor that is not strided");
   return TensorMetadata::of(tensor);

@@ -74,7 +74,7 @@ template <class Package>
 /// Steps made of one share the parameters and buffers of the model that was traced, unless they are opened with copies.
 class TracedModel {
  public:
-  /// A step, and what making it took.
+  /// A step, and the cost of making it.
   struct Opened {
     ModelStep model;
     benches::aot::PackageCosts costs = {};

@@ -27,7 +27,7 @@
 
 namespace pace::benches::aot {
 
-/// What making a package ready took, in seconds.
+/// The cost of making a package ready, in seconds.
 struct PackageCosts {
   /// Nothing where it was found compiled.
   std::optional<CompileTimes> compile;

@@ -133,7 +133,7 @@ inline constexpr unsigned char entry_symbol = 0x10;  // STO_CUDA_ENTRY
   const auto header = bytes.at<Elf64_Ehdr>(0);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_CUDA)
     throw Error("it is an ELF file, but not of compiled kernels (a cubin)");
-  // What stands last.
+  // The last part.
   static_cast<void>(bytes.part(header.e_phoff, std::size_t{header.e_phnum} * header.e_phentsize));
   KernelCode code;
   if (header.e_ident[EI_ABIVERSION] >= cuda_abi_8) {

@@ -82,7 +82,7 @@ class KernelDevice {
                                                             const std::string& path) const = 0;
 };
 
-/// Makes what kernels run on from the device of the inputs. Throws Unsupported where there is none.
+/// Makes the device that kernels run on, from the device of the inputs. Throws Unsupported where there is none.
 using OpenKernelDevice = std::function<std::unique_ptr<KernelDevice>(c10::Device)>;
 
 #ifdef PACE_CUDA

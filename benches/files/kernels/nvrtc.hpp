@@ -16,7 +16,7 @@
 
 namespace pace::benches::loaders {
 
-/// What NVRTC has made of a source.
+/// NVRTC's output for a source.
 struct CompiledSource {
   std::string image = {};   ///< a cubin, or PTX where NVRTC is older than the device
   std::string kernel = {};  ///< the name of the kernel, mangled for C++; empty: none was asked for

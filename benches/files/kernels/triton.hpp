@@ -1,4 +1,4 @@
-// What Triton's cache says of a kernel: the JSON beside its cubin.
+// The facts of a kernel in Triton's cache: the JSON beside its cubin.
 #pragma once
 
 #include <algorithm>

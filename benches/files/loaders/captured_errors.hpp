@@ -1,4 +1,4 @@
-// What code writes to the standard error: compiled packages say there why they refuse their inputs.
+// Text that code writes to the standard error: compiled packages say there why they refuse their inputs.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace pace::benches::loaders {
 
-/// Keeps what this process writes to the standard error while the object lives, one object at a time; where that cannot
-/// be done, nothing changes. A signal that ends the process, as by abort(), first has it written to the standard error.
+/// Keeps this process's output to the standard error while the object lives, one object at a time. Where that cannot be
+/// done, nothing changes. A signal that ends the process, as by abort(), first has it written to the standard error.
 class CapturedErrors {
  public:
   CapturedErrors() : kept_(::dup(STDERR_FILENO)), file_(::memfd_create("errors", MFD_CLOEXEC)) {

@@ -36,7 +36,7 @@ namespace pace::benches::loaders {
 /// One set of inputs, which is made when its turn comes.
 struct Case {
   std::string name = {};
-  /// For results: what distinguishes the inputs from others.
+  /// For results: the properties that distinguish the inputs from others.
   std::string description = {};
   /// The file of tensors; empty: `text` is made into tensors.
   std::string file = {};
@@ -54,7 +54,7 @@ struct InputOptions {
   SizeNames size_names = SizeNames::swept;
 };
 
-/// Whether a file of tensors is what torch::save of C++ writes, a TorchScript module with the attributes `0`, `1`, ...
+/// Whether a file of tensors comes from torch::save of C++: a TorchScript module with the attributes `0`, `1`, ...
 /// Loading it may run code of the file.
 [[nodiscard]] inline bool is_module_of_tensors(const Content& content) { return content.has("constants.pkl"); }
 

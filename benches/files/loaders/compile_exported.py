@@ -27,14 +27,14 @@ def load(case):
 
 
 def writes_to_buffers(program):
-    """Whether calls change what the module holds, as a cache of keys and values."""
+    """Whether calls change the module's tensors, as a cache of keys and values."""
     signature = program.graph_signature
     # Making the program functional shows the writes in place.
     return bool(signature.buffers) and bool(program.run_decompositions({}).graph_signature.buffers_to_mutate)
 
 
 def as_exported(program, manifest, scratch):
-    """The only route: the program stays what it is, with its dynamic dimensions."""
+    """The only route: the program stays as it is, with its dynamic dimensions."""
     import torch
 
     options = manifest["options"]
@@ -67,7 +67,7 @@ def compile_case(case, manifest, scratch):
             "compile_seconds": round(compiled - loaded, 2),
             "package_bytes": size,
         }
-    except Exception as error:  # a program that cannot be compiled is a result, whatever the compiler raised
+    except Exception as error:  # a program that cannot be compiled is a result, for any exception of the compiler
         stage = "load" if program is None else "compile"
         return compile_packages.failure([compile_packages.problem(error, as_exported, stage)])
 

@@ -82,7 +82,7 @@ class Content {
     return (is_elf() && head_.size() >= 20 && head_.substr(18, 2) == std::string_view("\xbe\0", 2)) ||
            head_.starts_with("\x50\xed\x55\xba");
   }
-  /// Whether it is what `torch.save` wrote before it wrote archives, or another pickle.
+  /// Whether it comes from `torch.save` before that wrote archives, or is another pickle.
   [[nodiscard]] bool is_pickle() const { return head_.starts_with("\x80"); }
 
   /// Names of the archive's records, without the name of its outermost folder.
@@ -93,7 +93,7 @@ class Content {
   [[nodiscard]] bool has_below(std::string_view folder) const {
     return std::ranges::any_of(records_, [&](const std::string& name) { return name.starts_with(folder); });
   }
-  /// What stands between `before` and `after` in the names of records: `a` of `models/a.json`; sorted, each once.
+  /// The names between `before` and `after` in the names of records: `a` of `models/a.json`; sorted, each once.
   [[nodiscard]] std::vector<std::string> names_between(std::string_view before, std::string_view after) const {
     std::set<std::string> names;
     for (const auto& record : records_) {
@@ -126,7 +126,7 @@ class Content {
   void require_intact() const {
     for (const auto& record : records_) (void)read(record);
   }
-  /// The archive, for what reads records itself.
+  /// The archive, for code that reads records itself.
   [[nodiscard]] caffe2::serialize::PyTorchStreamReader& reader() const { return *reader_; }
 
   /// Describes the file, for a message that expected another kind.

@@ -1,4 +1,4 @@
-// Exported programs: what torch.export.save writes, run by LibTorch's NativeRT, operator by operator.
+// Exported programs: files of torch.export.save, run by LibTorch's NativeRT, operator by operator.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ namespace pace::benches::loaders {
   return "a call of " + name + ", which is none of ATen's operators and may do anything";
 }
 
-/// What NativeRT says where an operator of a program fails. It has the stack of the C++ code and of the exporting
+/// NativeRT's message where an operator of a program fails. It has the stack of the C++ code and of the exporting
 /// Python program, and the cause in between.
 struct NodeFailure {
   std::string cause;   ///< such as `The size of tensor a (2) must match the size of tensor b (4) ...`
@@ -208,7 +208,7 @@ class ExportedLoader final : public Loader {
     ProgramFacts facts(content, model);
     facts.require_operators();
     const std::string version = facts.torch_version();
-    // What these throw is none of NativeRT's.
+    // Exceptions of these are none of NativeRT's.
     const auto& written = facts.written_buffers();
     std::vector<Buffer> state;
     for (const auto& name : written) state.push_back({name, read_buffer(content, model, name, options.device)});

@@ -204,7 +204,7 @@ class LoadedKernelFile final : public Loaded {
 
 class KernelLoader final : public Loader {
  public:
-  /// `open`: what kernels run on.
+  /// `open`: makes the device that kernels run on.
   explicit KernelLoader(OpenKernelDevice open = open_kernel_device) : open_(std::move(open)) {}
 
   [[nodiscard]] std::string name() const override { return "kernel (a file *.yaml)"; }

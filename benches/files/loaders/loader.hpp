@@ -49,7 +49,7 @@ class BoundCall {
     return none;
   }
   /// Adds the file's buffers with a name in `state` to state(). Calls of another file write to those. A first call that
-  /// wrote the values already there went unnoticed. Throws what bind() throws for such buffers.
+  /// wrote the values already there went unnoticed. Throws as bind() does for such buffers.
   virtual void also_take(const std::vector<Buffer>& /*state*/) {}
 };
 
@@ -100,8 +100,8 @@ class Loader {
   /// Throws InputError or Unsupported, which name the file, where load() would. Finds only errors that show without
   /// running code of the file. The archive itself was looked at before: require_whole().
   virtual void require_loadable(const Content& content, const LoadOptions& options) const = 0;
-  /// The check of inputs by the file's own description, without running its code; empty: it has none. Throws what
-  /// require_loadable() throws.
+  /// The check of inputs by the file's own description, without running its code; empty: it has none. Throws as
+  /// require_loadable() does.
   [[nodiscard]] virtual InputCheck input_check(const Content& /*content*/, const LoadOptions& /*options*/) const {
     return {};
   }

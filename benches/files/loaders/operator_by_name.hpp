@@ -20,7 +20,7 @@
 
 namespace pace::benches::loaders {
 
-/// What stands before the name of an operator in the place of a file.
+/// The prefix of an operator's name in the place of a file.
 inline constexpr std::string_view operator_prefix = "op:";
 
 /// `myops::fused`, `myops::fused.out`, `aten.add.Tensor` as recorded files write it: `myops.fused.default`.

@@ -45,7 +45,7 @@ namespace detail {
   return found == types.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// A constant input of a program. Throws what nlohmann's library throws for another format.
+/// A constant input of a program. Throws as nlohmann's library does for another format.
 [[nodiscard]] inline std::optional<c10::IValue> read_constant(const nlohmann::json& value) {
   if (value.contains("as_none")) return c10::IValue();
   if (value.contains("as_bool")) return c10::IValue(value.at("as_bool").get<bool>());

@@ -77,7 +77,7 @@ class ProgramOfBuffers {
     auto program = parse_json<nlohmann::json>(content.read(changed));
     make_buffers_inputs(program, buffers);
     std::ofstream file(path(), std::ios::binary);
-    // The writer's destructor would throw for what cannot be written.
+    // The writer's destructor would throw for a file that cannot be written.
     caffe2::serialize::PyTorchStreamWriter writer([&](const void* data, std::size_t size) {
       file.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
       return size;

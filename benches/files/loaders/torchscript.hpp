@@ -1,4 +1,4 @@
-// TorchScript files: what torch.jit.save and ScriptModule.save write.
+// TorchScript files, from torch.jit.save and ScriptModule.save.
 #pragma once
 
 #include <algorithm>
@@ -240,7 +240,7 @@ class LoadedScript final : public Loaded {
   } catch (const std::exception& error) {
     const auto* const torch = dynamic_cast<const c10::Error*>(&error);
     std::string text = torch != nullptr ? torch->what_without_backtrace() : error.what();
-    // What follows is where in the file it stands.
+    // The rest is its place in the file.
     while (text.starts_with('\n')) text.erase(0, 1);
     const std::string line = text.substr(0, text.find('\n'));
     const bool lacks_operator = line.find("Unknown builtin op") != std::string::npos;

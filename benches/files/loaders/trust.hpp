@@ -1,4 +1,4 @@
-// Code in files: what would run with the user's rights once a file is loaded, found before anything of it is.
+// Code in files that would run with the user's rights once a file is loaded, found before any of it is.
 #pragma once
 
 #include <algorithm>

@@ -30,8 +30,8 @@ namespace pace::benches::loaders {
 namespace detail {
 
 /// The storage bytes that a tensor needs, by torch.export's description (TensorMeta of its schema). 0 if a size is no
-/// number, or the type is unknown here. Throws what nlohmann's library throws for another format, and Error for sizes
-/// that no tensor has.
+/// number, or the type is unknown here. Throws as nlohmann's library does for another format, and Error for sizes that
+/// no tensor has.
 [[nodiscard]] inline std::uint64_t bytes_needed(const nlohmann::json& meta) {
   const auto dtype = exported_dtype(meta.at("dtype").get<int>());
   const auto &sizes = meta.at("sizes"), &strides = meta.at("strides"), &offset = meta.at("storage_offset");

@@ -103,7 +103,7 @@ namespace detail {
 }  // namespace detail
 
 /// The names of the buffers that a call of the program writes to: in place, or as an output that replaces the buffer.
-/// Throws what nlohmann's library throws for another format.
+/// Throws as nlohmann's library does for another format.
 [[nodiscard]] inline std::vector<std::string> written_buffers(const nlohmann::json& program) {
   const auto& module = program.at("graph_module");
   const auto inputs = detail::inputs_of_buffers(program);

@@ -58,7 +58,7 @@ struct InfoLine {
   return colour && is_slow(info) ? "\033[31m" + line + "\033[39m" : line;
 }
 
-/// What stands before a kernel's line: the benchmark's name, the category's letters, the first ten of the kernel's key.
+/// The beginning of a kernel's line: the benchmark's name, the category's letters, the first ten of the kernel's key.
 [[nodiscard]] inline std::string description(const std::string& benchmark, kernel::Category category,
                                              std::string_view key) {
   return detail::print("%-20s ", benchmark.c_str()) + std::string(kernel::abbreviation(category)) + ' ' +

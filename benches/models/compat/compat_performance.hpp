@@ -21,7 +21,7 @@ namespace pace::benches::models {
       .reset_random_state = [] { benches::aot::reset_rng_state(); }};
 }
 
-/// What two columns of timings come to. `times` of one run in seconds become milliseconds.
+/// The figures of two columns of timings. `times` of one run in seconds become milliseconds.
 [[nodiscard]] inline PerformanceFigures figures_of(const CompatTimings& timings) {
   constexpr double milliseconds = 1000;
   PerformanceFigures figures;

@@ -24,7 +24,7 @@ class BaselineFile {
     for (const char* column : {"name", "speedup"}) (void)table_.require_column(column);
   }
 
-  /// Whether it has results of a model, on whatever device.
+  /// Whether it has results of a model, on any device.
   [[nodiscard]] bool has(const std::string& model) const {
     for (std::size_t i = 0; i < table_.rows.size(); ++i)
       if (table_.text(i, "name") == model) return true;

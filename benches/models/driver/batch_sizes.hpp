@@ -25,7 +25,7 @@ namespace pace::benches::models {
   return std::filesystem::exists(in_benchmarks, ignored) ? in_benchmarks.string() : path;
 }
 
-/// What such a file says, of all its models.
+/// The contents of such a file, for all its models.
 class BatchSizes {
  public:
   static constexpr const char* expected = "lines such as 'resnet18,64'";

@@ -65,7 +65,7 @@ class ExpectedRows {
     return found;
   }
 
-  /// The model, with what else its row differs in from others.
+  /// The model, with the other differences of its row.
   [[nodiscard]] std::string name(std::size_t row) const {
     std::string text = actual_.text(row, "name");
     for (const char* column : distinguishing_) text += ' ' + actual_.text(row, column);

@@ -1,4 +1,4 @@
-// Driver: each model in a process of its own, and a row for each whatever becomes of it.
+// Driver: each model in a process of its own, and a row for each even if that process fails.
 #pragma once
 
 #include <signal.h>

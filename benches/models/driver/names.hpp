@@ -37,7 +37,7 @@ namespace pace::benches::models {
   return mode == Mode::find_batch_size || mode == Mode::operator_inputs;
 }
 
-/// Whether a row's column `accuracy` is what such a run comes to.
+/// Whether a row's column `accuracy` holds the outcome of such a run.
 [[nodiscard]] inline bool has_statuses(Mode mode) { return mode == Mode::accuracy || mode == Mode::batch_invariance; }
 
 /// The back ends that get rows: those asked for but eager, since all are compared with eager. Eager itself if it is the

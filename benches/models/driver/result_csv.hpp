@@ -1,4 +1,4 @@
-// A file of results as torchbench writes it: its header grows with what comes, and each row is there at once.
+// A file of results as torchbench writes it: its header grows with new columns, and each row is there at once.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@ using Columns = std::vector<std::pair<std::string, Cell>>;
 
 namespace detail {
 
-/// A header that has the columns of both: the longer one if it has all of the other, else the first, with what only the
-/// second one has behind it.
+/// A header that has the columns of both. It is the longer one if it has all of the other; else the first, followed by
+/// the columns that only the second has.
 [[nodiscard]] inline std::vector<std::string> merge_headers(std::vector<std::string> first,
                                                             const std::vector<std::string>& second) {
   const auto has = [](const auto& header, const auto& name) { return std::ranges::find(header, name) != header.end(); };

@@ -48,7 +48,7 @@ struct OutputOptions {
   bool disabled = false, raw_timings = false;
 };
 
-/// What becomes of the results of an earlier run under the same names.
+/// The fate of an earlier run's results under the same names.
 enum class EarlierResults {
   kept,
   /// When the first row is written, or the run ends without one: a run that cannot start loses nothing.
@@ -131,8 +131,8 @@ class ResultFiles {
                                               listed(names_of(models)) + "), found none of theirs");
   }
 
-  /// After the last row: where there was none, results of an earlier run are removed now. Throws Error, also for what
-  /// closing the files reports.
+  /// After the last row: where there was none, results of an earlier run are removed now. Throws Error, also for
+  /// failures of closing the files.
   void end() {
     for (auto& [path, claimed] : claimed_) {
       if (claimed.replaces_earlier) {

@@ -24,8 +24,8 @@
 
 namespace pace::benches::models {
 
-/// A row for each back end of a model on the device that the settings name. What goes wrong is a status of a row; it
-/// throws InputError for what makes no sense.
+/// A row for each back end of a model on the device that the settings name. A failure is a status of a row; it throws
+/// InputError for settings that make no sense.
 using RunModel =
     std::function<std::vector<Row>(const std::string& model, const Settings&, const Config&, std::ostream& log)>;
 

@@ -32,7 +32,7 @@ struct Selection {
   bool fast = false, no_skip = false;
 };
 
-/// What would be run but for the YAML file, with the sections that say so.
+/// The models that would run but for the YAML file, with the sections that say so.
 struct Skipped {
   std::string model;
   std::string device;  ///< the one that it is not run on; empty: any
@@ -179,8 +179,8 @@ class SelectedNames {
 }
 
 /// Models are sorted by name and sliced into partitions before filters are applied, so that every partition is the same
-/// whatever is asked for. Throws InputError for a missing partition, and for a filter or exclusion that matches no
-/// model. Throws it if no model is left, or if all that are left are skipped on every device. A partition may be empty.
+/// for any filter. Throws InputError for a missing partition, and for a filter or exclusion that matches no model.
+/// Throws it if no model is left, or if all that are left are skipped on every device. A partition may be empty.
 [[nodiscard]] inline Chosen select_models(const std::vector<KnownModel>& all, const Selection& selection,
                                           const Config& config, const Settings& settings,
                                           const std::vector<std::string>& devices) {

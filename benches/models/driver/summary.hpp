@@ -72,7 +72,7 @@ inline constexpr std::array<std::string_view, 6> columns_without_mean{"interval_
   return text + " [" + format_fixed(mean.low, 2) + "x, " + format_fixed(mean.high, 2) + "x]";
 }
 
-/// What follows a column's name; empty where there is nothing to say of it.
+/// The text after a column's name; empty where there is nothing to say of it.
 [[nodiscard]] inline std::string summary_of(const report::CsvTable& table, const std::string& column, bool compat) {
   if (is_one_of(columns_of_keys, column) || table.rows.empty()) return {};
   if (!compat && is_one_of(columns_without_mean, column)) return {};

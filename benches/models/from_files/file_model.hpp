@@ -174,7 +174,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
 
  private:
   struct Bound {
-    std::shared_ptr<loaders::Loaded> loaded;  // what `call` refers to; null: nothing
+    std::shared_ptr<loaders::Loaded> loaded;  // the object that `call` refers to; null: none
     std::shared_ptr<loaders::BoundCall> call;
 
     [[nodiscard]] c10::IValue operator()(const torch::jit::Stack& inputs) const {
@@ -326,7 +326,7 @@ class FileModel : public std::enable_shared_from_this<FileModel> {
   std::optional<BatchedInputs> inputs_;
   std::optional<loaders::ProgramFacts> facts_;
   BatchRange batches_;
-  /// The size of an exported program's batch, the argument that has it first, and what that one has to be.
+  /// The size of an exported program's batch, the argument that has it first, and the expected text of that one.
   std::string batch_expression_, batch_argument_, expected_batch_;
   bool has_unknown_batches_ = false;
 };

@@ -30,7 +30,7 @@ struct AccuracyStatus {
   bool eager_ran = true;
 };
 
-/// The run of one model in accuracy mode: what eager answers, and then each back end's status.
+/// The run of one model in accuracy mode: eager's answers, and then each back end's status.
 class AccuracyRun {
  public:
   /// `entry` and the lists must outlive it; `base` is in the precision asked for.
@@ -107,7 +107,7 @@ class AccuracyRun {
   void take_float64_reference(const Instance& base) {
     Failed failed;
     reference_ = attempt(failed, [&] {
-      // A model that was cast has lost what float64 would keep: made anew, it has not.
+      // A cast model has lost digits that float64 would keep; a new one has not.
       auto options = plan_.instance;
       options.cast = at::kDouble;
       options.autocast = std::nullopt;
@@ -151,7 +151,7 @@ class AccuracyRun {
     options.multipliers =
         settings_.generation == Generation::v2_6 ? check::MultiplierSet::v2_6 : check::MultiplierSet::newest;
     options.log = [this](const std::string& reason) {
-      // The first is the tensor's own; what follows says where it is.
+      // The first is the tensor's own; the next ones say where it is.
       if (last_reason_.empty())
         last_reason_ = reason;
       else if (last_reason_.size() < 300)

@@ -42,13 +42,13 @@ struct Runnable {
   /// The same tensors must be given again and again, since it remembers their addresses; and gradients must stay where
   /// they are.
   bool fixed_addresses = false;
-  /// What compiling took, if this process did that.
+  /// The times of compiling, if this process did that.
   std::optional<benches::aot::CompileTimes> compiling = {};
   double load_seconds = 0;
   /// Memory of a captured graph, at most at once while it was captured, in 1e9 bytes: calls take no more, and nothing
   /// else can have it.
   double captured_gigabytes = 0;
-  /// Operators that were traced, and whether backward and CUDA graph are captured: what dynamo's counters would tell.
+  /// Operators that were traced, and whether backward and CUDA graph are captured, in the place of dynamo's counters.
   std::int64_t calls_captured = 0;
   bool captured = false, backward_captured = false, compiled = false;
   /// The batches that it takes. Compilers take a one for a constant.
@@ -72,7 +72,7 @@ struct ModelBackend {
 
 namespace detail {
 
-/// Runs that compare what steps answer have the predictions, too; others spare back ends the outputs.
+/// Runs that compare the answers of steps have the predictions, too; others spare back ends the outputs.
 [[nodiscard]] inline StepAnswer answer_of(const MakeOptions& options) {
   const Mode mode = options.settings == nullptr ? Mode::performance : options.settings->mode;
   return mode == Mode::accuracy || mode == Mode::tolerance ? StepAnswer::loss_and_predictions : StepAnswer::loss;
@@ -242,8 +242,8 @@ struct PackageSource {
   return made;
 }
 
-/// What `make` makes, in CUDA graphs. Captures now, on the instance's own inputs. Then the first call changes nothing
-/// that a count could find.
+/// The step that `make` makes, in CUDA graphs. Captures now, on the instance's own inputs. Then the first call changes
+/// nothing that a count could find.
 [[nodiscard]] inline Runnable make_captured(Runnable (*make)(Instance, const MakeOptions&), Instance instance,
                                             const MakeOptions& options) {
   const c10::Device device = instance.options.device;
@@ -267,7 +267,7 @@ struct PackageSource {
 
 }  // namespace detail
 
-/// All that there are: `built_in_backends`, and whatever a program adds.
+/// All back ends: `built_in_backends`, and those that a program adds.
 [[nodiscard]] inline std::vector<ModelBackend>& model_backends() {
   const auto captured = [](Runnable (*make)(Instance, const MakeOptions&)) {
     return [make](Instance instance, const MakeOptions& options) {

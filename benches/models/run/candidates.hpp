@@ -34,7 +34,7 @@ struct Candidate {
 
 namespace detail {
 
-/// Calls `work`, which is on behalf of a candidate. What goes wrong is the candidate's status: `OOM`, or `otherwise`.
+/// Calls `work`, which is on behalf of a candidate. A failure is the candidate's status: `OOM`, or `otherwise`.
 inline void work_for(Candidate& candidate, const std::string& otherwise, FunctionRef<void()> work) {
   try {
     work();
@@ -47,7 +47,7 @@ inline void work_for(Candidate& candidate, const std::string& otherwise, Functio
 
 }  // namespace detail
 
-/// Makes a back end of an instance with the values of `from`. What goes wrong is its status: `OOM`, `fail_to_run`.
+/// Makes a back end of an instance with the values of `from`. A failure is its status: `OOM`, `fail_to_run`.
 [[nodiscard]] inline Candidate make_candidate(const std::string& name, const Instance& from, const RunPlan& plan,
                                               const Settings& settings) {
   Candidate candidate{.name = name};
@@ -63,7 +63,7 @@ inline void work_for(Candidate& candidate, const std::string& otherwise, Functio
   return candidate;
 }
 
-/// See add_optimizer(). What goes wrong is the candidate's status, as in make_candidate().
+/// See add_optimizer(). A failure is the candidate's status, as in make_candidate().
 inline void add_optimizer(Candidate& candidate, const Config& config, const Settings& settings, double rate) {
   if (!candidate.usable()) return;
   detail::work_for(candidate, "fail_to_run", [&] { add_optimizer(*candidate.iterating, config, settings, rate); });
@@ -78,8 +78,8 @@ inline void add_optimizer(Candidate& candidate, const Config& config, const Sett
   return bytes;
 }
 
-/// torchbench's warm-up: so many iterations from the instance's own inputs. What goes wrong is the status
-/// `warmup_failed`, or `OOM`.
+/// torchbench's warm-up: so many iterations from the instance's own inputs. A failure is the status `warmup_failed`, or
+/// `OOM`.
 inline void warm_up_candidate(Candidate& candidate, const Settings& settings) {
   if (!candidate.usable()) return;
   const auto& instance = candidate.iterating->runnable.instance;

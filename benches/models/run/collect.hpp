@@ -1,4 +1,4 @@
-// What PyTorch's benchmark programs make of outputs: a loss, and everything that two runs are compared by.
+// The values that PyTorch's benchmark programs take from outputs: a loss, and everything that two runs are compared by.
 #pragma once
 
 #include <string>

@@ -29,10 +29,10 @@
 
 namespace pace::benches::models {
 
-/// What rows of run_model with the same settings will open: compiled packages and exported programs.
+/// The files that rows of run_model with the same settings will open: compiled packages and exported programs.
 class PackageSet {
  public:
-  /// Makes the model and traces it. What cannot be is told to `log`.
+  /// Makes the model and traces it. `log` is told of a model that cannot be made or traced.
   void add(const ModelEntry& entry, const Settings& settings, const Config& config, std::ostream& log) {
     try {
       const RunPlan plan = plan_run(entry, settings, config);
@@ -77,9 +77,9 @@ class PackageSet {
     }
   }
 
-  /// Into `directory`, one of `--packages` from then on; empty: to where they are looked for in any case. What cannot
-  /// be compiled is told to `log`; for each package that was compiled now `take` gets a row with what that took. Throws
-  /// Unsupported where there is nothing to compile with.
+  /// Into `directory`, one of `--packages` from then on; empty: to where they are looked for in any case. `log` is told
+  /// of packages that cannot be compiled; for each package that was compiled now `take` gets a row with its cost.
+  /// Throws Unsupported where there is nothing to compile with.
   void compile(const std::filesystem::path& directory, const std::function<void(const Row&)>& take, std::ostream& log) {
     for (Other& other : others_) compile(other, directory, take, log);
     for (Group& group : groups_) {

@@ -92,7 +92,7 @@ class TracedUpdate {
   aot::Traced traced_;
 };
 
-/// An optimiser's step that a package makes, and what compiling it took.
+/// An optimiser's step as a package, and the cost of compiling it.
 struct CompiledUpdate {
   std::function<void()> step;
   /// Nothing where it was found compiled.

@@ -112,7 +112,7 @@ inline void require_usable_input(const std::string& which, const c10::IValue& in
 
 }  // namespace detail
 
-/// Equal for equal options. Throws InputError for a batch size below 1, and whatever making the model throws.
+/// Equal for equal options. Throws InputError for a batch size below 1, and as making the model does.
 [[nodiscard]] inline Instance make_instance(const ModelEntry& entry, const InstanceOptions& options) {
   Instance instance = detail::make_raw(entry, options);
   detail::convert(*instance.model.module, options);

@@ -103,7 +103,7 @@ inline void zero_all_gradients(Runnable& runnable) {
 
 }  // namespace detail
 
-/// What follows a backward: gradients are unscaled, the optimiser makes its step unless one of them is not finite.
+/// The steps after a backward: gradients are unscaled, the optimiser makes its step unless one of them is not finite.
 inline void update_parameters(const std::vector<at::Tensor>& parameters, const std::function<void()>& update,
                               GradScaler* scaler) {
   const bool finite = scaler == nullptr || scaler->unscale(parameters);

@@ -24,7 +24,7 @@ class MemoryFraction {
     if (!limits_) return;
     if (!device.is_cuda()) throw InputError({}, "a memory fraction is one of a GPU's memory; expected --device cuda");
 #ifdef PACE_CUDA
-    // The allocator would hand out an earlier run's memory whatever the limit.
+    // The allocator would hand out an earlier run's memory beyond the limit.
     c10::cuda::CUDACachingAllocator::emptyCache();
     c10::cuda::CUDACachingAllocator::setMemoryFraction(fraction, device.index());
 #else

@@ -1,4 +1,4 @@
-// ModelRun: what all modes of a run know, and the rows of back ends that have no figures.
+// ModelRun: the common facts of all modes of a run, and the rows of back ends that have no figures.
 #pragma once
 
 #include <ostream>

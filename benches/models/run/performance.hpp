@@ -28,7 +28,7 @@
 
 namespace pace::benches::models {
 
-/// How far answers may be from eager's, as whole vectors: what kernels that sum in another order make of a deep
+/// How far answers may be from eager's, as whole vectors. It allows for kernels that sum in another order in a deep
 /// network. The accuracy run shows more. In half precision other values are the given ones times a factor: on values
 /// that a network was not made for, its last digits decide which units are active.
 [[nodiscard]] inline check::CheckOptions performance_check(const InstanceOptions& options) {
@@ -125,7 +125,7 @@ inline void add_implementation(Comparison<torch::jit::Stack>& comparison, const 
     add(compared_call(runnable, schedule));
 }
 
-/// What torchbench's randomize_input makes, in the memory of `inputs`.
+/// The values of torchbench's randomize_input, in the memory of `inputs`.
 inline void randomize_in_place(const torch::jit::Stack& inputs) {
   const at::NoGradGuard values_alone;
   const auto values = randomized(inputs);

@@ -23,7 +23,7 @@ struct PerformanceFigures {
   double speedup = 0;
   /// Milliseconds of one iteration; under --compat of one run of --iterations-per-run.
   double abs_latency = 0, eager_latency = 0;
-  /// Seconds: the warm-up with what making the back end took, less eager's warm-up.
+  /// Seconds: the warm-up with the making of the back end, less eager's warm-up.
   double compilation_latency = 0;
   double eager_peak_gigabytes = 0, peak_gigabytes = 0;
   std::optional<Interval<double>> interval = {};
@@ -33,7 +33,7 @@ struct PerformanceFigures {
   double forward_speedup = 0, backward_speedup = 0, update_speedup = 0;
   double compile_seconds = 0, load_seconds = 0;
   double p_value = 1;
-  /// `pass`, or what went wrong: `fail_to_run`, `warmup_failed`, `OOM`, `fail_accuracy`, ...
+  /// `pass`, or the failure: `fail_to_run`, `warmup_failed`, `OOM`, `fail_accuracy`, ...
   std::string status = "pass";
 };
 
@@ -46,7 +46,7 @@ struct PerformanceFigures {
           {"compile_seconds", times.whole}};
 }
 
-/// `runnable`: null where none could be made. What dynamo counts is 1 or 0 here: a model is one graph, captured or not.
+/// `runnable`: null where none could be made. Dynamo's counts are 1 or 0 here: a model is one graph, captured or not.
 /// Under `compat` torchbench's places for graph breaks and skipped CUDA graphs are filled with zeros; else there are no
 /// such columns, for nothing here counts any.
 inline void fill_performance(Row& row, const PerformanceFigures& figures, const Runnable* runnable, bool compat) {

@@ -14,7 +14,7 @@
 namespace pace::benches::models {
 
 struct ChosenPrecision {
-  /// What parameters and floating inputs are cast to; none: they stay as they were made.
+  /// The type that parameters and floating inputs are cast to; none: they stay as they were made.
   std::optional<at::ScalarType> cast = {};
   /// The type of autocast around forward and loss; none: there is none.
   std::optional<at::ScalarType> autocast = {};

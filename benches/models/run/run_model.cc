@@ -34,16 +34,16 @@ namespace pace::benches::models {
 namespace detail {
 namespace {
 
-/// Sets what products and convolutions of float32 may be computed in on a GPU. torchbench.py allows TF32 in products
-/// when it starts; huggingface.py and timm_models.py leave LibTorch's default, which has it in cuDNN alone. What makes
-/// a run deterministic takes it back.
+/// Sets the types that products and convolutions of float32 may be computed in on a GPU. torchbench.py allows TF32 in
+/// products when it starts; huggingface.py and timm_models.py leave LibTorch's default, which has it in cuDNN alone.
+/// The code that makes a run deterministic takes it back.
 void set_tf32(const std::string& tf32, Suite suite) {
   auto& context = at::globalContext();
   if (tf32 != "default") context.setAllowTF32CuDNN(tf32 == "on");
   context.setAllowTF32CuBLAS(tf32 == "default" ? suite == Suite::torchbench || suite == Suite::own : tf32 == "on");
 }
 
-/// Extras of all that runs; what goes wrong there is printed and fails no row.
+/// Extras of all the runs; a failure there is printed and fails no row.
 void run_extras(const ModelRun& run, std::vector<Candidate*> candidates) {
   const auto& settings = run.settings;
   for (Candidate* candidate : candidates) {

@@ -108,7 +108,7 @@ class BatchSchedule {
     all.emplace_back(at::zeros({1}, at::kLong));
     return all;
   }
-  /// The batch that a call with such operands takes. What checks draw for the number counts modulo the batches.
+  /// The batch that a call with such operands takes. Numbers that checks draw count modulo the batches.
   [[nodiscard]] torch::jit::Stack chosen(const torch::jit::Stack& operands) const {
     const auto count = static_cast<std::int64_t>(batches_.size());
     const std::int64_t number = *operands.back().toTensor().const_data_ptr<std::int64_t>() % count;

@@ -39,8 +39,8 @@ namespace pace::benches::models {
 enum class MemoryFigure {
   /// Peak of the memory that was requested in this scope from LibTorch's allocator of the device.
   peak,
-  /// On a CPU as torchbench has it: the resident memory of the whole process at the end, which is no peak, and has what
-  /// other back ends hold in it. On a GPU the peak.
+  /// On a CPU as torchbench has it: the resident memory of the whole process at the end, which is no peak, and includes
+  /// memory of other back ends. On a GPU the peak.
   resident_on_cpu
 };
 
@@ -77,8 +77,8 @@ class CpuMemory final : public c10::MemoryReportingInfoBase {
 }  // namespace detail
 
 /// Memory in the course of a scope: of allocations by its thread, and by threads that get this thread's state from
-/// LibTorch. Models that only stand by, and what ran before, do not count. Nor does memory that libraries such as
-/// oneDNN take from the system themselves.
+/// LibTorch. Models that only stand by, and earlier work, do not count. Nor does memory that libraries such as oneDNN
+/// take from the system themselves.
 class PeakMemory {
  public:
   explicit PeakMemory(c10::Device device, MemoryFigure figure = MemoryFigure::peak) : device_(device), figure_(figure) {

@@ -17,7 +17,7 @@ struct Sizes {
 };
 
 struct EncoderLayer : torch::nn::Module {
-  /// Only BERT drops from what attention gives.
+  /// Only BERT drops from the output of attention.
   EncoderLayer(const Sizes& sizes, bool drop_attended)
       : heads(sizes.heads),
         drop_attended(drop_attended),
@@ -81,7 +81,7 @@ struct MaskedLanguageModel : torch::nn::Module {
 /// A small one has 2 layers of 2 heads.
 auto masked(std::int64_t layers, bool bert) {
   return [=](bool small, const TextSizes& text) {
-    // Positions are known up to 512, whatever the text's length.
+    // Positions are known up to 512, for a text of any length.
     return std::make_shared<MaskedLanguageModel>(
         small ? Sizes{text.vocabulary, text.length, 2, 32, 2} : Sizes{text.vocabulary, 512, layers, 768, 12}, bert);
   };

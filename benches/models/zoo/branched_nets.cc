@@ -23,7 +23,7 @@ struct NormConv : torch::nn::Module {
   torch::nn::Conv2d conv;
 };
 
-/// What comes in, and `growth` more channels.
+/// The input, and `growth` more channels.
 struct DenseLayer : torch::nn::Module {
   DenseLayer(std::int64_t in, std::int64_t growth)
       : narrow(register_module("narrow", std::make_shared<NormConv>(in, 4 * growth, 1))),

@@ -1,4 +1,4 @@
-// What convolutional networks are made of: convolution, batch norm and activation as one; channel attention; weights.
+// Building blocks of convolutional networks: convolution, batch norm and activation as one; channel attention; weights.
 #pragma once
 
 #include <cstdint>
@@ -81,7 +81,8 @@ struct ConvNorm : torch::nn::Module {
   Activation activation;
 };
 
-/// Scales each channel by what all channels' averages say of it (squeeze and excitation, Hu et al., CVPR 2018).
+/// Scales each channel by a factor that follows from all channels' averages (squeeze and excitation, Hu et al., CVPR
+/// 2018).
 struct SqueezeExcite : torch::nn::Module {
   SqueezeExcite(std::int64_t channels, std::int64_t squeezed, Activation inner, Activation gate)
       : reduce(register_module("reduce", biased(channels, squeezed, 1))),

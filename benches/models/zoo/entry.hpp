@@ -1,4 +1,4 @@
-// What registers a network of the zoo: its names and numbers, and how its inputs are drawn.
+// Functions that register a network of the zoo: its names and numbers, and how its inputs are drawn.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ struct BatchSizes {
 /// Sizes of one image: channels, height, width.
 struct ImageSizes {
   std::vector<std::int64_t> published = {3, 224, 224}, small = {3, 64, 64};
-  /// What `settle` uses instead of the published one. The more of an image is padding, the smaller are its values: much
+  /// `settle` uses it instead of the published one. The more of an image is padding, the smaller are its values: much
   /// smaller images would not do.
   std::vector<std::int64_t> settling = published;
 };

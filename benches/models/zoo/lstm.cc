@@ -32,7 +32,7 @@ struct LstmLanguageModel : torch::nn::Module {
     // From a tensor, not from sizes: those would be constants of a trace. A state is as wide as a word.
     const at::Tensor state =
         at::zeros_like(embedded.select(1, 0), {}, at::MemoryFormat::Contiguous).unsqueeze(0).repeat({depth, 1, 1});
-    // cuDNN has no backward of a layer in eval mode; what matters of that mode is that nothing is dropped.
+    // cuDNN has no backward of a layer in eval mode. The only effect of that mode here is that nothing is dropped.
     lstm->train(is_training() || (embedded.is_cuda() && at::GradMode::is_enabled()));
     lstm->options.dropout(is_training() ? dropped : 0);
     const at::Tensor read = std::get<0>(lstm->forward(embedded, std::make_tuple(state, state)));

@@ -1,4 +1,4 @@
-// What transformers are made of: attention by heads, a feed-forward pair, the loss of a language model.
+// Building blocks of transformers: attention by heads, a feed-forward pair, the loss of a language model.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ struct FeedForward : torch::nn::Module {
     return narrow->forward(at::gelu(widen->forward(x), approximate));
   }
 
-  /// `none` is by erf, `tanh` what GPT-2 uses.
+  /// `none` is by erf, `tanh` is GPT-2's.
   std::string approximate = "none";
   torch::nn::Linear widen, narrow;
 };

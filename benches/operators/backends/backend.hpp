@@ -66,7 +66,7 @@ class Backend {
   [[nodiscard]] virtual bool reuses_outputs() const { return false; }
 };
 
-/// What back ends may be made with.
+/// The options of back ends.
 struct BackendOptions {
   benches::aot::PackageOptions packages{};
   /// Each one a back end `aot_inductor[NAME]` more (see find_inductor_config).

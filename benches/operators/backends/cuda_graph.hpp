@@ -1,4 +1,5 @@
-// Back ends `cuda_graph`, `torchscript_cuda_graph`, `aot_inductor_cuda_graph`: what another one does, as a CUDA graph.
+// Back ends `cuda_graph`, `torchscript_cuda_graph`, `aot_inductor_cuda_graph`: another back end's work, as a CUDA
+// graph.
 #pragma once
 
 #include <memory>
@@ -47,8 +48,8 @@ class CudaGraphBackend final : public Backend {
   [[nodiscard]] bool is_differentiable() const override { return false; }
   [[nodiscard]] bool reuses_outputs() const override { return true; }
 
-  /// Throws `Unsupported` for calls that are not on a GPU, or that `inner` refuses. What cannot be captured says so in
-  /// its first call.
+  /// Throws `Unsupported` for calls that are not on a GPU, or that `inner` refuses. A call that cannot be captured says
+  /// so when it first runs.
   [[nodiscard]] std::unique_ptr<Executable> prepare(const OperatorCall& call) override {
     if (call.tensors().empty() || !call.tensors().front().is_cuda())
       throw Unsupported("a CUDA graph holds what a GPU does; the operands of " + call.name() + " are not on one");

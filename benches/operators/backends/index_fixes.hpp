@@ -243,7 +243,7 @@ inline void fix_ascending_rows(const OperatorCall& call) {
   return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-/// What makes the indices of an operator valid.
+/// Makes the indices of an operator valid.
 struct IndexFix {
   void (*apply)(const OperatorCall&);
   /// The arguments that it gives values, if they are integers.

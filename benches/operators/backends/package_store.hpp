@@ -59,7 +59,7 @@ class PackageStore {
     return call.tensors().empty() ? c10::Device(c10::kCPU) : call.tensors().front().device();
   }
 
-  /// The call must outlive what this returns.
+  /// The call must outlive the result.
   [[nodiscard]] benches::aot::PackageCase describe(const OperatorCall& call) const {
     return {key(call), call.name(), call.signature(), device(call), [&call](const std::filesystem::path& script) {
               nlohmann::json tensors = nlohmann::json::array();

@@ -117,7 +117,7 @@ inline void insert_call(torch::jit::Graph& graph, const OperatorCall& call) {
   return symbol;
 }
 
-/// Returns a graph that runs `forward`, the graph of a method, in a loop and consumes what each iteration returns. Its
+/// Returns a graph that runs `forward`, the graph of a method, in a loop and consumes the result of each iteration. Its
 /// inputs are the module, a number of iterations, and the other inputs of `forward`.
 [[nodiscard]] inline std::shared_ptr<torch::jit::Graph> looped(torch::jit::Graph& forward) {
   auto graph = std::make_shared<torch::jit::Graph>();
@@ -178,7 +178,7 @@ class TorchScriptExecutable final : public Executable {
     return returns_nothing_ ? c10::IValue() : std::move(stack_.front());
   }
 
-  /// By one loop of TorchScript, which consumes what each iteration returns. A call that reshapes its operand needs
+  /// By one loop of TorchScript, which consumes the result of each iteration. A call that reshapes its operand needs
   /// another view of it in each iteration, so that it is run one by one.
   void repeat(const std::vector<at::Tensor>& tensors, std::int64_t iterations) override {
     if (reshapes_input_) return Executable::repeat(tensors, iterations);

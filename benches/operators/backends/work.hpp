@@ -20,7 +20,7 @@
 
 namespace pace::benches::operators {
 
-/// Work of one call, whatever implements it.
+/// Work of one call, for any implementation.
 struct CallWork {
   double read = 0;     ///< bytes of the operands, each byte once
   double written = 0;  ///< bytes of the results, and of the operands that are written to
@@ -57,8 +57,8 @@ class WorkFormulas {
   /// Products: as torch.utils.flop_counter counts them (mm_flop, addmm_flop, bmm_flop, baddbmm_flop, conv_flop_count,
   /// sdpa_flop_count, sdpa_backward_flop_count). Norms: as fvcore's norm_flop_counter and batchnorm_flop_jit
   /// (fvcore/nn/jit_handles.py). Softmax and its backward: an operation for each of the five steps over each element.
-  /// Reductions: one for each element that is read; pointwise operators, whatever they compute: one for each element
-  /// that is written. The latter two are recognised by LibTorch's own tags.
+  /// Reductions: one for each element that is read. Pointwise operators of any kind: one for each element that is
+  /// written. The latter two are recognised by LibTorch's own tags.
   [[nodiscard]] std::optional<double> flops(double result_bytes) const {
     const auto is_floating = [](const at::Tensor& each) { return each.is_floating_point() || each.is_complex(); };
     if (std::ranges::none_of(call_.tensors(), is_floating)) return std::nullopt;
@@ -78,7 +78,7 @@ class WorkFormulas {
   /// Whether each byte of every operand must be read, and each byte of the results written.
   [[nodiscard]] bool moves_all() const {
     if (call_.tensors().empty()) return false;
-    // What fills tensors reads nothing of them.
+    // Operators that fill tensors read nothing of them.
     if (base_.starts_with("fill") || base_.starts_with("zero") || base_.starts_with("new_") ||
         base_.ends_with("_like") || base_.starts_with("bernoulli") || base_.starts_with("random"))
       return false;

@@ -43,7 +43,7 @@ struct Mismatch {
   return "a " + value.tagKind();
 }
 
-/// A number where a Tensor is asked for: what Python's `tensor + 2` passes. The "wrapped number" mark keeps it from
+/// A number in the place of a Tensor: Python's `tensor + 2` passes one. The "wrapped number" mark keeps it from
 /// promoting the other operand's dtype.
 [[nodiscard]] inline at::Tensor wrapped_number(const c10::IValue& number) {
   const at::Scalar scalar = number.toScalar();

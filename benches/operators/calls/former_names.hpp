@@ -52,7 +52,7 @@ inline constexpr Renamed renamed[] = {
   inputs::Inputs inputs;
   inputs.args = {grad, argument_of(former, 1, "output_size"), argument_of(former, 2, "input_size")};
   if (inputs.args[1].isNone() && grad.isTensor() && grad.toTensor().dim() > 2) {
-    inputs.args[1] = grad.toTensor().sizes().slice(2).vec();  // what came out of the forward
+    inputs.args[1] = grad.toTensor().sizes().slice(2).vec();  // the output of the forward
   }
   if (aligns) inputs.args.push_back(argument_of(former, 3, "align_corners"));
   if (const std::optional<std::vector<c10::IValue>> each = elements(scales)) {

@@ -1,4 +1,4 @@
-// Refuses what does not fit in memory before it is allocated: the kernel kills a process that finds out later.
+// Refuses inputs that do not fit in memory before they are allocated: the kernel kills a process that finds out later.
 #pragma once
 
 #include <cstdint>

@@ -111,7 +111,7 @@ inline constexpr const char* differences_of_execution_times =
 /// pass, its backward passes, or both. Nothing is compared or judged.
 class ExecutionTimes {
  public:
-  /// What happened.
+  /// The outcome.
   struct Summary {
     std::size_t tests = 0;    ///< with a line of execution time
     std::size_t errors = 0;   ///< that failed
@@ -139,9 +139,9 @@ class ExecutionTimes {
     err_ << "--compat: " << differences_of_execution_times << std::endl;
   }
 
-  /// Times every selected call under the caller's grad mode, and publishes each by run_context() as a Result; what that
-  /// recollects is neither timed nor printed again. A backward pass that an operator does not have is no result. Throws
-  /// DeviceLost; there is a result for it, too.
+  /// Times every selected call under the caller's grad mode, and publishes each by run_context() as a Result. Results
+  /// that run_context() recollects are neither timed nor printed again. A backward pass that an operator does not have
+  /// is no result. Throws DeviceLost; there is a result for it, too.
   [[nodiscard]] Summary run(const std::vector<Selected>& selection) {
     for (const auto& selected : selection)
       for (std::size_t offset = 0; offset < selected.samples.size(); ++offset) {
@@ -191,7 +191,7 @@ class ExecutionTimes {
         publish(std::move(result));  // a listener may begin a fresh process
         throw;                       // in this one nothing can follow
       } catch (const NoBackward& error) {
-        // The first one says what LibTorch has; what another one cannot do beside it is a fault of its own.
+        // The first one shows the limits of LibTorch; a failure of another one beside it is a fault of its own.
         if (i == 0) {
           summary_.skipped += backends_.size();
           err_ << "Skipping " << name << ": " << error.what() << std::endl;

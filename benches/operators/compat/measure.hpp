@@ -95,7 +95,7 @@ struct Measured {
   activity()->running(0);
   const c10::IValue expected = models.at(0)->run(tensors);
   result.mismatches.resize(models.size(), false);
-  // What operators leave uninitialised is not compared, neither here nor by pace's own flow.
+  // Values that operators leave uninitialised are not compared, neither here nor by pace's own flow.
   if (options.accuracy_checking && !benches::operators::result_is_uninitialised(op))
     result.mismatches = detail::check_accuracy(op, models, tensors, expected, out, err);
   const std::size_t repeats = options.accuracy_checking ? 1 : options.repeats;

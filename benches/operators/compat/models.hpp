@@ -17,12 +17,12 @@ struct Model {
   benches::operators::Backend* backend = nullptr;
   /// In output: `inductor`, the name of a configuration, `nvfuser`; eager's is never asked for.
   std::string name;
-  /// The Inductor configuration as Python prints it; empty for what Inductor does not compile.
+  /// The Inductor configuration as Python prints it; empty where Inductor does not compile.
   std::string config;
 };
 
-/// The models of a generation on a device. Throws InputError if a back end is not registered. `err` is told what
-/// stands in for nvFuser.
+/// The models of a generation on a device. Throws InputError if a back end is not registered. `err` is told of the
+/// stand-in for nvFuser.
 [[nodiscard]] inline std::vector<Model> models(const CompatOptions& options, Generation generation,
                                                const benches::operators::BackendRegistry& registry, std::ostream& err) {
   const bool gpu = on_gpu(options), graphs = gpu && generation == Generation::old;

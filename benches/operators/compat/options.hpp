@@ -1,4 +1,4 @@
-// Options of the two compatible flows, and what PyTorch's operatorbench asserts of them.
+// Options of the two compatible flows, and the assertions of PyTorch's operatorbench on them.
 #pragma once
 
 #include <algorithm>

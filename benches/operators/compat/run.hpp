@@ -47,7 +47,7 @@
 
 namespace pace::benches::operators::compat {
 
-/// What happened. The originals end well whatever happens, so this is for the caller alone.
+/// The outcome. The originals always end well, so this is for the caller alone.
 struct Summary {
   std::size_t operators = 0;   ///< with a line of results
   std::size_t samples = 0;     ///< measured
@@ -147,7 +147,7 @@ class Flow {
            benches::operators::skip_operator(op, options_.has_implementation).skip;
   }
 
-  /// Whether an earlier process of this run, or an earlier run, has begun what this one does.
+  /// Whether an earlier process of this run, or an earlier run, has begun this work.
   [[nodiscard]] bool goes_on() const {
     for (const auto& selected : wanted_)
       if (!selected.samples.empty() && !is_left_out(selected.op->name)) return is_known(case_name(selected, 0));
@@ -189,7 +189,7 @@ class Flow {
     share_out(timer_.now().count() - start, batch, samples);
   }
 
-  /// In proportion to what each took by itself; where no back end knows that, in equal parts.
+  /// In proportion to the time that each took by itself; where no back end knows that, in equal parts.
   void share_out(double seconds, const std::vector<const benches::operators::OperatorCall*>& calls,
                  const std::vector<const corpus::Sample*>& samples) {
     std::vector<double> weights(calls.size(), 0);
@@ -246,7 +246,7 @@ class Flow {
   /// The results of one operator so far.
   struct Progress {
     SampleTimes times;
-    /// What belongs to the operator and passed before its clock was started: compiling, earlier processes.
+    /// Time of the operator that passed before its clock was started: compiling, earlier processes.
     double seconds_elsewhere = 0;
     std::optional<OperatorTrace> trace;
   };

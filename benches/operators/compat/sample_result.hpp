@@ -1,4 +1,5 @@
-// A sample of a compatible flow as a Result: what result files hold of it, and a process that goes on reads again.
+// A sample of a compatible flow as a Result, with the fields that result files hold and that a process that goes on
+// reads again.
 #pragma once
 
 #include <cmath>

@@ -20,7 +20,7 @@ c10::IValue to_ivalue(Pass pass) {
 }
 c10::IValue to_ivalue(State state) { return tuple(std::get<0>(state), std::get<1>(state)); }
 
-/// What every model here has, but for the forward.
+/// The parts of every model here, but for the forward.
 ModelDef model_of(const LstmData& data, const Sizes& sizes) {
   ModelDef model;
   model.inputs = {data.x, data.hx, data.cx};
@@ -30,7 +30,7 @@ ModelDef model_of(const LstmData& data, const Sizes& sizes) {
   return model;
 }
 
-/// `weights`: what both the plain `loop` and the script's function `name` take after x, hx and cx.
+/// `weights`: the arguments of both the plain `loop` and the script's function `name` after x, hx and cx.
 template <class Loop, class LoopWeights>
 void set_forward(Step& step, Form form, Loop loop, LoopWeights weights, const char* name, Stack script_weights) {
   if (form == Form::scripted) {

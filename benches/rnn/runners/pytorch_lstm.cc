@@ -16,8 +16,8 @@ namespace {
 struct PytorchLstm {
   double dropout = 0;       ///< between layers
   bool cudnn = true;        ///< whether cuDNN may be used
-  bool last_state = false;  ///< answers (hy, cy) of the last step alone, [batch, hidden], and goes back from hy: what
-                            ///< the simple loop is compared with
+  bool last_state = false;  ///< answers (hy, cy) of the last step alone, [batch, hidden], and goes back from hy: the
+                            ///< reference of the simple loop
 };
 
 /// torch::nn::LSTM.
@@ -108,7 +108,7 @@ const Registered aten_simple({.name = "aten_simple",
                               .max_layers = 1,
                               .make = nn({.cudnn = false, .last_state = true})});
 
-// Whatever runs the module: on the CPU, LibTorch's own code.
+// Any executor of the module will do: on the CPU, LibTorch's own code.
 const Registered cudnn_layernorm({.name = "cudnn_layernorm",
                                   .compared_with = "layernorm bound",
                                   .form = Form::module,

@@ -1,5 +1,5 @@
-// Residual networks on batches of images, whatever --miniBatch says, in training mode; as modules and as TorchScript
-// traces.
+// Residual networks on batches of images, whose size --miniBatch does not change, in training mode; as modules and as
+// TorchScript traces.
 #include <memory>
 #include <utility>
 
